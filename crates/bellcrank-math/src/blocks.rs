@@ -1,0 +1,1 @@
+//! Block-sparse matrices: a fixed pattern of small dense blocks in one array.

@@ -1,1 +1,6 @@
-//! Part of Bellcrank.
+//! What a machine is, and the equations that move it: bodies, joints and forces, the model file,
+//! and the compilation of a [`model::Model`] into a [`system::System`].
+
+pub mod dynamics;
+
+pub use dynamics::{Charts, Dynamics, Level, Piece, Point, Slopes, State, Unknown, Workspace};

@@ -1,0 +1,387 @@
+//! The narrow waist: equations of motion as pieces that are *added* into the caller's buffer.
+//!
+//! Every compiled model, and every hand-written set of equations, is
+//!
+//! ```text
+//!     T(q) q̇ = v                    N = T⁻¹; T = I but for rotation charts
+//!     M(q) v̇ = f(t, q, v, z) − Gᵀλ
+//!     g(t, q) = 0,   G v + g_t = 0   G = ∂g/∂q · N
+//!     ż = φ(t, q, v, z)
+//! ```
+//!
+//! A formulation is a table of pieces; it knows no joint, and no joint knows a formulation.
+//!
+//! **Derivatives with respect to `Unknown::Q` are taken along tangent displacements δ with
+//! Δq = N(q) δ**: the pose moves as it would under the velocity δ. So ∂g/∂q is G itself, and a
+//! Newton step is applied by [`Dynamics::retract`].
+
+use bellcrank_math::{Quat, Vec3};
+use std::ops::Range;
+
+/// The centres of the rotation charts and the last accepted values of the joint angles.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Charts {
+    /// One centre for every body with a rotation chart: R = R_c exp(φ̃).
+    pub centres: Vec<Quat>,
+    /// Continuous angles of the spatial joints at the last accepted step, so that turns are counted.
+    pub angles: Vec<f64>,
+}
+
+/// All that moves: small, and cloned freely (checkpoints, retries).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Time.
+    pub t: f64,
+    /// Coordinates.
+    pub q: Vec<f64>,
+    /// Velocities, T(q) q̇.
+    pub v: Vec<f64>,
+    /// First-order states (actuators, controllers).
+    pub z: Vec<f64>,
+    /// Where the rotation charts are centred.
+    pub charts: Charts,
+}
+
+/// A trial point of the equations: a state with its rates and multipliers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Time.
+    pub t: f64,
+    /// Coordinates.
+    pub q: Vec<f64>,
+    /// q̇.
+    pub qdot: Vec<f64>,
+    /// Velocities.
+    pub v: Vec<f64>,
+    /// v̇.
+    pub vdot: Vec<f64>,
+    /// First-order states.
+    pub z: Vec<f64>,
+    /// ż.
+    pub zdot: Vec<f64>,
+    /// Multipliers of the constraints: the reactions.
+    pub lambda: Vec<f64>,
+    /// Multipliers of the stabilization; zero in exact arithmetic.
+    pub mu: Vec<f64>,
+    /// Where the rotation charts are centred.
+    pub charts: Charts,
+}
+
+impl Point {
+    /// A point of the right sizes at a state, its rates and multipliers zero.
+    pub fn at(state: &State, layout: &Layout) -> Point {
+        Point {
+            t: state.t,
+            q: state.q.clone(),
+            qdot: vec![0.0; layout.n()],
+            v: state.v.clone(),
+            vdot: vec![0.0; layout.n()],
+            z: state.z.clone(),
+            zdot: vec![0.0; layout.nz()],
+            lambda: vec![0.0; layout.m()],
+            mu: vec![0.0; layout.m_rates()],
+            charts: state.charts.clone(),
+        }
+    }
+
+    /// Copies a state in; rates and multipliers stay as they are. Allocates nothing.
+    pub fn set(&mut self, state: &State) {
+        self.t = state.t;
+        self.q.clone_from(&state.q);
+        self.v.clone_from(&state.v);
+        self.z.clone_from(&state.z);
+        self.charts.clone_from(&state.charts);
+    }
+
+    /// Copies the state out. Allocates nothing once the sizes fit.
+    pub fn store(&self, state: &mut State) {
+        state.t = self.t;
+        state.q.clone_from(&self.q);
+        state.v.clone_from(&self.v);
+        state.z.clone_from(&self.z);
+        state.charts.clone_from(&self.charts);
+    }
+}
+
+/// How the unknowns are grouped into blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// Coordinates (and velocities) of each body.
+    pub bodies: Vec<Range<usize>>,
+    /// Rows of each constraint: its part of λ, of the position rows and of the acceleration rows.
+    pub constraints: Vec<Range<usize>>,
+    /// Velocity rows of each constraint: its part of μ; empty for a nonholonomic constraint, whose
+    /// velocity row already stands among the position rows.
+    pub rates: Vec<Range<usize>>,
+    /// First-order states, by element.
+    pub states: Vec<Range<usize>>,
+}
+
+impl Layout {
+    /// Number of coordinates.
+    pub fn n(&self) -> usize {
+        self.bodies.last().map_or(0, |r| r.end)
+    }
+    /// Number of constraint rows.
+    pub fn m(&self) -> usize {
+        self.constraints.last().map_or(0, |r| r.end)
+    }
+    /// Number of velocity rows, m less the nonholonomic ones.
+    pub fn m_rates(&self) -> usize {
+        self.rates.last().map_or(0, |r| r.end)
+    }
+    /// Number of first-order states.
+    pub fn nz(&self) -> usize {
+        self.states.last().map_or(0, |r| r.end)
+    }
+    /// The blocks of an unknown.
+    pub fn columns(&self, of: Unknown) -> &[Range<usize>] {
+        match of {
+            Unknown::Q | Unknown::V => &self.bodies,
+            Unknown::Z => &self.states,
+            Unknown::Lambda => &self.constraints,
+            Unknown::Mu => &self.rates,
+        }
+    }
+    /// The blocks of the rows a piece stands in.
+    pub fn rows(&self, of: Piece) -> &[Range<usize>] {
+        use Piece::*;
+        match of {
+            Rate | Speed | GtMu | MinvGtMu | MassAccel | Force | GtLambda => &self.bodies,
+            Position | Acceleration => &self.constraints,
+            Velocity => &self.rates,
+            ZDot | Flow => &self.states,
+        }
+    }
+}
+
+/// A group of unknowns of one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unknown {
+    /// Coordinates, moved along tangent displacements.
+    Q,
+    /// Velocities.
+    V,
+    /// First-order states.
+    Z,
+    /// Reactions.
+    Lambda,
+    /// Stabilization.
+    Mu,
+}
+
+impl Unknown {
+    /// All of them.
+    pub const ALL: [Unknown; 5] = [Unknown::Q, Unknown::V, Unknown::Z, Unknown::Lambda, Unknown::Mu];
+}
+
+/// A piece of the equations of motion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Piece {
+    /// T(q) q̇, the velocity that belongs to the rates of the coordinates.
+    Rate,
+    /// v.
+    Speed,
+    /// Gᵀμ.
+    GtMu,
+    /// M⁻¹Gᵀμ.
+    MinvGtMu,
+    /// M v̇.
+    MassAccel,
+    /// f(t, q, v, z), gyroscopic terms included.
+    Force,
+    /// Gᵀλ.
+    GtLambda,
+    /// g(t, q); for a nonholonomic constraint its velocity row.
+    Position,
+    /// G v + g_t.
+    Velocity,
+    /// G v̇ + (G v)_q v + …, the second derivative of g.
+    Acceleration,
+    /// ż.
+    ZDot,
+    /// φ(t, q, v, z).
+    Flow,
+}
+
+/// Which quantities of a [`Workspace`] belong to the present point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Level {
+    /// None.
+    #[default]
+    Nothing,
+    /// Poses and the constraint matrix G.
+    Position,
+    /// Also the velocities of all frames.
+    Velocity,
+}
+
+/// The slopes of an implicit method: q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Slopes {
+    /// ∂q̇/∂q.
+    pub q: f64,
+    /// ∂v̇/∂v.
+    pub v: f64,
+    /// ∂ż/∂z.
+    pub z: f64,
+}
+
+/// Where the blocks of one derivative go: the k-th block that is emitted lands at `offsets[k]`.
+pub struct Targets<'a> {
+    /// The values of a block matrix.
+    pub values: &'a mut [f64],
+    /// Offsets of the blocks, in the order of [`Dynamics::pattern`].
+    pub offsets: &'a [u32],
+    next: usize,
+}
+
+impl<'a> Targets<'a> {
+    /// Targets for one call of [`Dynamics::add_derivative`].
+    pub fn new(values: &'a mut [f64], offsets: &'a [u32]) -> Targets<'a> {
+        Targets { values, offsets, next: 0 }
+    }
+
+    /// The next block, `rows`×`columns` numbers by rows, to be added into.
+    #[inline]
+    pub fn block(&mut self, rows: usize, columns: usize) -> &mut [f64] {
+        let at = self.offsets[self.next] as usize;
+        self.next += 1;
+        &mut self.values[at..at + rows * columns]
+    }
+}
+
+/// Energies of a point, in joules, and the power that goes in from outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// ½ vᵀM v.
+    pub kinetic: f64,
+    /// Energy stored in gravity and springs.
+    pub stored: f64,
+    /// Power of everything else (dampers, loads, drives): d(kinetic + stored)/dt.
+    pub power: f64,
+}
+
+/// What a coordinate measures: how its errors are weighed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// A length, weighed by the length of the model.
+    Length,
+    /// An angle, weighed by one radian.
+    Angle,
+    /// A number of unknown kind, weighed by its own magnitude (as in DASSL).
+    Own,
+}
+
+/// Scratch of one thread: what [`Dynamics::realize`] computes and the pieces read.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    /// What is valid for the present point.
+    pub level: Level,
+    /// Poses and twists of the bodies of a compiled model.
+    pub bodies: Vec<crate::frames::BodyFrame>,
+    /// The blocks of G, by constraint and end (or one dense matrix).
+    pub jacobian: Vec<f64>,
+    /// Room for dense intermediate matrices of hand-written equations.
+    pub scratch: Vec<f64>,
+}
+
+impl Workspace {
+    /// To be called whenever the point moved.
+    pub fn invalidate(&mut self) {
+        self.level = Level::Nothing;
+    }
+}
+
+/// New centres for some rotation charts.
+#[derive(Clone, Debug, Default)]
+pub struct ChartChange {
+    /// Index of the first of the three chart coordinates, and R_new⁻¹ R_old of the centres.
+    pub moves: Vec<(usize, Quat)>,
+}
+
+impl ChartChange {
+    /// Carries coordinates of the old charts over to the new ones.
+    pub fn apply(&self, q: &mut [f64]) {
+        for &(at, change) in &self.moves {
+            let phi = change.then(Quat::exp(Vec3::from_slice(&q[at..at + 3]))).log();
+            q[at..at + 3].copy_from_slice(&phi.0);
+        }
+    }
+}
+
+/// Equations of motion: immutable, shared between threads.
+pub trait Dynamics: Send + Sync {
+    /// How the unknowns are grouped.
+    fn layout(&self) -> &Layout;
+
+    /// A workspace of the right size.
+    fn workspace(&self) -> Workspace;
+
+    /// Brings the workspace up to a level at this point; what is valid already is not computed again.
+    fn realize(&self, at: &Point, level: Level, w: &mut Workspace);
+
+    /// `out += c · piece`. Needs `Level::Velocity`.
+    fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]);
+
+    /// The (row block, column block) pairs of ∂piece/∂unknown, in the order in which
+    /// [`Dynamics::add_derivative`] emits them. A pair may occur more than once.
+    fn pattern(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)>;
+
+    /// `out += c · ∂piece/∂unknown`, with the rates q̇, v̇, ż depending on q, v, z by the slopes.
+    fn add_derivative(
+        &self,
+        c: f64,
+        piece: Piece,
+        wrt: Unknown,
+        slopes: Slopes,
+        at: &Point,
+        w: &mut Workspace,
+        out: &mut Targets,
+    );
+
+    /// q ← q + N(q) δ for a correction from a Newton step.
+    fn retract(&self, q: &mut [f64], delta: &[f64]) {
+        q.iter_mut().zip(delta).for_each(|(q, d)| *q += d);
+    }
+
+    /// q̇ = N(q) v.
+    fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
+        let _ = q;
+        qdot.copy_from_slice(v);
+    }
+
+    /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;
+    /// to be called at every accepted step. `None`: no centre changed.
+    fn settle(&self, state: &mut State) -> Option<ChartChange> {
+        let _ = state;
+        None
+    }
+
+    /// What each coordinate measures.
+    fn scales(&self) -> Vec<Scale> {
+        vec![Scale::Own; self.layout().n()]
+    }
+
+    /// A length that is typical of the model.
+    fn length(&self) -> f64 {
+        1.0
+    }
+
+    /// The user's name for the body, joint or force that owns an unknown's block.
+    fn name(&self, of: Unknown, block: usize) -> String {
+        match of {
+            Unknown::Q | Unknown::V => format!("coordinates {:?}", self.layout().bodies[block]),
+            Unknown::Z => format!("states {:?}", self.layout().states[block]),
+            Unknown::Lambda | Unknown::Mu => format!("constraint rows {:?}", self.layout().constraints[block]),
+        }
+    }
+
+    /// Energies at a point. Needs `Level::Velocity`.
+    fn energy(&self, at: &Point, w: &mut Workspace) -> Energy;
+
+    /// Whether energy leaves or enters other than through gravity and springs.
+    fn has_power(&self) -> bool {
+        true
+    }
+}

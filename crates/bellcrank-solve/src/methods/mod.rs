@@ -1,0 +1,61 @@
+//! Methods: how rates are discretized. A method knows no body and no formulation.
+
+use crate::stencil::Stencil;
+use crate::weights::Weights;
+use bellcrank_model::dynamics::ChartChange;
+use bellcrank_model::{Point, State};
+
+/// Why a step was not taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rejection {
+    /// The estimated error (1 is just acceptable).
+    Error(f64),
+    /// Newton's iteration did not converge with a fresh matrix, or the matrix was singular.
+    Convergence,
+}
+
+/// The step size fell below what the clock can resolve, or too many attempts failed in a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepCollapse;
+
+/// An implicit method: an affine law for the rates, with the history it needs.
+///
+/// A step is `limit?`, `prepare`, (`stencil`, `predict`, solve), `error`, then `accept` or `reject`.
+pub trait Method: Send {
+    /// Forgets all history and starts from a consistent point (with its rates) with step size `h`.
+    fn start(&mut self, at: &Point, h: f64);
+
+    /// The step must not pass this time.
+    fn limit(&mut self, t_stop: f64);
+
+    /// Computes the coefficients of the step from t_n to t_n + h; then the stencil may be read.
+    fn prepare(&mut self);
+
+    /// The law of the prepared step.
+    fn stencil(&self) -> &Stencil;
+
+    /// A guess for q, v, z (and λ, μ where the method can) at the new time; sets the rates too.
+    fn predict(&self, guess: &mut Point);
+
+    /// The estimated local error of the solved step in the weighted norm; up to 1 is acceptable.
+    /// Zero for a method with fixed steps.
+    fn error(&mut self, p: &Point, weights: &Weights) -> f64;
+
+    /// Takes the point into the history, and chooses order and step size of what follows.
+    fn accept(&mut self, p: &Point, weights: &Weights);
+
+    /// Gives the step up and prepares a smaller one.
+    fn reject(&mut self, why: Rejection) -> Result<(), StepCollapse>;
+
+    /// The state inside the last accepted step. The charts are those of the history.
+    fn interpolate(&self, t: f64, out: &mut State);
+
+    /// Carries the history over to new rotation charts.
+    fn recentre(&mut self, change: &ChartChange);
+
+    /// The step size that will be tried next.
+    fn step_size(&self) -> f64;
+
+    /// The order in use.
+    fn order(&self) -> usize;
+}

@@ -1,0 +1,35 @@
+//! What an implicit method is to everything else: an affine law for the rates at the new time.
+
+use bellcrank_model::{Point, Slopes};
+
+/// q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z at the time `t` = t_n + `h`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stencil {
+    /// The new time.
+    pub t: f64,
+    /// The step size.
+    pub h: f64,
+    /// α_q, α_v, α_z.
+    pub slopes: Slopes,
+    /// η_q.
+    pub eta_q: Vec<f64>,
+    /// η_v.
+    pub eta_v: Vec<f64>,
+    /// η_z.
+    pub eta_z: Vec<f64>,
+}
+
+impl Stencil {
+    /// Sets the rates of a point from its q, v, z, and its time.
+    pub fn rates(&self, p: &mut Point) {
+        fn affine(rate: &mut [f64], slope: f64, x: &[f64], eta: &[f64]) {
+            for ((r, x), e) in rate.iter_mut().zip(x).zip(eta) {
+                *r = slope * x + e;
+            }
+        }
+        p.t = self.t;
+        affine(&mut p.qdot, self.slopes.q, &p.q, &self.eta_q);
+        affine(&mut p.vdot, self.slopes.v, &p.v, &self.eta_v);
+        affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
+    }
+}

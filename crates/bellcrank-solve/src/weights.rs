@@ -1,0 +1,37 @@
+//! Weighted norms: what one unit of error means for every unknown.
+
+/// Reciprocal tolerances of the tested unknowns; zero for those that do not decide.
+#[derive(Clone, Debug, Default)]
+pub struct Weights {
+    /// For the coordinates.
+    pub q: Vec<f64>,
+    /// For the velocities.
+    pub v: Vec<f64>,
+    /// For the first-order states.
+    pub z: Vec<f64>,
+    /// For the multipliers λ, where they are tested.
+    pub lambda: Vec<f64>,
+    /// For the multipliers μ, where they are tested.
+    pub mu: Vec<f64>,
+}
+
+impl Weights {
+    /// √(Σ (wᵢ xᵢ)² / count) over the tested q, v, z, the count being of non-zero weights.
+    pub fn norm(&self, q: &[f64], v: &[f64], z: &[f64]) -> f64 {
+        let parts = [(&self.q, q), (&self.v, v), (&self.z, z)];
+        root_mean_square(&parts)
+    }
+}
+
+/// √(Σ (wᵢ xᵢ)² / number of non-zero weights); zero where nothing is tested.
+pub fn root_mean_square(parts: &[(&Vec<f64>, &[f64])]) -> f64 {
+    let mut sum = 0.0;
+    let mut count = 0usize;
+    for (w, x) in parts {
+        for (w, x) in w.iter().zip(x.iter()) {
+            sum += (w * x) * (w * x);
+            count += (*w != 0.0) as usize;
+        }
+    }
+    (sum / count.max(1) as f64).sqrt()
+}

@@ -2,5 +2,6 @@
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
 pub mod dynamics;
+pub mod frames;
 
 pub use dynamics::{Charts, Dynamics, Level, Piece, Point, Slopes, State, Unknown, Workspace};

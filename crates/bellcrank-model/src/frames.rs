@@ -1,6 +1,17 @@
 //! Frames: what joints and forces see of the bodies they stand on.
+//!
+//! Joints and forces are written once, in the language of frames in space: a row of G is a
+//! [`Covector`] on the twist of each frame, a load is a force and a torque. How a frame moves with
+//! the coordinates of its body (rigid, planar, a rod, a point) is the business of `bodies/`.
 
 use bellcrank_math::{Mat3, Vec3};
+
+/// The most frames an element may touch.
+pub const MAX_ENDS: usize = 3;
+/// The most rows a single constraint block of a joint may have.
+pub const MAX_ROWS: usize = 6;
+/// The most coordinates a body of the catalog may have.
+pub const MAX_WIDTH: usize = 6;
 
 /// Where a body is and how it moves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,4 +24,135 @@ pub struct BodyFrame {
     pub v: Vec3,
     /// Angular velocity, in the world.
     pub w: Vec3,
+    /// For rods: the vector from one end to the other, and its rate.
+    pub link: Vec3,
+    /// The rate of `link`.
+    pub link_rate: Vec3,
+}
+
+/// A place on a body: a point and axes, in the body's frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attachment {
+    /// The point.
+    pub point: Vec3,
+    /// The axes, frame to body.
+    pub axes: Mat3,
+}
+
+impl Attachment {
+    /// The body's own frame.
+    pub const CENTRE: Attachment = Attachment { point: Vec3::ZERO, axes: Mat3::IDENTITY };
+}
+
+/// A frame on a body, seen from the world.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frame {
+    /// Its origin.
+    pub p: Vec3,
+    /// Its rotation, frame to world.
+    pub r: Mat3,
+    /// Velocity of its origin.
+    pub v: Vec3,
+    /// Angular velocity.
+    pub w: Vec3,
+}
+
+impl Frame {
+    /// Axis `i` of the frame, in the world.
+    #[inline]
+    pub fn axis(&self, i: usize) -> Vec3 {
+        self.r.column(i)
+    }
+}
+
+/// The frames an element stands on, at one time.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames<'a> {
+    /// Time.
+    pub t: f64,
+    /// One for each end.
+    pub ends: &'a [Frame],
+    /// The last accepted value of the element's angle, which tells full turns apart.
+    pub near: f64,
+}
+
+/// A linear form on twists, lin·v + ang·ω: a row of G, or a force with its torque.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Covector {
+    /// Acts on the velocity; a force.
+    pub lin: Vec3,
+    /// Acts on the angular velocity; a torque.
+    pub ang: Vec3,
+}
+
+impl Covector {
+    /// The form lin·v + ang·ω.
+    pub fn new(lin: Vec3, ang: Vec3) -> Covector {
+        Covector { lin, ang }
+    }
+    /// lin·v + ang·ω of a frame.
+    #[inline]
+    pub fn on(&self, f: &Frame) -> f64 {
+        self.lin.dot(f.v) + self.ang.dot(f.w)
+    }
+}
+
+/// One row of a constraint: a form for each end.
+pub type Row = [Covector; MAX_ENDS];
+
+/// ∂(loads on the ends)/∂(displacements or twists of the ends), in 3×3 parts.
+#[derive(Clone, Debug)]
+pub struct Stiffness {
+    /// `part[i][j]`: load on end i by end j; rows (force, torque), columns (translation, rotation).
+    part: [[[[Mat3; 2]; 2]; MAX_ENDS]; MAX_ENDS],
+    touched: [[bool; MAX_ENDS]; MAX_ENDS],
+}
+
+/// The translational half of a load or a displacement.
+pub const LIN: usize = 0;
+/// The rotational half of a load or a displacement.
+pub const ANG: usize = 1;
+
+impl Default for Stiffness {
+    fn default() -> Stiffness {
+        Stiffness { part: [[[[Mat3::ZERO; 2]; 2]; 3]; 3], touched: [[false; 3]; 3] }
+    }
+}
+
+impl Stiffness {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.touched = [[false; MAX_ENDS]; MAX_ENDS];
+    }
+
+    /// Adds to the load (`LIN` force or `ANG` torque) on end `i` by the motion of end `j`.
+    #[inline]
+    pub fn add(&mut self, i: usize, load: usize, j: usize, motion: usize, m: Mat3) {
+        if !self.touched[i][j] {
+            self.touched[i][j] = true;
+            self.part[i][j] = [[Mat3::ZERO; 2]; 2];
+        }
+        self.part[i][j][load][motion] += m;
+    }
+
+    /// Row `r` (0–2 force, 3–5 torque) of the part (i, j), or `None` where nothing was added.
+    #[inline]
+    pub fn row(&self, i: usize, j: usize, r: usize) -> Option<Covector> {
+        self.touched[i][j].then(|| {
+            let [lin, ang] = &self.part[i][j][r / 3];
+            Covector::new(lin.row(r % 3), ang.row(r % 3))
+        })
+    }
+
+    /// Whether anything was added to the part (i, j).
+    #[inline]
+    pub fn has(&self, i: usize, j: usize) -> bool {
+        self.touched[i][j]
+    }
+}
+
+/// The angle nearest to `near` among `angle` + 2πk.
+pub fn nearest_turn(angle: f64, near: f64) -> f64 {
+    use std::f64::consts::TAU;
+    angle + TAU * ((near - angle) / TAU).round()
 }

@@ -1,0 +1,98 @@
+//! A rigid body in the plane: (x, y, θ) of its centre of mass.
+
+use super::Coordinates;
+use crate::dynamics::Scale;
+use crate::frames::{Attachment, BodyFrame, Covector};
+use bellcrank_math::{Mat3, Quat, Vec3};
+
+/// A rigid body in the plane.
+#[derive(Clone, Debug)]
+pub struct Planar {
+    mass: f64,
+    inertia: f64,
+}
+
+impl Planar {
+    /// Mass in kg and moment of inertia about the centre of mass in kg m².
+    pub fn new(mass: f64, inertia: f64) -> Planar {
+        Planar { mass, inertia }
+    }
+}
+
+/// The rotation by θ about z.
+pub(super) fn about_z(sin: f64, cos: f64) -> Mat3 {
+    Mat3([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
+}
+
+/// The angle of a rotation about z.
+pub(super) fn angle_about_z(r: Quat) -> f64 {
+    2.0 * r.0[3].atan2(r.0[0])
+}
+
+/// The vector from the centre of mass to a point on the body, in the world.
+#[inline]
+fn reach(frame: &BodyFrame, on: &Attachment) -> (f64, f64) {
+    let (c, s) = (frame.r.0[0][0], frame.r.0[1][0]);
+    let [x, y, _] = on.point.0;
+    (c * x - s * y, s * x + c * y)
+}
+
+impl Coordinates for Planar {
+    fn width(&self) -> usize {
+        3
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn scale(&self, i: usize) -> Scale {
+        if i < 2 { Scale::Length } else { Scale::Angle }
+    }
+    fn coordinates(&self, p: Vec3, r: Quat, q: &mut [f64]) {
+        q.copy_from_slice(&[p[0], p[1], angle_about_z(r)]);
+    }
+    fn velocities(&self, _frame: &BodyFrame, v: Vec3, w: Vec3, out: &mut [f64]) {
+        out.copy_from_slice(&[v[0], v[1], w[2]]);
+    }
+    fn locate(&self, q: &[f64], _centre: Quat, frame: &mut BodyFrame) {
+        frame.p = Vec3::new(q[0], q[1], 0.0);
+        let (sin, cos) = q[2].sin_cos();
+        frame.r = about_z(sin, cos);
+    }
+    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame) {
+        frame.v = Vec3::new(v[0], v[1], 0.0);
+        frame.w = Vec3::Z * v[2];
+    }
+    fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3 {
+        let (x, y) = reach(frame, on);
+        Vec3::new(frame.p[0] + x, frame.p[1] + y, 0.0)
+    }
+    fn twist(&self, frame: &BodyFrame, on: &Attachment, w: &[f64]) -> (Vec3, Vec3) {
+        let (x, y) = reach(frame, on);
+        (Vec3::new(w[0] - w[2] * y, w[1] + w[2] * x, 0.0), Vec3::Z * w[2])
+    }
+    fn pull(&self, frame: &BodyFrame, on: &Attachment, load: Covector, c: f64, out: &mut [f64]) {
+        let (x, y) = reach(frame, on);
+        let [fx, fy, _] = load.lin.0;
+        out[0] += c * fx;
+        out[1] += c * fy;
+        out[2] += c * (load.ang[2] + x * fy - y * fx);
+    }
+    fn twist_stiffness(&self, frame: &BodyFrame, on: &Attachment, w: &[f64], load: Covector, c: f64, out: &mut [f64]) {
+        let (x, y) = reach(frame, on);
+        out[2] -= c * w[2] * (load.lin[0] * x + load.lin[1] * y);
+    }
+    fn load_stiffness(&self, frame: &BodyFrame, on: &Attachment, load: Covector, c: f64, out: &mut [f64]) {
+        let (x, y) = reach(frame, on);
+        out[8] -= c * (load.lin[0] * x + load.lin[1] * y);
+    }
+    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+        out[0] += c * self.mass * x[0];
+        out[1] += c * self.mass * x[1];
+        out[2] += c * self.inertia * x[2];
+    }
+    fn divide_by_mass(&self, x: &mut [f64]) {
+        x[0] /= self.mass;
+        x[1] /= self.mass;
+        x[2] /= self.inertia;
+    }
+}

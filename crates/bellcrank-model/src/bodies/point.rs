@@ -1,0 +1,65 @@
+//! A point mass: its position is all it has.
+
+use super::{Coordinates, Orientation};
+use crate::dynamics::Scale;
+use crate::frames::{Attachment, BodyFrame, Covector};
+use bellcrank_math::{Mat3, Quat, Vec3};
+
+/// A point mass in the plane or in space.
+#[derive(Clone, Debug)]
+pub struct PointMass {
+    mass: f64,
+    dimension: usize,
+}
+
+impl PointMass {
+    /// Mass in kg; two or three dimensions.
+    pub fn new(mass: f64, dimension: usize) -> PointMass {
+        PointMass { mass, dimension }
+    }
+}
+
+impl Coordinates for PointMass {
+    fn width(&self) -> usize {
+        self.dimension
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn scale(&self, _: usize) -> Scale {
+        Scale::Length
+    }
+    fn coordinates(&self, p: Vec3, _r: Quat, q: &mut [f64]) {
+        q.copy_from_slice(&p.0[..self.dimension]);
+    }
+    fn velocities(&self, _frame: &BodyFrame, v: Vec3, _w: Vec3, out: &mut [f64]) {
+        out.copy_from_slice(&v.0[..self.dimension]);
+    }
+    fn locate(&self, q: &[f64], _centre: Quat, frame: &mut BodyFrame) {
+        frame.p = Vec3::from_slice(q);
+        frame.r = Mat3::IDENTITY;
+    }
+    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame) {
+        frame.v = Vec3::from_slice(v);
+    }
+    fn point(&self, frame: &BodyFrame, _on: &Attachment) -> Vec3 {
+        frame.p
+    }
+    fn twist(&self, _frame: &BodyFrame, _on: &Attachment, w: &[f64]) -> (Vec3, Vec3) {
+        (Vec3::from_slice(w), Vec3::ZERO)
+    }
+    fn pull(&self, _frame: &BodyFrame, _on: &Attachment, load: Covector, c: f64, out: &mut [f64]) {
+        out.iter_mut().zip(load.lin.0).for_each(|(o, f)| *o += c * f);
+    }
+    fn twist_stiffness(&self, _: &BodyFrame, _: &Attachment, _: &[f64], _: Covector, _: f64, _: &mut [f64]) {}
+    fn load_stiffness(&self, _: &BodyFrame, _: &Attachment, _: Covector, _: f64, _: &mut [f64]) {}
+    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(x).for_each(|(o, x)| *o += c * self.mass * x);
+    }
+    fn divide_by_mass(&self, x: &mut [f64]) {
+        x.iter_mut().for_each(|x| *x /= self.mass);
+    }
+    fn orientation(&self) -> Orientation {
+        Orientation::None
+    }
+}

@@ -1,0 +1,110 @@
+//! A rigid body in space: centre of mass and rotation chart, velocities (world velocity, body rate).
+
+use super::Coordinates;
+use crate::dynamics::Scale;
+use crate::frames::{Attachment, BodyFrame, Covector};
+use bellcrank_math::{Mat3, Quat, Vec3, rotation};
+
+/// A rigid body in space. M = diag(m I, J) is constant; −ω × Jω belongs to the forces.
+#[derive(Clone, Debug)]
+pub struct Rigid {
+    mass: f64,
+    inertia: Mat3,
+    inverse_inertia: Mat3,
+}
+
+impl Rigid {
+    /// Mass in kg and inertia about the centre of mass in the body frame, in kg m².
+    pub fn new(mass: f64, inertia: Mat3) -> Rigid {
+        Rigid { mass, inertia, inverse_inertia: inertia.inverse().unwrap_or(Mat3::ZERO) }
+    }
+}
+
+fn halves(x: &[f64]) -> (Vec3, Vec3) {
+    (Vec3::from_slice(&x[..3]), Vec3::from_slice(&x[3..6]))
+}
+
+#[inline]
+fn add(out: &mut [f64], c: f64, v: Vec3) {
+    out.iter_mut().zip(v.0).for_each(|(o, v)| *o += c * v);
+}
+
+/// The 3×3 rotation–rotation part of a 6×6 block.
+fn add_rotation_block(out: &mut [f64], c: f64, m: Mat3) {
+    for i in 0..3 {
+        add(&mut out[(3 + i) * 6 + 3..(3 + i) * 6 + 6], c, m.row(i));
+    }
+}
+
+impl Coordinates for Rigid {
+    fn width(&self) -> usize {
+        6
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn chart(&self) -> Option<usize> {
+        Some(3)
+    }
+    fn scale(&self, i: usize) -> Scale {
+        if i < 3 { Scale::Length } else { Scale::Angle }
+    }
+    fn coordinates(&self, p: Vec3, _r: Quat, q: &mut [f64]) {
+        q[..3].copy_from_slice(&p.0);
+        q[3..6].fill(0.0);
+    }
+    fn velocities(&self, frame: &BodyFrame, v: Vec3, w: Vec3, out: &mut [f64]) {
+        out[..3].copy_from_slice(&v.0);
+        out[3..6].copy_from_slice(&frame.r.transpose_times(w).0);
+    }
+    fn locate(&self, q: &[f64], centre: Quat, frame: &mut BodyFrame) {
+        let (p, phi) = halves(q);
+        frame.p = p;
+        frame.r = centre.matrix() * rotation::exp(phi);
+    }
+    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame) {
+        let (v, w_b) = halves(v);
+        frame.v = v;
+        frame.w = frame.r * w_b;
+    }
+    fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3 {
+        frame.p + frame.r * on.point
+    }
+    fn twist(&self, frame: &BodyFrame, on: &Attachment, w: &[f64]) -> (Vec3, Vec3) {
+        let (v, w_b) = halves(w);
+        (v + frame.r * w_b.cross(on.point), frame.r * w_b)
+    }
+    fn pull(&self, frame: &BodyFrame, on: &Attachment, load: Covector, c: f64, out: &mut [f64]) {
+        add(&mut out[..3], c, load.lin);
+        let torque = load.ang + (frame.r * on.point).cross(load.lin);
+        add(&mut out[3..6], c, frame.r.transpose_times(torque));
+    }
+    fn twist_stiffness(&self, frame: &BodyFrame, on: &Attachment, w: &[f64], load: Covector, c: f64, out: &mut [f64]) {
+        // B w = (v + R(ω × r), R ω), and R moves by R δ̃
+        let (_, w_b) = halves(w);
+        let (lin_b, ang_b) = (frame.r.transpose_times(load.lin), frame.r.transpose_times(load.ang));
+        add(&mut out[3..6], c, w_b.cross(on.point).cross(lin_b) + w_b.cross(ang_b));
+    }
+    fn load_stiffness(&self, frame: &BodyFrame, on: &Attachment, load: Covector, c: f64, out: &mut [f64]) {
+        let (lin_b, ang_b) = (frame.r.transpose_times(load.lin), frame.r.transpose_times(load.ang));
+        add_rotation_block(out, c, ang_b.tilde() + on.point.tilde() * lin_b.tilde());
+    }
+    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+        let (a, alpha) = halves(x);
+        add(&mut out[..3], c * self.mass, a);
+        add(&mut out[3..6], c, self.inertia * alpha);
+    }
+    fn divide_by_mass(&self, x: &mut [f64]) {
+        let (f, torque) = halves(x);
+        x[..3].copy_from_slice(&(f * (1.0 / self.mass)).0);
+        x[3..6].copy_from_slice(&(self.inverse_inertia * torque).0);
+    }
+    fn add_gyroscopic(&self, c: f64, v: &[f64], out: &mut [f64]) {
+        let (_, w) = halves(v);
+        add(&mut out[3..6], -c, w.cross(self.inertia * w));
+    }
+    fn add_gyroscopic_damping(&self, c: f64, v: &[f64], out: &mut [f64]) {
+        let (_, w) = halves(v);
+        add_rotation_block(out, c, (self.inertia * w).tilde() - w.tilde() * self.inertia);
+    }
+}

@@ -96,15 +96,41 @@ pub fn tangent(phi: Vec3) -> Mat3 {
 
 /// N(φ) = T(φ)⁻¹ with φ̇ = N(φ) ω: N = I + φ̃/2 + c φ̃², c = (1 − (θ/2) cot(θ/2))/θ².
 pub fn inverse_tangent(phi: Vec3) -> Mat3 {
-    let theta2 = phi.dot(phi);
-    let c = if theta2 < 1e-4 {
-        1.0 / 12.0 + theta2 / 720.0 + theta2 * theta2 / 30240.0
-    } else {
-        let half = 0.5 * theta2.sqrt();
-        (1.0 - half / half.tan()) / theta2
-    };
+    let (c, _) = cotangent(phi.dot(phi));
     let tilde = phi.tilde();
     Mat3::IDENTITY + tilde * 0.5 + tilde * tilde * c
+}
+
+/// ∂(N(φ) w)/∂φ with w held fixed.
+pub fn inverse_tangent_derivative(phi: Vec3, w: Vec3) -> Mat3 {
+    let (c, dc) = cotangent(phi.dot(phi));
+    let along = phi.dot(w);
+    let square = phi * along - w * phi.dot(phi); // φ̃² w
+    (Mat3::IDENTITY * along + phi.outer(w) - w.outer(phi) * 2.0) * c + (square * dc).outer(phi) - w.tilde() * 0.5
+}
+
+/// c = (1 − (θ/2) cot(θ/2))/θ² and c′/θ, from θ².
+fn cotangent(s: f64) -> (f64, f64) {
+    if s < 0.09 {
+        // Bernoulli numbers: c = Σ |B₂ₖ| θ^(2k−2)/(2k)!, k ≥ 1
+        let c = [
+            1.0 / 12.0,
+            1.0 / 720.0,
+            1.0 / 30240.0,
+            1.0 / 1209600.0,
+            1.0 / 47900160.0,
+            691.0 / 1307674368000.0,
+            1.0 / 74724249600.0,
+        ];
+        let value = c.iter().rev().fold(0.0, |sum, c| sum * s + c);
+        let slope = (1..7).rev().fold(0.0, |sum, k| sum * s + 2.0 * k as f64 * c[k]);
+        return (value, slope);
+    }
+    let half = 0.5 * s.sqrt();
+    let (sin, cos) = half.sin_cos();
+    let value = (1.0 - half * cos / sin) / s;
+    let cot_slope = 0.25 * (1.0 / (sin * sin) - cos / (half * sin)); // of −(θ/2) cot(θ/2), over θ
+    (value, (cot_slope - 2.0 * value) / s)
 }
 
 /// ∂(T(φ) w)/∂φ with w held fixed.
@@ -229,6 +255,8 @@ mod tests {
                 let e = Vec3::unit(j) * 1e-5;
                 let difference = (tangent(phi + e) * w - tangent(phi - e) * w) * 0.5e5;
                 assert!((exact.column(j) - difference).norm() < 1e-9, "φ = {phi:?}");
+                let difference = (inverse_tangent(phi + e) * w - inverse_tangent(phi - e) * w) * 0.5e5;
+                assert!((inverse_tangent_derivative(phi, w).column(j) - difference).norm() < 1e-9, "φ = {phi:?}");
             }
         }
     }

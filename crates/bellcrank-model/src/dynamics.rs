@@ -204,18 +204,6 @@ pub enum Piece {
     Flow,
 }
 
-/// Which quantities of a [`Workspace`] belong to the present point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Level {
-    /// None.
-    #[default]
-    Nothing,
-    /// Poses and the constraint matrix G.
-    Position,
-    /// Also the velocities of all frames.
-    Velocity,
-}
-
 /// The slopes of an implicit method: q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slopes {
@@ -240,6 +228,16 @@ impl<'a> Targets<'a> {
     /// Targets for one call of [`Dynamics::add_derivative`].
     pub fn new(values: &'a mut [f64], offsets: &'a [u32]) -> Targets<'a> {
         Targets { values, offsets, next: 0 }
+    }
+
+    /// A place to come back to, when one pair takes several contributions.
+    pub fn mark(&self) -> usize {
+        self.next
+    }
+
+    /// Emits the blocks since `mark` once more.
+    pub fn back_to(&mut self, mark: usize) {
+        self.next = mark;
     }
 
     /// The next block, `rows`×`columns` numbers by rows, to be added into.
@@ -276,9 +274,9 @@ pub enum Scale {
 /// Scratch of one thread: what [`Dynamics::realize`] computes and the pieces read.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    /// What is valid for the present point.
-    pub level: Level,
-    /// Poses and twists of the bodies of a compiled model.
+    /// Whether the rest belongs to the present point.
+    pub valid: bool,
+    /// Poses of the bodies of a compiled model.
     pub bodies: Vec<crate::frames::BodyFrame>,
     /// The blocks of G, by constraint and end (or one dense matrix).
     pub jacobian: Vec<f64>,
@@ -289,7 +287,7 @@ pub struct Workspace {
 impl Workspace {
     /// To be called whenever the point moved.
     pub fn invalidate(&mut self) {
-        self.level = Level::Nothing;
+        self.valid = false;
     }
 }
 
@@ -318,10 +316,10 @@ pub trait Dynamics: Send + Sync {
     /// A workspace of the right size.
     fn workspace(&self) -> Workspace;
 
-    /// Brings the workspace up to a level at this point; what is valid already is not computed again.
-    fn realize(&self, at: &Point, level: Level, w: &mut Workspace);
+    /// Computes the poses and G of this point, unless the workspace holds them already.
+    fn realize(&self, at: &Point, w: &mut Workspace);
 
-    /// `out += c · piece`. Needs `Level::Velocity`.
+    /// `out += c · piece` at a realized point.
     fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]);
 
     /// The (row block, column block) pairs of ∂piece/∂unknown, in the order in which
@@ -377,7 +375,7 @@ pub trait Dynamics: Send + Sync {
         }
     }
 
-    /// Energies at a point. Needs `Level::Velocity`.
+    /// Energies at a realized point.
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy;
 
     /// Whether energy leaves or enters other than through gravity and springs.

@@ -13,21 +13,15 @@ pub const MAX_ROWS: usize = 6;
 /// The most coordinates a body of the catalog may have.
 pub const MAX_WIDTH: usize = 6;
 
-/// Where a body is and how it moves.
+/// Where a body is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BodyFrame {
     /// Its reference point, in the world.
     pub p: Vec3,
     /// Its rotation, body to world.
     pub r: Mat3,
-    /// Velocity of the reference point, in the world.
-    pub v: Vec3,
-    /// Angular velocity, in the world.
-    pub w: Vec3,
-    /// For rods: the vector from one end to the other, and its rate.
+    /// For rods: the vector from one end to the other.
     pub link: Vec3,
-    /// The rate of `link`.
-    pub link_rate: Vec3,
 }
 
 /// A place on a body: a point and axes, in the body's frame.
@@ -142,6 +136,22 @@ impl Stiffness {
             let [lin, ang] = &self.part[i][j][r / 3];
             Covector::new(lin.row(r % 3), ang.row(r % 3))
         })
+    }
+
+    /// Σᵢ twistᵢᵀ ∂(load on end i)/∂(displacement of end j): with unit loads of a constraint row this
+    /// is the drift (G w)_q of its velocity row.
+    pub fn contract(&self, ends: &[Frame]) -> Row {
+        let mut row = Row::default();
+        for (i, end) in ends.iter().enumerate() {
+            for (j, form) in row.iter_mut().enumerate().take(ends.len()) {
+                if self.touched[i][j] {
+                    let k = &self.part[i][j];
+                    form.lin += k[LIN][LIN].transpose_times(end.v) + k[ANG][LIN].transpose_times(end.w);
+                    form.ang += k[LIN][ANG].transpose_times(end.v) + k[ANG][ANG].transpose_times(end.w);
+                }
+            }
+        }
+        row
     }
 
     /// Whether anything was added to the part (i, j).

@@ -3,8 +3,16 @@
 
 pub mod bodies;
 pub mod dynamics;
+pub mod file;
+pub mod forces;
 pub mod frames;
+pub mod joints;
+pub mod model;
+pub mod read;
+pub mod system;
 #[doc(hidden)]
 pub mod testing;
 
-pub use dynamics::{Charts, Dynamics, Level, Piece, Point, Slopes, State, Unknown, Workspace};
+pub use dynamics::{Charts, Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
+pub use model::Model;
+pub use system::System;

@@ -38,10 +38,8 @@ pub trait Coordinates {
     fn coordinates(&self, p: Vec3, r: Quat, q: &mut [f64]);
     /// Velocities that belong to a velocity of the centre of mass and an angular velocity, in the world.
     fn velocities(&self, frame: &BodyFrame, v: Vec3, w: Vec3, out: &mut [f64]);
-    /// The pose; velocities are left alone.
+    /// The pose.
     fn locate(&self, q: &[f64], centre: Quat, frame: &mut BodyFrame);
-    /// The velocities of the body frame.
-    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame);
     /// The origin of a frame on the body.
     fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3;
     /// The twist (velocity, angular velocity) of a frame under the velocities `w`: B w.
@@ -149,7 +147,7 @@ mod tests {
     fn locate(b: &Body, q: Vec<f64>, v: Vec<f64>) -> At {
         let centre = Quat::exp(Vec3::new(0.4, -0.3, 0.8));
         let mut frame = BodyFrame::default();
-        each!(b, b => { b.locate(&q, centre, &mut frame); b.set_in_motion(&v, &mut frame) });
+        each!(b, b => b.locate(&q, centre, &mut frame));
         At { q, v, frame }
     }
 

@@ -58,10 +58,6 @@ impl Coordinates for Planar {
         let (sin, cos) = q[2].sin_cos();
         frame.r = about_z(sin, cos);
     }
-    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame) {
-        frame.v = Vec3::new(v[0], v[1], 0.0);
-        frame.w = Vec3::Z * v[2];
-    }
     fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3 {
         let (x, y) = reach(frame, on);
         Vec3::new(frame.p[0] + x, frame.p[1] + y, 0.0)

@@ -39,9 +39,6 @@ impl Coordinates for PointMass {
         frame.p = Vec3::from_slice(q);
         frame.r = Mat3::IDENTITY;
     }
-    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame) {
-        frame.v = Vec3::from_slice(v);
-    }
     fn point(&self, frame: &BodyFrame, _on: &Attachment) -> Vec3 {
         frame.p
     }

@@ -62,11 +62,6 @@ impl Coordinates for Rigid {
         frame.p = p;
         frame.r = centre.matrix() * rotation::exp(phi);
     }
-    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame) {
-        let (v, w_b) = halves(v);
-        frame.v = v;
-        frame.w = frame.r * w_b;
-    }
     fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3 {
         frame.p + frame.r * on.point
     }

@@ -86,11 +86,6 @@ impl Coordinates for Rod {
             Mat3::from_columns(along, across, along.cross(across))
         };
     }
-    fn set_in_motion(&self, v: &[f64], frame: &mut BodyFrame) {
-        let (v, rate) = self.split(v);
-        (frame.v, frame.link_rate) = (v, rate);
-        frame.w = frame.link.cross(rate) * (1.0 / frame.link.dot(frame.link));
-    }
     fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3 {
         let (along, across) = self.shares(on);
         frame.p + frame.link * along + Vec3::Z.cross(frame.link) * across

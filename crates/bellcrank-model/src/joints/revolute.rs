@@ -1,0 +1,30 @@
+//! The revolute joint.
+
+use super::equations::{Equation, coincide, perpendicular};
+use super::{Axes, Joint, Kind, Motion, X, Y, Z};
+use crate::model::Space;
+
+/// One rotation about the common z axis of both frames.
+struct Revolute;
+
+/// The catalog entry.
+pub const KIND: Kind = Kind {
+    name: "revolute",
+    doc: "A hinge: one turn about `axis`.",
+    fields: &[],
+    axes: Axes::Turning,
+    two_points: false,
+    make: |_, _| Ok(Box::new(Revolute)),
+};
+
+impl Joint for Revolute {
+    fn equations(&self, space: Space) -> Vec<Box<dyn Equation>> {
+        match space {
+            Space::Plane => vec![coincide(2)],
+            Space::Space => vec![coincide(3), perpendicular(X, Z), perpendicular(Y, Z)],
+        }
+    }
+    fn motions(&self, _space: Space) -> Vec<Motion> {
+        vec![Motion::Rotate(Z)]
+    }
+}

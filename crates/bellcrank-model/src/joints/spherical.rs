@@ -1,0 +1,24 @@
+//! The spherical joint.
+
+use super::equations::{Equation, coincide};
+use super::{Axes, Joint, Kind};
+use crate::model::Space;
+
+/// A point of one body stays at a point of the other; all turns are free.
+struct Spherical;
+
+/// The catalog entry.
+pub const KIND: Kind = Kind {
+    name: "spherical",
+    doc: "A ball joint: the points stay together, all turns are free (in the plane the same as a revolute).",
+    fields: &[],
+    axes: Axes::None,
+    two_points: false,
+    make: |_, _| Ok(Box::new(Spherical)),
+};
+
+impl Joint for Spherical {
+    fn equations(&self, space: Space) -> Vec<Box<dyn Equation>> {
+        vec![coincide(space.dimension())]
+    }
+}

@@ -1,0 +1,161 @@
+//! A model: what is meant, before it is compiled.
+
+use crate::bodies::Body;
+use crate::forces::Force;
+use crate::frames::Attachment;
+use crate::joints::Joint;
+use bellcrank_math::{Quat, Vec3};
+use std::sync::Arc;
+
+/// Where a model lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Space {
+    /// In the plane: x, y and turns about z.
+    Plane,
+    /// In space.
+    #[default]
+    Space,
+}
+
+impl Space {
+    /// Two or three.
+    pub fn dimension(self) -> usize {
+        match self {
+            Space::Plane => 2,
+            Space::Space => 3,
+        }
+    }
+}
+
+/// Bodies, joints and forces, with the user's names.
+#[derive(Clone, Default)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// Plane or space.
+    pub space: Space,
+    /// The acceleration of gravity, in m/s².
+    pub gravity: Vec3,
+    /// The bodies; the ground is none of them.
+    pub bodies: Vec<BodyEntry>,
+    /// The joints.
+    pub joints: Vec<JointEntry>,
+    /// The forces.
+    pub forces: Vec<ForceEntry>,
+    /// Points whose motion is recorded.
+    pub probes: Vec<Probe>,
+    /// Joint coordinates and rates that are given at the start.
+    pub start: Vec<Start>,
+}
+
+/// A body with its name and its start.
+#[derive(Clone)]
+pub struct BodyEntry {
+    /// The user's name.
+    pub name: String,
+    /// Its kind and constants.
+    pub body: Body,
+    /// The centre of mass at the start, in the world.
+    pub at: Vec3,
+    /// The rotation at the start, body to world.
+    pub rotation: Quat,
+    /// The angle at the start, in the plane (it may exceed a turn).
+    pub angle: f64,
+    /// Velocity of the centre of mass at the start.
+    pub velocity: Vec3,
+    /// Angular velocity at the start, in the world.
+    pub angular_velocity: Vec3,
+    /// Keep the body's start as it is when the mechanism is assembled.
+    pub fixed: bool,
+    /// What it looks like.
+    pub shape: Shape,
+}
+
+/// What a body looks like, in its own frame.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Shape {
+    /// Nothing was said.
+    #[default]
+    Unknown,
+    /// A rod along x.
+    Rod {
+        /// Its length.
+        length: f64,
+        /// Its radius; zero for a thin one.
+        radius: f64,
+    },
+    /// A cylinder along z.
+    Cylinder {
+        /// Its length.
+        length: f64,
+        /// Its radius.
+        radius: f64,
+    },
+    /// A box with edges along the axes.
+    Box {
+        /// The lengths of its edges.
+        size: Vec3,
+    },
+    /// A sphere.
+    Sphere {
+        /// Its radius.
+        radius: f64,
+    },
+}
+
+/// A place an element stands on: a body, or the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct End {
+    /// The body's number; `None` is the ground.
+    pub body: Option<usize>,
+    /// The place on it; for the ground, in the world.
+    pub on: Attachment,
+}
+
+/// A joint with its name and its places.
+#[derive(Clone)]
+pub struct JointEntry {
+    /// The user's name.
+    pub name: String,
+    /// The kind's name in the catalog.
+    pub kind: &'static str,
+    /// The joint.
+    pub joint: Arc<dyn Joint>,
+    /// The places it joins.
+    pub ends: Vec<End>,
+}
+
+/// A force with its name and its places.
+#[derive(Clone)]
+pub struct ForceEntry {
+    /// The user's name.
+    pub name: String,
+    /// The kind's name in the catalog.
+    pub kind: &'static str,
+    /// The force.
+    pub force: Arc<dyn Force>,
+    /// The places it acts on.
+    pub ends: Vec<End>,
+}
+
+/// A point whose motion is recorded.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The user's name.
+    pub name: String,
+    /// The place.
+    pub end: End,
+}
+
+/// A joint coordinate that is given at the start.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The joint's number.
+    pub joint: usize,
+    /// Which of its motions.
+    pub motion: usize,
+    /// The coordinate, if given.
+    pub value: Option<f64>,
+    /// Its rate, if given.
+    pub rate: Option<f64>,
+}

@@ -1,0 +1,835 @@
+//! From a model file to a [`Model`]: the meaning of every section.
+
+use crate::bodies::{Body, Coordinates, Orientation, Planar, PointMass, Rigid, Rod, each};
+use crate::file::*;
+use crate::forces;
+use crate::frames::Attachment;
+use crate::joints::{self, Axes, Motion};
+use crate::model::*;
+use bellcrank_math::{Mat3, Quat, Vec3};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Sections of a model file: what overrides may add to.
+pub const LAYOUT: Layout =
+    Layout { settings: &["model", "solve", "start"], named: &["parameter", "body", "joint", "force", "probe"] };
+
+/// Keys of `[model]`.
+pub const MODEL: &[Field] = &[
+    Field::optional("name", FieldKind::Text, "", "the file's name", "name of the model"),
+    Field::optional(
+        "plane",
+        FieldKind::Word(&["xy"]),
+        "",
+        "in space",
+        "makes the model planar: 3 coordinates per body",
+    ),
+    Field::optional("gravity", FieldKind::Vector, "m/s²", "none", "acceleration of gravity"),
+];
+
+/// Keys of `[body.NAME]`.
+pub const BODY: &[Field] = &[
+    Field::optional("mass", FieldKind::Positive, "kg", "from the shape", "mass"),
+    Field::optional(
+        "inertia",
+        FieldKind::Square { plane: 1, space: 3 },
+        "kg m²",
+        "from the shape; without a shape the body is a point mass",
+        "moments of inertia about the centre of mass, in the body's frame",
+    ),
+    Field::optional(
+        "at",
+        FieldKind::Point,
+        "m",
+        "from the shape, else the origin",
+        "centre of mass at the start, in the world",
+    ),
+    Field::optional("angle", FieldKind::Number, "rad", "0", "angle at the start (plane)"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "along the world's axes",
+        "rotation at the start (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix, body to world",
+    ),
+    Field::optional("velocity", FieldKind::Vector, "m/s", "at rest", "velocity of the centre of mass at the start"),
+    Field::optional(
+        "angular_velocity",
+        FieldKind::Axial,
+        "rad/s",
+        "at rest",
+        "angular velocity at the start, in the world",
+    ),
+    Field::optional("fixed", FieldKind::Flag, "", "false", "keep this body's start when the model is assembled"),
+    Field::optional("coordinates", FieldKind::Word(&["natural"]), "", "rigid", "`natural` for thin rods"),
+    Field::optional("rod", FieldKind::Table(ROD), "", "", "a rod from point to point; the body's x axis runs along it"),
+    Field::optional("box", FieldKind::Table(BOX), "", "", "a box with edges along the body's axes"),
+    Field::optional("sphere", FieldKind::Table(SPHERE), "", "", "a solid sphere"),
+    Field::optional("cylinder", FieldKind::Table(CYLINDER), "", "", "a solid cylinder along the body's z axis"),
+];
+
+const SHAPE_MASS: Field = Field::optional("mass", FieldKind::Positive, "kg", "the body's", "mass");
+const ROD: &[Field] = &[
+    Field::required("from", FieldKind::Point, "m", "one end at the start, in the world"),
+    Field::required("to", FieldKind::Point, "m", "the other end"),
+    SHAPE_MASS,
+    Field::optional("radius", FieldKind::Positive, "m", "thin", "radius"),
+];
+const BOX: &[Field] =
+    &[Field::required("size", FieldKind::Vector, "m", "lengths of the edges along x, y (and z)"), SHAPE_MASS];
+const SPHERE: &[Field] = &[Field::required("radius", FieldKind::Positive, "m", "radius"), SHAPE_MASS];
+const CYLINDER: &[Field] = &[
+    Field::required("radius", FieldKind::Positive, "m", "radius"),
+    Field::optional("length", FieldKind::Positive, "m", "the radius", "length along z"),
+    SHAPE_MASS,
+];
+const SHAPES: [&str; 4] = ["rod", "box", "sphere", "cylinder"];
+
+const TYPE: Field = Field::required("type", FieldKind::Any, "", "the kind");
+const BETWEEN: Field = Field::required("between", FieldKind::Names(2, 2), "", "two bodies, or `ground` and a body");
+
+/// Keys of every `[joint.NAME]`.
+pub const JOINT: &[Field] = &[
+    TYPE,
+    BETWEEN,
+    Field::optional(
+        "at",
+        FieldKind::Points(1, 2),
+        "m",
+        "",
+        "the joint's point in the world at the start (two for a distance)",
+    ),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, 2),
+        "m",
+        "",
+        "instead of `at`: the point on each body, in its own frame",
+    ),
+    Field::optional(
+        "axis",
+        FieldKind::Directions(1, 2),
+        "",
+        "z, in the plane x",
+        "axis in the world at the start; with `on`, on each body",
+    ),
+    Field::optional(
+        "axis2",
+        FieldKind::Directions(1, 2),
+        "",
+        "any",
+        "second axis, where a joint has two; else where its angle is zero",
+    ),
+];
+
+/// Keys of forces between two bodies.
+pub const FORCE_BETWEEN: &[Field] = &[
+    TYPE,
+    BETWEEN,
+    Field::optional("at", FieldKind::Points(1, 2), "m", "", "points in the world at the start"),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, 2),
+        "m",
+        "",
+        "instead of `at`: the point on each body, in its own frame",
+    ),
+    Field::optional(
+        "axis",
+        FieldKind::Directions(1, 2),
+        "",
+        "z",
+        "axis in the world at the start; with `on`, on each body",
+    ),
+    Field::optional("axis2", FieldKind::Directions(1, 2), "", "any", "second axis"),
+];
+
+/// Keys of forces on one body.
+pub const FORCE_ON_ONE: &[Field] = &[
+    TYPE,
+    Field::required("body", FieldKind::Name, "", "the body it acts on"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+];
+
+/// Keys of `[probe.NAME]`.
+pub const PROBE: &[Field] = &[
+    Field::required("body", FieldKind::Name, "", "the body it sits on"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+];
+
+/// Keys of `[start]` entries: those of a joint's motions.
+pub const START: &[Field] = &[
+    Field::optional("angle", FieldKind::Number, "rad", "as drawn", "angle of a joint that turns"),
+    Field::optional("position", FieldKind::Number, "m", "as drawn", "position of a joint that slides"),
+    Field::optional("rate", FieldKind::Number, "rad/s, m/s", "0", "rate of the joint's coordinate"),
+];
+
+/// Keys of `[solve]`: defaults of the options of the same names.
+pub const SOLVE: &[Field] = &[
+    Field::optional("until", FieldKind::Positive, "s", "1", "end of the simulation"),
+    Field::optional("method", FieldKind::Name, "", "auto", "method of integration"),
+    Field::optional("formulation", FieldKind::Name, "", "by the method", "form of the equations"),
+    Field::optional("iteration", FieldKind::Name, "", "simplified", "Newton's iteration"),
+    Field::optional("test", FieldKind::Name, "", "q+v", "which unknowns decide"),
+    Field::optional("step", FieldKind::Positive, "s", "error control", "fixed step size"),
+    Field::optional("rtol", FieldKind::Positive, "", "1e-6", "relative tolerance"),
+    Field::optional("atol", FieldKind::Positive, "", "rtol", "absolute tolerance"),
+    Field::optional("sample", FieldKind::Positive, "s", "a 200th of the run", "distance of recorded samples"),
+    Field::optional("max_order", FieldKind::Count, "", "5", "highest order of BDF"),
+    Field::optional("rho", FieldKind::NonNegative, "", "0.8", "spectral radius at infinity of generalized-α"),
+];
+
+/// `[solve]` as it stands in the file, with places for messages.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Numbers by key.
+    pub numbers: HashMap<&'static str, f64>,
+    /// Words by key, with their places.
+    pub words: HashMap<&'static str, (String, Span)>,
+}
+
+/// A model file that was read.
+pub struct Read {
+    /// The model.
+    pub model: Model,
+    /// Its `[solve]` section.
+    pub settings: Settings,
+    /// The document, for messages that point into it.
+    pub document: Document,
+}
+
+/// Reads a model file with overrides `path.to.key=value`.
+pub fn read_model(path: &str, overrides: &[String]) -> Result<Read, Report> {
+    interpret(Document::open(path, overrides, &LAYOUT)?, path)
+}
+
+/// Reads a model from a text under the name the user knows it by.
+pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, Report> {
+    interpret(Document::parse(name, text.to_string(), overrides, &LAYOUT)?, name)
+}
+
+fn interpret(document: Document, path: &str) -> Result<Read, Report> {
+    match Reader::new(&document.root).and_then(|mut r| r.read(path)) {
+        Ok((model, settings)) => Ok(Read { model, settings, document }),
+        Err(problems) => Err(document.report(problems)),
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Node,
+    parameters: Parameters,
+    plane: bool,
+    model: Model,
+    body_names: HashMap<String, usize>,
+    problems: Diagnostics,
+}
+
+impl<'a> Reader<'a> {
+    fn new(root: &'a Node) -> Result<Reader<'a>, Diagnostics> {
+        let parameters = Parameters::read(root.get("parameter"))?;
+        let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
+        Ok(Reader {
+            root,
+            parameters,
+            plane,
+            model: Model::default(),
+            body_names: HashMap::new(),
+            problems: Diagnostics::new(),
+        })
+    }
+
+    fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
+        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
+        read(node, what, fields, &context)
+    }
+
+    fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
+        self.check_sections();
+        self.model.space = if self.plane { Space::Plane } else { Space::Space };
+        let stem = std::path::Path::new(path).file_stem().map(|s| s.to_string_lossy().into_owned());
+        self.model.name = stem.unwrap_or_default();
+        let mut settings = Settings::default();
+        if let Some(node) = self.root.get("model") {
+            let values = self.fields(node, "[model]", &[MODEL]);
+            if let Some(values) = self.problems.take(values) {
+                if let Some(name) = values.optional_name("name") {
+                    self.model.name = name.name.to_string();
+                }
+                self.model.gravity = values.optional_vector("gravity").unwrap_or_default();
+            }
+        }
+        self.each("body", Reader::read_body);
+        // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
+        std::mem::take(&mut self.problems).or(())?;
+        self.each("joint", Reader::read_joint);
+        self.each("force", Reader::read_force);
+        self.each("probe", Reader::read_probe);
+        std::mem::take(&mut self.problems).or(())?;
+        self.each("start", Reader::read_start);
+        if let Some(node) = self.root.get("solve") {
+            let values = self.fields(node, "[solve]", &[SOLVE]);
+            if let Some(values) = self.problems.take(values) {
+                for field in SOLVE {
+                    match field.kind {
+                        FieldKind::Name => {
+                            if let Some(word) = values.optional_name(field.name) {
+                                settings.words.insert(field.name, (word.name.to_string(), word.span));
+                            }
+                        }
+                        FieldKind::Count if values.has(field.name) => {
+                            settings.numbers.insert(field.name, values.integer(field.name) as f64);
+                        }
+                        _ if values.has(field.name) => {
+                            settings.numbers.extend(values.optional_number(field.name).map(|x| (field.name, x)));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        std::mem::take(&mut self.problems).or(())?;
+        if self.model.bodies.is_empty() {
+            let hint = "add a body, for example\n[body.mass]\nmass = 1.0\nat = [0, 0, 0]";
+            return Err(Diagnostic::error("the model has no bodies").at(self.root.span).help(hint).into());
+        }
+        Ok((std::mem::take(&mut self.model), settings))
+    }
+
+    fn check_sections(&mut self) {
+        let known: Vec<&str> = LAYOUT.settings.iter().chain(LAYOUT.named).copied().collect();
+        let Some(table) = self.root.as_table() else { return };
+        for entry in table.entries.iter().filter(|e| !known.contains(&e.name.as_str())) {
+            let near = suggest::nearest(&entry.name, known.iter().copied());
+            let label = near.map_or("not a known section".into(), |n| format!("did you mean `{n}`?"));
+            let help = format!("sections are {}", known.join(", "));
+            let message = format!("unknown section {}", suggest::quoted(&entry.name));
+            self.problems.push(Diagnostic::error(message).at(entry.span).label(label).help(help));
+        }
+    }
+
+    /// Reads every entry of a section, collecting what is wrong with each.
+    fn each(&mut self, section: &str, one: fn(&mut Self, &'a str, &'a Node, Span) -> Result<(), Diagnostics>) {
+        let Some(node) = self.root.get(section) else { return };
+        let Some(table) = node.as_table() else {
+            let message = format!("[{section}] must be a table of named entries");
+            let help = format!("write [{section}.NAME] above the keys of each");
+            self.problems.push(Diagnostic::error(message).at(node.span).help(help));
+            return;
+        };
+        for entry in &table.entries {
+            let result = one(self, &entry.name, &entry.node, entry.span);
+            self.problems.take(result);
+        }
+    }
+
+    fn read_body(&mut self, name: &'a str, node: &'a Node, span: Span) -> Result<(), Diagnostics> {
+        let what = format!("body {}", suggest::quoted(name));
+        if name == "ground" {
+            let help = "choose another name: joints and forces refer to the fixed world as `ground`";
+            return Err(Diagnostic::error("`ground` is the fixed world and no body").at(span).help(help).into());
+        }
+        let values = self.fields(node, &what, &[BODY])?;
+        values.at_most_one(&SHAPES)?;
+        let dimension = self.model.space.dimension();
+        let shape = self.shape(&values)?;
+        let mut entry = BodyEntry {
+            name: name.to_string(),
+            body: Body::Point(PointMass::new(1.0, dimension)),
+            at: shape.at.unwrap_or_default(),
+            rotation: Quat::IDENTITY,
+            angle: 0.0,
+            velocity: values.optional_vector("velocity").unwrap_or_default(),
+            angular_velocity: values.optional_vector("angular_velocity").unwrap_or_default(),
+            fixed: values.flag("fixed"),
+            shape: shape.shape,
+        };
+        if let Some(at) = values.optional_vector("at") {
+            if shape.at.is_some() {
+                let help = "the ends of the rod tell where it is: leave `at` out";
+                return Err(values.error_at("at", format!("{what} has both `rod` and `at`")).help(help).into());
+            }
+            entry.at = at;
+        }
+        self.place_body(&values, &what, &shape, &mut entry)?;
+        let mass = values.optional_number("mass").or(shape.mass);
+        let Some(mass) = mass else {
+            let help = "add `mass = …` [kg], or a shape with a mass";
+            return Err(values.error(format!("{what} needs `mass`")).help(help).into());
+        };
+        let natural = values.has("coordinates");
+        let inertia = match values.optional_numbers("inertia") {
+            Some(m) if self.plane => Some(Mat3::IDENTITY * m[0]),
+            Some(m) => Some(Mat3([[m[0], m[1], m[2]], [m[3], m[4], m[5]], [m[6], m[7], m[8]]])),
+            None => shape.inertia.map(|i| i * mass),
+        };
+        entry.body = match (natural, inertia) {
+            (true, _) => {
+                let Shape::Rod { length, .. } = shape.shape else {
+                    let help = "natural coordinates are an end point and the link vector: give a `rod`";
+                    let message = format!("{what} has natural coordinates but is no rod");
+                    return Err(values.error_at("coordinates", message).help(help).into());
+                };
+                if values.has("inertia") || shape.thick {
+                    let help = "leave `inertia` and `radius` out, or leave `coordinates` out";
+                    let message = format!("{what}: a rod in natural coordinates is thin");
+                    return Err(values.error_at("coordinates", message).help(help).into());
+                }
+                Body::Rod(Rod::new(mass, length, dimension))
+            }
+            (false, None) => Body::Point(PointMass::new(mass, dimension)),
+            (false, Some(inertia)) if self.plane => {
+                let j = inertia.0[2][2];
+                if j <= 0.0 {
+                    let message = format!("{what}: the moment of inertia must be positive, found {j}");
+                    return Err(values.error_at("inertia", message).help("in kg m², about the centre of mass").into());
+                }
+                Body::Planar(Planar::new(mass, j))
+            }
+            (false, Some(inertia)) => {
+                if matches!(shape.shape, Shape::Rod { .. }) && !shape.thick && !values.has("inertia") {
+                    let help = "add `coordinates = \"natural\"`, or give the rod a `radius`, or the body an `inertia`";
+                    let message = format!("{what}: a thin rod in space has no inertia along itself");
+                    return Err(values.error_at("rod", message).help(help).into());
+                }
+                check_inertia(&values, &what, &inertia)?;
+                Body::Rigid(Rigid::new(mass, inertia))
+            }
+        };
+        let number = self.model.bodies.len();
+        self.body_names.insert(name.to_string(), number);
+        self.model.bodies.push(entry);
+        Ok(())
+    }
+
+    /// Sets the rotation of a body at the start.
+    fn place_body(&self, v: &Values, what: &str, shape: &ShapeData, entry: &mut BodyEntry) -> Result<(), Diagnostics> {
+        if let Some(along) = shape.along {
+            for key in ["angle", "orientation"] {
+                if v.has(key) {
+                    let help = "the ends of the rod tell its direction";
+                    return Err(v.error_at(key, format!("{what} has both `rod` and `{key}`")).help(help).into());
+                }
+            }
+            if self.plane {
+                entry.angle = along[1].atan2(along[0]);
+                entry.rotation = Quat::exp(Vec3::Z * entry.angle);
+            } else {
+                let y = along.any_perpendicular();
+                entry.rotation = Quat::from_matrix(&Mat3::from_columns(along, y, along.cross(y)));
+            }
+            return Ok(());
+        }
+        if self.plane {
+            if v.has("orientation") {
+                let help = "a planar body has an `angle`";
+                return Err(v.error_at("orientation", format!("{what} is in the plane")).help(help).into());
+            }
+            entry.angle = v.number("angle");
+            entry.rotation = Quat::exp(Vec3::Z * entry.angle);
+            return Ok(());
+        }
+        if v.has("angle") {
+            let help = "in space write `orientation = { axis = [0, 0, 1], angle = … }`";
+            return Err(v.error_at("angle", format!("{what} is in space")).help(help).into());
+        }
+        if let Some(node) = v.node("orientation") {
+            entry.rotation = self.orientation(node, what)?;
+        }
+        Ok(())
+    }
+
+    fn orientation(&self, node: &'a Node, what: &str) -> Result<Quat, Diagnostics> {
+        const TURN: &[Field] = &[
+            Field::required("axis", FieldKind::Direction, "", "axis of the turn"),
+            Field::required("angle", FieldKind::Number, "rad", "angle of the turn"),
+        ];
+        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
+        let key = format!("`orientation` of {what}");
+        let wrong = |text: String| {
+            let help = "a quaternion [w, x, y, z] (body to world), { axis = […], angle = … }, or a 3×3 rotation matrix";
+            Diagnostic::error(format!("{key} {text}")).at(node.span).help(help)
+        };
+        if node.as_table().is_some() {
+            let turn = self.fields(node, &key, &[TURN])?;
+            return Ok(Quat::exp(turn.vector("axis") * turn.number("angle")));
+        }
+        let Value::Array(items) = &node.value else { return Err(wrong("must be a rotation".into()).into()) };
+        match items.len() {
+            4 => {
+                let q = context.numbers(node, &key, 4, 4)?;
+                let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+                if (norm - 1.0).abs() > 1e-3 {
+                    return Err(wrong(format!("has length {norm:.4}, but a rotation has 1")).into());
+                }
+                Ok(Quat([q[0], q[1], q[2], q[3]]).normalized())
+            }
+            3 => {
+                let m = context.square(node, &key, 3)?;
+                let r = Mat3([[m[0], m[1], m[2]], [m[3], m[4], m[5]], [m[6], m[7], m[8]]]);
+                let product = r * r.transpose() - Mat3::IDENTITY;
+                let off = (0..3).map(|i| product.row(i).norm()).fold(0.0, f64::max);
+                if off > 1e-3 || r.determinant() < 0.0 {
+                    return Err(
+                        wrong("is no rotation matrix (rows must be orthonormal and right-handed)".into()).into()
+                    );
+                }
+                Ok(Quat::from_matrix(&r))
+            }
+            n => Err(wrong(format!("has {n} entries")).into()),
+        }
+    }
+
+    fn shape(&self, values: &Values<'a>) -> Result<ShapeData, Diagnostics> {
+        let Some(kind) = SHAPES.iter().find(|s| values.has(s)) else { return Ok(ShapeData::default()) };
+        let table = values.table(kind);
+        let mut data = ShapeData { mass: table.optional_number("mass"), thick: true, ..ShapeData::default() };
+        if data.mass.is_some() && values.has("mass") {
+            let message = format!("{} has `mass` twice", values.what());
+            return Err(values.error_at("mass", message).help("give it in the shape or beside it").into());
+        }
+        match *kind {
+            "rod" => {
+                let (from, to) = (table.vector("from"), table.vector("to"));
+                let Some(along) = (to - from).normalized() else {
+                    let message =
+                        format!("the rod of {} has no length: `from` and `to` are the same point", values.what());
+                    return Err(table.error(message).help("give two different points").into());
+                };
+                let (l, r) = ((to - from).norm(), table.optional_number("radius").unwrap_or(0.0));
+                let across = (3.0 * r * r + l * l) / 12.0;
+                data.inertia = Some(Mat3::diagonal(Vec3::new(0.5 * r * r, across, across)));
+                data.shape = Shape::Rod { length: l, radius: r };
+                (data.at, data.along, data.thick) = (Some((from + to) * 0.5), Some(along), r > 0.0);
+            }
+            "box" => {
+                let size = table.vector("size");
+                let last = if self.plane { 1 } else { 2 };
+                if (0..=last).any(|i| size[i] <= 0.0) {
+                    return Err(table.error_at("size", "the edges of a box must be positive").into());
+                }
+                let [x, y, z] = size.0.map(|e| e * e / 12.0);
+                data.inertia = Some(Mat3::diagonal(Vec3::new(y + z, x + z, x + y)));
+                data.shape = Shape::Box { size };
+            }
+            "sphere" => {
+                let r = table.number("radius");
+                data.inertia = Some(Mat3::IDENTITY * (0.4 * r * r));
+                data.shape = Shape::Sphere { radius: r };
+            }
+            _ => {
+                let r = table.number("radius");
+                let l = table.optional_number("length").unwrap_or(r);
+                let across = (3.0 * r * r + l * l) / 12.0;
+                data.inertia = Some(Mat3::diagonal(Vec3::new(across, across, 0.5 * r * r)));
+                data.shape = Shape::Cylinder { length: l, radius: r };
+            }
+        }
+        Ok(data)
+    }
+
+    fn body(&self, named: Named, of: &str) -> Result<Option<usize>, Diagnostic> {
+        if named.name == "ground" {
+            return Ok(None);
+        }
+        let names = || self.model.bodies.iter().map(|b| b.name.as_str());
+        let known = self.body_names.get(named.name).copied().map(Some);
+        known.ok_or_else(|| named.unknown("body", of, names().chain(["ground"]).collect::<Vec<_>>()))
+    }
+
+    /// A place in the world at the start, seen from a body.
+    fn attach(&self, body: Option<usize>, point: Vec3, axes: Mat3) -> End {
+        let on = match body {
+            None => Attachment { point, axes },
+            Some(b) => {
+                let (p, r) = self.pose(b);
+                Attachment { point: r.transpose_times(point - p), axes: r.transpose() * axes }
+            }
+        };
+        End { body, on }
+    }
+
+    fn pose(&self, b: usize) -> (Vec3, Mat3) {
+        let entry = &self.model.bodies[b];
+        (entry.at, entry.rotation.matrix())
+    }
+
+    /// A place on a body, seen from the world at the start.
+    fn world(&self, end: &End) -> Vec3 {
+        match end.body {
+            None => end.on.point,
+            Some(b) => {
+                let (p, r) = self.pose(b);
+                p + r * end.on.point
+            }
+        }
+    }
+
+    /// The two places of a joint or of a force between bodies.
+    fn ends(
+        &self,
+        v: &Values,
+        bodies: [Option<usize>; 2],
+        axes: Axes,
+        two_points: bool,
+    ) -> Result<[End; 2], Diagnostics> {
+        v.at_most_one(&["at", "on"])?;
+        let what = v.what();
+        let axis = |key: &str, k: usize| v.optional_points(key).map(|a| a[k.min(a.len() - 1)]);
+        let frame = |k: usize| -> Result<Mat3, Diagnostics> {
+            match axes {
+                Axes::Turning if self.plane => Ok(Mat3::IDENTITY),
+                Axes::Sliding if self.plane => {
+                    let x = axis("axis", k).unwrap_or(Vec3::X);
+                    Ok(Mat3::from_columns(x, Vec3::Z.cross(x), Vec3::Z))
+                }
+                Axes::None if !v.has("axis") => Ok(Mat3::IDENTITY),
+                _ => {
+                    let z = axis("axis", k).unwrap_or(Vec3::Z);
+                    let x = match axis("axis2", k) {
+                        None => z.any_perpendicular(),
+                        Some(x) => (x - z * x.dot(z)).normalized().ok_or_else(|| {
+                            v.error_at("axis2", format!("`axis` and `axis2` of {what} are parallel"))
+                                .help("`axis2` must point another way")
+                        })?,
+                    };
+                    Ok(Mat3::from_columns(x, z.cross(x), z))
+                }
+            }
+        };
+        if let Some(on) = v.optional_points("on") {
+            return Ok([
+                End { body: bodies[0], on: Attachment { point: on[0], axes: frame(0)? } },
+                End { body: bodies[1], on: Attachment { point: on[1], axes: frame(1)? } },
+            ]);
+        }
+        let points = match v.optional_points("at") {
+            Some(at) => at,
+            // where only directions matter, the place may be left out
+            None if !two_points && axes == Axes::Turning && v.node("type").is_none_or(|_| false) => &[Vec3::ZERO],
+            None => {
+                let hint = if two_points { "[[…], […]]: a point on each body" } else { "[…]: a point" };
+                let help =
+                    format!("add `at = {hint} in the world at the start`, or `on = [[…], […]]` in the bodies' frames");
+                return Err(v.error(format!("{what} needs `at` or `on`")).help(help).into());
+            }
+        };
+        if points.len() != if two_points { 2 } else { 1 } {
+            let message = if two_points {
+                format!("`at` of {what} needs two points, one on each body")
+            } else {
+                format!("`at` of {what} needs one point")
+            };
+            let help = "`at = [[…], […]]` holds two points; to give a point on each body in its own frame use `on`";
+            return Err(v.error_at("at", message).help(help).into());
+        }
+        let place = |k: usize| -> Result<End, Diagnostics> {
+            let mut end = self.attach(bodies[k], points[k.min(points.len() - 1)], frame(k)?);
+            if self.plane && axes == Axes::Turning {
+                end.on.axes = Mat3::IDENTITY; // the angle of the joint is that between the bodies
+            }
+            Ok(end)
+        };
+        Ok([place(0)?, place(1)?])
+    }
+
+    fn two_bodies(&self, v: &Values) -> Result<[Option<usize>; 2], Diagnostics> {
+        let names = v.names("between");
+        let mut problems = Diagnostics::new();
+        let found: Vec<_> = names.iter().map(|n| problems.take(self.body(*n, v.what()))).collect();
+        problems.or(())?;
+        if names[0].name == names[1].name {
+            let message = format!("{} joins `{}` with itself", v.what(), names[0].name);
+            return Err(v.error_at("between", message).help("name two different bodies").into());
+        }
+        Ok([found[0].flatten(), found[1].flatten()])
+    }
+
+    /// Refuses places that a body does not have.
+    fn check_place(&self, v: &Values, end: &End, rotational: bool) -> Result<(), Diagnostics> {
+        let Some(b) = end.body else { return Ok(()) };
+        let entry = &self.model.bodies[b];
+        let (what, name) = (v.what(), &entry.name);
+        let key = if v.has("on") { "on" } else { "at" };
+        let orientation = each!(&entry.body, b => b.orientation());
+        let scale = 1e-9 * (1.0 + entry.at.norm() + end.on.point.norm());
+        match orientation {
+            Orientation::Full => Ok(()),
+            Orientation::None if rotational => {
+                let message = format!("{what} needs the rotation of `{name}`, which is a point mass");
+                Err(v
+                    .error_at("type", message)
+                    .help(format!("give `{name}` an `inertia` or a shape, or use a spherical joint"))
+                    .into())
+            }
+            Orientation::None if end.on.point.norm() > scale => {
+                let message =
+                    format!("{what} is {:.3} m away from `{name}`, which is a point mass", end.on.point.norm());
+                let help = format!("put it at the place of `{name}`, or give `{name}` an `inertia` or a shape");
+                Err(v.error_at(key, message).help(help).into())
+            }
+            Orientation::Direction if rotational => {
+                let message =
+                    format!("{what} needs the spin of `{name}`, a thin rod in natural coordinates, which has none");
+                let help = format!(
+                    "give the rod `{name}` a `radius` or an `inertia` instead of natural coordinates, or use a spherical joint"
+                );
+                Err(v.error_at("type", message).help(help).into())
+            }
+            Orientation::Direction if end.on.point[1].hypot(end.on.point[2]) > scale => {
+                let message = format!("{what} is not on the line of the thin rod `{name}`");
+                Err(v.error_at(key, message).help(format!("put it on the rod, or give `{name}` a `radius`")).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_joint(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        let what = format!("joint {}", suggest::quoted(name));
+        let words: Vec<&str> = joints::CATALOG.iter().map(|k| k.name).collect();
+        let kind_name = choose(node, &what, "type", &words)?;
+        let kind = joints::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
+        let values = self.fields(node, &what, &[JOINT, kind.fields])?;
+        let bodies = self.two_bodies(&values)?;
+        let ends = self.ends(&values, bodies, kind.axes, kind.two_points)?;
+        let space = self.model.space;
+        let placement = joints::Placement { points: [self.world(&ends[0]), self.world(&ends[1])], space };
+        let joint = (kind.make)(&values, &placement)?;
+        let rotational = joint.equations(space).iter().any(|e| e.rotational());
+        for end in &ends {
+            self.check_place(&values, end, rotational)?;
+        }
+        self.model.joints.push(JointEntry {
+            name: name.to_string(),
+            kind: kind.name,
+            joint: Arc::from(joint),
+            ends: ends.to_vec(),
+        });
+        Ok(())
+    }
+
+    fn read_force(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        use forces::Ends;
+        let what = format!("force {}", suggest::quoted(name));
+        let words: Vec<&str> = forces::CATALOG.iter().map(|k| k.name).collect();
+        let kind_name = choose(node, &what, "type", &words)?;
+        let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
+        let (values, ends) = if kind.ends == Ends::One {
+            let values = self.fields(node, &what, &[FORCE_ON_ONE, kind.fields])?;
+            let end = self.one_end(&values)?;
+            (values, vec![end])
+        } else {
+            let values = self.fields(node, &what, &[FORCE_BETWEEN, kind.fields])?;
+            let bodies = self.two_bodies(&values)?;
+            let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
+            let ends = match kind.ends {
+                // a torque has no point: the place may be left out
+                Ends::Turning if !values.has("at") && !values.has("on") => self.turning_ends(&values, bodies),
+                _ => self.ends(&values, bodies, axes, kind.ends == Ends::Points)?,
+            };
+            (values, ends.to_vec())
+        };
+        for end in &ends {
+            self.check_place(&values, end, matches!(kind.ends, Ends::Frames | Ends::Turning) || kind.name == "torque")?;
+        }
+        let points = ends.iter().map(|e| self.world(e)).collect();
+        let force = (kind.make)(&values, &forces::Placement { points, space: self.model.space })?;
+        let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
+        self.model.forces.push(entry);
+        Ok(())
+    }
+
+    fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
+        bodies.map(|body| {
+            if self.plane {
+                return End { body, on: Attachment::CENTRE };
+            }
+            let z = v.optional_points("axis").map_or(Vec3::Z, |a| a[0]);
+            let x = z.any_perpendicular();
+            let place = body.map_or(Vec3::ZERO, |b| self.model.bodies[b].at);
+            self.attach(body, place, Mat3::from_columns(x, z.cross(x), z))
+        })
+    }
+
+    /// The place of a force on one body, or of a probe.
+    fn one_end(&self, v: &Values) -> Result<End, Diagnostics> {
+        v.at_most_one(&["at", "on"])?;
+        let body = self.body(v.name("body"), v.what())?;
+        if let Some(point) = v.optional_vector("on") {
+            return Ok(End { body, on: Attachment { point, axes: Mat3::IDENTITY } });
+        }
+        match (v.optional_vector("at"), body) {
+            (Some(point), _) => Ok(self.attach(body, point, Mat3::IDENTITY)),
+            (None, _) => Ok(End { body, on: Attachment::CENTRE }),
+        }
+    }
+
+    fn read_probe(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        let values = self.fields(node, &format!("probe {}", suggest::quoted(name)), &[PROBE])?;
+        let end = self.one_end(&values)?;
+        self.check_place(&values, &end, false)?;
+        self.model.probes.push(Probe { name: name.to_string(), end });
+        Ok(())
+    }
+
+    fn read_start(&mut self, name: &'a str, node: &'a Node, span: Span) -> Result<(), Diagnostics> {
+        let what = format!("start of joint {}", suggest::quoted(name));
+        let Some(joint) = self.model.joints.iter().position(|j| j.name == name) else {
+            let names: Vec<&str> = self.model.joints.iter().map(|j| j.name.as_str()).collect();
+            return Err(Named { name, span }.unknown("joint", "[start]", names).into());
+        };
+        let values = self.fields(node, &what, &[START])?;
+        let motions = self.model.joints[joint].joint.motions(self.model.space);
+        for key in ["angle", "position", "rate"].into_iter().filter(|k| values.has(k)) {
+            let fits = |m: &Motion| match key {
+                "angle" => matches!(m, Motion::Rotate(_)),
+                "position" => matches!(m, Motion::Translate(_)),
+                _ => true,
+            };
+            let Some(motion) = motions.iter().position(fits) else {
+                let kind = self.model.joints[joint].kind;
+                let message = format!("a {kind} joint has no `{key}` to start with");
+                let help = "give the bodies' own `velocity`, `angular_velocity`, `at` or orientation instead";
+                return Err(values.error_at(key, message).help(help).into());
+            };
+            let x = values.optional_number(key);
+            let (value, rate) = if key == "rate" { (None, x) } else { (x, None) };
+            self.model.start.push(Start { joint, motion, value, rate });
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct ShapeData {
+    shape: Shape,
+    mass: Option<f64>,
+    /// Inertia of one kilogram.
+    inertia: Option<Mat3>,
+    at: Option<Vec3>,
+    along: Option<Vec3>,
+    thick: bool,
+}
+
+/// Refuses an inertia that no body has: not symmetric, or not positive definite.
+fn check_inertia(v: &Values, what: &str, inertia: &Mat3) -> Result<(), Diagnostics> {
+    let m = &inertia.0;
+    let scale = m.iter().flatten().fold(0.0f64, |s, x| s.max(x.abs()));
+    let wrong = |text: &str| {
+        let help = "in kg m², about the centre of mass, in the body's frame: [ixx, iyy, izz] or a symmetric 3×3 matrix";
+        v.error_at("inertia", format!("{what}: {text}")).help(help)
+    };
+    for i in 0..3 {
+        for j in 0..i {
+            if (m[i][j] - m[j][i]).abs() > 1e-9 * scale {
+                return Err(wrong("the inertia matrix is not symmetric").into());
+            }
+        }
+    }
+    let second = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    if m[0][0] <= 0.0 || second <= 0.0 || inertia.determinant() <= 0.0 {
+        return Err(wrong("the inertia matrix is not positive definite").into());
+    }
+    Ok(())
+}

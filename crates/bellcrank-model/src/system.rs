@@ -1,0 +1,1110 @@
+//! A compiled model: what is computed. Immutable, shared between threads.
+
+use crate::bodies::{Body, Coordinates, each};
+use crate::dynamics::*;
+use crate::forces::Force;
+use crate::frames::*;
+use crate::joints::{Equation, Motion};
+use crate::model::{Model, Space};
+use bellcrank_math::{Quat, Vec3, rotation};
+use std::sync::Arc;
+
+/// Stands for the ground where a body's number is expected.
+pub const GROUND: u32 = u32::MAX;
+/// Stands for "no angle is measured here".
+pub const NO_ANGLE: u32 = u32::MAX;
+
+/// A rotation chart is re-centred when its angle passes this, in rad; N(φ) is singular only at 2π.
+const CHART_LIMIT: f64 = 1.0;
+
+/// A place an element stands on.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemEnd {
+    /// The body, or [`GROUND`].
+    pub body: u32,
+    /// Where on it.
+    pub on: Attachment,
+    /// Where its block of G starts in the workspace.
+    jacobian: u32,
+}
+
+/// The constraint block of a joint, or of a body's own coordinates.
+pub struct Constraint {
+    equations: Vec<Box<dyn Equation>>,
+    /// The places it joins.
+    pub ends: Vec<SystemEnd>,
+    /// How many rows it has.
+    pub rows: usize,
+    holonomic: bool,
+    straight: bool,
+    angle: u32,
+}
+
+struct PlacedForce {
+    force: Arc<dyn Force>,
+    ends: Vec<SystemEnd>,
+    angle: u32,
+}
+
+/// A joint coordinate whose turns may have to be counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Coordinate {
+    /// The joint's number in the model.
+    pub joint: usize,
+    /// The motion it measures.
+    pub motion: Motion,
+    /// Between which places.
+    ends: [SystemEnd; 2],
+    angle: u32,
+}
+
+/// An angle whose turns are counted, with the places it is measured between.
+struct Angle {
+    ends: [SystemEnd; 2],
+    motion: Motion,
+}
+
+/// The equations of a compiled model.
+pub struct System {
+    /// The model it was compiled from.
+    pub model: Model,
+    layout: Layout,
+    bodies: Vec<Body>,
+    charts: Vec<u32>,
+    constraints: Vec<Constraint>,
+    /// The first constraint that belongs to a joint; those before are the bodies' own.
+    first_joint: usize,
+    forces: Vec<PlacedForce>,
+    angles: Vec<Angle>,
+    coordinates: Vec<Coordinate>,
+    gravity: Vec3,
+    length: f64,
+    jacobian_size: usize,
+}
+
+type BodyRows = [[[f64; MAX_WIDTH]; MAX_ENDS]; MAX_ROWS];
+
+impl Model {
+    /// Compiles the model into equations in Cartesian coordinates. Does not check its meaning.
+    pub fn compile(&self) -> System {
+        System::new(self.clone())
+    }
+}
+
+impl System {
+    fn new(model: Model) -> System {
+        let mut layout = Layout::default();
+        let bodies: Vec<Body> = model.bodies.iter().map(|b| b.body.clone()).collect();
+        let mut charts = Vec::new();
+        let (mut n, mut chart_count) = (0, 0);
+        for b in &bodies {
+            let width = each!(b, b => b.width());
+            layout.bodies.push(n..n + width);
+            n += width;
+            let has_chart = each!(b, b => b.chart().is_some());
+            charts.push(if has_chart { chart_count } else { u32::MAX });
+            chart_count += has_chart as u32;
+        }
+        let mut s = System {
+            layout,
+            bodies,
+            charts,
+            constraints: Vec::new(),
+            first_joint: 0,
+            forces: Vec::new(),
+            angles: Vec::new(),
+            coordinates: Vec::new(),
+            gravity: model.gravity,
+            length: 1.0,
+            jacobian_size: 0,
+            model,
+        };
+        s.add_own_constraints();
+        s.add_joints();
+        s.add_forces();
+        s.length = s.typical_length();
+        s
+    }
+
+    fn add_own_constraints(&mut self) {
+        for b in 0..self.bodies.len() {
+            if each!(&self.bodies[b], b => b.own_rows()) > 0 {
+                let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0 };
+                self.push_constraint(Vec::new(), vec![end], 1, NO_ANGLE);
+            }
+        }
+        self.first_joint = self.constraints.len();
+    }
+
+    fn add_joints(&mut self) {
+        let space = self.model.space;
+        for number in 0..self.model.joints.len() {
+            let entry = &self.model.joints[number];
+            let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
+            let (equations, motions) = (entry.joint.equations(space), entry.joint.motions(space));
+            let mut first_angle = NO_ANGLE;
+            for motion in motions {
+                let pair = [ends[0], ends[1]];
+                let angle = self.push_angle(pair, motion);
+                if first_angle == NO_ANGLE {
+                    first_angle = angle;
+                }
+                self.coordinates.push(Coordinate { joint: number, motion, ends: pair, angle });
+            }
+            let rows = equations.iter().map(|e| e.rows()).sum();
+            self.push_constraint(equations, ends, rows, first_angle);
+        }
+    }
+
+    fn add_forces(&mut self) {
+        for number in 0..self.model.forces.len() {
+            let entry = &self.model.forces[number];
+            let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
+            let force = entry.force.clone();
+            let angle = match force.angle_axis() {
+                Some(axis) => self.push_angle([ends[0], ends[1]], Motion::Rotate(axis)),
+                None => NO_ANGLE,
+            };
+            self.forces.push(PlacedForce { force, ends, angle });
+        }
+    }
+
+    fn push_angle(&mut self, ends: [SystemEnd; 2], motion: Motion) -> u32 {
+        if let Motion::Translate(_) = motion {
+            return NO_ANGLE;
+        }
+        self.angles.push(Angle { ends, motion });
+        self.angles.len() as u32 - 1
+    }
+
+    fn push_constraint(
+        &mut self,
+        equations: Vec<Box<dyn Equation>>,
+        mut ends: Vec<SystemEnd>,
+        rows: usize,
+        angle: u32,
+    ) {
+        for end in &mut ends {
+            if end.body != GROUND {
+                end.jacobian = self.jacobian_size as u32;
+                self.jacobian_size += rows * self.width(end.body);
+            }
+        }
+        let holonomic = equations.iter().all(|e| e.holonomic());
+        let straight = equations.iter().all(|e| e.straight());
+        let (m, k) = (self.layout.m(), self.layout.m_rates());
+        self.layout.constraints.push(m..m + rows);
+        self.layout.rates.push(k..if holonomic { k + rows } else { k });
+        self.constraints.push(Constraint { equations, ends, rows, holonomic, straight, angle });
+    }
+
+    /// The radius of the model's points about their middle, a length that does not depend on the
+    /// origin; 1 m where there is nothing to measure.
+    fn typical_length(&self) -> f64 {
+        let state = self.initial_state();
+        let mut w = self.workspace();
+        self.locate(&state.q, &state.charts, &mut w);
+        let mut points: Vec<Vec3> = Vec::new();
+        let ends = self.constraints.iter().flat_map(|c| &c.ends).chain(self.forces.iter().flat_map(|f| &f.ends));
+        points.extend(ends.map(|e| self.frame(e, &w, None).p));
+        points.extend((0..self.bodies.len()).map(|b| self.body_point(b, &w)));
+        let middle = points.iter().fold(Vec3::ZERO, |sum, p| sum + *p) * (1.0 / points.len().max(1) as f64);
+        let radius = points.iter().map(|p| (*p - middle).norm()).fold(0.0, f64::max);
+        if radius > 1e-9 { radius } else { 1.0 }
+    }
+
+    fn body_point(&self, b: usize, w: &Workspace) -> Vec3 {
+        each!(&self.bodies[b], body => body.point(&w.bodies[b], &body.centre()))
+    }
+
+    #[inline]
+    fn width(&self, body: u32) -> usize {
+        self.layout.bodies[body as usize].len()
+    }
+
+    /// The state the model file describes: not yet assembled.
+    pub fn initial_state(&self) -> State {
+        let n = self.layout.n();
+        let mut s = State { t: 0.0, q: vec![0.0; n], v: vec![0.0; n], z: Vec::new(), charts: Charts::default() };
+        for (b, entry) in self.model.bodies.iter().enumerate() {
+            let range = self.layout.bodies[b].clone();
+            let q = &mut s.q[range.clone()];
+            each!(&self.bodies[b], body => body.coordinates(entry.at, entry.rotation, q));
+            if let Body::Planar(_) = self.bodies[b] {
+                q[2] = entry.angle;
+            }
+            if self.charts[b] != u32::MAX {
+                s.charts.centres.push(entry.rotation);
+            }
+            let mut frame = BodyFrame::default();
+            each!(&self.bodies[b], body => {
+                body.locate(&s.q[range.clone()], entry.rotation, &mut frame);
+                body.velocities(&frame, entry.velocity, entry.angular_velocity, &mut s.v[range])
+            });
+        }
+        // in the plane the angles of the bodies count turns from the start
+        let turn = |e: &SystemEnd| match e.body {
+            GROUND => 0.0,
+            b if self.model.space == Space::Plane => self.model.bodies[b as usize].angle,
+            _ => 0.0,
+        };
+        s.charts.angles = self.angles.iter().map(|a| turn(&a.ends[1]) - turn(&a.ends[0])).collect();
+        self.count_turns(&mut s);
+        s
+    }
+
+    fn count_turns(&self, s: &mut State) {
+        if self.angles.is_empty() {
+            return;
+        }
+        let mut w = self.workspace_for_poses();
+        self.locate(&s.q, &s.charts, &mut w);
+        for (i, angle) in self.angles.iter().enumerate() {
+            let ends = [self.frame(&angle.ends[0], &w, None), self.frame(&angle.ends[1], &w, None)];
+            let value = angle.motion.value(&Frames { t: s.t, ends: &ends, near: s.charts.angles[i] });
+            s.charts.angles[i] = value;
+        }
+    }
+
+    fn workspace_for_poses(&self) -> Workspace {
+        Workspace { bodies: vec![BodyFrame::default(); self.bodies.len()], ..Workspace::default() }
+    }
+
+    fn locate(&self, q: &[f64], charts: &Charts, w: &mut Workspace) {
+        for (b, body) in self.bodies.iter().enumerate() {
+            let centre = match self.charts[b] {
+                u32::MAX => Quat::IDENTITY,
+                c => charts.centres[c as usize],
+            };
+            each!(body, body => body.locate(&q[self.layout.bodies[b].clone()], centre, &mut w.bodies[b]));
+        }
+    }
+
+    /// A frame at one end, with its twist under the velocities `v` (none: at rest).
+    #[inline]
+    fn frame(&self, end: &SystemEnd, w: &Workspace, v: Option<&[f64]>) -> Frame {
+        if end.body == GROUND {
+            return Frame { p: end.on.point, r: end.on.axes, ..Frame::default() };
+        }
+        let b = end.body as usize;
+        let frame = &w.bodies[b];
+        each!(&self.bodies[b], body => {
+            let (v, w) = match v {
+                Some(v) => body.twist(frame, &end.on, &v[self.layout.bodies[b].clone()]),
+                None => Default::default(),
+            };
+            Frame { p: body.point(frame, &end.on), r: frame.r * end.on.axes, v, w }
+        })
+    }
+
+    #[inline]
+    fn frames(&self, ends: &[SystemEnd], w: &Workspace, v: Option<&[f64]>) -> [Frame; MAX_ENDS] {
+        let mut out = [Frame::default(); MAX_ENDS];
+        for (f, end) in out.iter_mut().zip(ends) {
+            *f = self.frame(end, w, v);
+        }
+        out
+    }
+
+    #[inline]
+    fn near(angle: u32, charts: &Charts) -> f64 {
+        if angle == NO_ANGLE { 0.0 } else { charts.angles[angle as usize] }
+    }
+
+    /// Adds Bᵀ(load) of one end into the forces on its body.
+    #[inline]
+    fn pull(&self, end: &SystemEnd, w: &Workspace, load: Covector, c: f64, out: &mut [f64]) {
+        let b = end.body as usize;
+        each!(&self.bodies[b], body => body.pull(&w.bodies[b], &end.on, load, c, out));
+    }
+
+    /// The rows of a joint at the level of frames.
+    fn rows_of(&self, c: &Constraint, at: &Frames) -> [Row; MAX_ROWS] {
+        let mut rows = [Row::default(); MAX_ROWS];
+        let mut first = 0;
+        for e in &c.equations {
+            e.jacobian(at, &mut rows[first..first + e.rows()]);
+            first += e.rows();
+        }
+        rows
+    }
+
+    fn realize_constraint(&self, c: &Constraint, at: &Point, w: &mut Workspace) {
+        if c.equations.is_empty() {
+            let range = self.layout.bodies[c.ends[0].body as usize].clone();
+            let first = c.ends[0].jacobian as usize;
+            let out = &mut w.jacobian[first..first + range.len()];
+            out.fill(0.0);
+            each!(&self.bodies[c.ends[0].body as usize], body => body.own_gradient(&at.q[range], 1.0, out));
+            return;
+        }
+        let frames = self.frames(&c.ends, w, None);
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+        let rows = self.rows_of(c, &at);
+        for (k, end) in c.ends.iter().enumerate() {
+            if end.body == GROUND {
+                continue;
+            }
+            let b = end.body as usize;
+            let width = self.width(end.body);
+            let first = end.jacobian as usize;
+            let block = &mut w.jacobian[first..first + c.rows * width];
+            block.fill(0.0);
+            for (row, out) in rows.iter().zip(block.chunks_exact_mut(width)) {
+                each!(&self.bodies[b], body => body.pull(&w.bodies[b], &end.on, row[k], 1.0, out));
+            }
+        }
+    }
+
+    /// (G u)_q as rows on the coordinates of each end, at fixed u.
+    fn drift(&self, c: &Constraint, at: &Point, w: &Workspace, u: &[f64]) -> BodyRows {
+        let mut out: BodyRows = Default::default();
+        if c.equations.is_empty() {
+            let range = self.layout.bodies[c.ends[0].body as usize].clone();
+            let width = range.len();
+            let mut block = [0.0; MAX_WIDTH * MAX_WIDTH];
+            each!(&self.bodies[c.ends[0].body as usize], b => b.own_stiffness(1.0, &mut block[..width * width]));
+            for (i, u) in u[range].iter().enumerate() {
+                (0..width).for_each(|j| out[0][0][j] += u * block[i * width + j]);
+            }
+            return out;
+        }
+        let frames = self.frames(&c.ends, w, Some(u));
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+        let rows = self.rows_of(c, &at);
+        let mut bend = [Row::default(); MAX_ROWS];
+        if !c.straight {
+            let mut k = Stiffness::default();
+            let mut first = 0;
+            for e in &c.equations {
+                for r in 0..e.rows() {
+                    let mut unit = [0.0; MAX_ROWS];
+                    unit[r] = 1.0;
+                    k.clear();
+                    e.stiffness(&at, &unit[..e.rows()], &mut k);
+                    bend[first + r] = k.contract(at.ends);
+                }
+                first += e.rows();
+            }
+        }
+        for (k, end) in c.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
+            let b = end.body as usize;
+            let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
+            for r in 0..c.rows {
+                let row = &mut out[r][k][..range.len()];
+                each!(&self.bodies[b], body => {
+                    body.twist_stiffness(frame, &end.on, &u[range.clone()], rows[r][k], 1.0, row);
+                    if !c.straight {
+                        body.pull(frame, &end.on, bend[r][k], 1.0, row);
+                    }
+                });
+            }
+        }
+        out
+    }
+
+    /// The blocks of (Gᵀλ)_q of one constraint, in the order of its pairs of ends.
+    fn add_multiplier_stiffness(
+        &self,
+        c: f64,
+        constraint: &Constraint,
+        lambda: &[f64],
+        at: &Point,
+        w: &Workspace,
+        mut emit: impl FnMut(usize, &mut dyn FnMut(&mut [f64])),
+    ) {
+        if constraint.equations.is_empty() {
+            let b = constraint.ends[0].body as usize;
+            emit(b, &mut |out| each!(&self.bodies[b], body => body.own_stiffness(c * lambda[0], out)));
+            return;
+        }
+        let ends = &constraint.ends;
+        let frames = self.frames(ends, w, None);
+        let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, &at.charts) };
+        let rows = self.rows_of(constraint, &at);
+        let mut k = Stiffness::default();
+        let mut first = 0;
+        for e in &constraint.equations {
+            e.stiffness(&at, &lambda[first..first + e.rows()], &mut k);
+            first += e.rows();
+        }
+        for (i, j) in pairs(ends) {
+            let b = ends[i].body as usize;
+            emit(b, &mut |out| {
+                self.add_pair(c, ends, i, j, &k, None, w, out);
+                if i == j {
+                    let mut load = Covector::default();
+                    for (row, l) in rows.iter().zip(lambda) {
+                        load.lin += row[i].lin * *l;
+                        load.ang += row[i].ang * *l;
+                    }
+                    each!(&self.bodies[b], body => body.load_stiffness(&w.bodies[b], &ends[i].on, load, c, out));
+                }
+            });
+        }
+    }
+
+    /// out += c Bᵢᵀ(K Bⱼ + D ∂(Bⱼ v)/∂q).
+    fn add_pair(
+        &self,
+        c: f64,
+        ends: &[SystemEnd],
+        i: usize,
+        j: usize,
+        k: &Stiffness,
+        d: Option<(&Stiffness, &[f64])>,
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        let d = d.filter(|(d, _)| d.has(i, j));
+        if !k.has(i, j) && d.is_none() {
+            return;
+        }
+        let (bi, bj) = (ends[i].body as usize, ends[j].body as usize);
+        let range = self.layout.bodies[bj].clone();
+        let width = range.len();
+        let mut rows = [[0.0; MAX_WIDTH]; 6];
+        for (r, row) in rows.iter_mut().enumerate() {
+            each!(&self.bodies[bj], body => {
+                if let Some(form) = k.row(i, j, r) {
+                    body.pull(&w.bodies[bj], &ends[j].on, form, 1.0, &mut row[..width]);
+                }
+                if let Some((d, v)) = d && let Some(form) = d.row(i, j, r) {
+                    let v = &v[range.clone()];
+                    body.twist_stiffness(&w.bodies[bj], &ends[j].on, v, form, 1.0, &mut row[..width]);
+                }
+            });
+        }
+        let height = self.layout.bodies[bi].len();
+        for col in 0..width {
+            let column = |from: usize| Vec3([rows[from][col], rows[from + 1][col], rows[from + 2][col]]);
+            let mut pulled = [0.0; MAX_WIDTH];
+            self.pull(&ends[i], w, Covector::new(column(0), column(3)), c, &mut pulled[..height]);
+            (0..height).for_each(|row| out[row * width + col] += pulled[row]);
+        }
+    }
+
+    fn add_multipliers(
+        &self,
+        c: f64,
+        lambda: &[f64],
+        blocks: &[std::ops::Range<usize>],
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        for (constraint, range) in self.constraints.iter().zip(blocks).filter(|(_, r)| !r.is_empty()) {
+            for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+                let body = self.layout.bodies[end.body as usize].clone();
+                let width = body.len();
+                let block = &w.jacobian[end.jacobian as usize..end.jacobian as usize + range.len() * width];
+                let out = &mut out[body];
+                for (row, l) in block.chunks_exact(width).zip(&lambda[range.clone()]) {
+                    out.iter_mut().zip(row).for_each(|(o, g)| *o += c * l * g);
+                }
+            }
+        }
+    }
+
+    /// out += c G x for the rows of one constraint.
+    fn add_jacobian_times(&self, c: f64, constraint: &Constraint, x: &[f64], w: &Workspace, out: &mut [f64]) {
+        for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+            let x = &x[self.layout.bodies[end.body as usize].clone()];
+            let block = &w.jacobian[end.jacobian as usize..end.jacobian as usize + constraint.rows * x.len()];
+            for (row, o) in block.chunks_exact(x.len()).zip(out.iter_mut()) {
+                *o += c * row.iter().zip(x).map(|(g, x)| g * x).sum::<f64>();
+            }
+        }
+    }
+
+    fn add_velocity(&self, c: f64, constraint: &Constraint, at: &Point, w: &Workspace, out: &mut [f64]) {
+        self.add_jacobian_times(c, constraint, &at.v, w, out);
+        self.add_time(c, constraint, at.t, 1, out);
+    }
+
+    /// out += c ∂g/∂t (`derivative` = 1) or c ∂²g/∂t² (2).
+    fn add_time(&self, c: f64, constraint: &Constraint, t: f64, derivative: usize, out: &mut [f64]) {
+        let mut first = 0;
+        for e in &constraint.equations {
+            let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+            e.time(t, &mut g_t, &mut g_tt);
+            let g = if derivative == 1 { g_t } else { g_tt };
+            out[first..first + e.rows()].iter_mut().zip(g).for_each(|(o, g)| *o += c * g);
+            first += e.rows();
+        }
+    }
+
+    fn add_forces_to(&self, c: f64, at: &Point, w: &Workspace, out: &mut [f64]) {
+        for (b, body) in self.bodies.iter().enumerate() {
+            let range = self.layout.bodies[b].clone();
+            each!(body, body => {
+                let weight = Covector::new(self.gravity * body.mass(), Vec3::ZERO);
+                body.pull(&w.bodies[b], &body.centre(), weight, c, &mut out[range.clone()]);
+                body.add_gyroscopic(c, &at.v[range.clone()], &mut out[range]);
+            });
+        }
+        for f in &self.forces {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let mut loads = [Covector::default(); MAX_ENDS];
+            let seen = self.seen(f, at, &frames);
+            f.force.load(&seen, &mut loads[..f.ends.len()]);
+            for (end, load) in f.ends.iter().zip(loads).filter(|(e, _)| e.body != GROUND) {
+                self.pull(end, w, load, c, &mut out[self.layout.bodies[end.body as usize].clone()]);
+            }
+        }
+    }
+
+    fn seen<'a>(&self, f: &PlacedForce, at: &Point, frames: &'a [Frame; MAX_ENDS]) -> Frames<'a> {
+        Frames { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, &at.charts) }
+    }
+
+    /// Joint coordinates: their measures, in the order of the model's joints.
+    pub fn coordinates(&self) -> &[Coordinate] {
+        &self.coordinates
+    }
+
+    /// The value of a joint coordinate and its rate.
+    pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
+        let ends = c.ends.map(|e| self.frame(&e, w, Some(&at.v)));
+        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, &at.charts) };
+        let gradient = c.motion.gradient(&seen);
+        (c.motion.value(&seen), gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]))
+    }
+
+    /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
+    pub fn coordinate_gradient(&self, c: &Coordinate, at: &Point, w: &Workspace) -> Vec<(usize, Vec<f64>)> {
+        let ends = c.ends.map(|e| self.frame(&e, w, None));
+        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, &at.charts) };
+        let gradient = c.motion.gradient(&seen);
+        let mut out = Vec::new();
+        for (end, form) in c.ends.iter().zip(gradient).filter(|(e, _)| e.body != GROUND) {
+            let mut row = vec![0.0; self.width(end.body)];
+            self.pull(end, w, form, 1.0, &mut row);
+            out.push((end.body as usize, row));
+        }
+        out
+    }
+
+    /// A frame of a model's end with its twist under the velocities `v`.
+    pub fn look(&self, end: &crate::model::End, w: &Workspace, v: &[f64]) -> Frame {
+        self.frame(&place(end), w, Some(v))
+    }
+
+    /// The acceleration of a point of a model's end: B v̇ + ∂(B v)/∂q v.
+    pub fn acceleration(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> Vec3 {
+        let end = place(end);
+        if end.body == GROUND {
+            return Vec3::ZERO;
+        }
+        let b = end.body as usize;
+        let range = self.layout.bodies[b].clone();
+        each!(&self.bodies[b], body => {
+            let (mut a, _) = body.twist(&w.bodies[b], &end.on, &at.vdot[range.clone()]);
+            for i in 0..3 {
+                let mut row = [0.0; MAX_WIDTH];
+                let form = Covector::new(Vec3::unit(i), Vec3::ZERO);
+                let v = &at.v[range.clone()];
+                body.twist_stiffness(&w.bodies[b], &end.on, v, form, 1.0, &mut row[..range.len()]);
+                a[i] += row.iter().zip(v).map(|(r, v)| r * v).sum::<f64>();
+            }
+            a
+        })
+    }
+
+    /// The load that a joint puts on its second body, at the joint, in the world: −Gᵀλ at the frame.
+    pub fn reaction(&self, joint: usize, at: &Point, w: &Workspace) -> Covector {
+        let number = self.first_joint + joint;
+        let c = &self.constraints[number];
+        let frames = self.frames(&c.ends, w, None);
+        let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+        let rows = self.rows_of(c, &seen);
+        let mut load = Covector::default();
+        for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
+            load.lin -= row[1].lin * *l;
+            load.ang -= row[1].ang * *l;
+        }
+        load
+    }
+
+    /// The constraint blocks: first the bodies' own, then one for each joint.
+    pub fn constraints(&self) -> &[Constraint] {
+        &self.constraints
+    }
+
+    /// The number of the first constraint block that belongs to a joint.
+    pub fn first_joint(&self) -> usize {
+        self.first_joint
+    }
+
+    /// The pose of a body: origin of its frame (the centre of mass) and rotation.
+    pub fn pose(&self, body: usize, at: &Point) -> (Vec3, Quat) {
+        let centre = match self.charts[body] {
+            u32::MAX => Quat::IDENTITY,
+            c => at.charts.centres[c as usize],
+        };
+        let mut frame = BodyFrame::default();
+        let range = self.layout.bodies[body].clone();
+        each!(&self.bodies[body], b => {
+            b.locate(&at.q[range.clone()], centre, &mut frame);
+            let p = b.point(&frame, &b.centre());
+            let r = match b.chart() {
+                Some(k) => centre.then(Quat::exp(Vec3::from_slice(&at.q[range.start + k..range.start + k + 3]))),
+                None => Quat::from_matrix(&frame.r),
+            };
+            (p, r)
+        })
+    }
+}
+
+fn place(end: &crate::model::End) -> SystemEnd {
+    SystemEnd { body: end.body.map_or(GROUND, |b| b as u32), on: end.on, jacobian: 0 }
+}
+
+/// All pairs of ends that stand on bodies.
+fn pairs(ends: &[SystemEnd]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let n = ends.len();
+    let stands = move |i: usize| ends[i].body != GROUND;
+    (0..n).filter(move |&i| stands(i)).flat_map(move |i| (0..n).filter(move |&j| stands(j)).map(move |j| (i, j)))
+}
+
+impl Dynamics for System {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn workspace(&self) -> Workspace {
+        Workspace {
+            valid: false,
+            bodies: vec![BodyFrame::default(); self.bodies.len()],
+            jacobian: vec![0.0; self.jacobian_size],
+            scratch: vec![0.0; self.layout.n()],
+        }
+    }
+
+    fn realize(&self, at: &Point, w: &mut Workspace) {
+        if w.valid {
+            return;
+        }
+        self.locate(&at.q, &at.charts, w);
+        for c in &self.constraints {
+            self.realize_constraint(c, at, w);
+        }
+        w.valid = true;
+    }
+
+    fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        let add = |out: &mut [f64], x: &[f64]| out.iter_mut().zip(x).for_each(|(o, x)| *o += c * x);
+        match piece {
+            Piece::Rate => {
+                for (b, range) in self.layout.bodies.iter().enumerate() {
+                    match each!(&self.bodies[b], body => body.chart()) {
+                        None => add(&mut out[range.clone()], &at.qdot[range.clone()]),
+                        Some(k) => {
+                            let i = range.start + k;
+                            add(&mut out[range.start..i], &at.qdot[range.start..i]);
+                            let (phi, rate) = (Vec3::from_slice(&at.q[i..i + 3]), Vec3::from_slice(&at.qdot[i..i + 3]));
+                            add(&mut out[i..i + 3], &(rotation::tangent(phi) * rate).0);
+                        }
+                    }
+                }
+            }
+            Piece::Speed => add(out, &at.v),
+            Piece::GtMu => self.add_multipliers(c, &at.mu, &self.layout.rates, w, out),
+            Piece::GtLambda => self.add_multipliers(c, &at.lambda, &self.layout.constraints, w, out),
+            Piece::MinvGtMu => {
+                let mut x = std::mem::take(&mut w.scratch);
+                x.fill(0.0);
+                self.add_multipliers(1.0, &at.mu, &self.layout.rates, w, &mut x);
+                for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
+                    each!(body, body => body.divide_by_mass(&mut x[range.clone()]));
+                }
+                add(out, &x);
+                w.scratch = x;
+            }
+            Piece::MassAccel => {
+                for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
+                    each!(body, body => body.add_mass_times(c, &at.vdot[range.clone()], &mut out[range.clone()]));
+                }
+            }
+            Piece::Force => self.add_forces_to(c, at, w, out),
+            Piece::Position => {
+                for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+                    let out = &mut out[range.clone()];
+                    if !constraint.holonomic {
+                        self.add_velocity(c, constraint, at, w, out);
+                        continue;
+                    }
+                    if constraint.equations.is_empty() {
+                        let b = constraint.ends[0].body as usize;
+                        let q = &at.q[self.layout.bodies[b].clone()];
+                        out[0] += c * each!(&self.bodies[b], body => body.own_value(q));
+                        continue;
+                    }
+                    let frames = self.frames(&constraint.ends, w, None);
+                    let near = Self::near(constraint.angle, &at.charts);
+                    let seen = Frames { t: at.t, ends: &frames[..constraint.ends.len()], near };
+                    let mut g = [0.0; MAX_ROWS];
+                    let mut first = 0;
+                    for e in &constraint.equations {
+                        e.value(&seen, &mut g[first..first + e.rows()]);
+                        first += e.rows();
+                    }
+                    add(out, &g[..first]);
+                }
+            }
+            Piece::Velocity => {
+                for (constraint, range) in self.constraints.iter().zip(&self.layout.rates) {
+                    if !range.is_empty() {
+                        self.add_velocity(c, constraint, at, w, &mut out[range.clone()]);
+                    }
+                }
+            }
+            Piece::Acceleration => {
+                for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+                    let out = &mut out[range.clone()];
+                    self.add_jacobian_times(c, constraint, &at.vdot, w, out);
+                    self.add_time(c, constraint, at.t, 2, out);
+                    let drift = self.drift(constraint, at, w, &at.v);
+                    for (r, o) in out.iter_mut().enumerate() {
+                        for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
+                            let v = &at.v[self.layout.bodies[end.body as usize].clone()];
+                            *o += c * drift[r][k].iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
+                        }
+                    }
+                }
+            }
+            Piece::ZDot => add(out, &at.zdot),
+            Piece::Flow => {}
+        }
+    }
+
+    fn pattern(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)> {
+        use Piece::*;
+        let bodies = 0..self.bodies.len() as u32;
+        let diagonal = || bodies.clone().map(|b| (b, b)).collect();
+        let pairs_of = |ends: &[SystemEnd]| pairs(ends).map(|(i, j)| (ends[i].body, ends[j].body)).collect::<Vec<_>>();
+        // the constraints that have rows (or columns) of the asked kind
+        let chosen = |of: &'static str| {
+            self.constraints.iter().enumerate().filter(move |(_, c)| match of {
+                "holonomic" => c.holonomic,
+                "nonholonomic" => !c.holonomic,
+                _ => true,
+            })
+        };
+        let rows = |of| chosen(of).flat_map(|(k, c)| bodies_of(c).map(move |b| (k as u32, b))).collect();
+        let columns = |of| chosen(of).flat_map(|(k, c)| bodies_of(c).map(move |b| (b, k as u32))).collect();
+        let stiffness = |of| chosen(of).flat_map(|(_, c)| pairs_of(&c.ends)).collect();
+        match (piece, wrt) {
+            (Rate, Unknown::Q) | (Speed, Unknown::V) | (MassAccel, Unknown::V) => diagonal(),
+            (GtMu | MinvGtMu, Unknown::Q) => stiffness("holonomic"),
+            (GtMu | MinvGtMu, Unknown::Mu) => columns("holonomic"),
+            (GtLambda, Unknown::Q) => stiffness("all"),
+            (GtLambda, Unknown::Lambda) => columns("all"),
+            (Force, Unknown::Q) => self.forces.iter().flat_map(|f| pairs_of(&f.ends)).collect(),
+            (Force, Unknown::V) => {
+                let own = bodies.clone().filter(|&b| self.charts[b as usize] != u32::MAX).map(|b| (b, b));
+                own.chain(self.forces.iter().filter(|f| f.force.damped()).flat_map(|f| pairs_of(&f.ends))).collect()
+            }
+            (Position, Unknown::Q) => rows("all"),
+            (Position, Unknown::V) => rows("nonholonomic"),
+            (Velocity, Unknown::Q | Unknown::V) => rows("holonomic"),
+            (Acceleration, Unknown::Q | Unknown::V) => rows("all"),
+            (ZDot, Unknown::Z) => (0..self.layout.states.len() as u32).map(|k| (k, k)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn add_derivative(
+        &self,
+        c: f64,
+        piece: Piece,
+        wrt: Unknown,
+        slopes: Slopes,
+        at: &Point,
+        w: &mut Workspace,
+        out: &mut Targets,
+    ) {
+        use Piece::*;
+        let w: &Workspace = w;
+        match (piece, wrt) {
+            (Rate, Unknown::Q) => {
+                for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
+                    let n = range.len();
+                    let block = out.block(n, n);
+                    (0..n).for_each(|i| block[i * n + i] += c * slopes.q);
+                    if let Some(k) = each!(body, body => body.chart()) {
+                        let i = range.start + k;
+                        let (phi, rate) = (Vec3::from_slice(&at.q[i..i + 3]), Vec3::from_slice(&at.qdot[i..i + 3]));
+                        let turn = rotation::tangent_derivative(phi, rate) * rotation::inverse_tangent(phi);
+                        for r in 0..3 {
+                            let row = &mut block[(k + r) * n + k..(k + r) * n + k + 3];
+                            row.iter_mut().zip(turn.0[r]).for_each(|(o, x)| *o += c * x);
+                        }
+                    }
+                }
+            }
+            (Speed, Unknown::V) => {
+                for range in &self.layout.bodies {
+                    let n = range.len();
+                    let block = out.block(n, n);
+                    (0..n).for_each(|i| block[i * n + i] += c);
+                }
+            }
+            (MassAccel, Unknown::V) => {
+                for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
+                    let n = range.len();
+                    let block = out.block(n, n);
+                    add_by_columns(block, n, n, |j, column| {
+                        let mut unit = [0.0; MAX_WIDTH];
+                        unit[j] = 1.0;
+                        each!(body, body => body.add_mass_times(c * slopes.v, &unit[..n], column));
+                    });
+                }
+            }
+            (GtMu | MinvGtMu | GtLambda, Unknown::Q) => {
+                let (multipliers, ranges) = match piece {
+                    GtLambda => (&at.lambda, &self.layout.constraints),
+                    _ => (&at.mu, &self.layout.rates),
+                };
+                for (constraint, range) in self.constraints.iter().zip(ranges).filter(|(_, r)| !r.is_empty()) {
+                    let lambda = &multipliers[range.clone()];
+                    let mut ends = pairs(&constraint.ends);
+                    self.add_multiplier_stiffness(c, constraint, lambda, at, w, |body, fill| {
+                        let (i, j) = ends.next().unwrap_or((0, 0));
+                        let (rows, columns) =
+                            (self.width(constraint.ends[i].body), self.width(constraint.ends[j].body));
+                        let block = out.block(rows, columns);
+                        if piece != MinvGtMu {
+                            return fill(block);
+                        }
+                        let mut scratch = [0.0; MAX_WIDTH * MAX_WIDTH];
+                        fill(&mut scratch[..rows * columns]);
+                        add_by_columns(block, rows, columns, |j, column| {
+                            (0..rows).for_each(|i| column[i] = scratch[i * columns + j]);
+                            each!(&self.bodies[body], body => body.divide_by_mass(column));
+                        });
+                    });
+                }
+            }
+            (GtMu | MinvGtMu, Unknown::Mu) | (GtLambda, Unknown::Lambda) => {
+                for constraint in self.constraints.iter().filter(|k| piece == GtLambda || k.holonomic) {
+                    for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+                        let (n, m) = (self.width(end.body), constraint.rows);
+                        let g = &w.jacobian[end.jacobian as usize..end.jacobian as usize + m * n];
+                        let block = out.block(n, m);
+                        add_by_columns(block, n, m, |j, column| {
+                            column.iter_mut().zip(&g[j * n..]).for_each(|(o, g)| *o = c * g);
+                            if piece == MinvGtMu {
+                                each!(&self.bodies[end.body as usize], body => body.divide_by_mass(column));
+                            }
+                        });
+                    }
+                }
+            }
+            (Force, Unknown::Q | Unknown::V) => self.add_force_derivative(c, wrt, at, w, out),
+            (Position, Unknown::Q | Unknown::V) | (Velocity, Unknown::Q | Unknown::V) => {
+                for constraint in &self.constraints {
+                    let drifts = (piece == Velocity) == constraint.holonomic; // a velocity row
+                    match (piece, wrt, constraint.holonomic) {
+                        (Position, Unknown::V, true) | (Velocity, _, false) => continue,
+                        (_, Unknown::Q, _) if drifts => self.emit_drift(c, constraint, &at.v, at, w, out),
+                        _ => self.emit_jacobian(c, constraint, w, out),
+                    }
+                }
+            }
+            // ∂((G v)_q v)/∂q is left out: it is small against G v̇ while steps resolve the motion
+            (Acceleration, Unknown::Q) => {
+                for constraint in &self.constraints {
+                    self.emit_drift(c, constraint, &at.vdot, at, w, out);
+                }
+            }
+            (Acceleration, Unknown::V) => {
+                for constraint in &self.constraints {
+                    let before = out.mark();
+                    self.emit_jacobian(c * slopes.v, constraint, w, out);
+                    out.back_to(before);
+                    self.emit_drift(2.0 * c, constraint, &at.v, at, w, out);
+                }
+            }
+            (ZDot, Unknown::Z) => {
+                for range in &self.layout.states {
+                    let n = range.len();
+                    let block = out.block(n, n);
+                    (0..n).for_each(|i| block[i * n + i] += c * slopes.z);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn retract(&self, q: &mut [f64], delta: &[f64]) {
+        for (b, range) in self.layout.bodies.iter().enumerate() {
+            let chart = each!(&self.bodies[b], body => body.chart());
+            let plain = range.start..range.start + chart.unwrap_or(range.len());
+            q[plain.clone()].iter_mut().zip(&delta[plain]).for_each(|(q, d)| *q += d);
+            if let Some(k) = chart {
+                let i = range.start + k;
+                let phi = Vec3::from_slice(&q[i..i + 3]);
+                let step = rotation::inverse_tangent(phi) * Vec3::from_slice(&delta[i..i + 3]);
+                q[i..i + 3].copy_from_slice(&(phi + step).0);
+            }
+        }
+    }
+
+    fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
+        qdot.copy_from_slice(v);
+        for (b, range) in self.layout.bodies.iter().enumerate() {
+            if let Some(k) = each!(&self.bodies[b], body => body.chart()) {
+                let i = range.start + k;
+                let n = rotation::inverse_tangent(Vec3::from_slice(&q[i..i + 3]));
+                qdot[i..i + 3].copy_from_slice(&(n * Vec3::from_slice(&v[i..i + 3])).0);
+            }
+        }
+    }
+
+    fn settle(&self, state: &mut State) -> Option<ChartChange> {
+        self.count_turns(state);
+        let mut change = ChartChange::default();
+        for (b, range) in self.layout.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
+            let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };
+            let i = range.start + k;
+            let phi = Vec3::from_slice(&state.q[i..i + 3]);
+            if phi.norm() > CHART_LIMIT {
+                let centre = &mut state.charts.centres[self.charts[b] as usize];
+                *centre = centre.then(Quat::exp(phi));
+                state.q[i..i + 3].fill(0.0);
+                change.moves.push((i, Quat::exp(-phi)));
+            }
+        }
+        (!change.moves.is_empty()).then_some(change)
+    }
+
+    fn scales(&self) -> Vec<Scale> {
+        let scales = |b: &Body| -> Vec<Scale> { each!(b, b => (0..b.width()).map(|i| b.scale(i)).collect()) };
+        self.bodies.iter().flat_map(scales).collect()
+    }
+
+    fn length(&self) -> f64 {
+        self.length
+    }
+
+    fn name(&self, of: Unknown, block: usize) -> String {
+        match of {
+            Unknown::Q | Unknown::V => format!("body `{}`", self.model.bodies[block].name),
+            Unknown::Z => format!("state {block}"),
+            Unknown::Lambda | Unknown::Mu if block < self.first_joint => {
+                let body = self.constraints[block].ends[0].body as usize;
+                format!("the length of rod `{}`", self.model.bodies[body].name)
+            }
+            Unknown::Lambda | Unknown::Mu => format!("joint `{}`", self.model.joints[block - self.first_joint].name),
+        }
+    }
+
+    fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
+        let mut e = Energy::default();
+        for (b, body) in self.bodies.iter().enumerate() {
+            let v = &at.v[self.layout.bodies[b].clone()];
+            let mut momentum = [0.0; MAX_WIDTH];
+            each!(body, body => {
+                body.add_mass_times(1.0, v, &mut momentum[..v.len()]);
+                e.stored -= body.mass() * self.gravity.dot(body.point(&w.bodies[b], &body.centre()));
+            });
+            e.kinetic += 0.5 * momentum.iter().zip(v).map(|(p, v)| p * v).sum::<f64>();
+        }
+        for f in &self.forces {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let seen = self.seen(f, at, &frames);
+            e.stored += f.force.stored(&seen);
+            e.power += f.force.power(&seen);
+        }
+        // a rheonomic constraint works: the reactions −Gᵀλ have the power λ·g_t
+        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            let mut g_t = [0.0; MAX_ROWS];
+            self.add_time(1.0, constraint, at.t, 1, &mut g_t[..constraint.rows]);
+            e.power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
+        }
+        e
+    }
+
+    fn has_power(&self) -> bool {
+        let driven = |c: &Constraint| {
+            let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+            c.equations.iter().any(|e| {
+                // a drive that stands still now may move later: sample a few times
+                (0..8).any(|k| {
+                    e.time(0.37 * k as f64, &mut g_t, &mut g_tt);
+                    g_t.iter().any(|g| *g != 0.0)
+                })
+            })
+        };
+        self.forces.iter().any(|f| f.force.has_power()) || self.constraints.iter().any(driven)
+    }
+}
+
+fn bodies_of(c: &Constraint) -> impl Iterator<Item = u32> + '_ {
+    c.ends.iter().map(|e| e.body).filter(|&b| b != GROUND)
+}
+
+/// Adds a matrix that is computed column by column to a block by rows.
+fn add_by_columns(block: &mut [f64], rows: usize, columns: usize, mut column: impl FnMut(usize, &mut [f64])) {
+    for j in 0..columns {
+        let mut x = [0.0; MAX_WIDTH];
+        column(j, &mut x[..rows]);
+        (0..rows).for_each(|i| block[i * columns + j] += x[i]);
+    }
+}
+
+impl System {
+    fn emit_jacobian(&self, c: f64, constraint: &Constraint, w: &Workspace, out: &mut Targets) {
+        for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+            let n = self.width(end.body);
+            let g = &w.jacobian[end.jacobian as usize..];
+            out.block(constraint.rows, n).iter_mut().zip(g).for_each(|(o, g)| *o += c * g);
+        }
+    }
+
+    fn emit_drift(&self, c: f64, constraint: &Constraint, u: &[f64], at: &Point, w: &Workspace, out: &mut Targets) {
+        let drift = self.drift(constraint, at, w, u);
+        for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
+            let n = self.width(end.body);
+            for (row, o) in drift.iter().zip(out.block(constraint.rows, n).chunks_exact_mut(n)) {
+                o.iter_mut().zip(&row[k]).for_each(|(o, d)| *o += c * d);
+            }
+        }
+    }
+
+    fn add_force_derivative(&self, c: f64, wrt: Unknown, at: &Point, w: &Workspace, out: &mut Targets) {
+        if wrt == Unknown::V {
+            for (b, body) in self.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
+                let range = self.layout.bodies[b].clone();
+                let block = out.block(range.len(), range.len());
+                each!(body, body => body.add_gyroscopic_damping(c, &at.v[range], block));
+            }
+        }
+        let (mut k, mut d) = (Stiffness::default(), Stiffness::default());
+        for f in self.forces.iter().filter(|f| wrt == Unknown::Q || f.force.damped()) {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let seen = self.seen(f, at, &frames);
+            k.clear();
+            d.clear();
+            f.force.stiffness(&seen, &mut k, &mut d);
+            let mut loads = [Covector::default(); MAX_ENDS];
+            if wrt == Unknown::Q {
+                f.force.load(&seen, &mut loads[..f.ends.len()]);
+            }
+            for (i, j) in pairs(&f.ends) {
+                let block = out.block(self.width(f.ends[i].body), self.width(f.ends[j].body));
+                if wrt == Unknown::V {
+                    self.add_pair(c, &f.ends, i, j, &d, None, w, block);
+                    continue;
+                }
+                self.add_pair(c, &f.ends, i, j, &k, Some((&d, &at.v)), w, block);
+                if i == j {
+                    let b = f.ends[i].body as usize;
+                    each!(&self.bodies[b], body => {
+                        body.load_stiffness(&w.bodies[b], &f.ends[i].on, loads[i], c, block)
+                    });
+                }
+            }
+        }
+    }
+}

@@ -823,4 +823,148 @@ mod tests {
             check(&s, "hand-written");
         }
     }
+
+    /// Bodies' part of the solution with b = A x, against x; returns how many rows were dropped.
+    fn check_redundant(sample: &Sample, form: Form, what: &str) -> usize {
+        let mut rng = Random(17);
+        let a = sample.matrix(form, 50.0, &mut rng);
+        let pattern = a.pattern().clone();
+        let x: Vec<f64> = (0..pattern.dimension()).map(|_| rng.number()).collect();
+        let mut b = vec![0.0; x.len()];
+        a.add_times(&x, &mut b);
+        let mut lu = BlockLu::new();
+        let y = solution(&mut lu, &a, &b);
+        for k in (0..pattern.blocks()).filter(|&k| pattern.class(k) != Class::Multiplier) {
+            assert_close(&y[pattern.range(k)], &x[pattern.range(k)], 1e-8, what);
+        }
+        assert!(lu.smallest_kept_pivot() > 1e-6, "{what}: {:e}", lu.smallest_kept_pivot());
+        lu.dropped().len()
+    }
+
+    #[test]
+    fn redundant_constraints_are_dropped_and_bodies_stay() {
+        for seed in 1..8 {
+            let mut rng = Random(seed);
+            for (form, per_row) in [(Form::Index3, 1), (Form::Ggl, 2)] {
+                let mut s = Sample::tree(&mut rng, &[3, 6], 15, 4);
+                // the same joint twice, one of them scaled
+                let mut twin = s.joints[3].clone();
+                twin.on.iter_mut().for_each(|(_, g)| g.iter_mut().for_each(|g| *g *= 1e3));
+                let rows = twin.rows;
+                s.joints.push(twin);
+                assert_eq!(check_redundant(&s, form, "twin"), rows * per_row);
+                // a row that follows from two others on other bodies
+                let (g, h) = (s.joints[5].clone(), s.joints[7].clone());
+                let first_row = |joint: &samples::Joint, factor: f64| {
+                    let row = |(b, g): &(usize, Vec<f64>)| {
+                        (*b, g[..g.len() / joint.rows].iter().map(|g| factor * g).collect::<Vec<f64>>())
+                    };
+                    joint.on.iter().map(row).collect::<Vec<_>>()
+                };
+                let mut on = first_row(&g, 2.0);
+                for (b, row) in first_row(&h, -0.7) {
+                    match on.iter_mut().find(|(a, _)| *a == b) {
+                        Some((_, sum)) => sum.iter_mut().zip(&row).for_each(|(s, r)| *s += r),
+                        None => on.push((b, row)),
+                    }
+                }
+                s.joints.push(samples::Joint { rows: 1, on });
+                assert_eq!(check_redundant(&s, form, "dependent"), (rows + 1) * per_row);
+                // inside one joint, a row twice
+                let joint = &mut s.joints[0];
+                joint.rows += 1;
+                for (_, g) in &mut joint.on {
+                    let n = g.len() / (joint.rows - 1);
+                    g.extend_from_within(..n);
+                }
+                assert_eq!(check_redundant(&s, form, "row twice"), (rows + 2) * per_row);
+            }
+        }
+    }
+
+    #[test]
+    fn closed_loops_of_spatial_revolutes_lose_the_rows_out_of_plane() {
+        // A ladder of planar bodies seen out of plane, (z, φx, φy): rods joined by revolutes about z
+        // leave three redundant rows per square.
+        let m = 20;
+        let planar = Sample::ladder(m);
+        let mut s = Sample { bodies: planar.bodies.clone(), ..Sample::default() };
+        for joint in &planar.joints {
+            let on = joint.on.iter().map(|(b, g)| {
+                let (sign, y, x) = (g[0], -g[2] * g[0], g[5] * g[0]);
+                (*b, vec![sign, sign * y, -sign * x, 0.0, sign, 0.0, 0.0, 0.0, sign])
+            });
+            s.joints.push(samples::Joint { rows: 3, on: on.collect() });
+        }
+        for (form, per_row) in [(Form::Index3, 1), (Form::Ggl, 2)] {
+            assert_eq!(check_redundant(&s, form, "loops"), 3 * m * per_row);
+        }
+    }
+
+    #[test]
+    fn fill_grows_linearly() {
+        let mut rng = Random(23);
+        let entries = |s: &Sample, form| fill(s.matrix(form, 1.0, &mut Random(1)).pattern()) as f64;
+        for form in [Form::Index3, Form::Ggl] {
+            for (what, make) in [
+                ("chain", Box::new(|n| Sample::tree(&mut rng, &[3], n, 1)) as Box<dyn FnMut(usize) -> Sample>),
+                ("tree", Box::new(|n| Sample::tree(&mut Random(2), &[3], n, n / 4))),
+                ("ladder", Box::new(|n| Sample::ladder(n / 3))),
+            ]
+            .iter_mut()
+            {
+                let (few, many) = (entries(&make(100), form), entries(&make(20_000), form));
+                let exponent = (many / few).ln() / 200f64.ln();
+                assert!(exponent <= 1.05, "{what}: {few} to {many}, exponent {exponent}");
+            }
+        }
+        assert!(entries(&Sample::ladder(333), Form::Index3) <= 71.0 * 1000.0);
+    }
+
+    #[test]
+    fn a_shuffled_ladder_fills_no_more() {
+        let mut s = Sample::ladder(300);
+        let straight = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        let mut rng = Random(4);
+        for i in (1..s.joints.len()).rev() {
+            s.joints.swap(i, rng.below(i + 1));
+        }
+        let mut names: Vec<usize> = (0..s.bodies.len()).collect();
+        for i in (1..names.len()).rev() {
+            names.swap(i, rng.below(i + 1));
+        }
+        s.joints.iter_mut().flat_map(|j| &mut j.on).for_each(|(b, _)| *b = names[*b]);
+        let shuffled = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        assert!(shuffled as f64 <= 1.1 * straight as f64, "{straight} to {shuffled}");
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_bits() {
+        let a = Sample::net(8).matrix(Form::Ggl, 7.0, &mut Random(1));
+        let b: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).cos()).collect();
+        let x = solution(&mut BlockLu::new(), &a, &b);
+        let mut used = BlockLu::new();
+        solution(&mut used, &a, &x);
+        assert_eq!(x, solution(&mut used, &a, &b));
+    }
+
+    #[test]
+    fn what_cannot_be_solved_is_named() {
+        let s = Sample::ladder(3);
+        let mut a = s.matrix(Form::Index3, 1.0, &mut Random(1));
+        let mut lu = BlockLu::for_pattern(a.pattern());
+        let good = a.clone();
+        if let Some(d) = a.block_mut(4, 4) {
+            d[3..6].fill(0.0);
+        }
+        assert_eq!(lu.factor(&a), Err(LinearError::Singular { row: 13 }));
+        if let Some(d) = a.block_mut(4, 4) {
+            d[8] = f64::NAN;
+        }
+        assert_eq!(lu.factor(&a), Err(LinearError::NotFinite { row: 14 }));
+        assert_eq!(lu.factor(&good), Ok(()));
+        assert_eq!(lu.solve(&mut [0.0]), Err(LinearError::Sizes { expected: 56, found: 1 }));
+        let empty = BlockMatrix::new(Arc::new(BlockPattern::new(vec![], vec![], vec![])));
+        assert_eq!(solution(&mut lu, &empty, &[]), []);
+    }
 }

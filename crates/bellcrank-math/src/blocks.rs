@@ -1,1 +1,215 @@
 //! Block-sparse matrices: a fixed pattern of small dense blocks in one array.
+
+use std::{ops::Range, sync::Arc};
+
+/// What an unknown item is; it decides when the item may be eliminated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Velocities of a body: their diagonal block is −I or a small regular block, they go first.
+    Velocity,
+    /// Coordinates of a body, or first-order states: regular once their velocities are gone.
+    Body,
+    /// Multipliers of a joint: their diagonal block is zero until every neighbour that is not a
+    /// multiplier has been eliminated. Their pivots may vanish (redundant constraints).
+    Multiplier,
+}
+
+/// The places of the blocks of a square block-sparse matrix.
+///
+/// Block row i and block column i have the same size. The values of a block are dense, by rows
+/// and contiguous; the blocks follow each other by rows.
+#[derive(Clone, Debug)]
+pub struct BlockPattern {
+    classes: Vec<Class>,
+    /// Scalar offset of every block, and the dimension at the end.
+    starts: Vec<u32>,
+    /// Entries of block row i are `rows[i]..rows[i + 1]`.
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    /// Offset of every entry's values, and their number at the end.
+    offsets: Vec<u32>,
+}
+
+impl BlockPattern {
+    /// The pattern with the given block sizes, classes and (row, column) entries; the entries may
+    /// come in any order and more than once.
+    ///
+    /// # Panics
+    /// If there are not as many classes as sizes, or an entry names a block that does not exist.
+    pub fn new(sizes: Vec<usize>, classes: Vec<Class>, mut entries: Vec<(u32, u32)>) -> BlockPattern {
+        assert_eq!(sizes.len(), classes.len(), "one class per block");
+        let n = sizes.len();
+        let mut starts = Vec::with_capacity(n + 1);
+        starts.push(0);
+        for &size in &sizes {
+            starts.push(starts[starts.len() - 1] + size as u32);
+        }
+        entries.sort_unstable();
+        entries.dedup();
+        let mut rows = vec![0; n + 1];
+        let mut columns = Vec::with_capacity(entries.len());
+        let mut offsets = Vec::with_capacity(entries.len() + 1);
+        let mut offset = 0;
+        for &(row, column) in &entries {
+            offsets.push(offset);
+            offset += (sizes[row as usize] * sizes[column as usize]) as u32;
+            columns.push(column);
+            rows[row as usize + 1] += 1;
+        }
+        offsets.push(offset);
+        for i in 0..n {
+            rows[i + 1] += rows[i];
+        }
+        BlockPattern { classes, starts, rows, columns, offsets }
+    }
+
+    /// The number of block rows.
+    pub fn blocks(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// The number of scalar rows.
+    pub fn dimension(&self) -> usize {
+        self.starts[self.blocks()] as usize
+    }
+
+    /// The number of stored values.
+    pub fn values(&self) -> usize {
+        self.offsets[self.columns.len()] as usize
+    }
+
+    /// The size of a block row.
+    pub fn size(&self, block: usize) -> usize {
+        (self.starts[block + 1] - self.starts[block]) as usize
+    }
+
+    /// The class of a block.
+    pub fn class(&self, block: usize) -> Class {
+        self.classes[block]
+    }
+
+    /// The scalar rows of a block.
+    pub fn range(&self, block: usize) -> Range<usize> {
+        self.starts[block] as usize..self.starts[block + 1] as usize
+    }
+
+    /// The block that a scalar row belongs to.
+    pub fn block_of(&self, scalar: usize) -> usize {
+        self.starts.partition_point(|&s| s as usize <= scalar) - 1
+    }
+
+    /// The columns of a block row, ascending, each with the offset of its values.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let entries = self.rows[row] as usize..self.rows[row + 1] as usize;
+        entries.map(|e| (self.columns[e] as usize, self.offsets[e] as usize))
+    }
+
+    /// Where the values of a block begin.
+    pub fn offset(&self, row: usize, column: usize) -> Option<u32> {
+        let first = self.rows[row] as usize;
+        let columns = &self.columns[first..self.rows[row + 1] as usize];
+        columns.binary_search(&(column as u32)).ok().map(|e| self.offsets[first + e])
+    }
+}
+
+/// A block-sparse matrix.
+#[derive(Clone, Debug)]
+pub struct BlockMatrix {
+    pattern: Arc<BlockPattern>,
+    /// The values of all blocks, at the offsets of the pattern.
+    pub values: Vec<f64>,
+}
+
+impl BlockMatrix {
+    /// The zero matrix.
+    pub fn new(pattern: Arc<BlockPattern>) -> BlockMatrix {
+        let values = vec![0.0; pattern.values()];
+        BlockMatrix { pattern, values }
+    }
+
+    /// The pattern.
+    pub fn pattern(&self) -> &Arc<BlockPattern> {
+        &self.pattern
+    }
+
+    /// Sets every value to zero.
+    pub fn clear(&mut self) {
+        self.values.fill(0.0);
+    }
+
+    fn place(&self, row: usize, column: usize) -> Option<Range<usize>> {
+        let offset = self.pattern.offset(row, column)? as usize;
+        Some(offset..offset + self.pattern.size(row) * self.pattern.size(column))
+    }
+
+    /// A block, by rows.
+    pub fn block(&self, row: usize, column: usize) -> Option<&[f64]> {
+        self.place(row, column).map(|place| &self.values[place])
+    }
+
+    /// A block to write to, by rows.
+    pub fn block_mut(&mut self, row: usize, column: usize) -> Option<&mut [f64]> {
+        self.place(row, column).map(|place| &mut self.values[place])
+    }
+
+    /// y += A x.
+    pub fn add_times(&self, x: &[f64], y: &mut [f64]) {
+        let p = &*self.pattern;
+        for i in 0..p.blocks() {
+            let y = &mut y[p.range(i)];
+            for (j, offset) in p.row(i) {
+                let x = &x[p.range(j)];
+                for (y, a) in y.iter_mut().zip(self.values[offset..].chunks_exact(x.len().max(1))) {
+                    *y += a.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+                }
+            }
+        }
+    }
+
+    /// The whole matrix, by rows; for small systems and tests.
+    pub fn to_dense(&self) -> Vec<f64> {
+        let p = &*self.pattern;
+        let n = p.dimension();
+        let mut dense = vec![0.0; n * n];
+        for i in 0..p.blocks() {
+            for (j, offset) in p.row(i) {
+                let (rows, columns) = (p.range(i), p.range(j));
+                for (k, r) in rows.enumerate() {
+                    let from = offset + k * columns.len();
+                    dense[r * n + columns.start..r * n + columns.end]
+                        .copy_from_slice(&self.values[from..from + columns.len()]);
+                }
+            }
+        }
+        dense
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn product_is_the_dense_product() {
+        let pattern = BlockPattern::new(
+            vec![2, 1, 3],
+            vec![Class::Body, Class::Multiplier, Class::Body],
+            vec![(2, 0), (0, 0), (0, 2), (1, 2), (2, 1), (0, 2)],
+        );
+        assert_eq!((pattern.dimension(), pattern.values(), pattern.range(2)), (6, 4 + 6 + 3 + 6 + 3, 3..6));
+        assert_eq!((pattern.offset(0, 2), pattern.offset(0, 1), pattern.offset(2, 1)), (Some(4), None, Some(19)));
+        assert_eq!((pattern.block_of(1), pattern.block_of(2), pattern.block_of(5)), (0, 1, 2));
+        let mut a = BlockMatrix::new(Arc::new(pattern));
+        for (i, v) in a.values.iter_mut().enumerate() {
+            *v = (i * i % 17) as f64 - 5.0;
+        }
+        assert_eq!(a.block(1, 2), Some(&a.values[10..13]));
+        let dense = a.to_dense();
+        let x = [1.0, -2.0, 3.0, 0.5, 4.0, -1.0];
+        let mut y = [1.0; 6];
+        a.add_times(&x, &mut y);
+        for i in 0..6 {
+            assert_eq!(y[i], 1.0 + (0..6).map(|j| dense[i * 6 + j] * x[j]).sum::<f64>());
+        }
+    }
+}

@@ -1,10 +1,16 @@
 //! The mathematics under Bellcrank: vectors and rotations in space, block-sparse matrices and
 //! the linear solvers that factor them.
 
+pub mod block_lu;
 pub mod blocks;
+pub mod dense;
+pub mod ordering;
 pub mod rotation;
 pub mod solver;
 pub mod vec3;
 
 pub use rotation::Quat;
 pub use vec3::{Mat3, Vec3};
+
+#[cfg(test)]
+extern crate self as bellcrank_math; // the samples of the tests name the crate from outside

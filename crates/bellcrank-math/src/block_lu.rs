@@ -1,0 +1,970 @@
+//! Block elimination in a fixed order: the production solver.
+//!
+//! The blocks are eliminated in a static order ([`crate::ordering`]); neighbours in that order with
+//! the same structure are merged into *nodes*. A node keeps its pivot rows and columns dense,
+//!
+//! ```text
+//!     ┌─────────┬───────────────┐
+//!     │ D  p×p  │ U  p×m        │   [D | U] by rows, p + m wide
+//!     ├─────────┼───────────────┘
+//!     │ L  m×p  │                   L by rows, p wide
+//!     └─────────┘
+//! ```
+//!
+//! and, once its pivots are gone, subtracts L D⁻¹ U from the nodes of its m border rows, at offsets
+//! that were listed by the analysis. Diagonal blocks are kept inverted, U is kept as D⁻¹U:
+//! right-looking block LU [Golub & Van Loan 2013, 3.2.10] on a supernodal structure.
+
+use crate::{
+    blocks::{BlockMatrix, BlockPattern, Class},
+    ordering::{Lists, elimination_order, graph},
+    solver::{LinearError, LinearSolver},
+};
+use std::sync::Arc;
+
+/// A multiplier's pivot below this part of the magnitudes summed into it is noise: its constraint
+/// is redundant. Redundant rows were seen at 2e-15, needed ones at 0.1.
+const REDUNDANT: f64 = 1e-9;
+
+/// Diagonal pivots above this part of their magnitude need no search for a better one.
+const SAFE: f64 = 0.02;
+
+/// Most scalar pivots of a node of several blocks.
+const WIDEST: usize = 24;
+
+/// Block LU with a static order and pivoting inside the diagonal blocks only.
+#[derive(Default)]
+pub struct BlockLu {
+    plan: Plan,
+    values: Vec<f64>,
+    /// Σ |contributions| to every diagonal entry, in elimination order.
+    magnitude: Vec<f64>,
+    x: Vec<f64>,
+    strip: Vec<f64>,
+    pivot: Pivot,
+    dropped: Vec<usize>,
+    smallest: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    /// Elimination position of the first pivot.
+    first: u32,
+    p: u32,
+    m: u32,
+    /// Where the panel begins in the values.
+    panel: u32,
+    /// Where its lists begin: diagonal blocks, border positions, border runs, targets.
+    block: u32,
+    border: u32,
+    run: u32,
+    target: u32,
+    /// How many panels are in use, in order of first use, once this node is eliminated.
+    opened: u32,
+}
+
+/// A block of the matrix and its place in a panel.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    from: u32,
+    to: u32,
+    stride: u32,
+    rows: u16,
+    columns: u16,
+}
+
+/// A panel in order of first use, with the end of its copies.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    node: u32,
+    copies: u32,
+}
+
+/// What the analysis found; never changed by the numeric phases.
+#[derive(Default)]
+struct Plan {
+    dimension: usize,
+    entries: usize,
+    /// With one more at the end, to close the lists.
+    nodes: Vec<Node>,
+    /// Position of a diagonal block inside its node, and its class.
+    blocks: Vec<(u32, Class)>,
+    /// Elimination positions of the border rows.
+    border: Vec<u32>,
+    /// Lengths of the runs of border columns that stay adjacent in every panel.
+    runs: Vec<u32>,
+    /// For every border row and run: where it goes.
+    targets: Vec<u32>,
+    openings: Vec<Opening>,
+    copies: Vec<Copy>,
+    /// Scalar row at every elimination position.
+    scalar: Vec<u32>,
+    length: usize,
+    widest: usize,
+}
+
+/// Block structure of the factors, in elimination order.
+struct Symbolic {
+    /// Block at every position.
+    order: Vec<u32>,
+    /// Positions below the diagonal of every block column, ascending.
+    below: Vec<Vec<u32>>,
+}
+
+/// The elimination order, postordered along the elimination tree, and the structure it leads to.
+fn symbolic(pattern: &BlockPattern) -> Symbolic {
+    let graph = graph(pattern);
+    let order = elimination_order(pattern, &graph);
+    let n = order.len();
+    let mut position = vec![0; n];
+    for (k, &i) in order.iter().enumerate() {
+        position[i as usize] = k as u32;
+    }
+    let mut below: Vec<Vec<u32>> = Vec::with_capacity(n);
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); n];
+    let mut roots = Vec::new();
+    let mut mark = vec![u32::MAX; n];
+    for k in 0..n as u32 {
+        let mut rows = Vec::new();
+        let neighbours = graph.of(order[k as usize] as usize).iter().map(|&j| position[j as usize]);
+        let filled = children[k as usize].iter().flat_map(|&c| below[c as usize].iter().copied());
+        for j in neighbours.chain(filled) {
+            if j > k && mark[j as usize] != k {
+                mark[j as usize] = k;
+                rows.push(j);
+            }
+        }
+        rows.sort_unstable();
+        match rows.first() {
+            Some(&parent) => children[parent as usize].push(k),
+            None => roots.push(k),
+        }
+        below.push(rows);
+    }
+    // Postorder, the child with the longest column last: it is the one to share a node with.
+    for list in &mut children {
+        list.sort_by_key(|&c| (below[c as usize].len(), c));
+    }
+    let mut visited = Vec::with_capacity(n);
+    let mut stack: Vec<(u32, usize)> = Vec::new();
+    for root in roots {
+        stack.push((root, 0));
+        while let Some((k, next)) = stack.last_mut() {
+            if let Some(&child) = children[*k as usize].get(*next) {
+                *next += 1;
+                stack.push((child, 0));
+            } else {
+                visited.push(*k);
+                stack.pop();
+            }
+        }
+    }
+    let mut renumbered = vec![0; n];
+    for (new, &old) in visited.iter().enumerate() {
+        renumbered[old as usize] = new as u32;
+    }
+    let below = visited
+        .iter()
+        .map(|&old| {
+            let mut rows = std::mem::take(&mut below[old as usize]);
+            rows.iter_mut().for_each(|j| *j = renumbered[*j as usize]);
+            rows
+        })
+        .collect();
+    Symbolic { order: visited.iter().map(|&old| order[old as usize]).collect(), below }
+}
+
+/// The number of scalar entries of L, U and D that elimination leads to.
+pub fn fill(pattern: &BlockPattern) -> usize {
+    let s = symbolic(pattern);
+    let size = |k: u32| pattern.size(s.order[k as usize] as usize);
+    s.below
+        .iter()
+        .enumerate()
+        .map(|(k, rows)| size(k as u32) * (size(k as u32) + 2 * rows.iter().map(|&j| size(j)).sum::<usize>()))
+        .sum()
+}
+
+impl Plan {
+    fn new(pattern: &BlockPattern) -> Plan {
+        let Symbolic { order, below } = symbolic(pattern);
+        let n = order.len();
+        let size = |k: usize| pattern.size(order[k] as usize);
+        let mut plan = Plan { dimension: pattern.dimension(), entries: pattern.values(), ..Plan::default() };
+
+        // Elimination positions of the blocks.
+        let mut position = vec![0; n]; // of a block, in blocks
+        let mut first = Vec::with_capacity(n + 1); // in scalars
+        for (k, &i) in order.iter().enumerate() {
+            position[i as usize] = k;
+            first.push(plan.scalar.len() as u32);
+            plan.scalar.extend(pattern.range(i as usize).map(|s| s as u32));
+        }
+        first.push(plan.scalar.len() as u32);
+
+        // Nodes: runs of block columns with one structure.
+        let mut node_of = vec![0; n];
+        let mut last_block = Vec::new(); // of every node
+        let mut k = 0;
+        while k < n {
+            let start = k;
+            while k + 1 < n
+                && below[k].first() == Some(&(k as u32 + 1))
+                && below[k].len() == below[k + 1].len() + 1
+                && (first[k + 2] - first[start]) as usize <= WIDEST
+            {
+                k += 1;
+            }
+            let m: usize = below[k].iter().map(|&j| size(j as usize)).sum();
+            let p = (first[k + 1] - first[start]) as usize;
+            let node = plan.nodes.len();
+            plan.nodes.push(Node {
+                first: first[start],
+                p: p as u32,
+                m: m as u32,
+                panel: plan.length as u32,
+                block: plan.blocks.len() as u32,
+                ..Node::default()
+            });
+            for b in start..=k {
+                node_of[b] = node as u32;
+                plan.blocks.push((first[b] - first[start], pattern.class(order[b] as usize)));
+            }
+            plan.length += p * (p + 2 * m);
+            plan.widest = plan.widest.max(p + m);
+            last_block.push(k);
+            k += 1;
+        }
+
+        // Borders, runs and targets.
+        let nodes = plan.nodes.len();
+        let mut used_by: Vec<u32> = (0..nodes as u32).collect();
+        let mut place = Vec::new(); // of border block b in the node of border block a ≤ b
+        for s in 0..nodes {
+            let rows = &below[last_block[s]];
+            plan.nodes[s].border = plan.border.len() as u32;
+            plan.nodes[s].run = plan.runs.len() as u32;
+            plan.nodes[s].target = plan.targets.len() as u32;
+            let mut previous = None;
+            let mut starts = Vec::new(); // border blocks that begin a run
+            for (a, &j) in rows.iter().enumerate() {
+                let j = j as usize;
+                plan.border.extend(first[j]..first[j + 1]);
+                let adjacent = previous.is_some_and(|i: usize| i + 1 == j && node_of[i] == node_of[j]);
+                match plan.runs.last_mut() {
+                    Some(run) if adjacent => *run += size(j) as u32,
+                    _ => {
+                        plan.runs.push(size(j) as u32);
+                        starts.push(a);
+                    }
+                }
+                previous = Some(j);
+                let t = node_of[j] as usize;
+                used_by[t] = used_by[t].min(s as u32);
+            }
+            // Place of border block b among the rows of the node of a, for a ≤ b.
+            place.clear();
+            place.resize(rows.len() * rows.len(), 0u32);
+            for (a, &i) in rows.iter().enumerate() {
+                let t = node_of[i as usize] as usize;
+                let node = plan.nodes[t];
+                let mut later = below[last_block[t]].iter();
+                let mut offset = node.p;
+                for (b, &j) in rows.iter().enumerate().skip(a) {
+                    place[a * rows.len() + b] = if node_of[j as usize] as usize == t {
+                        first[j as usize] - node.first
+                    } else {
+                        for &k in later.by_ref() {
+                            if k == j {
+                                break;
+                            }
+                            offset += size(k as usize) as u32;
+                        }
+                        let here = offset;
+                        offset += size(j as usize) as u32;
+                        here
+                    };
+                }
+            }
+            for (a, &i) in rows.iter().enumerate() {
+                for r in 0..size(i as usize) as u32 {
+                    for &b in &starts {
+                        let target = if node_of[rows[b] as usize] < node_of[i as usize] {
+                            let node = plan.nodes[node_of[rows[b] as usize] as usize];
+                            node.entry(place[b * rows.len() + a] + r, first[rows[b] as usize] - node.first)
+                        } else {
+                            let node = plan.nodes[node_of[i as usize] as usize];
+                            let column = if b >= a {
+                                place[a * rows.len() + b]
+                            } else {
+                                first[rows[b] as usize] - node.first // same node, before i
+                            };
+                            node.entry(first[i as usize] - node.first + r, column)
+                        };
+                        plan.targets.push(target);
+                    }
+                }
+            }
+        }
+        plan.nodes.push(Node {
+            first: plan.dimension as u32,
+            panel: plan.length as u32,
+            block: plan.blocks.len() as u32,
+            border: plan.border.len() as u32,
+            run: plan.runs.len() as u32,
+            target: plan.targets.len() as u32,
+            ..Node::default()
+        });
+
+        // Copies of the matrix into the panels, by order of first use.
+        let mut by_node: Vec<(u32, u32)> = Vec::new(); // (node, entry)
+        let mut entries = Vec::new();
+        for i in 0..n {
+            for (j, from) in pattern.row(i) {
+                let (row, column) = (position[i], position[j]);
+                let t = node_of[row.min(column)] as usize;
+                let node = plan.nodes[t];
+                let place = |k: usize| {
+                    if node_of[k] as usize == t {
+                        return first[k] - node.first;
+                    }
+                    let rows = &below[last_block[t]];
+                    node.p
+                        + rows.iter().take_while(|&&j| j as usize != k).map(|&j| size(j as usize) as u32).sum::<u32>()
+                };
+                let (row, column) = (place(row), place(column));
+                by_node.push((t as u32, entries.len() as u32));
+                entries.push(Copy {
+                    from: from as u32,
+                    to: node.entry(row, column),
+                    stride: node.entry(row + 1, column) - node.entry(row, column),
+                    rows: pattern.size(i) as u16,
+                    columns: pattern.size(j) as u16,
+                });
+            }
+        }
+        let by_node = Lists::grouped(nodes, &by_node);
+        let mut opening: Vec<u32> = (0..nodes as u32).collect();
+        opening.sort_by_key(|&t| (used_by[t as usize], t));
+        for &t in &opening {
+            plan.copies.extend(by_node.of(t as usize).iter().map(|&e| entries[e as usize]));
+            plan.openings.push(Opening { node: t, copies: plan.copies.len() as u32 });
+        }
+        let mut opened = 0;
+        for s in 0..nodes {
+            while opening.get(opened).is_some_and(|&t| used_by[t as usize] <= s as u32) {
+                opened += 1;
+            }
+            plan.nodes[s].opened = opened as u32;
+        }
+        plan
+    }
+}
+
+impl Node {
+    /// Offset of the entry (row, column) of the panel; rows and columns from p on are border.
+    fn entry(&self, row: u32, column: u32) -> u32 {
+        if row < self.p {
+            self.panel + row * (self.p + self.m) + column
+        } else {
+            self.panel + self.p * (self.p + self.m) + (row - self.p) * self.p + column
+        }
+    }
+}
+
+/// Scratch for the inversion of one diagonal block.
+#[derive(Default)]
+struct Pivot {
+    inverse: Vec<f64>,
+    work: Vec<f64>,
+    scale: Vec<f64>,
+    /// Pivot row of every column, or none.
+    row_of: Vec<usize>,
+    row_used: Vec<bool>,
+}
+
+/// A pivot that cannot be used: its row in the block, and whether it is finite.
+struct Unusable {
+    row: usize,
+    finite: bool,
+}
+
+impl Pivot {
+    fn resize(&mut self, n: usize) {
+        self.inverse.resize(n * n, 0.0);
+        self.work.resize(n * n, 0.0);
+        self.scale.resize(n, 0.0);
+        self.row_of.resize(n, 0);
+        self.row_used.resize(n, false);
+    }
+
+    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart; returns the smallest pivot kept,
+    /// relative to the magnitudes. Rows without a usable pivot are left unmarked in `row_used` if
+    /// the class allows that; their unknowns come out zero.
+    fn invert(&mut self, d: &[f64], stride: usize, n: usize, magnitude: &[f64], class: Class) -> Result<f64, Unusable> {
+        self.row_used[..n].fill(true);
+        for i in 0..n {
+            self.inverse[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        let smallest = exchange_along_diagonal(&mut self.inverse[..n * n], n, magnitude);
+        if smallest >= SAFE {
+            return Ok(smallest);
+        }
+        self.invert_with_search(d, stride, n, magnitude, class)
+    }
+
+    /// Gauss–Jordan exchange with complete pivoting, relative to the magnitudes of row and column.
+    #[cold]
+    fn invert_with_search(
+        &mut self,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<f64, Unusable> {
+        let w = &mut self.work[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        for i in 0..n {
+            let row = w[i * n..(i + 1) * n].iter().fold(0.0, |m: f64, a| m.max(a.abs()));
+            if !row.is_finite() || w[i * n..(i + 1) * n].iter().any(|a| a.is_nan()) {
+                return Err(Unusable { row: i, finite: false });
+            }
+            let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
+            self.scale[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
+        }
+        self.row_used[..n].fill(false);
+        self.row_of[..n].fill(usize::MAX);
+        let mut smallest = f64::INFINITY;
+        for _ in 0..n {
+            let mut best = (0.0, 0, 0);
+            for r in (0..n).filter(|&r| !self.row_used[r]) {
+                for c in (0..n).filter(|&c| self.row_of[c] == usize::MAX) {
+                    let size = w[r * n + c].abs() * self.scale[r] * self.scale[c];
+                    if size > best.0 {
+                        best = (size, r, c);
+                    }
+                }
+            }
+            let (size, r, c) = best;
+            if size == 0.0 || (class == Class::Multiplier && size < REDUNDANT) {
+                break;
+            }
+            smallest = smallest.min(size);
+            self.row_used[r] = true;
+            self.row_of[c] = r;
+            exchange(w, n, r, c);
+        }
+        if class != Class::Multiplier
+            && let Some(row) = self.row_used[..n].iter().position(|used| !used)
+        {
+            return Err(Unusable { row, finite: true });
+        }
+        // Row r of w now speaks of the unknown c it was exchanged with, column c of the row r.
+        self.inverse[..n * n].fill(0.0);
+        for c in 0..n {
+            for k in 0..n {
+                let (r, s) = (self.row_of[c], self.row_of[k]);
+                if r != usize::MAX && s != usize::MAX {
+                    self.inverse[c * n + s] = w[r * n + k];
+                }
+            }
+        }
+        Ok(smallest)
+    }
+}
+
+/// Exchanges unknown c with right-hand side r in y = W x.
+#[inline]
+fn exchange(w: &mut [f64], n: usize, r: usize, c: usize) {
+    let inverse = w[r * n + c].recip();
+    for j in 0..n {
+        w[r * n + j] *= inverse;
+    }
+    w[r * n + c] = inverse;
+    for i in (0..n).filter(|&i| i != r) {
+        let factor = w[i * n + c];
+        w[i * n + c] = 0.0;
+        for j in 0..n {
+            w[i * n + j] -= factor * w[r * n + j];
+        }
+    }
+}
+
+/// W ← W⁻¹ by exchanges along the diagonal; returns the smallest pivot relative to the magnitudes,
+/// NaN or ±∞ never count as large.
+#[inline]
+fn exchange_along_diagonal(w: &mut [f64], n: usize, magnitude: &[f64]) -> f64 {
+    let mut smallest = f64::INFINITY;
+    for k in 0..n {
+        let size = w[k * n + k].abs() / magnitude[k];
+        if !(SAFE..f64::INFINITY).contains(&size) {
+            return 0.0;
+        }
+        smallest = smallest.min(size);
+        exchange(w, n, k, k);
+    }
+    smallest
+}
+
+impl BlockLu {
+    /// A solver that has seen no pattern yet.
+    pub fn new() -> BlockLu {
+        BlockLu::default()
+    }
+
+    /// A solver for matrices of this pattern, analyzed.
+    pub fn for_pattern(pattern: &BlockPattern) -> BlockLu {
+        let plan = Plan::new(pattern);
+        let largest = (0..pattern.blocks()).map(|b| pattern.size(b)).max().unwrap_or(0);
+        let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
+        let mut pivot = Pivot::default();
+        pivot.resize(largest);
+        BlockLu {
+            values: vec![0.0; plan.length],
+            magnitude: vec![0.0; plan.dimension],
+            x: vec![0.0; plan.dimension],
+            strip: vec![0.0; plan.widest * largest.max(4)],
+            pivot,
+            dropped: Vec::with_capacity(multipliers.map(|b| pattern.size(b)).sum()),
+            smallest: f64::INFINITY,
+            plan,
+        }
+    }
+
+    /// The number of scalars stored in the factors.
+    pub fn factor_entries(&self) -> usize {
+        self.plan.length
+    }
+
+    /// Copies the matrix into the panels that are used up to node `s`.
+    fn open(&mut self, a: &BlockMatrix, opened: &mut usize, s: usize) {
+        let plan = &self.plan;
+        while *opened < plan.nodes[s].opened as usize {
+            let copies = if *opened == 0 { 0 } else { plan.openings[*opened - 1].copies };
+            let Opening { node: t, copies: end } = plan.openings[*opened];
+            *opened += 1;
+            let (node, next) = (plan.nodes[t as usize], plan.nodes[t as usize + 1]);
+            self.values[node.panel as usize..next.panel as usize].fill(0.0);
+            for copy in &plan.copies[copies as usize..end as usize] {
+                let columns = copy.columns as usize;
+                for r in 0..copy.rows as usize {
+                    let (from, to) = (copy.from as usize + r * columns, copy.to as usize + r * copy.stride as usize);
+                    self.values[to..to + columns].copy_from_slice(&a.values[from..from + columns]);
+                }
+            }
+            let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
+            for r in 0..p {
+                self.magnitude[first + r] = self.values[node.panel as usize + r * (width + 1)].abs();
+            }
+        }
+    }
+
+    /// Eliminates the pivots of node `s` within its panel.
+    fn eliminate(&mut self, s: usize) -> Result<(), LinearError> {
+        let plan = &self.plan;
+        let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+        let (first, p, m) = (node.first as usize, node.p as usize, node.m as usize);
+        let width = p + m;
+        let (upper, lower) = self.values[node.panel as usize..next.panel as usize].split_at_mut(p * width);
+        for b in node.block as usize..next.block as usize {
+            let (k, class) = (plan.blocks[b].0 as usize, plan.blocks[b].1);
+            let end = if b + 1 < next.block as usize { plan.blocks[b + 1].0 as usize } else { p };
+            let n = end - k;
+            let magnitude = &self.magnitude[first + k..first + end];
+            match self.pivot.invert(&upper[k * width + k..], width, n, magnitude, class) {
+                Ok(smallest) => self.smallest = self.smallest.min(smallest),
+                Err(Unusable { row, finite }) => {
+                    let row = plan.scalar[first + k + row] as usize;
+                    return Err(if finite { LinearError::Singular { row } } else { LinearError::NotFinite { row } });
+                }
+            }
+            let unused = self.pivot.row_used[..n].iter().enumerate().filter(|(_, used)| !**used);
+            self.dropped.extend(unused.map(|(r, _)| plan.scalar[first + k + r] as usize));
+            let inverse = &self.pivot.inverse[..n * n];
+
+            // U ← D⁻¹ U
+            let tail = width - end;
+            let old = &mut self.strip[..n * tail];
+            for r in 0..n {
+                let row = (k + r) * width;
+                old[r * tail..(r + 1) * tail].copy_from_slice(&upper[row + end..row + width]);
+                upper[row + k..row + end].copy_from_slice(&inverse[r * n..(r + 1) * n]);
+            }
+            for r in 0..n {
+                let row = &mut upper[(k + r) * width + end..(k + r + 1) * width];
+                row.fill(0.0);
+                for c in 0..n {
+                    let factor = inverse[r * n + c];
+                    for (u, old) in row.iter_mut().zip(&old[c * tail..(c + 1) * tail]) {
+                        *u += factor * old;
+                    }
+                }
+            }
+
+            // The rest of the node's pivots.
+            let (done, rest) = upper.split_at_mut(end * width);
+            for (r, row) in rest.chunks_exact_mut(width).enumerate() {
+                let before = row[end + r];
+                for c in 0..n {
+                    let factor = row[k + c];
+                    for (x, u) in row[end..].iter_mut().zip(&done[(k + c) * width + end..(k + c + 1) * width]) {
+                        *x -= factor * u;
+                    }
+                }
+                self.magnitude[first + end + r] += (row[end + r] - before).abs();
+            }
+            if end < p {
+                for row in lower.chunks_exact_mut(p) {
+                    for c in 0..n {
+                        let factor = row[k + c];
+                        for (x, u) in row[end..].iter_mut().zip(&done[(k + c) * width + end..(k + c) * width + p]) {
+                            *x -= factor * u;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Subtracts L (D⁻¹ U) of node `s` from the panels of its border.
+    fn spread(&mut self, s: usize) {
+        let plan = &self.plan;
+        let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+        let (p, m) = (node.p as usize, node.m as usize);
+        let width = p + m;
+        // later panels only: borders are eliminated after their node
+        let (own, later) = self.values.split_at_mut(next.panel as usize);
+        let (upper, lower) = own[node.panel as usize..].split_at(p * width);
+        let runs = &plan.runs[node.run as usize..next.run as usize];
+        let mut targets = plan.targets[node.target as usize..next.target as usize].iter();
+        let border = &plan.border[node.border as usize..next.border as usize];
+        let strip = &mut self.strip[..m];
+        for (i, l) in lower.chunks_exact(p).enumerate() {
+            strip.fill(0.0);
+            for (l, u) in l.iter().zip(upper.chunks_exact(width)) {
+                for (c, u) in strip.iter_mut().zip(&u[p..]) {
+                    *c += l * u;
+                }
+            }
+            self.magnitude[border[i] as usize] += strip[i].abs();
+            let mut c = 0;
+            for (&run, &target) in runs.iter().zip(&mut targets) {
+                let run = run as usize;
+                let to = target as usize - next.panel as usize;
+                for (x, c) in later[to..to + run].iter_mut().zip(&strip[c..c + run]) {
+                    *x -= c;
+                }
+                c += run;
+            }
+        }
+    }
+}
+
+impl LinearSolver for BlockLu {
+    fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
+        *self = BlockLu::for_pattern(pattern);
+        Ok(())
+    }
+
+    fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        if a.values.len() != self.plan.entries {
+            return Err(LinearError::Sizes { expected: self.plan.entries, found: a.values.len() });
+        }
+        self.dropped.clear();
+        self.smallest = f64::INFINITY;
+        let mut opened = 0;
+        for s in 0..self.plan.nodes.len().saturating_sub(1) {
+            self.open(a, &mut opened, s);
+            self.eliminate(s)?;
+            self.spread(s);
+        }
+        self.dropped.sort_unstable();
+        Ok(())
+    }
+
+    fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
+        let plan = &self.plan;
+        if b.len() != plan.dimension {
+            return Err(LinearError::Sizes { expected: plan.dimension, found: b.len() });
+        }
+        let x = &mut self.x;
+        for (x, &i) in x.iter_mut().zip(&plan.scalar) {
+            *x = b[i as usize];
+        }
+        let nodes = plan.nodes.windows(2).map(|pair| (pair[0], pair[1]));
+        for (node, next) in nodes.clone() {
+            let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
+            let (upper, lower) = self.values[node.panel as usize..next.panel as usize].split_at(p * width);
+            let (own, later) = x[first..].split_at_mut(p);
+            let blocks = &plan.blocks[node.block as usize..next.block as usize];
+            for (b, &(k, _)) in blocks.iter().enumerate() {
+                let k = k as usize;
+                let end = blocks.get(b + 1).map_or(p, |next| next.0 as usize);
+                for r in k..end {
+                    self.strip[r - k] = dot(&upper[r * width + k..r * width + end], &own[k..end]);
+                }
+                own[k..end].copy_from_slice(&self.strip[..end - k]);
+                for r in end..p {
+                    own[r] -= dot(&upper[r * width + k..r * width + end], &own[k..end]);
+                }
+            }
+            let border = &plan.border[node.border as usize..next.border as usize];
+            for (l, &i) in lower.chunks_exact(p).zip(border) {
+                later[i as usize - first - p] -= dot(l, own);
+            }
+        }
+        for (node, next) in nodes.rev() {
+            let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
+            let upper = &self.values[node.panel as usize..node.panel as usize + p * width];
+            let border = &plan.border[node.border as usize..next.border as usize];
+            for (x_border, &i) in self.strip.iter_mut().zip(border) {
+                *x_border = x[i as usize];
+            }
+            let own = &mut x[first..first + p];
+            let blocks = &plan.blocks[node.block as usize..next.block as usize];
+            let mut end = p;
+            for &(k, _) in blocks.iter().rev() {
+                let k = k as usize;
+                for r in k..end {
+                    let row = &upper[r * width..(r + 1) * width];
+                    own[r] -= dot(&row[end..p], &own[end..]) + dot(&row[p..], &self.strip[..border.len()]);
+                }
+                end = k;
+            }
+        }
+        for (x, &i) in x.iter().zip(&plan.scalar) {
+            b[i as usize] = *x;
+        }
+        Ok(())
+    }
+
+    fn dropped(&self) -> &[usize] {
+        &self.dropped
+    }
+
+    fn smallest_kept_pivot(&self) -> f64 {
+        self.smallest
+    }
+
+    fn name(&self) -> &'static str {
+        "block LU"
+    }
+}
+
+#[inline]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+#[path = "../tests/samples/mod.rs"]
+mod samples;
+
+#[cfg(test)]
+mod tests {
+    use super::samples::{Form, Random, Sample};
+    use super::*;
+    use crate::dense::DenseLu;
+
+    fn solution(solver: &mut dyn LinearSolver, a: &BlockMatrix, b: &[f64]) -> Vec<f64> {
+        solver.analyze(a.pattern()).unwrap();
+        solver.factor(a).unwrap();
+        let mut x = b.to_vec();
+        solver.solve(&mut x).unwrap();
+        x
+    }
+
+    fn largest(x: impl Iterator<Item = f64>) -> f64 {
+        x.fold(0.0, |m, x| if x.abs() > m { x.abs() } else { m })
+    }
+
+    fn assert_close(x: &[f64], y: &[f64], tolerance: f64, what: &str) {
+        let difference = largest(x.iter().zip(y).map(|(x, y)| x - y));
+        assert!(difference <= tolerance * largest(y.iter().copied()), "{what}: {difference:e}");
+    }
+
+    fn check(sample: &Sample, what: &str) {
+        for form in [Form::Index3, Form::Ggl] {
+            let mut rng = Random(5);
+            let a = sample.matrix(form, 3.0, &mut rng);
+            let b: Vec<f64> = (0..a.pattern().dimension()).map(|_| rng.number()).collect();
+            let mut lu = BlockLu::new();
+            let x = solution(&mut lu, &a, &b);
+            assert_eq!(lu.dropped(), &[] as &[usize], "{what}");
+            assert_close(&x, &solution(&mut DenseLu::new(), &a, &b), 1e-11, what);
+        }
+    }
+
+    #[test]
+    fn trees_chains_and_ladders_agree_with_dense() {
+        for seed in 1..6 {
+            let mut rng = Random(seed);
+            check(&Sample::tree(&mut rng, &[3], 20, 1), "planar chain");
+            check(&Sample::tree(&mut rng, &[2, 3, 4, 6], 25, 100), "tree");
+            let mut mixed = Sample::tree(&mut rng, &[1, 6, 12], 12, 3);
+            mixed.springs = vec![(0, 5), (3, 4), (2, 9), (0, 11)];
+            mixed.random_joint(&mut rng, 1, &[1, 7, 10]);
+            check(&mixed, "mixed with springs and a joint of three");
+        }
+        check(&Sample::ladder(6), "ladder");
+        check(&Sample::net(5), "net");
+    }
+
+    #[test]
+    fn one_large_body_and_joint() {
+        for (coordinates, rows) in [(4, 2), (40, 11), (40, 39)] {
+            let mut rng = Random(11);
+            let mut s = Sample { bodies: vec![coordinates], ..Sample::default() };
+            s.random_joint(&mut rng, rows, &[0]);
+            check(&s, "hand-written");
+        }
+    }
+
+    /// Bodies' part of the solution with b = A x, against x; returns how many rows were dropped.
+    fn check_redundant(sample: &Sample, form: Form, what: &str) -> usize {
+        let mut rng = Random(17);
+        let a = sample.matrix(form, 50.0, &mut rng);
+        let pattern = a.pattern().clone();
+        let x: Vec<f64> = (0..pattern.dimension()).map(|_| rng.number()).collect();
+        let mut b = vec![0.0; x.len()];
+        a.add_times(&x, &mut b);
+        let mut lu = BlockLu::new();
+        let y = solution(&mut lu, &a, &b);
+        for k in (0..pattern.blocks()).filter(|&k| pattern.class(k) != Class::Multiplier) {
+            assert_close(&y[pattern.range(k)], &x[pattern.range(k)], 1e-8, what);
+        }
+        assert!(lu.smallest_kept_pivot() > 1e-6, "{what}: {:e}", lu.smallest_kept_pivot());
+        lu.dropped().len()
+    }
+
+    #[test]
+    fn redundant_constraints_are_dropped_and_bodies_stay() {
+        for seed in 1..8 {
+            let mut rng = Random(seed);
+            for (form, per_row) in [(Form::Index3, 1), (Form::Ggl, 2)] {
+                let mut s = Sample::tree(&mut rng, &[3, 6], 15, 4);
+                // the same joint twice, one of them scaled
+                let mut twin = s.joints[3].clone();
+                twin.on.iter_mut().for_each(|(_, g)| g.iter_mut().for_each(|g| *g *= 1e3));
+                let rows = twin.rows;
+                s.joints.push(twin);
+                assert_eq!(check_redundant(&s, form, "twin"), rows * per_row);
+                // a row that follows from two others on other bodies
+                let (g, h) = (s.joints[5].clone(), s.joints[7].clone());
+                let first_row = |joint: &samples::Joint, factor: f64| {
+                    let row = |(b, g): &(usize, Vec<f64>)| {
+                        (*b, g[..g.len() / joint.rows].iter().map(|g| factor * g).collect::<Vec<f64>>())
+                    };
+                    joint.on.iter().map(row).collect::<Vec<_>>()
+                };
+                let mut on = first_row(&g, 2.0);
+                for (b, row) in first_row(&h, -0.7) {
+                    match on.iter_mut().find(|(a, _)| *a == b) {
+                        Some((_, sum)) => sum.iter_mut().zip(&row).for_each(|(s, r)| *s += r),
+                        None => on.push((b, row)),
+                    }
+                }
+                s.joints.push(samples::Joint { rows: 1, on });
+                assert_eq!(check_redundant(&s, form, "dependent"), (rows + 1) * per_row);
+                // inside one joint, a row twice
+                let joint = &mut s.joints[0];
+                joint.rows += 1;
+                for (_, g) in &mut joint.on {
+                    let n = g.len() / (joint.rows - 1);
+                    g.extend_from_within(..n);
+                }
+                assert_eq!(check_redundant(&s, form, "row twice"), (rows + 2) * per_row);
+            }
+        }
+    }
+
+    #[test]
+    fn closed_loops_of_spatial_revolutes_lose_the_rows_out_of_plane() {
+        // A ladder of planar bodies seen out of plane, (z, φx, φy): rods joined by revolutes about z
+        // leave three redundant rows per square.
+        let m = 20;
+        let planar = Sample::ladder(m);
+        let mut s = Sample { bodies: planar.bodies.clone(), ..Sample::default() };
+        for joint in &planar.joints {
+            let on = joint.on.iter().map(|(b, g)| {
+                let (sign, y, x) = (g[0], -g[2] * g[0], g[5] * g[0]);
+                (*b, vec![sign, sign * y, -sign * x, 0.0, sign, 0.0, 0.0, 0.0, sign])
+            });
+            s.joints.push(samples::Joint { rows: 3, on: on.collect() });
+        }
+        for (form, per_row) in [(Form::Index3, 1), (Form::Ggl, 2)] {
+            assert_eq!(check_redundant(&s, form, "loops"), 3 * m * per_row);
+        }
+    }
+
+    #[test]
+    fn fill_grows_linearly() {
+        let mut rng = Random(23);
+        let entries = |s: &Sample, form| fill(s.matrix(form, 1.0, &mut Random(1)).pattern()) as f64;
+        for form in [Form::Index3, Form::Ggl] {
+            for (what, make) in [
+                ("chain", Box::new(|n| Sample::tree(&mut rng, &[3], n, 1)) as Box<dyn FnMut(usize) -> Sample>),
+                ("tree", Box::new(|n| Sample::tree(&mut Random(2), &[3], n, n / 4))),
+                ("ladder", Box::new(|n| Sample::ladder(n / 3))),
+            ]
+            .iter_mut()
+            {
+                let (few, many) = (entries(&make(100), form), entries(&make(20_000), form));
+                let exponent = (many / few).ln() / 200f64.ln();
+                assert!(exponent <= 1.05, "{what}: {few} to {many}, exponent {exponent}");
+            }
+        }
+        assert!(entries(&Sample::ladder(333), Form::Index3) <= 71.0 * 1000.0);
+    }
+
+    #[test]
+    fn a_shuffled_ladder_fills_no_more() {
+        let mut s = Sample::ladder(300);
+        let straight = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        let mut rng = Random(4);
+        for i in (1..s.joints.len()).rev() {
+            s.joints.swap(i, rng.below(i + 1));
+        }
+        let mut names: Vec<usize> = (0..s.bodies.len()).collect();
+        for i in (1..names.len()).rev() {
+            names.swap(i, rng.below(i + 1));
+        }
+        s.joints.iter_mut().flat_map(|j| &mut j.on).for_each(|(b, _)| *b = names[*b]);
+        let shuffled = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        assert!(shuffled as f64 <= 1.1 * straight as f64, "{straight} to {shuffled}");
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_bits() {
+        let a = Sample::net(8).matrix(Form::Ggl, 7.0, &mut Random(1));
+        let b: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).cos()).collect();
+        let x = solution(&mut BlockLu::new(), &a, &b);
+        let mut used = BlockLu::new();
+        solution(&mut used, &a, &x);
+        assert_eq!(x, solution(&mut used, &a, &b));
+    }
+
+    #[test]
+    fn what_cannot_be_solved_is_named() {
+        let s = Sample::ladder(3);
+        let mut a = s.matrix(Form::Index3, 1.0, &mut Random(1));
+        let mut lu = BlockLu::for_pattern(a.pattern());
+        let good = a.clone();
+        if let Some(d) = a.block_mut(4, 4) {
+            d[3..6].fill(0.0);
+        }
+        assert_eq!(lu.factor(&a), Err(LinearError::Singular { row: 13 }));
+        if let Some(d) = a.block_mut(4, 4) {
+            d[8] = f64::NAN;
+        }
+        assert_eq!(lu.factor(&a), Err(LinearError::NotFinite { row: 14 }));
+        assert_eq!(lu.factor(&good), Ok(()));
+        assert_eq!(lu.solve(&mut [0.0]), Err(LinearError::Sizes { expected: 56, found: 1 }));
+        let empty = BlockMatrix::new(Arc::new(BlockPattern::new(vec![], vec![], vec![])));
+        assert_eq!(solution(&mut lu, &empty, &[]), []);
+    }
+}

@@ -1,0 +1,398 @@
+//! The order of elimination: minimum degree on the graph of the blocks, under the rules of the classes.
+
+use crate::blocks::{BlockPattern, Class};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// Lists of neighbours in one array; list i is `list[start[i]..start[i + 1]]`.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    start: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Lists {
+    /// Groups pairs (key, item) by key < n; within a key the order of the pairs stays.
+    pub fn grouped(n: usize, pairs: &[(u32, u32)]) -> Lists {
+        let mut start = vec![0; n + 1];
+        for &(key, _) in pairs {
+            start[key as usize + 1] += 1;
+        }
+        for i in 0..n {
+            start[i + 1] += start[i];
+        }
+        let mut next = start.clone();
+        let mut list = vec![0; pairs.len()];
+        for &(key, item) in pairs {
+            list[next[key as usize] as usize] = item;
+            next[key as usize] += 1;
+        }
+        Lists { start, list }
+    }
+
+    /// The list of a key.
+    pub fn of(&self, key: usize) -> &[u32] {
+        &self.list[self.start[key] as usize..self.start[key + 1] as usize]
+    }
+}
+
+/// The neighbours of every block, of the pattern closed symmetrically, ascending, without itself.
+pub fn graph(pattern: &BlockPattern) -> Lists {
+    let n = pattern.blocks();
+    let mut pairs = Vec::new();
+    for i in 0..n {
+        pairs.extend(pattern.row(i).filter(|&(j, _)| j != i).map(|(j, _)| (j as u32, i as u32)));
+    }
+    let by_column = Lists::grouped(n, &pairs);
+    let mut closed = Lists { start: vec![0], list: Vec::new() };
+    for i in 0..n {
+        let mut above = by_column.of(i).iter().copied().peekable();
+        for (j, _) in pattern.row(i).filter(|&(j, _)| j != i) {
+            while let Some(k) = above.next_if(|&k| k < j as u32) {
+                closed.list.push(k);
+            }
+            above.next_if_eq(&(j as u32));
+            closed.list.push(j as u32);
+        }
+        closed.list.extend(above);
+        closed.start.push(closed.list.len() as u32);
+    }
+    closed
+}
+
+/// The blocks in their order of elimination.
+///
+/// Approximate minimum degree on the quotient graph [Amestoy, Davis & Duff 1996], degrees weighted
+/// by block sizes, ties broken by index, with three rules:
+/// * velocities go first;
+/// * a multiplier waits for the bodies that are its neighbours once the velocities are gone;
+/// * a multiplier that touches velocities (μ of a velocity row) also waits for those that do not
+///   (λ of a position row) and act on some of the same bodies and no others: eliminating q leaves
+///   G Gᵀ − α G S⁻¹ α M Gᵀ = 0 in the place of μ, and only the elimination of λ restores G Gᵀ.
+pub fn elimination_order(pattern: &BlockPattern, graph: &Lists) -> Vec<u32> {
+    let mut q = Quotient::new(pattern, graph);
+    let mut order = Vec::with_capacity(q.n);
+    let velocities = (0..q.n).filter(|&i| pattern.class(i) == Class::Velocity).count();
+    for i in 0..q.n {
+        q.ready[i] = pattern.class(i) == Class::Velocity;
+        q.push(i);
+    }
+    q.run(&mut order, velocities);
+    let (waiting, waiters) = q.dependencies(graph);
+    q.waiting = waiting;
+    q.waiters = waiters;
+    q.merging = true;
+    for i in 0..q.n {
+        if pattern.class(i) != Class::Velocity && q.waiting[i] == 0 {
+            q.ready[i] = true;
+            q.push(i);
+        }
+    }
+    let n = q.n;
+    q.run(&mut order, n);
+    order
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The quotient graph: live variables see live variables and elements (eliminated variables).
+struct Quotient<'a> {
+    pattern: &'a BlockPattern,
+    n: usize,
+    /// Lists of variable i: elements `list[start..][..elements]`, then variables up to `length`.
+    list: Vec<u32>,
+    start: Vec<u32>,
+    elements: Vec<u32>,
+    length: Vec<u32>,
+    /// Members of element e: `members[first..][..count]`.
+    members: Vec<u32>,
+    first: Vec<u32>,
+    count: Vec<u32>,
+    /// Weight of the members; it stays, since an element loses members only by being absorbed.
+    size: Vec<u32>,
+    /// Weight of a live variable with all merged into it; zero for the others.
+    weight: Vec<u32>,
+    degree: Vec<u32>,
+    /// Live elements.
+    alive: Vec<bool>,
+    /// Chain of the variables merged into a variable.
+    next: Vec<u32>,
+    last: Vec<u32>,
+    mark: Vec<u32>,
+    stamp: u32,
+    /// |Lₑ \ Lₚ| of the elements seen in this step, valid where `seen` is the step.
+    outside: Vec<u32>,
+    seen: Vec<u32>,
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    ready: Vec<bool>,
+    waiting: Vec<u32>,
+    waiters: Lists,
+    merging: bool,
+    total: u32,
+}
+
+impl<'a> Quotient<'a> {
+    fn new(pattern: &'a BlockPattern, graph: &Lists) -> Quotient<'a> {
+        let n = pattern.blocks();
+        let weight: Vec<u32> = (0..n).map(|i| pattern.size(i).max(1) as u32).collect();
+        let degree = (0..n).map(|i| graph.of(i).iter().map(|&j| weight[j as usize]).sum()).collect();
+        Quotient {
+            pattern,
+            n,
+            list: graph.list.clone(),
+            start: graph.start[..n].to_vec(),
+            elements: vec![0; n],
+            length: (0..n).map(|i| graph.of(i).len() as u32).collect(),
+            members: Vec::with_capacity(graph.list.len()),
+            first: vec![0; n],
+            count: vec![0; n],
+            size: vec![0; n],
+            total: weight.iter().sum(),
+            weight,
+            degree,
+            alive: vec![false; n],
+            next: vec![NONE; n],
+            last: (0..n as u32).collect(),
+            mark: vec![0; n],
+            stamp: 0,
+            outside: vec![0; n],
+            seen: vec![0; n],
+            heap: BinaryHeap::new(),
+            ready: vec![false; n],
+            waiting: Vec::new(),
+            waiters: Lists::default(),
+            merging: false,
+        }
+    }
+
+    fn push(&mut self, i: usize) {
+        if self.ready[i] {
+            self.heap.push(Reverse((self.degree[i], i as u32)));
+        }
+    }
+
+    /// Eliminates ready variables, the smallest degree first, until `until` blocks are ordered.
+    fn run(&mut self, order: &mut Vec<u32>, until: usize) {
+        while order.len() < until {
+            let Some(Reverse((degree, p))) = self.heap.pop() else { return };
+            let p = p as usize;
+            if self.weight[p] == 0 || degree != self.degree[p] {
+                continue;
+            }
+            self.eliminate(p);
+            let mut i = p as u32;
+            while i != NONE {
+                order.push(i);
+                self.release(i as usize);
+                i = self.next[i as usize];
+            }
+        }
+    }
+
+    /// Variables that waited for `i` alone become ready.
+    fn release(&mut self, i: usize) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        for k in 0..self.waiters.of(i).len() {
+            let j = self.waiters.of(i)[k] as usize;
+            self.waiting[j] -= 1;
+            if self.waiting[j] == 0 {
+                self.ready[j] = true;
+                self.push(j);
+            }
+        }
+    }
+
+    fn eliminate(&mut self, p: usize) {
+        // Lₚ: the live variables seen directly and through the elements of p, which p absorbs.
+        self.stamp += 1;
+        self.mark[p] = self.stamp;
+        self.total -= self.weight[p];
+        self.weight[p] = 0;
+        let first = self.members.len();
+        let (start, split) = (self.start[p] as usize, self.elements[p] as usize);
+        for k in start + split..start + self.length[p] as usize {
+            self.gather(self.list[k] as usize);
+        }
+        for k in start..start + split {
+            let e = self.list[k] as usize;
+            if self.alive[e] {
+                self.alive[e] = false;
+                for k in self.first[e] as usize..(self.first[e] + self.count[e]) as usize {
+                    self.gather(self.members[k] as usize);
+                }
+            }
+        }
+        let size: u32 = self.members[first..].iter().map(|&i| self.weight[i as usize]).sum();
+        let end = self.members.len();
+        self.first[p] = first as u32;
+        self.count[p] = (end - first) as u32;
+        self.size[p] = size;
+        self.alive[p] = true;
+
+        // |Lₑ \ Lₚ| for every element e that meets Lₚ.
+        for m in first..end {
+            let i = self.members[m] as usize;
+            let start = self.start[i] as usize;
+            for k in start..start + self.elements[i] as usize {
+                let e = self.list[k] as usize;
+                if !self.alive[e] {
+                    continue;
+                }
+                if self.seen[e] != self.stamp {
+                    self.seen[e] = self.stamp;
+                    self.outside[e] = self.size[e];
+                }
+                self.outside[e] -= self.weight[i];
+            }
+        }
+
+        // New lists and degrees of the variables of Lₚ.
+        let mut hashes: Vec<(u32, u32)> = Vec::with_capacity(end - first);
+        for m in first..end {
+            let i = self.members[m] as usize;
+            let (start, split, length) = (self.start[i] as usize, self.elements[i] as usize, self.length[i] as usize);
+            let mut to = start;
+            let mut degree = size - self.weight[i];
+            let mut hash = p as u32;
+            for k in start..start + split {
+                let e = self.list[k];
+                if !self.alive[e as usize] {
+                    continue;
+                }
+                if self.outside[e as usize] == 0 {
+                    self.alive[e as usize] = false; // covered by Lₚ
+                    continue;
+                }
+                degree += self.outside[e as usize];
+                hash = hash.wrapping_add(e);
+                self.list[to] = e;
+                to += 1;
+            }
+            let elements = to;
+            to += 1; // p itself, written below: its place is free, for i lost p or an absorbed element
+            let mut kept = to;
+            let mut pending = None;
+            for k in start + split..start + length {
+                let j = self.list[k];
+                if self.weight[j as usize] == 0 || self.mark[j as usize] == self.stamp {
+                    continue;
+                }
+                degree += self.weight[j as usize];
+                hash = hash.wrapping_add(j);
+                // one behind, lest the place of p overwrite a variable not yet read
+                if let Some(j) = pending.replace(j) {
+                    self.list[kept] = j;
+                    kept += 1;
+                }
+            }
+            if let Some(j) = pending {
+                self.list[kept] = j;
+                kept += 1;
+            }
+            self.list[elements] = p as u32;
+            self.elements[i] = (elements + 1 - start) as u32;
+            self.length[i] = (kept - start) as u32;
+            let bound = self.degree[i].saturating_add(size - self.weight[i]);
+            self.degree[i] = degree.min(bound).min(self.total - self.weight[i]);
+            hashes.push((hash, i as u32));
+        }
+        if self.merging && end - first < 1000 {
+            self.merge(&mut hashes);
+        }
+        for m in first..end {
+            let i = self.members[m] as usize;
+            if self.weight[i] != 0 {
+                self.push(i);
+            }
+        }
+    }
+
+    fn gather(&mut self, i: usize) {
+        if self.weight[i] != 0 && self.mark[i] != self.stamp {
+            self.mark[i] = self.stamp;
+            self.members.push(i as u32);
+        }
+    }
+
+    /// Merges ready variables of one class that see the same elements and variables.
+    fn merge(&mut self, hashes: &mut [(u32, u32)]) {
+        hashes.sort_unstable();
+        for group in hashes.chunk_by(|a, b| a.0 == b.0) {
+            for (a, &(_, i)) in group.iter().enumerate() {
+                let i = i as usize;
+                if self.weight[i] == 0 || !self.ready[i] {
+                    continue;
+                }
+                self.stamp += 1;
+                for k in self.start[i]..self.start[i] + self.length[i] {
+                    self.mark[self.list[k as usize] as usize] = self.stamp;
+                }
+                for &(_, j) in &group[a + 1..] {
+                    let j = j as usize;
+                    let list = &self.list[self.start[j] as usize..(self.start[j] + self.length[j]) as usize];
+                    let same = self.weight[j] != 0
+                        && self.ready[j]
+                        && self.pattern.class(i) == self.pattern.class(j)
+                        && (self.elements[i], self.length[i]) == (self.elements[j], self.length[j])
+                        && list.iter().all(|&k| self.mark[k as usize] == self.stamp);
+                    if same {
+                        self.degree[i] -= self.weight[j].min(self.degree[i]);
+                        self.weight[i] += self.weight[j];
+                        self.weight[j] = 0;
+                        let last = self.last[i] as usize;
+                        self.next[last] = j as u32;
+                        self.last[i] = self.last[j];
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many items each multiplier waits for, and who waits for each item.
+    fn dependencies(&mut self, graph: &Lists) -> (Vec<u32>, Lists) {
+        let is = |i: usize, class| self.pattern.class(i) == class;
+        let multipliers: Vec<usize> = (0..self.n).filter(|&i| is(i, Class::Multiplier)).collect();
+        // Bodies seen by each multiplier, directly and through the eliminated velocities.
+        let mut pairs = Vec::new();
+        let mut mark = vec![NONE; self.n];
+        for &i in &multipliers {
+            let start = self.start[i] as usize;
+            let (elements, variables) =
+                self.list[start..start + self.length[i] as usize].split_at(self.elements[i] as usize);
+            let through = elements.iter().filter(|&&e| self.alive[e as usize]).flat_map(|&e| {
+                &self.members
+                    [self.first[e as usize] as usize..(self.first[e as usize] + self.count[e as usize]) as usize]
+            });
+            for &j in variables.iter().chain(through) {
+                if is(j as usize, Class::Body) && mark[j as usize] != i as u32 {
+                    mark[j as usize] = i as u32;
+                    pairs.push((i as u32, j));
+                }
+            }
+        }
+        let bodies = Lists::grouped(self.n, &pairs);
+        let fast: Vec<bool> =
+            (0..self.n).map(|i| graph.of(i).iter().any(|&j| is(j as usize, Class::Velocity))).collect();
+        let mut wait: Vec<(u32, u32)> = pairs.iter().map(|&(i, j)| (j, i)).collect();
+        let of_body: Vec<(u32, u32)> = wait.iter().copied().filter(|&(_, i)| fast[i as usize]).collect();
+        let fast_of_body = Lists::grouped(self.n, &of_body);
+        mark.fill(NONE);
+        for &i in multipliers.iter().filter(|&&i| !fast[i]) {
+            let Some(&rarest) = bodies.of(i).iter().min_by_key(|&&b| (fast_of_body.of(b as usize).len(), b)) else {
+                continue;
+            };
+            for &j in fast_of_body.of(rarest as usize) {
+                let covers = bodies.of(i).iter().all(|b| bodies.of(j as usize).contains(b));
+                if covers {
+                    wait.push((i as u32, j));
+                }
+            }
+        }
+        let mut waiting = vec![0; self.n];
+        for &(_, i) in &wait {
+            waiting[i as usize] += 1;
+        }
+        (waiting, Lists::grouped(self.n, &wait))
+    }
+}

@@ -1,0 +1,57 @@
+//! The numeric phases allocate nothing.
+
+mod samples;
+
+use bellcrank_math::{block_lu::BlockLu, dense::DenseLu, solver, solver::LinearSolver};
+use samples::{Form, Random, Sample};
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+struct Counting;
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn factor_and_solve_allocate_nothing() {
+    let mut redundant = Sample::ladder(10);
+    redundant.joints.push(redundant.joints[9].clone());
+    for sample in [Sample::ladder(30), redundant, Sample::net(7)] {
+        for form in [Form::Index3, Form::Ggl] {
+            let a = sample.matrix(form, 10.0, &mut Random(1));
+            let b = vec![1.0; a.pattern().dimension()];
+            let mut dense = DenseLu::new();
+            dense.analyze(a.pattern()).unwrap();
+            let backends: [Box<dyn LinearSolver>; 3] =
+                [Box::new(BlockLu::for_pattern(a.pattern())), Box::new(dense), solver::choose(a.pattern())];
+            for mut solver in backends {
+                let mut x = b.clone();
+                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                for _ in 0..3 {
+                    solver.factor(&a).unwrap();
+                    solver.solve(&mut x).unwrap();
+                }
+                assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before, "{}", solver.name());
+            }
+        }
+    }
+}

@@ -1,5 +1,10 @@
 //! Methods: how rates are discretized. A method knows no body and no formulation.
 
+pub mod bdf;
+mod clock;
+#[cfg(test)]
+mod harness;
+
 use crate::stencil::Stencil;
 use crate::weights::Weights;
 use bellcrank_model::dynamics::ChartChange;

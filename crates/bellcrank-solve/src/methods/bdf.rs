@@ -12,6 +12,7 @@
 //! [Brenan, Campbell & Petzold 1996, ch. 5]. λ and μ have no history but their last two values.
 
 use super::clock::{Clock, ROUNDING, STRETCH};
+use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
 use crate::weights::Weights;
@@ -111,30 +112,6 @@ struct Estimate {
     /// The order that should be used, k or k − 1, and the local error at that order.
     order: usize,
     error: f64,
-}
-
-/// The last two values of something that has no history.
-#[derive(Clone, Debug, Default)]
-struct Recent {
-    now: Vec<f64>,
-    before: Vec<f64>,
-}
-
-impl Recent {
-    fn start(&mut self, x: &[f64]) {
-        self.now.clear();
-        self.now.extend_from_slice(x);
-        self.before.clone_from(&self.now);
-    }
-    fn push(&mut self, x: &[f64]) {
-        std::mem::swap(&mut self.now, &mut self.before);
-        self.now.copy_from_slice(x);
-    }
-    fn extrapolate(&self, ratio: f64, out: &mut [f64]) {
-        for ((out, now), before) in out.iter_mut().zip(&self.now).zip(&self.before) {
-            *out = now + ratio * (now - before);
-        }
-    }
 }
 
 impl Default for Bdf {
@@ -387,6 +364,7 @@ impl Method for Bdf {
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
         guess.z.copy_from_slice(&self.prediction[n + m..]);
         self.stencil.rates(guess);
+        // linear where the order allows it
         let ratio = if self.k > 1 && self.k_last > 0 { self.h / self.h_last } else { 0.0 };
         self.lambda.extrapolate(ratio, &mut guess.lambda);
         self.mu.extrapolate(ratio, &mut guess.mu);
@@ -534,9 +512,8 @@ fn carry(turn: Quat, pose: Vec3, neighbour: Option<Vec3>) -> Vec3 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::harness::{Counts, Ode, eliminate};
+    use super::super::harness::{Counts, Ode, eliminate, tumble};
     use super::*;
-    use bellcrank_math::rotation::inverse_tangent;
 
     /// q̈ = −q as q̇ = v, v̇ = −q; from (cos 0, −sin 0).
     fn oscillator(_: f64, y: &[f64], rates: &mut [f64]) {
@@ -725,47 +702,17 @@ mod tests {
         }
     }
 
-    /// Free motion of a rigid body with inertia (1, 2, 3): q the chart, v the angular velocity.
-    fn tumbling(_: f64, y: &[f64], rates: &mut [f64]) {
-        let (phi, w) = (Vec3::from_slice(&y[..3]), Vec3::from_slice(&y[3..]));
-        let momentum = Vec3::new(w[0], 2.0 * w[1], 3.0 * w[2]);
-        let torque = momentum.cross(w);
-        rates[..3].copy_from_slice(&(inverse_tangent(phi) * w).0);
-        rates[3..].copy_from_slice(&[torque[0], torque[1] / 2.0, torque[2] / 3.0]);
-    }
-
-    /// The pose at the end, the counts, and how often the chart was re-centred.
-    fn tumble(until: f64, tolerance: f64, limit: f64) -> (Quat, Counts, usize) {
-        let ode = Ode { n: 3, nz: 0, rates: &tumbling };
-        let mut centre = Quat::IDENTITY;
-        let mut changes = 0;
-        let start = ode.point(0.0, &[0.0, 0.0, 0.0, 0.2, 1.2, 0.1]);
-        let mut recentre = |m: &mut dyn Method, p: &mut Point| {
-            let phi = Vec3::from_slice(&p.q);
-            if phi.norm() > limit {
-                centre = centre.then(Quat::exp(phi));
-                let change = ChartChange { moves: vec![(0, Quat::exp(phi).conjugate())] };
-                change.apply(&mut p.q);
-                m.recentre(&change);
-                changes += 1;
-            }
-        };
-        let weights = (0.0, tolerance); // the size of φ depends on the chart
-        let (p, counts) = ode.run(&mut Bdf::default(), &start, 1e-4, until, weights, &mut recentre);
-        (centre.then(Quat::exp(Vec3::from_slice(&p.q))), counts, changes)
-    }
-
     #[test]
     fn integration_does_not_notice_recentring() {
         let angle = |a: Quat, b: Quat| a.conjugate().then(b).log().norm();
-        let (reference, ..) = tumble(2.0, 1e-11, 10.0);
-        let (fixed, few, _) = tumble(2.0, 1e-7, 10.0);
-        let (moved, counts, changes) = tumble(2.0, 1e-7, 0.3);
+        let (reference, ..) = tumble(&mut Bdf::default(), 2.0, 1e-11, 10.0);
+        let (fixed, few, _) = tumble(&mut Bdf::default(), 2.0, 1e-7, 10.0);
+        let (moved, counts, changes) = tumble(&mut Bdf::default(), 2.0, 1e-7, 0.3);
         assert!(changes >= 5, "{changes}");
         assert!(angle(fixed, reference) < 1e-5 && angle(moved, reference) < 1e-5);
         assert!(counts.steps <= few.steps + few.steps / 4 + 5, "{} against {}", counts.steps, few.steps);
-        let (long, ..) = tumble(20.0, 1e-10, 1.0);
-        let (coarse, _, changes) = tumble(20.0, 1e-7, 1.0);
+        let (long, ..) = tumble(&mut Bdf::default(), 20.0, 1e-10, 1.0);
+        let (coarse, _, changes) = tumble(&mut Bdf::default(), 20.0, 1e-7, 1.0);
         assert!(changes >= 15 && angle(coarse, long) < 1e-4, "{changes} {:.1e}", angle(coarse, long));
     }
 

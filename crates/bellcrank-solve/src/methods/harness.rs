@@ -2,6 +2,9 @@
 
 use super::{Method, Rejection};
 use crate::weights::Weights;
+use bellcrank_math::rotation::inverse_tangent;
+use bellcrank_math::{Quat, Vec3};
+use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
 
 /// (t, y) ↦ ẏ.
@@ -150,6 +153,37 @@ impl Ode<'_> {
         }
         (p, counts)
     }
+}
+
+/// Free motion of a rigid body with inertia (1, 2, 3): q the chart, v the angular velocity.
+fn tumbling(_: f64, y: &[f64], rates: &mut [f64]) {
+    let (phi, w) = (Vec3::from_slice(&y[..3]), Vec3::from_slice(&y[3..]));
+    let momentum = Vec3::new(w[0], 2.0 * w[1], 3.0 * w[2]);
+    let torque = momentum.cross(w);
+    rates[..3].copy_from_slice(&(inverse_tangent(phi) * w).0);
+    rates[3..].copy_from_slice(&[torque[0], torque[1] / 2.0, torque[2] / 3.0]);
+}
+
+/// The tumbling body's pose at the end, the counts, and how often its chart was re-centred, which
+/// is done past the angle `limit`. `accuracy` is the tolerance or, for a fixed step, its size.
+pub fn tumble(method: &mut dyn Method, until: f64, accuracy: f64, limit: f64) -> (Quat, Counts, usize) {
+    let ode = Ode { n: 3, nz: 0, rates: &tumbling };
+    let mut centre = Quat::IDENTITY;
+    let mut changes = 0;
+    let start = ode.point(0.0, &[0.0, 0.0, 0.0, 0.2, 1.2, 0.1]);
+    let mut recentre = |m: &mut dyn Method, p: &mut Point| {
+        let phi = Vec3::from_slice(&p.q);
+        if phi.norm() > limit {
+            centre = centre.then(Quat::exp(phi));
+            let change = ChartChange { moves: vec![(0, Quat::exp(phi).conjugate())] };
+            change.apply(&mut p.q);
+            m.recentre(&change);
+            changes += 1;
+        }
+    };
+    let weights = (0.0, accuracy); // the size of φ depends on the chart
+    let (p, counts) = ode.run(method, &start, accuracy.max(1e-4), until, weights, &mut recentre);
+    (centre.then(Quat::exp(Vec3::from_slice(&p.q))), counts, changes)
 }
 
 /// Gaussian elimination with row pivots; the solution replaces `b`.

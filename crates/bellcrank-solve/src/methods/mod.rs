@@ -1,9 +1,11 @@
 //! Methods: how rates are discretized. A method knows no body and no formulation.
 
+pub mod alpha;
 pub mod bdf;
 mod clock;
 #[cfg(test)]
 mod harness;
+mod recent;
 
 use crate::stencil::Stencil;
 use crate::weights::Weights;

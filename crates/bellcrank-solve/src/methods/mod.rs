@@ -1,5 +1,13 @@
 //! Methods: how rates are discretized. A method knows no body and no formulation.
 
+pub mod alpha;
+pub mod bdf;
+mod clock;
+#[cfg(test)]
+mod harness;
+mod recent;
+pub mod tableau;
+
 use crate::stencil::Stencil;
 use crate::weights::Weights;
 use bellcrank_model::dynamics::ChartChange;

@@ -1,0 +1,470 @@
+//! Newmark's method, HHT and generalized-α with a fixed step.
+//!
+//! The equations are balanced at t_{n+1}; the rates follow a pseudo-acceleration a
+//! [Arnold & Brüls 2007, eqs. 4–5]:
+//!
+//! ```text
+//!     (1 − α_m) a_{n+1} + α_m a_n = (1 − α_f) v̇_{n+1} + α_f v̇_n
+//!     v_{n+1} = v_n + h(1 − γ) a_n + hγ a_{n+1}                               (z likewise)
+//!     q_{n+1} = q_n + h q̇_n + h²(½ − β) b_n + h²β b_{n+1}
+//!     q̇_{n+1} = q̇_n + h(1 − γ) b_n + hγ b_{n+1}
+//! ```
+//!
+//! so that v̇_{n+1} is affine in v_{n+1} and q̇_{n+1} in q_{n+1}. Where q̇ = v, b = a and this is the
+//! textbook's method; in a rotation chart b is q̈ as a is v̇.
+
+use super::clock::{Clock, ROUNDING};
+use super::recent::Recent;
+use super::{Method, Rejection, StepCollapse};
+use crate::stencil::Stencil;
+use crate::weights::Weights;
+use bellcrank_math::Vec3;
+use bellcrank_math::rotation::inverse_tangent;
+use bellcrank_model::dynamics::ChartChange;
+use bellcrank_model::{Point, Slopes, State};
+
+/// The four numbers of a generalized-α method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AlphaParameters {
+    /// Weight of the old pseudo-acceleration.
+    pub alpha_m: f64,
+    /// Weight of the old acceleration.
+    pub alpha_f: f64,
+    /// Newmark's β.
+    pub beta: f64,
+    /// Newmark's γ.
+    pub gamma: f64,
+}
+
+impl AlphaParameters {
+    /// The method that damps infinite frequencies to ρ per step, 0 ≤ ρ ≤ 1, and low ones least
+    /// [Chung & Hulbert 1993]. Never take ρ = 1 on constraints of index 3.
+    pub fn from_rho(rho: f64) -> AlphaParameters {
+        let alpha_m = (2.0 * rho - 1.0) / (rho + 1.0);
+        let alpha_f = rho / (rho + 1.0);
+        let gamma = 0.5 + alpha_f - alpha_m;
+        AlphaParameters { alpha_m, alpha_f, beta: 0.25 * (gamma + 0.5).powi(2), gamma }
+    }
+
+    /// HHT with −⅓ ≤ α ≤ 0 [Hilber, Hughes & Taylor 1977].
+    pub fn hht(alpha: f64) -> AlphaParameters {
+        AlphaParameters { alpha_m: 0.0, alpha_f: -alpha, beta: 0.25 * (1.0 - alpha).powi(2), gamma: 0.5 - alpha }
+    }
+
+    /// Newmark's method with β > 0, γ ≥ ½; of second order only for γ = ½ [Newmark 1959].
+    pub fn newmark(beta: f64, gamma: f64) -> AlphaParameters {
+        AlphaParameters { alpha_m: 0.0, alpha_f: 0.0, beta, gamma }
+    }
+
+    /// Whether the method is implicit and its laws can be solved: β, γ > 0 and α_m, α_f < 1.
+    pub fn are_valid(&self) -> bool {
+        self.beta > 0.0 && self.gamma > 0.0 && self.alpha_m < 1.0 && self.alpha_f < 1.0
+    }
+
+    /// Two for γ = ½ + α_f − α_m, else one.
+    pub fn order(&self) -> usize {
+        if (self.gamma - 0.5 - self.alpha_f + self.alpha_m).abs() < 1e-12 { 2 } else { 1 }
+    }
+}
+
+impl Default for AlphaParameters {
+    fn default() -> AlphaParameters {
+        AlphaParameters::from_rho(0.8)
+    }
+}
+
+/// The generalized-α method with a fixed step.
+#[derive(Clone, Debug, Default)]
+pub struct GeneralizedAlpha {
+    parameters: AlphaParameters,
+    clock: Option<Clock>,
+    /// The fixed step, the one that is prepared, and the last accepted one.
+    h: f64,
+    h_next: f64,
+    h_last: f64,
+    /// After a start there is nothing to extrapolate from.
+    fresh: bool,
+    now: Node,
+    before: Node,
+    /// a, b, and the pseudo-rate of z.
+    a: Vec<f64>,
+    b: Vec<f64>,
+    c: Vec<f64>,
+    stencil: Stencil,
+    lambda: Recent,
+    mu: Recent,
+}
+
+/// A state with its rates.
+#[derive(Clone, Debug, Default)]
+struct Node {
+    q: Vec<f64>,
+    qdot: Vec<f64>,
+    v: Vec<f64>,
+    vdot: Vec<f64>,
+    z: Vec<f64>,
+    zdot: Vec<f64>,
+}
+
+impl Node {
+    fn set(&mut self, p: &Point) {
+        for (mine, theirs) in [
+            (&mut self.q, &p.q),
+            (&mut self.qdot, &p.qdot),
+            (&mut self.v, &p.v),
+            (&mut self.vdot, &p.vdot),
+            (&mut self.z, &p.z),
+            (&mut self.zdot, &p.zdot),
+        ] {
+            mine.clone_from(theirs);
+        }
+    }
+}
+
+impl GeneralizedAlpha {
+    /// A method without history; [`Method::start`] sizes it.
+    pub fn new(parameters: AlphaParameters) -> GeneralizedAlpha {
+        GeneralizedAlpha { parameters, ..GeneralizedAlpha::default() }
+    }
+
+    /// Generalized-α, see [`AlphaParameters::from_rho`].
+    pub fn from_rho(rho: f64) -> GeneralizedAlpha {
+        GeneralizedAlpha::new(AlphaParameters::from_rho(rho))
+    }
+
+    /// HHT, see [`AlphaParameters::hht`].
+    pub fn hht(alpha: f64) -> GeneralizedAlpha {
+        GeneralizedAlpha::new(AlphaParameters::hht(alpha))
+    }
+
+    /// Newmark's method, see [`AlphaParameters::newmark`].
+    pub fn newmark(beta: f64, gamma: f64) -> GeneralizedAlpha {
+        GeneralizedAlpha::new(AlphaParameters::newmark(beta, gamma))
+    }
+
+    /// What was chosen.
+    pub fn parameters(&self) -> AlphaParameters {
+        self.parameters
+    }
+
+    /// The pseudo-acceleration a_n.
+    pub fn pseudo_acceleration(&self) -> &[f64] {
+        &self.a
+    }
+
+    /// The step that will be tried, and the time it leads to.
+    fn next_step(&self) -> (f64, f64) {
+        self.clock.as_ref().map_or((self.h, self.h), |clock| clock.fit(self.h, ROUNDING))
+    }
+}
+
+impl Method for GeneralizedAlpha {
+    fn start(&mut self, at: &Point, h: f64) {
+        self.clock = Some(Clock::at(at.t));
+        (self.h, self.h_next, self.h_last, self.fresh) = (h, h, h, true);
+        self.now.set(at);
+        self.before.set(at);
+        self.a.clone_from(&at.vdot);
+        // q̈ at the centre of a chart, where N = I and Ṅ v = ½ v × v = 0
+        self.b.clone_from(&at.vdot);
+        self.c.clone_from(&at.zdot);
+        let s = &mut self.stencil;
+        for (eta, x) in [(&mut s.eta_q, &at.q), (&mut s.eta_v, &at.v), (&mut s.eta_z, &at.z)] {
+            eta.clone_from(x);
+        }
+        self.lambda.start(&at.lambda);
+        self.mu.start(&at.mu);
+    }
+
+    fn limit(&mut self, t_stop: f64) {
+        if let Some(clock) = &mut self.clock {
+            clock.stop = t_stop;
+        }
+    }
+
+    fn prepare(&mut self) {
+        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.parameters;
+        let (h, t) = self.next_step();
+        self.h_next = h;
+        let now = &self.now;
+        let s = &mut self.stencil;
+        let slope_q = gamma / (beta * h);
+        let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
+        (s.t, s.h, s.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
+        for (i, eta) in s.eta_q.iter_mut().enumerate() {
+            let known = now.q[i] + h * now.qdot[i] + h * h * (0.5 - beta) * self.b[i];
+            *eta = now.qdot[i] + h * (1.0 - gamma) * self.b[i] - slope_q * known;
+        }
+        let first_order = |eta: &mut [f64], x: &[f64], rate: &[f64], a: &[f64]| {
+            for (i, eta) in eta.iter_mut().enumerate() {
+                let known = x[i] + h * (1.0 - gamma) * a[i];
+                *eta = (alpha_m * a[i] - alpha_f * rate[i]) / (1.0 - alpha_f) - slope_v * known;
+            }
+        };
+        first_order(&mut s.eta_v, &now.v, &now.vdot, &self.a);
+        first_order(&mut s.eta_z, &now.z, &now.zdot, &self.c);
+    }
+
+    fn stencil(&self) -> &Stencil {
+        &self.stencil
+    }
+
+    /// Positions after a start or an event; after that v̇, ż and the multipliers are extrapolated
+    /// linearly, which leaves Newton a first correction some 40 times smaller.
+    fn predict(&self, guess: &mut Point) {
+        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.parameters;
+        let (h, now, before) = (self.h_next, &self.now, &self.before);
+        let ratio = if self.fresh { 0.0 } else { h / self.h_last };
+        // the a_{n+1} that belongs to an extrapolated rate
+        let next = |a: f64, rate: f64, rate_before: f64| {
+            let extrapolated = rate + ratio * (rate - rate_before);
+            ((1.0 - alpha_f) * extrapolated + alpha_f * rate - alpha_m * a) / (1.0 - alpha_m)
+        };
+        for i in 0..guess.v.len() {
+            let (a, b) = (self.a[i], self.b[i]);
+            let change = if self.fresh { 0.0 } else { next(a, now.vdot[i], before.vdot[i]) - a };
+            guess.v[i] = now.v[i] + h * (a + gamma * change);
+            guess.q[i] = now.q[i] + h * (now.qdot[i] + h * (0.5 * b + beta * change));
+        }
+        for i in 0..guess.z.len() {
+            let c = self.c[i];
+            let change = if self.fresh { 0.0 } else { next(c, now.zdot[i], before.zdot[i]) - c };
+            guess.z[i] = now.z[i] + h * (c + gamma * change);
+        }
+        self.stencil.rates(guess);
+        self.lambda.extrapolate(ratio, &mut guess.lambda);
+        self.mu.extrapolate(ratio, &mut guess.mu);
+    }
+
+    fn error(&mut self, _: &Point, _: &Weights) -> f64 {
+        0.0
+    }
+
+    fn accept(&mut self, p: &Point, _: &Weights) {
+        let AlphaParameters { beta, gamma, .. } = self.parameters;
+        let (h, now) = (self.h_next, &self.now);
+        for (i, b) in self.b.iter_mut().enumerate() {
+            let known = now.q[i] + h * now.qdot[i] + h * h * (0.5 - beta) * *b;
+            *b = (p.q[i] - known) / (h * h * beta);
+        }
+        let recover = |a: &mut [f64], x: &[f64], new: &[f64]| {
+            for (i, a) in a.iter_mut().enumerate() {
+                *a = (new[i] - x[i] - h * (1.0 - gamma) * *a) / (h * gamma);
+            }
+        };
+        recover(&mut self.a, &now.v, &p.v);
+        recover(&mut self.c, &now.z, &p.z);
+        std::mem::swap(&mut self.now, &mut self.before);
+        self.now.set(p);
+        self.lambda.push(&p.lambda);
+        self.mu.push(&p.mu);
+        if let Some(clock) = &mut self.clock {
+            clock.advance(h, self.stencil.t);
+        }
+        (self.h_last, self.fresh) = (h, false);
+    }
+
+    /// The step is fixed: there is no smaller one.
+    fn reject(&mut self, _: Rejection) -> Result<(), StepCollapse> {
+        Err(StepCollapse)
+    }
+
+    /// Cubic Hermite polynomials between the ends of the step. The charts of `out` stay as they are.
+    fn interpolate(&self, t: f64, out: &mut State) {
+        let (h, end) = (self.h_last, self.clock.as_ref().map_or(t, |clock| clock.t));
+        let s = 1.0 + (t - end) / h;
+        let r = 1.0 - s;
+        // weights of the values and of the rates at both ends
+        let (x0, x1) = ((1.0 + 2.0 * s) * r * r, s * s * (3.0 - 2.0 * s));
+        let (d0, d1) = (h * s * r * r, -h * s * s * r);
+        let (old, new) = (&self.before, &self.now);
+        out.t = t;
+        for (x, a, a_rate, b, b_rate) in [
+            (&mut out.q, &old.q, &old.qdot, &new.q, &new.qdot),
+            (&mut out.v, &old.v, &old.vdot, &new.v, &new.vdot),
+            (&mut out.z, &old.z, &old.zdot, &new.z, &new.zdot),
+        ] {
+            x.resize(a.len(), 0.0);
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = x0 * a[i] + x1 * b[i] + d0 * a_rate[i] + d1 * b_rate[i];
+            }
+        }
+    }
+
+    /// The new centres are the present poses, where φ = 0, φ̇ = ω and φ̈ = ω̇.
+    fn recentre(&mut self, change: &ChartChange) {
+        change.apply(&mut self.before.q);
+        for &(at, _) in &change.moves {
+            let chart = at..at + 3;
+            self.now.q[chart.clone()].fill(0.0);
+            self.now.qdot[chart.clone()].copy_from_slice(&self.now.v[chart.clone()]);
+            self.b[chart.clone()].copy_from_slice(&self.a[chart.clone()]);
+            let (phi, omega) = (&self.before.q[chart.clone()], &self.before.v[chart.clone()]);
+            let rate = inverse_tangent(Vec3::from_slice(phi)) * Vec3::from_slice(omega);
+            self.before.qdot[chart].copy_from_slice(&rate.0);
+        }
+    }
+
+    fn step_size(&self) -> f64 {
+        self.next_step().0
+    }
+
+    fn order(&self) -> usize {
+        self.parameters.order()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bdf::Bdf;
+    use super::super::harness::{Ode, tumble};
+    use super::*;
+    use bellcrank_math::Quat;
+
+    /// One of each kind, with its order.
+    fn methods() -> [(AlphaParameters, usize); 3] {
+        [
+            (AlphaParameters::from_rho(0.9), 2),
+            (AlphaParameters::hht(-0.3), 2),
+            (AlphaParameters::newmark(0.3025, 0.6), 1),
+        ]
+    }
+
+    /// ü + 0.3 u̇ + 4 u = sin 3t, and ż = cos t − z + u.
+    fn driven(t: f64, y: &[f64], rates: &mut [f64]) {
+        rates[0] = y[1];
+        rates[1] = (3.0 * t).sin() - 0.3 * y[1] - 4.0 * y[0];
+        rates[2] = t.cos() - y[2] + y[0];
+    }
+    const DRIVEN: Ode = Ode { n: 1, nz: 1, rates: &driven };
+
+    fn run(p: AlphaParameters, h: f64, until: f64) -> Vec<f64> {
+        let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
+        let mut method = GeneralizedAlpha::new(p);
+        let (end, _) = DRIVEN.run(&mut method, &start, h, until, (1.0, 1.0), &mut |_, _| ());
+        assert_eq!(end.t, until);
+        DRIVEN.stack(&end)
+    }
+
+    #[test]
+    fn presets_are_the_textbooks() {
+        assert_eq!(
+            AlphaParameters::from_rho(1.0),
+            AlphaParameters { alpha_m: 0.5, alpha_f: 0.5, beta: 0.25, gamma: 0.5 }
+        );
+        let hht = AlphaParameters::hht(-0.3);
+        assert!((hht.beta - 0.4225).abs() < 1e-15 && (hht.gamma - 0.8).abs() < 1e-15);
+        assert!(methods().iter().all(|(p, order)| p.are_valid() && p.order() == *order));
+        assert!(!AlphaParameters::newmark(0.0, 0.5).are_valid());
+    }
+
+    /// Chung and Hulbert's form, with the balance between the steps, solved for a_{n+1} directly.
+    #[test]
+    fn both_laws_are_the_textbook_method_where_rates_are_velocities() {
+        for (p, _) in methods() {
+            let AlphaParameters { alpha_m, alpha_f, beta, gamma } = p;
+            let (h, force) = (0.05, |t: f64| (3.0 * t).sin());
+            let (mut u, mut v, mut a) = (1.0, -0.5, 0.15 - 4.0);
+            for n in 0..100 {
+                let (t, f) = (n as f64 * h, 1.0 - alpha_f);
+                let u1 = u + h * v + h * h * (0.5 - beta) * a;
+                let v1 = v + h * (1.0 - gamma) * a;
+                let load = f * force(t + h) + alpha_f * force(t);
+                let known = alpha_m * a + 0.3 * (f * v1 + alpha_f * v) + 4.0 * (f * u1 + alpha_f * u);
+                let matrix = 1.0 - alpha_m + f * (0.3 * gamma * h + 4.0 * beta * h * h);
+                a = (load - known) / matrix;
+                (u, v) = (u1 + h * h * beta * a, v1 + h * gamma * a);
+            }
+            let y = run(p, h, 5.0);
+            assert!((y[0] - u).abs() < 1e-13 && (y[1] - v).abs() < 1e-13, "{p:?}: {y:?}, {u} {v}");
+        }
+    }
+
+    #[test]
+    fn orders_are_two_and_for_newmark_with_damping_one() {
+        let reference = run(AlphaParameters::newmark(0.25, 0.5), 1e-4, 3.0);
+        for (p, order) in methods().into_iter().chain([(AlphaParameters::newmark(0.25, 0.5), 2)]) {
+            let errors = [0.005, 0.0025].map(|h| run(p, h, 3.0));
+            for i in 0..3 {
+                let [coarse, fine] = [0, 1].map(|k: usize| (errors[k][i] - reference[i]).abs());
+                let measured = (coarse / fine).log2();
+                assert!((measured - order as f64).abs() < 0.1, "{p:?}, unknown {i}: {measured:.3}");
+            }
+        }
+    }
+
+    #[test]
+    fn infinite_frequencies_are_damped_to_rho() {
+        let stiff = |_: f64, y: &[f64], rates: &mut [f64]| {
+            (rates[0], rates[1]) = (y[1], -1e10 * y[0]);
+        };
+        let ode = Ode { n: 1, nz: 0, rates: &stiff };
+        for rho in [0.5, 0.8, 0.9] {
+            let mut sizes = Vec::new();
+            let start = ode.point(0.0, &[1.0, 0.0]);
+            let mut method = GeneralizedAlpha::from_rho(rho);
+            ode.run(&mut method, &start, 1.0, 400.0, (1.0, 1.0), &mut |_, p| sizes.push(p.q[0].abs()));
+            let ratio = (sizes[399] / sizes[199]).powf(1.0 / 200.0);
+            // the double root at infinity adds a slow polynomial factor
+            assert!((ratio - rho).abs() < 0.01, "{rho}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn the_prediction_is_close_once_there_is_a_past() {
+        let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
+        let mut method = GeneralizedAlpha::from_rho(0.9);
+        let mut p = start.clone();
+        method.start(&start, 1e-2);
+        let mut misses = Vec::new();
+        for _ in 0..20 {
+            method.prepare();
+            let mut guess = p.clone();
+            method.predict(&mut guess);
+            DRIVEN.solve(&method, &mut p).unwrap();
+            misses.push((guess.q[0] - p.q[0]).abs());
+            method.accept(&p, &Weights::default());
+        }
+        assert!(misses[19] * 40.0 < misses[0], "{misses:?}");
+    }
+
+    #[test]
+    fn interpolation_and_the_short_last_step() {
+        let mut worst = 0.0_f64;
+        let mut state = DRIVEN.state();
+        let mut previous = 0.0;
+        let mut times = Vec::new();
+        let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
+        let mut method = GeneralizedAlpha::from_rho(0.8);
+        DRIVEN.run(&mut method, &start, 0.01, 0.995, (1.0, 1.0), &mut |m, p| {
+            let t = 0.5 * (previous + p.t);
+            m.interpolate(t, &mut state);
+            let exact = run(AlphaParameters::newmark(0.25, 0.5), 1e-3, t);
+            worst =
+                [state.q[0], state.v[0], state.z[0]].iter().zip(exact).fold(worst, |w, (x, y)| w.max((x - y).abs()));
+            m.interpolate(p.t, &mut state);
+            assert!((state.q[0] - p.q[0]).abs() < 1e-15);
+            times.push(p.t - previous);
+            previous = p.t;
+        });
+        assert_eq!(times.len(), 100);
+        assert!((times[98] - 0.01).abs() < 1e-14 && (times[99] - 0.005).abs() < 1e-14);
+        assert!(worst < 3e-4, "{worst:.1e}");
+        assert_eq!(method.step_size(), 0.01);
+    }
+
+    #[test]
+    fn order_two_survives_recentring() {
+        let angle = |a: Quat, b: Quat| a.conjugate().then(b).log().norm();
+        let (reference, ..) = tumble(&mut Bdf::default(), 4.0, 1e-11, 1.0);
+        for limit in [0.5, 1.0] {
+            let errors = [0.02, 0.01, 0.005].map(|h| {
+                let (pose, _, changes) = tumble(&mut GeneralizedAlpha::from_rho(0.8), 4.0, h, limit);
+                assert!(changes >= 3);
+                angle(pose, reference)
+            });
+            let measured = (errors[0] / errors[2]).log2() / 2.0;
+            assert!((measured - 2.0).abs() < 0.1 && errors[1] < 1e-3, "{limit}: {errors:?} → {measured:.2}");
+        }
+    }
+}

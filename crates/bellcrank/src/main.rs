@@ -1,1 +1,3 @@
+mod progress;
+
 fn main() {}

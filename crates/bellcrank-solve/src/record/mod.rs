@@ -1,6 +1,21 @@
 //! Recorders: who watches a run. A solver never opens a file.
 
+pub mod csv;
+pub mod folder;
+pub mod memory;
+pub mod parquet;
+pub mod tee;
+
+pub use self::csv::Csv;
+pub use self::folder::Folder;
+pub use self::memory::Memory;
+pub use self::parquet::ParquetFile;
+pub use self::tee::Tee;
+
 use std::io;
+
+/// The program and its version, as written into every result.
+pub const PROGRAM: &str = concat!("bellcrank ", env!("CARGO_PKG_VERSION"));
 
 /// A quantity that is recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +41,61 @@ pub trait Recorder {
     fn begin(&mut self, header: &Header) -> io::Result<()>;
     /// One sample: the time and the values of all channels.
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()>;
-    /// After the last frame, also after a failure; `summary` tells how the run ended.
+    /// After the last frame, also after a failure; `summary` tells how the run ended: its `status`
+    /// is `finished`, `failed` or `interrupted`.
     fn end(&mut self, summary: &serde_json::Value) -> io::Result<()>;
     /// Whether frames are wanted at all (a sample costs a solve for accelerations and reactions).
     fn wants_frames(&self) -> bool {
         true
+    }
+}
+
+/// A frame must have a value for every channel, or all later columns would be shifted.
+fn check_width(values: &[f64], channels: usize) -> io::Result<()> {
+    if values.len() == channels {
+        return Ok(());
+    }
+    let message = format!("a frame has {} values for {channels} channels", values.len());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+#[cfg(test)]
+mod testing {
+    use super::{Channel, Header};
+    use std::path::{Path, PathBuf};
+
+    /// A header with these channel names, all in metres.
+    pub fn header<S: AsRef<str>>(names: &[S]) -> Header {
+        let channels = names.iter().map(|n| Channel { name: n.as_ref().into(), unit: "m" }).collect();
+        Header { model: "test".into(), channels }
+    }
+
+    /// Names that break careless writers.
+    pub const ODD_NAMES: [&str; 9] =
+        ["crank.x", "a,b", "say \"x\"", "two\nlines", "=1+1", "", "räder.φ", "\u{202e}rtl", "<script>"];
+
+    /// Values that break careless printing.
+    pub const ODD_VALUES: [f64; 9] =
+        [0.1, -0.0, 5e-324, f64::MAX, f64::INFINITY, f64::NAN, 1.0 / 3.0, 1e16, -2.2250738585072014e-308];
+
+    /// An empty folder that is removed with its owner.
+    pub struct Scratch(PathBuf);
+
+    impl Scratch {
+        pub fn new(name: &str) -> Scratch {
+            let dir = std::env::temp_dir().join(format!("bellcrank-{}-{name}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&dir);
+            std::fs::create_dir_all(&dir).unwrap();
+            Scratch(dir)
+        }
+        pub fn path(&self) -> &Path {
+            &self.0
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
     }
 }

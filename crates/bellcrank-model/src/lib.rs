@@ -1,1 +1,3 @@
 //! Part of Bellcrank.
+
+pub mod file;

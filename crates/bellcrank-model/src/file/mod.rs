@@ -1,0 +1,266 @@
+//! Reading of model files: text to a tree with places, expressions of parameters, tables of fields,
+//! and messages that point at the line they speak of.
+//!
+//! ```text
+//! slider.toml ─┐
+//! --set K=V  ──┴─Document→ Node ─Parameters→ numbers ─fields::read→ Values
+//! ```
+//!
+//! Nothing here knows a body, a joint or a force: they describe their keys as [`Field`]s, and the same
+//! description reads the file, checks it, writes the JSON Schema and the table in the documentation.
+//! Every value remembers the [`Span`] it came from, so whoever refuses it later can still point there.
+
+pub mod diagnostic;
+pub mod expression;
+pub mod fields;
+pub mod json;
+pub mod overrides;
+pub mod parameters;
+pub mod schema;
+pub mod source;
+pub mod suggest;
+pub mod toml;
+pub mod tree;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Report, Severity};
+pub use expression::{Expression, Jet};
+pub use fields::{Context, Field, FieldKind, Named, Values, choose, read};
+pub use overrides::Layout;
+pub use parameters::Parameters;
+pub use source::{Source, Sources, Span};
+pub use tree::{Entry, Node, Table, Value};
+
+use std::path::Path;
+
+/// A model file as it was read: its text, the overrides put on it, and the tree of its values.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The texts that spans point into: the file first, then one per override.
+    pub sources: Sources,
+    /// The values; always a table.
+    pub root: Node,
+}
+
+impl Document {
+    /// Reads the file at `path` (JSON if it ends in `.json`, otherwise TOML) and puts the overrides
+    /// `path.to.key=value` on it.
+    pub fn open(path: &str, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+        let bytes = std::fs::read(path).map_err(|error| Report::from(unreadable(path, &error)))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Document::parse(path, text, overrides, layout),
+            Err(error) => Err(not_utf8(path, error)),
+        }
+    }
+
+    /// Reads a text under the name the user knows it by.
+    pub fn parse(name: &str, text: String, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(Report::from(Diagnostic::error(format!("{} is larger than 4 GB", suggest::quoted(name)))));
+        }
+        let mut sources = Sources::new(Source::new(name, text));
+        let json = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let file = &sources.0[0];
+        let root = if json { json::parse(file, 0) } else { toml::parse(file, 0) };
+        let mut root = match root {
+            Ok(root) => root,
+            Err(problems) => return Err(Report::new(sources, problems)),
+        };
+        match overrides::apply(&mut root, overrides, layout, &mut sources) {
+            Ok(()) => Ok(Document { sources, root }),
+            Err(problems) => Err(Report::new(sources, problems)),
+        }
+    }
+
+    /// The problems found in this document, ready to be shown.
+    pub fn report(&self, problems: Diagnostics) -> Report {
+        Report::new(self.sources.clone(), problems)
+    }
+}
+
+/// The message for a file that cannot be opened, with the name it may have been meant to have.
+fn unreadable(path: &str, error: &std::io::Error) -> Diagnostic {
+    use std::io::ErrorKind;
+    let shown = suggest::quoted(path);
+    let found = |what: &str| Diagnostic::error(format!("cannot read {shown}: {what}"));
+    match error.kind() {
+        ErrorKind::NotFound => {
+            let file = Path::new(path);
+            let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            if !folder.is_dir() {
+                return found("no such file")
+                    .help(format!("there is no folder {}", suggest::quoted(&folder.to_string_lossy())));
+            }
+            let mut names: Vec<String> = std::fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .take(10_000)
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .filter(|name| matches!(Path::new(name).extension(), Some(e) if e == "toml" || e == "json"))
+                .collect();
+            names.sort();
+            let wanted = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            let with_toml = format!("{wanted}.toml");
+            let near = names.iter().find(|n| **n == with_toml).map(String::as_str);
+            match near.or_else(|| suggest::nearest(&wanted, names.iter().map(String::as_str))) {
+                Some(near) => {
+                    let near = if path.contains(['/', '\\']) {
+                        folder.join(near).to_string_lossy().into_owned()
+                    } else {
+                        near.into()
+                    };
+                    found("no such file").help(format!("did you mean {}?", suggest::quoted(&near)))
+                }
+                None => {
+                    found("no such file").help("check the path; it is taken from the folder you are in".to_string())
+                }
+            }
+        }
+        ErrorKind::IsADirectory => found("it is a folder").help("give the model file inside it".to_string()),
+        ErrorKind::PermissionDenied => found("permission denied"),
+        _ => found(&error.to_string()),
+    }
+}
+
+/// The message for a file that is not text, pointing at the first byte that is wrong.
+fn not_utf8(path: &str, error: std::string::FromUtf8Error) -> Report {
+    let at = error.utf8_error().valid_up_to();
+    let byte = error.as_bytes().get(at).copied().unwrap_or(0);
+    let mut bytes = error.into_bytes();
+    let line_end = bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |n| at + n);
+    bytes.truncate(line_end.min(at + 200));
+    let source = Source { name: path.into(), text: String::from_utf8_lossy(&bytes).into_owned() };
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    let problem = Diagnostic::error(format!("{} is not UTF-8 text", suggest::quoted(path)))
+        .at(Span { source: 0, start: at, end: at.saturating_add(3) })
+        .label(format!("byte 0x{byte:02x} is not UTF-8"))
+        .help("save the file as UTF-8 in your editor".to_string());
+    Report::new(Sources::new(source), problem.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYOUT: Layout =
+        Layout { settings: &["model", "solve", "start"], named: &["parameter", "body", "joint", "force"] };
+    const ROD: &[Field] = &[
+        Field::required("from", FieldKind::Point, "m", "one end"),
+        Field::required("to", FieldKind::Point, "m", "the other end"),
+        Field::required("mass", FieldKind::Positive, "kg", "mass"),
+    ];
+    const BODY: &[Field] = &[
+        Field::optional("rod", FieldKind::Table(ROD), "", "", "a slender rod"),
+        Field::optional("mass", FieldKind::NonNegative, "kg", "that of the shape", "mass"),
+        Field::optional("inertia", FieldKind::Square { plane: 1, space: 3 }, "kg·m²", "that of the shape", "inertia"),
+        Field::optional("at", FieldKind::Point, "m", "the origin", "centre of mass"),
+        Field::optional("fixed", FieldKind::Flag, "", "false", "held in place"),
+    ];
+    const JOINT: &[Field] = &[
+        Field::required("type", FieldKind::Word(&["revolute", "prismatic"]), "", "the kind"),
+        Field::required("between", FieldKind::Names(2, 2), "", "the two bodies"),
+        Field::optional("at", FieldKind::Points(1, 2), "m", "", "the point"),
+        Field::optional("axis", FieldKind::Direction, "", "", "the axis"),
+        Field::optional("drive", FieldKind::Function, "", "", "drive"),
+    ];
+    const FORCE: &[Field] = &[
+        Field::required("between", FieldKind::Names(2, 2), "", "the two bodies"),
+        Field::optional("at", FieldKind::Points(1, 2), "m", "", "the points"),
+        Field::required("stiffness", FieldKind::NonNegative, "N/m", "force per elongation"),
+        Field::optional("damping", FieldKind::NonNegative, "N·s/m", "0", "force per rate of elongation"),
+        Field::optional("force", FieldKind::Function, "N", "0", "a force"),
+        Field::optional("count", FieldKind::Count, "", "1", "how many"),
+    ];
+
+    fn check(text: &str, set: &[&str]) -> Result<(), Report> {
+        let name = if text.starts_with('{') { "m.json" } else { "m.toml" };
+        let set: Vec<String> = set.iter().map(|s| s.to_string()).collect();
+        let document = Document::parse(name, text.into(), &set, &LAYOUT)?;
+        let parameters = Parameters::read(document.root.get("parameter")).map_err(|p| document.report(p))?;
+        let plane = document.root.get("model").and_then(|m| m.get("plane")).is_some();
+        let context = Context { parameters: &parameters, plane, variables: &["t"] };
+        let mut problems = Diagnostics::new();
+        for (section, fields) in [("body", BODY), ("joint", JOINT), ("force", FORCE)] {
+            let entries = document.root.get(section).and_then(Node::as_table).map(|t| t.entries.as_slice());
+            for entry in entries.unwrap_or_default() {
+                problems.take(read(&entry.node, &format!("{section} `{}`", entry.name), &[fields], &context));
+            }
+        }
+        problems.or(()).map_err(|p| document.report(p))
+    }
+
+    #[test]
+    fn explore() {
+        let good = "[model]\nplane = \"xy\"\n[parameter]\nk = 100.0\nL1 = 0.3\nm = \"k/100\"\n[body.crank]\nrod = { from = [0, 0], to = [0, \"-L1\"], mass = 3.0 }\n[body.link]\nmass = 0.9\nat = [0, 1]\n[joint.pin]\ntype = \"revolute\"\nbetween = [\"ground\", \"crank\"]\nat = [0, 0]\n[force.spring]\nbetween = [\"ground\", \"link\"]\nstiffness = \"k\"\n";
+        assert!(check(good, &[]).is_ok());
+        for text in [
+            "[force.spring]\nbetween = [\"a\", \"b\"]\nstifness = 100\n",
+            "[force.spring]\nbetween = [\"a\", \"b\"]\nstiffness = [100]\ndamping = -1\ncount = 0\nforce = \"5*sin(2*pi*f*t)\"",
+            "[force.spring]\nbetween = \"a\"\nstiffness = \"1/0\"\ndamping = \"-2*pi\"\ncount = 1.5\nforce = nan",
+            "[force.spring]\nbetween = [\"a\"]\nstiffness = \"t\"\ndamping = \"5 mm\"\ncount = true\nforce = \"\"",
+            "[body.link]\nmass = -0.9\nat = [0, 1]\ninertia = [1, 2]\nfixed = 1\nrod = {from=[0,0,0], to=[0, \"x\", {}], mas=1}",
+            "[model]\nplane=\"xy\"\n[body.link]\nmass = 1e999\nat = [0, 1, 0]\ninertia = [1, 2, 3]\nrod = 5",
+            "[joint.pin]\ntyp = \"revolute\"\nbetween = [\"ground\", \"\"]\nat=[[0,0,0],[0,0,0],[0,0,0]]\naxis=[0,0,0]",
+            "[joint.pin]\ntype = \"revolut\"\nbetween = [\"ground\", 3]\nat=0",
+            "[parameter]\na = \"b + 1\"\nb = \"2*c\"\nc = \"sqrt(a)\"\nd = \"d\"\nE = \"1 + (2\"\nt = 1\nmy-k = 2\nf = \"ee\"\ng = [1]\nh = \"sqrt(-1)\"\n",
+            "[body.crank]\nmass = 1\n\n[body.link]\nmass = 1\nmass = 2\n\n[body.crank]\nmass = 2\n",
+            "stiffness = 2*k\n",
+            "stiffness = \n",
+            "a = [1 2]\n",
+            "a = [1, 2\nb = 3\n",
+            "[body\nx = 1",
+            "a = \"x\nb = 1",
+            "a = .5",
+            "a b = 1",
+            "a = 1979-05-27",
+            "a = \"\\q\"",
+            "{ \"a\": 1, \"a\": 2, }",
+            "{ \"a\": 1, // x\n }",
+            "{ \"a\": [1, 2",
+            "{ \"a\": \"x\n\" }",
+            "{ \"a\": nul }",
+            "{ \"a\": 1 \"b\": 2 }",
+            "{ a: 1 }",
+            "{ \"force\": { \"spring\": { \"between\": [\"a\", \"b\"], \"stiffness\": \"kk\" } } }",
+        ] {
+            println!("════ {text:?}");
+            match check(text, &[]) {
+                Ok(()) => println!("OK?"),
+                Err(report) => println!("{report}"),
+            }
+        }
+        for set in [
+            "parameter.k=200",
+            "parameter.K=200",
+            "body.crank.mass=2*mm",
+            "body.crnak.mass=1",
+            "joint.pin.at=[0,1]",
+            "joint.pin.at=[L1,1]",
+            "joint.pin.at.2=1",
+            "joint.pin.at.1=\"L1\"",
+            "solve.rtol=1e-8",
+            "slove.rtol=1",
+            "body.link.mass.x=1",
+            "parameter.k=",
+            "parameter.k",
+            "=3",
+            "a..b=3",
+            "force.spring.stifness=3",
+            "joint.pin.type=prismatic",
+            "start.pin.rate=2",
+            "parameter.k=2*k",
+            "parameter.k=-5",
+            "body.crank.rod.mass=0",
+        ] {
+            println!("════ --set {set}");
+            match check(good, &[set]) {
+                Ok(()) => println!("OK"),
+                Err(report) => println!("{report}"),
+            }
+        }
+        for path in ["nofile.toml", "/nonexistent/x.toml", "src", "Cargo.tml", "Cargo"] {
+            println!("════ {path}");
+            println!("{}", Document::open(path, &[], &LAYOUT).unwrap_err());
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Overrides: `--set parameter.k=200` changes a value of the file before it is read.
+//!
+//! The value is taken as TOML (`200`, `[0, "L1"]`, `true`, `{ rate = 1 }`), else as text, so that
+//! expressions and words need no quotes: `--set body.crank.mass=2*m`. Parts of a path that are numbers
+//! count in arrays from 0: `body.crank.rod.to.1`.
+
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::source::{Source, Sources, Span};
+use super::suggest::{count, list, nearest, quoted};
+use super::tree::{Entry, Node, Table, Value};
+use std::ops::Range;
+
+/// What stands at the top of a model file, so that overrides know what they may add.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Layout<'a> {
+    /// Sections whose keys are fixed or checked later (`model`, `solve`, `start`): an override may add
+    /// the section and anything in it.
+    pub settings: &'a [&'a str],
+    /// Sections whose entries are named by the user (`parameter`, `body`, `joint`): an override changes
+    /// them and may add keys to them, but a new name is taken for a slip.
+    pub named: &'a [&'a str],
+}
+
+/// What an override looks like on the command line.
+const OPTION: &str = "--set ";
+/// Paths have at most this many parts.
+const LONGEST: usize = 16;
+
+/// Puts overrides `path=value` on the tree; each becomes a source of its own.
+pub fn apply(root: &mut Node, overrides: &[String], layout: &Layout, sources: &mut Sources) -> Result<(), Diagnostics> {
+    let mut problems = Diagnostics::new();
+    for text in overrides {
+        let id = sources.0.len() as u32;
+        if u32::try_from(text.len()).is_err() {
+            problems.push(Diagnostic::error("an override is larger than 4 GB"));
+            continue;
+        }
+        sources.0.push(Source { name: "command line".into(), text: format!("{OPTION}{text}") });
+        let source = &sources.0[id as usize];
+        problems.take(one(root, text, layout, source, id));
+    }
+    problems.or(())
+}
+
+fn one(root: &mut Node, text: &str, layout: &Layout, source: &Source, id: u32) -> Result<(), Diagnostics> {
+    let offset = OPTION.len();
+    let place = |at: Range<usize>| Span::new(id, offset + at.start, offset + at.end);
+    let example = "write it like --set parameter.k=200";
+    let Some(equals) = equals_sign(text) else {
+        return Err(Diagnostic::error("an override needs a path and a value")
+            .at(place(0..text.len()))
+            .label("expected `=`")
+            .help(example)
+            .into());
+    };
+    let wrong_path = || {
+        Diagnostic::error("an override needs a path to a value").at(place(0..equals)).label("not a path").help(example)
+    };
+    let path = split_path(&text[..equals]).filter(|p| p.len() <= LONGEST).ok_or_else(wrong_path)?;
+    let space = text[equals + 1..].len() - text[equals + 1..].trim_start().len();
+    let value_at = equals + 1 + space;
+    if value_at == text.len() {
+        return Err(Diagnostic::error(format!("no value for {}", quoted(text[..equals].trim())))
+            .at(place(equals..text.len()))
+            .label("nothing follows the `=`")
+            .help(example)
+            .into());
+    }
+    let value = read_value(source, id, offset + value_at)?;
+    let path: Vec<(String, Span)> = path.into_iter().map(|(name, at)| (name, place(at))).collect();
+    put(root, &path, value, layout).map_err(Diagnostics::from)
+}
+
+/// The value as TOML, else as text. What begins like a TOML array, table or string must be one.
+fn read_value(source: &Source, id: u32, at: usize) -> Result<Node, Diagnostics> {
+    let text = source.text[at..].trim_end();
+    let problems = match super::toml::parse_value(source, id, at) {
+        Ok(node) => return Ok(node),
+        Err(problems) => problems,
+    };
+    if text.starts_with(['[', '{', '"', '\'']) {
+        let help = "expressions inside arrays and tables stand in quotes, and the whole in quotes of the shell: \
+                    --set 'joint.pin.at=[\"L1\", 0]'";
+        return Err(Diagnostics(
+            problems
+                .0
+                .into_iter()
+                .map(|p| Diagnostic { message: format!("not a TOML value: {}", p.message), ..p }.help(help))
+                .collect(),
+        ));
+    }
+    let span = Span::new(id, at, at + text.len());
+    Ok(Node { span, value: Value::String { text: text.into(), start: Some(span.start) } })
+}
+
+/// The `=` that ends the path, outside of quotes.
+fn equals_sign(text: &str) -> Option<usize> {
+    let mut quote = None;
+    for (i, c) in text.char_indices() {
+        match (c, quote) {
+            ('=', None) => return Some(i),
+            ('"' | '\'', None) => quote = Some(c),
+            (c, Some(q)) if c == q => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The parts of a path `a.b."c d"` with their places, or `None` if a part is empty or a quote is left open.
+pub(super) fn split_path(text: &str) -> Option<Vec<(String, Range<usize>)>> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    loop {
+        at += text[at..].len() - text[at..].trim_start().len();
+        let rest = &text[at..];
+        let start = at;
+        let name = match rest.chars().next()? {
+            quote @ ('"' | '\'') => {
+                let length = rest[1..].find(quote)?;
+                at += length + 2;
+                &rest[1..1 + length]
+            }
+            _ => {
+                let length = rest.find('.').unwrap_or(rest.len());
+                let name = rest[..length].trim_end();
+                at += name.len();
+                name
+            }
+        };
+        if name.is_empty() {
+            return None;
+        }
+        parts.push((name.to_string(), start..at));
+        let rest = text[at..].trim_start();
+        if rest.is_empty() {
+            return Some(parts);
+        }
+        at = text.len() - rest.strip_prefix('.')?.len();
+    }
+}
+
+fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -> Result<(), Diagnostic> {
+    let section = path[0].0.as_str();
+    let settings = layout.settings.contains(&section);
+    let named = layout.named.contains(&section);
+    let known = settings || named;
+    let mut node = root;
+    for (depth, (name, span)) in path.iter().enumerate() {
+        let last = depth + 1 == path.len();
+        let walked = || path[..depth].iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(".");
+        let may_add = match depth {
+            0 => known,
+            1 if named => false,
+            _ => settings || last,
+        };
+        let (kind, at) = (node.article(), node.span);
+        node = match &mut node.value {
+            Value::Table(table) => {
+                let found = table.entries.iter().position(|e| e.name == *name);
+                let i = match found {
+                    Some(i) => i,
+                    None if may_add => {
+                        let node = Node { span: *span, value: Value::Table(Table::default()) };
+                        table.entries.push(Entry { name: name.clone(), span: *span, node });
+                        table.entries.len() - 1
+                    }
+                    None => return Err(missing(table, name, *span, &walked(), layout)),
+                };
+                &mut table.entries[i].node
+            }
+            Value::Array(entries) => {
+                let n = entries.len();
+                match name.parse::<usize>().ok().and_then(|i| entries.get_mut(i)) {
+                    Some(node) => node,
+                    None => {
+                        let label = format!(
+                            "{} has {}, counted from 0",
+                            quoted(&walked()),
+                            count(n, "entry").replace("entrys", "entries")
+                        );
+                        return Err(Diagnostic::error(format!(
+                            "there is no {} to set",
+                            quoted(&format!("{}.{name}", walked()))
+                        ))
+                        .at(*span)
+                        .label(label));
+                    }
+                }
+            }
+            _ => {
+                let label = format!("{} is {}, not a table", quoted(&walked()), kind);
+                let problem = Diagnostic::error(format!("{} has no keys", quoted(&walked()))).at(*span).label(label);
+                return Err(problem.also(at, "its value"));
+            }
+        };
+    }
+    *node = value;
+    Ok(())
+}
+
+/// The message for a path that leads nowhere.
+fn missing(table: &Table, name: &str, span: Span, walked: &str, layout: &Layout) -> Diagnostic {
+    let top = walked.is_empty();
+    let what = if top {
+        format!("there is no section {}", quoted(name))
+    } else {
+        format!("there is no {}", quoted(&format!("{walked}.{name}")))
+    };
+    let known = || {
+        let sections = layout.settings.iter().chain(layout.named).copied().filter(|_| top);
+        let more = sections.filter(|s| table.get(s).is_none());
+        table.names().chain(more)
+    };
+    let label = match nearest(name, known()) {
+        Some(near) => format!("did you mean {}?", quoted(near)),
+        None => "not in the model".into(),
+    };
+    let help = match known().next() {
+        Some(_) if top => format!("sections are {}", list(known())),
+        Some(_) => format!("{} has {}", quoted(walked), list(known())),
+        None => format!("{} is empty", quoted(walked)),
+    };
+    Diagnostic::error(format!("{what} to set")).at(span).label(label).help(help)
+}

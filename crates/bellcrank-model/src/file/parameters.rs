@@ -1,0 +1,206 @@
+//! The `[parameter]` table: named numbers that expressions use.
+//!
+//! A parameter is a number, or an expression of other parameters in any order.
+
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::expression::{Expression, Fault, Scope, is_name};
+use super::source::Span;
+use super::suggest::quoted;
+use super::tree::{Entry, Node, Value};
+use std::collections::HashMap;
+
+/// Named numbers, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    list: Vec<(String, f64)>,
+    index: HashMap<String, usize>,
+}
+
+impl Parameters {
+    /// The value of a parameter.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.index.get(name).map(|&i| self.list[i].1)
+    }
+
+    /// The names, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Names and values, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.list.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// Adds a parameter, or changes its value.
+    pub fn set(&mut self, name: &str, value: f64) {
+        match self.index.get(name) {
+            Some(&i) => self.list[i].1 = value,
+            None => {
+                self.index.insert(name.into(), self.list.len());
+                self.list.push((name.into(), value));
+            }
+        }
+    }
+
+    /// Reads the `[parameter]` table, if the file has one.
+    pub fn read(table: Option<&Node>) -> Result<Parameters, Diagnostics> {
+        let Some(node) = table else { return Ok(Parameters::default()) };
+        let Some(table) = node.as_table() else {
+            return Err(Diagnostic::error(format!("`parameter` must be a table, found {}", node.article()))
+                .at(node.span)
+                .help("write [parameter] and below it a line like k = 100.0")
+                .into());
+        };
+        let mut problems = Diagnostics::new();
+        // every name is there from the start, so that `set` keeps the order and suggestions know all
+        let mut parameters = Parameters::default();
+        for entry in &table.entries {
+            problems.0.extend(refuse_name(entry));
+            parameters.set(&entry.name, f64::NAN);
+        }
+
+        let needs: Vec<Vec<usize>> = table
+            .entries
+            .iter()
+            .map(|e| {
+                let names = Expression::names(e.node.as_str().unwrap_or(""));
+                let mut needs: Vec<usize> =
+                    names.iter().filter_map(|(n, _)| parameters.index.get(*n).copied()).collect();
+                needs.sort_unstable();
+                needs.dedup();
+                needs
+            })
+            .collect();
+        let (order, rest) = in_order(&needs);
+        problems.append(cycles(&table.entries, &needs, &rest));
+
+        // a parameter that needs a wrong one is left out silently: its cause has been told
+        let mut sound = vec![false; table.entries.len()];
+        for i in order {
+            let entry = &table.entries[i];
+            if needs[i].iter().all(|&j| sound[j]) {
+                match value(entry, &parameters) {
+                    Ok(value) => {
+                        parameters.set(&entry.name, value);
+                        sound[i] = true;
+                    }
+                    Err(problem) => problems.push(problem),
+                }
+            }
+        }
+        problems.or(parameters)
+    }
+}
+
+fn refuse_name(entry: &Entry) -> Option<Diagnostic> {
+    let problem = Diagnostic::error(format!("a parameter cannot be named {}", quoted(&entry.name))).at(entry.span);
+    if entry.name == "t" {
+        Some(problem.label("`t` is time"))
+    } else if !is_name(&entry.name) {
+        let rule = "a name in expressions has letters, digits and `_`, and begins with a letter";
+        Some(problem.label("expressions could not use it").help(rule))
+    } else {
+        None
+    }
+}
+
+fn value(entry: &Entry, parameters: &Parameters) -> Result<f64, Diagnostic> {
+    let what = format!("parameter {}", quoted(&entry.name));
+    let node = &entry.node;
+    match &node.value {
+        Value::Integer(n) => Ok(*n as f64),
+        Value::Number(x) if x.is_finite() => Ok(*x),
+        Value::Number(_) => Err(Diagnostic::error(format!("{what} is not a finite number")).at(node.span)),
+        Value::String { text, .. } => {
+            let scope = Scope { parameters, variables: &[] };
+            let expression = Expression::parse(text, scope).map_err(|fault| in_place(fault, node, &what))?;
+            Ok(expression.as_constant().unwrap_or(f64::NAN))
+        }
+        _ => Err(Diagnostic::error(format!("{what} must be a number or an expression, found {}", node.article()))
+            .at(node.span)),
+    }
+}
+
+/// The fault of an expression as a message about the text node it stands in.
+pub(super) fn in_place(fault: Fault, node: &Node, what: &str) -> Diagnostic {
+    Diagnostic::error(format!("{} in {what}", fault.message))
+        .at(node.part(fault.at))
+        .label(fault.label)
+        .help(fault.help)
+}
+
+/// An order in which each comes after those it needs [Kahn 1962], and those that have none.
+fn in_order(needs: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
+    let mut users = vec![Vec::new(); needs.len()];
+    let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
+    for (i, needed) in needs.iter().enumerate() {
+        for &j in needed {
+            users[j].push(i);
+        }
+    }
+    let mut order: Vec<usize> = (0..needs.len()).filter(|&i| open[i] == 0).collect();
+    let mut next = 0;
+    while let Some(&j) = order.get(next) {
+        next += 1;
+        for &i in &users[j] {
+            open[i] -= 1;
+            if open[i] == 0 {
+                order.push(i);
+            }
+        }
+    }
+    (order, (0..needs.len()).filter(|&i| open[i] > 0).collect())
+}
+
+/// One message for each chain that comes back to where it began.
+fn cycles(entries: &[Entry], needs: &[Vec<usize>], rest: &[usize]) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let mut walk_of = vec![0; entries.len()];
+    let in_rest: Vec<bool> = (0..entries.len()).map(|i| rest.binary_search(&i).is_ok()).collect();
+    for (walk, &first) in rest.iter().enumerate() {
+        // each of the rest needs one of the rest, so the walk ends where somebody was before
+        let walk = walk + 1;
+        let mut path = Vec::new();
+        let mut i = first;
+        while walk_of[i] == 0 {
+            walk_of[i] = walk;
+            path.push(i);
+            match needs[i].iter().find(|&&j| in_rest[j]) {
+                Some(&j) => i = j,
+                None => break,
+            }
+        }
+        let Some(start) = path.iter().position(|&p| p == i).filter(|_| walk_of[i] == walk) else { continue };
+        let mut ring = path.split_off(start);
+        let earliest = (0..ring.len()).min_by_key(|&r| ring[r]).unwrap_or(0);
+        ring.rotate_left(earliest);
+        problems.push(cycle(entries, &ring));
+    }
+    problems
+}
+
+fn cycle(entries: &[Entry], ring: &[usize]) -> Diagnostic {
+    const MOST: usize = 8;
+    let name = |i: usize| quoted(&entries[i].name);
+    let mut chain: Vec<String> = ring.iter().take(MOST).map(|&i| entries[i].name.clone()).collect();
+    if ring.len() > MOST {
+        chain.push("…".into());
+    }
+    chain.push(entries[ring[0]].name.clone());
+    let mut problem = Diagnostic::error(format!("parameters need each other in a circle: {}", chain.join(" → ")));
+    for (n, &i) in ring.iter().take(MOST).enumerate() {
+        let needed = ring[(n + 1) % ring.len()];
+        let node = &entries[i].node;
+        let names = Expression::names(node.as_str().unwrap_or(""));
+        let part = names.into_iter().find(|(n, _)| *n == entries[needed].name).map(|(_, at)| at);
+        let span: Span = part.map_or(node.span, |at| node.part(at));
+        let label = if ring.len() == 1 {
+            format!("{} needs itself", name(i))
+        } else {
+            format!("{} needs {}", name(i), name(needed))
+        };
+        problem = if n == 0 { problem.at(span).label(label) } else { problem.also(span, label) };
+    }
+    problem.help("give one of them a number")
+}

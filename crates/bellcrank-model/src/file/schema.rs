@@ -1,0 +1,168 @@
+//! What the fields say about themselves: JSON Schema for editors, a table for the documentation.
+
+use super::fields::{Field, FieldKind};
+use serde_json::{Map, Value as Json, json};
+
+/// The JSON Schema (draft 2020-12) of a table with these fields.
+pub fn object_schema(fields: &[&'static [Field]]) -> Json {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for field in fields.iter().copied().flatten() {
+        properties.insert(field.name.into(), field_schema(field));
+        if field.required {
+            required.push(Json::from(field.name));
+        }
+    }
+    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if !required.is_empty() {
+        schema["required"] = required.into();
+    }
+    schema
+}
+
+/// The JSON Schema of one field, with its meaning, unit and default.
+pub fn field_schema(field: &Field) -> Json {
+    let mut schema = kind_schema(field.kind);
+    let mut description = field.doc.to_string();
+    if !field.unit.is_empty() {
+        description += &format!(" [{}]", field.unit);
+    }
+    schema["description"] = description.into();
+    if !field.default.is_empty() {
+        match default_value(field) {
+            Some(value) => schema["default"] = value,
+            None => {
+                schema["description"] =
+                    format!("{}; default: {}", schema["description"].as_str().unwrap_or(""), field.default).into()
+            }
+        }
+    }
+    schema
+}
+
+fn default_value(field: &Field) -> Option<Json> {
+    use FieldKind::*;
+    let text = field.default;
+    match field.kind {
+        Number | Positive | NonNegative | Function | Integer | Count => {
+            serde_json::from_str(text).ok().filter(Json::is_number)
+        }
+        Flag => text.parse::<bool>().ok().map(Json::from),
+        Word(words) => words.contains(&text).then(|| text.into()),
+        _ => None,
+    }
+}
+
+fn kind_schema(kind: FieldKind) -> Json {
+    use FieldKind::*;
+    let number = || json!({ "type": ["number", "string"] });
+    let list = |items: Json, least: usize, most: usize| {
+        let mut schema = json!({ "type": "array", "items": items, "minItems": least });
+        if most < usize::MAX {
+            schema["maxItems"] = most.into();
+        }
+        schema
+    };
+    let vector = || list(number(), 2, 3);
+    match kind {
+        Number | Function => number(),
+        Positive => json!({ "type": ["number", "string"], "exclusiveMinimum": 0 }),
+        NonNegative => json!({ "type": ["number", "string"], "minimum": 0 }),
+        Integer => json!({ "type": ["integer", "string"] }),
+        Count => json!({ "type": ["integer", "string"], "minimum": 1 }),
+        Flag => json!({ "type": "boolean" }),
+        Word(words) => json!({ "enum": words }),
+        Text => json!({ "type": "string" }),
+        Name => json!({ "type": "string", "minLength": 1 }),
+        Names(least, most) => {
+            let names = list(json!({ "type": "string", "minLength": 1 }), least, most);
+            if least <= 1 { json!({ "anyOf": [{ "type": "string", "minLength": 1 }, names] }) } else { names }
+        }
+        Vector | VectorFunction | Point | Direction => vector(),
+        Axial | AxialFunction => json!({ "anyOf": [number(), list(number(), 3, 3)] }),
+        Points(least, most) | Directions(least, most) => match (least, most) {
+            (0 | 1, _) => json!({ "anyOf": [vector(), list(vector(), least, most)] }),
+            _ => list(vector(), least, most),
+        },
+        Numbers(least, most) => list(number(), least, most),
+        Pairs => list(list(number(), 2, 2), 0, usize::MAX),
+        Square { plane, space } => {
+            let mut sizes = vec![plane, space];
+            sizes.dedup();
+            let shapes = sizes.into_iter().flat_map(|n| match n {
+                1 => vec![number()],
+                n => vec![list(number(), n, n), list(list(number(), n, n), n, n)],
+            });
+            json!({ "anyOf": shapes.collect::<Vec<_>>() })
+        }
+        Table(fields) => object_schema(&[fields]),
+        Any => json!({}),
+    }
+}
+
+/// The fields as a Markdown table; those of inner tables follow theirs as `rod.from`.
+pub fn field_table(fields: &[&'static [Field]]) -> String {
+    let mut out = String::from("| key | value | unit | default | meaning |\n|---|---|---|---|---|\n");
+    rows(fields, "", &mut out);
+    out
+}
+
+fn rows(fields: &[&'static [Field]], prefix: &str, out: &mut String) {
+    let cell = |text: &str| text.replace('|', "\\|");
+    for field in fields.iter().copied().flatten() {
+        let default = if field.required { "required" } else { field.default };
+        let name = format!("{prefix}{}", field.name);
+        let value = kind_words(field.kind);
+        *out += &format!(
+            "| `{name}` | {} | {} | {} | {} |\n",
+            cell(&value),
+            cell(field.unit),
+            cell(default),
+            cell(field.doc)
+        );
+        if let FieldKind::Table(inner) = field.kind {
+            rows(&[inner], &format!("{name}."), out);
+        }
+    }
+}
+
+/// What a value may be, in a few words.
+fn kind_words(kind: FieldKind) -> String {
+    use FieldKind::*;
+    let several = |least: usize, most: usize, thing: &str| match (least, most) {
+        (1, 1) => format!("one {thing}"),
+        (a, b) if a == b => format!("{a} {thing}s"),
+        (a, usize::MAX) => format!("{a} or more {thing}s"),
+        (a, b) => format!("{a} to {b} {thing}s"),
+    };
+    match kind {
+        Number => "number".into(),
+        Positive => "number > 0".into(),
+        NonNegative => "number ≥ 0".into(),
+        Integer => "integer".into(),
+        Count => "integer ≥ 1".into(),
+        Flag => "true or false".into(),
+        Word(words) => words.iter().map(|w| format!("`\"{w}\"`")).collect::<Vec<_>>().join(", "),
+        Text => "text".into(),
+        Name => "name".into(),
+        Names(least, most) => several(least, most, "name"),
+        Function => "function of `t`".into(),
+        Vector => "vector".into(),
+        VectorFunction => "vector of functions of `t`".into(),
+        Axial => "number in the plane, vector in space".into(),
+        AxialFunction => "function of `t` in the plane, vector of them in space".into(),
+        Point => "point".into(),
+        Points(least, most) => several(least, most, "point"),
+        Direction => "direction".into(),
+        Directions(least, most) => several(least, most, "direction"),
+        Numbers(least, most) => several(least, most, "number"),
+        Pairs => "pairs of numbers".into(),
+        Square { plane: 1, space } => format!("number in the plane; {space} numbers or {space}×{space} in space"),
+        Square { plane, space } if plane == space => format!("{space} numbers or {space}×{space}"),
+        Square { plane, space } => {
+            format!("{plane} numbers or {plane}×{plane} in the plane, {space} or {space}×{space} in space")
+        }
+        Table(_) => "table".into(),
+        Any => "see below".into(),
+    }
+}

@@ -1,0 +1,188 @@
+//! TOML into a tree; the `toml` crate parses, this gives its errors the user's words.
+
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::overrides::split_path;
+use super::source::{Source, Span};
+use super::suggest::quoted;
+use super::tree::{Entry, Node, Table, Value, text_node};
+use ::toml::Spanned;
+use ::toml::de::{DeTable, DeValue, Error};
+use std::ops::Range;
+
+/// Reads a TOML document. `id` is the number of the source in its [`Sources`](super::Sources).
+pub fn parse(source: &Source, id: u32) -> Result<Node, Diagnostics> {
+    let (table, errors) = DeTable::parse_recoverable(&source.text);
+    let convert = Convert { source, id, offset: 0 };
+    let mut problems = Diagnostics::new();
+    let root = convert.table(table.into_inner(), Span::new(id, 0, 0), &mut problems);
+    if errors.is_empty() {
+        return problems.or(root);
+    }
+    Err(explain(source, id, &root, &errors))
+}
+
+/// Reads one TOML value that stands from `offset` to the end of its source.
+pub(super) fn parse_value(source: &Source, id: u32, offset: usize) -> Result<Node, Diagnostics> {
+    let text = source.text.get(offset..).unwrap_or("").trim_end();
+    let convert = Convert { source, id, offset };
+    let value = DeValue::parse(text).map_err(|e| {
+        let span = e.span().unwrap_or(0..text.len());
+        let span = Span::new(id, offset + span.start, offset + span.end);
+        Diagnostics::from(Diagnostic::error(e.message()).at(span))
+    })?;
+    let mut problems = Diagnostics::new();
+    let node = convert.node(value, &mut problems);
+    problems.or(node)
+}
+
+struct Convert<'s> {
+    source: &'s Source,
+    id: u32,
+    offset: usize,
+}
+
+impl Convert<'_> {
+    fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.id, self.offset + range.start, self.offset + range.end)
+    }
+
+    fn table(&self, table: DeTable, span: Span, problems: &mut Diagnostics) -> Node {
+        let entry = |(key, value): (Spanned<std::borrow::Cow<str>>, _)| {
+            let span = self.span(key.span());
+            Entry { name: key.into_inner().into_owned(), span, node: self.node(value, problems) }
+        };
+        let mut entries: Vec<Entry> = table.into_iter().map(entry).collect();
+        // the parser sorts by name; the file's own order is the order of the keys in the text
+        entries.sort_by_key(|e| e.span.start);
+        Node { span, value: Value::Table(Table { entries }) }
+    }
+
+    fn node(&self, value: Spanned<DeValue>, problems: &mut Diagnostics) -> Node {
+        let span = self.span(value.span());
+        let value = match value.into_inner() {
+            DeValue::String(text) => return text_node(text.into_owned(), span, self.source),
+            DeValue::Table(table) => return self.table(table, span, problems),
+            DeValue::Array(list) => Value::Array(list.into_iter().map(|v| self.node(v, problems)).collect()),
+            DeValue::Boolean(flag) => Value::Bool(flag),
+            DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
+                Ok(n) => Value::Integer(n),
+                Err(_) => Value::Number(n.as_str().parse().unwrap_or(f64::INFINITY)),
+            },
+            DeValue::Float(x) => Value::Number(x.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Datetime(date) => {
+                let problem = Diagnostic::error("a model file has no use for dates").at(span).label("a date");
+                problems.push(problem.help(format!("if it is meant as text, put it in quotes: \"{date}\"")));
+                Value::Bool(false)
+            }
+        };
+        Node { span, value }
+    }
+}
+
+/// Every name that is defined twice, and the first of the other errors: those after it are often its echo.
+fn explain(source: &Source, id: u32, root: &Node, errors: &[Error]) -> Diagnostics {
+    let place = |e: &Error| e.span().map(|s| s.start).unwrap_or(0);
+    let twice = |e: &&Error| e.message() == "duplicate key";
+    let mut problems = Diagnostics::new();
+    for error in errors.iter().filter(twice) {
+        problems.push(duplicate(source, id, root, error.span().unwrap_or(0..0)));
+    }
+    if let Some(error) = errors.iter().filter(|e| !twice(e)).min_by_key(|e| place(e)) {
+        problems.push(syntax(source, id, error));
+    }
+    problems
+}
+
+/// A key or table header that was there before.
+fn duplicate(source: &Source, id: u32, root: &Node, at: Range<usize>) -> Diagnostic {
+    let span = Span::new(id, at.start, at.end);
+    let name = source.text.get(at.clone()).unwrap_or("");
+    let (line_start, line) = source.line(at.start);
+    let header = line.trim_start().strip_prefix('[').and_then(|l| l.split(']').next());
+    let (name, first) = match header.and_then(|h| split_path(h.trim_start_matches('['))) {
+        Some(path) => {
+            let names: Vec<&str> = path.iter().map(|(name, _)| name.as_str()).collect();
+            let mut node = Some(root);
+            for name in &names {
+                node = node.and_then(|n| n.get(name));
+            }
+            (names.join("."), node.map(|n| n.span))
+        }
+        None => {
+            let section = source.text[..line_start].rfind("\n[").map_or(0, |n| n + 1);
+            (name.to_string(), last_key_between(root, name, section as u32..span.start))
+        }
+    };
+    let problem = Diagnostic::error(format!("{} is defined twice", quoted(&name))).at(span).label("defined again here");
+    let problem = match first.filter(|f| f.start < span.start) {
+        Some(first) => problem.also(first, "first defined here"),
+        None => problem,
+    };
+    problem.help("remove one of them, or give it another name")
+}
+
+/// The place of the last key of a name within a range of the text.
+fn last_key_between(node: &Node, name: &str, range: Range<u32>) -> Option<Span> {
+    let table = match &node.value {
+        Value::Table(table) => table,
+        Value::Array(list) => return list.iter().filter_map(|n| last_key_between(n, name, range.clone())).max(),
+        _ => return None,
+    };
+    let own =
+        table.entries.iter().filter(|e| e.name == name.trim_matches(['"', '\'']) && range.contains(&e.span.start));
+    let inner = table.entries.iter().filter_map(|e| last_key_between(&e.node, name, range.clone()));
+    own.map(|e| e.span).chain(inner).max()
+}
+
+/// An error of the parser, reworded where modellers meet it often.
+fn syntax(source: &Source, id: u32, error: &Error) -> Diagnostic {
+    let range = error.span().unwrap_or(0..0);
+    let span = Span::new(id, range.start, range.end);
+    let raw = source.text.get(range.clone()).unwrap_or("").trim();
+    let plain = |what: &str| Diagnostic::error(what).at(span);
+    match error.message() {
+        m if m.starts_with("string values must be quoted") => {
+            if raw.is_empty() {
+                return plain("a value is missing").label("nothing follows the `=`");
+            }
+            let words = raw.split_whitespace().collect::<Vec<_>>();
+            let operator = |w: &str| {
+                w.ends_with(|c: char| "+-*/^(,<>=".contains(c)) || w.starts_with(|c: char| "+-*/^),<>=".contains(c))
+            };
+            if words.windows(2).all(|w| operator(w[0]) || operator(w[1])) {
+                return plain("text and expressions must be in quotes").label(
+                    if raw.len() < 60 && !raw.contains('"') {
+                        format!("write \"{raw}\"")
+                    } else {
+                        "not in quotes".into()
+                    },
+                );
+            }
+            plain("this is neither a number nor text in quotes").label("expected one value").help(
+                "put text and expressions in quotes; separate the entries of an array by commas, and keys by new lines",
+            )
+        }
+        m if m.starts_with("invalid mantissa") || m.starts_with("invalid fraction") => {
+            plain("a number needs digits on both sides of its point").label("write it like 0.5 or 5.0")
+        }
+        m if m.starts_with("unexpected leading zero") => {
+            plain("a number cannot start with 0").label("remove this zero")
+        }
+        m if m.starts_with("key with no value") => plain("a key without a value").label("expected `=` and a value"),
+        m if m.starts_with("unclosed array") => plain("an array is not closed").label("expected `]`"),
+        m if m.starts_with("unclosed table") => plain("a table header is not closed").label("expected `]`"),
+        m if m.starts_with("unclosed inline table") => plain("an inline table is not closed").label("expected `}`"),
+        m if m.starts_with("invalid basic string") || m.starts_with("invalid literal string") => {
+            plain("text is not closed in this line")
+                .label(m.rsplit(", ").next().unwrap_or("expected a quote").to_string())
+        }
+        m if m.starts_with("missing comma") => {
+            plain("a comma is missing in an array, or its `]`").label("expected `,` or `]`")
+        }
+        m if m.contains("recurs") => plain("values are nested too deeply"),
+        m => match m.split_once(", expected ") {
+            Some((what, expected)) => plain(&format!("invalid TOML: {what}")).label(format!("expected {expected}")),
+            None => plain(&format!("invalid TOML: {m}")),
+        },
+    }
+}

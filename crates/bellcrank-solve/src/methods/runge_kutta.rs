@@ -514,15 +514,16 @@ mod tests {
         let (e, root) = (2.5_f64, 0.75_f64.sqrt());
         let (until, rate) = (e - 0.5 * e.sin(), 1.0 / (1.0 - 0.5 * e.cos()));
         let exact = [e.cos() - 0.5, root * e.sin(), -rate * e.sin(), rate * root * e.cos()];
-        for (tableau, steps) in [(&RK4, 400), (&DORMAND_PRINCE_5, 200), (&DORMAND_PRINCE_8, 40)] {
+        for (tableau, steps) in [(&RK4, 100), (&DORMAND_PRINCE_5, 50), (&DORMAND_PRINCE_8, 10)] {
             let error = |steps: usize| {
                 let mut method = RungeKutta::new(tableau, Some(until / steps as f64)).unwrap();
                 run(&mut method, &mut kepler, &ORBIT, until, 1.0, &mut |_, _| ());
                 assert_eq!(method.counts().steps, steps);
                 distance(method.state(), &exact)
             };
-            let (coarse, fine) = (error(steps), error(2 * steps));
-            let measured = (coarse / fine).log2();
+            // over three halvings: single ones of DOP853 scatter from 7.4 to 8.8
+            let (coarse, fine) = (error(steps), error(8 * steps));
+            let measured = (coarse / fine).log2() / 3.0;
             assert!((measured - tableau.order as f64).abs() < 0.25, "{}: {coarse:.1e} {measured:.2}", tableau.name);
         }
     }
@@ -621,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corrected_state_costs_one_evaluation() {
+    fn a_corrected_state_costs_at_most_one_evaluation() {
         for tableau in [&DORMAND_PRINCE_5, &DORMAND_PRINCE_8] {
             let mut method = RungeKutta::new(tableau, None).unwrap();
             let mut worst = 0.0_f64;
@@ -637,7 +638,9 @@ mod tests {
             });
             let RungeKuttaCounts { steps, rejections, evaluations } = method.counts();
             assert!(worst > 0.0 && worst < 1e-4);
-            assert!(evaluations <= 3 + (tableau.stages + 1) * (steps + rejections));
+            // DOPRI5 had evaluated the end of the step already, DOP853 had not
+            let per_attempt = if tableau.stages == 6 { 6 } else { 11 };
+            assert_eq!(evaluations, 2 + per_attempt * (steps + rejections) + steps - 1);
         }
     }
 

@@ -6,6 +6,7 @@ mod clock;
 #[cfg(test)]
 mod harness;
 mod recent;
+pub mod runge_kutta;
 pub mod tableau;
 
 use crate::stencil::Stencil;

@@ -351,8 +351,8 @@ pub trait Dynamics: Send + Sync {
 
     /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;
     /// to be called at every accepted step. `None`: no centre changed.
-    fn settle(&self, state: &mut State) -> Option<ChartChange> {
-        let _ = state;
+    fn settle(&self, state: &mut State, w: &mut Workspace) -> Option<ChartChange> {
+        let _ = (state, w);
         None
     }
 

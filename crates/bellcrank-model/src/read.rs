@@ -278,13 +278,11 @@ impl<'a> Reader<'a> {
                                 settings.words.insert(field.name, (word.name.to_string(), word.span));
                             }
                         }
-                        FieldKind::Count if values.has(field.name) => {
-                            settings.numbers.insert(field.name, values.integer(field.name) as f64);
+                        _ if !values.has(field.name) => {}
+                        FieldKind::Count => {
+                            settings.numbers.extend(values.optional_integer(field.name).map(|x| (field.name, x as f64)));
                         }
-                        _ if values.has(field.name) => {
-                            settings.numbers.extend(values.optional_number(field.name).map(|x| (field.name, x)));
-                        }
-                        _ => {}
+                        _ => settings.numbers.extend(values.optional_number(field.name).map(|x| (field.name, x))),
                     }
                 }
             }
@@ -482,14 +480,14 @@ impl<'a> Reader<'a> {
     }
 
     fn shape(&self, values: &Values<'a>) -> Result<ShapeData, Diagnostics> {
-        let Some(kind) = SHAPES.iter().find(|s| values.has(s)) else { return Ok(ShapeData::default()) };
-        let table = values.table(kind);
+        let found = SHAPES.iter().find_map(|kind| values.optional_table(kind).map(|table| (*kind, table)));
+        let Some((kind, table)) = found else { return Ok(ShapeData::default()) };
         let mut data = ShapeData { mass: table.optional_number("mass"), thick: true, ..ShapeData::default() };
         if data.mass.is_some() && values.has("mass") {
             let message = format!("{} has `mass` twice", values.what());
             return Err(values.error_at("mass", message).help("give it in the shape or beside it").into());
         }
-        match *kind {
+        match kind {
             "rod" => {
                 let (from, to) = (table.vector("from"), table.vector("to"));
                 let Some(along) = (to - from).normalized() else {
@@ -606,8 +604,6 @@ impl<'a> Reader<'a> {
         }
         let points = match v.optional_points("at") {
             Some(at) => at,
-            // where only directions matter, the place may be left out
-            None if !two_points && axes == Axes::Turning && v.node("type").is_none_or(|_| false) => &[Vec3::ZERO],
             None => {
                 let hint = if two_points { "[[…], […]]: a point on each body" } else { "[…]: a point" };
                 let help =

@@ -249,25 +249,20 @@ impl System {
             _ => 0.0,
         };
         s.charts.angles = self.angles.iter().map(|a| turn(&a.ends[1]) - turn(&a.ends[0])).collect();
-        self.count_turns(&mut s);
+        self.count_turns(&mut s, &mut self.workspace());
         s
     }
 
-    fn count_turns(&self, s: &mut State) {
+    fn count_turns(&self, s: &mut State, w: &mut Workspace) {
         if self.angles.is_empty() {
             return;
         }
-        let mut w = self.workspace_for_poses();
-        self.locate(&s.q, &s.charts, &mut w);
+        self.locate(&s.q, &s.charts, w);
         for (i, angle) in self.angles.iter().enumerate() {
-            let ends = [self.frame(&angle.ends[0], &w, None), self.frame(&angle.ends[1], &w, None)];
+            let ends = [self.frame(&angle.ends[0], w, None), self.frame(&angle.ends[1], w, None)];
             let value = angle.motion.value(&Frames { t: s.t, ends: &ends, near: s.charts.angles[i] });
             s.charts.angles[i] = value;
         }
-    }
-
-    fn workspace_for_poses(&self) -> Workspace {
-        Workspace { bodies: vec![BodyFrame::default(); self.bodies.len()], ..Workspace::default() }
     }
 
     fn locate(&self, q: &[f64], charts: &Charts, w: &mut Workspace) {
@@ -961,8 +956,9 @@ impl Dynamics for System {
         }
     }
 
-    fn settle(&self, state: &mut State) -> Option<ChartChange> {
-        self.count_turns(state);
+    fn settle(&self, state: &mut State, w: &mut Workspace) -> Option<ChartChange> {
+        w.invalidate();
+        self.count_turns(state, w);
         let mut change = ChartChange::default();
         for (b, range) in self.layout.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
             let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };

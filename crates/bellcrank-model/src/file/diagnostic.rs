@@ -335,6 +335,11 @@ impl Diagnostics {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }
 
+    /// True if there are more than anybody reads: time to stop looking for more.
+    pub fn enough(&self) -> bool {
+        self.0.len() >= 2 * MOST_SHOWN
+    }
+
     /// Keeps the value of a result, or its messages.
     pub fn take<T>(&mut self, result: Result<T, impl Into<Diagnostics>>) -> Option<T> {
         result.map_err(|problems| self.append(problems.into())).ok()

@@ -181,20 +181,8 @@ impl Function {
             Sign => sign(x),
             Floor => x.floor(),
             // f64::min would hide a NaN
-            Min => {
-                if y < x || y.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
-            Max => {
-                if y > x || y.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
+            Min => pick(y < x || y.is_nan(), y, x),
+            Max => pick(y > x || y.is_nan(), y, x),
             Smooth => {
                 let [x, x0, h0, x1, h1] = [a[0], a[1], a[2], a[3], a[4]];
                 if x <= x0 {
@@ -206,14 +194,8 @@ impl Function {
                     h0 + (h1 - h0) * ((s * s) * (3.0 - 2.0 * s))
                 }
             }
-            If if a[0].is_nan() => f64::NAN,
-            If => {
-                if a[0] != 0.0 {
-                    a[1]
-                } else {
-                    a[2]
-                }
-            }
+            If if x.is_nan() => x,
+            If => pick(x != 0.0, a[1], a[2]),
         }
     }
 
@@ -282,20 +264,8 @@ impl Function {
                 Jet { value: h, rate, second: (inner - rate * rate) / h }
             }
             Abs => x.chain(u.abs(), if u < 0.0 { -1.0 } else { 1.0 }, 0.0),
-            Min => {
-                if y.value < u || y.value.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
-            Max => {
-                if y.value > u || y.value.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
+            Min => pick(y.value < u || y.value.is_nan(), y, x),
+            Max => pick(y.value > u || y.value.is_nan(), y, x),
             Smooth => {
                 let [x, x0, h0, x1, h1] = [a[0], a[1], a[2], a[3], a[4]];
                 if x.value <= x0.value {
@@ -309,13 +279,7 @@ impl Function {
                 }
             }
             If if u.is_nan() => Jet { value: f64::NAN, rate: f64::NAN, second: f64::NAN },
-            If => {
-                if u != 0.0 {
-                    a[1]
-                } else {
-                    a[2]
-                }
-            }
+            If => pick(u != 0.0, a[1], a[2]),
             // constant between their jumps
             Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | Sign | Floor => {
                 Jet::constant(self.value(&[u, y.value]))
@@ -336,6 +300,10 @@ impl Function {
             _ => "number too large",
         }
     }
+}
+
+fn pick<T>(first: bool, a: T, b: T) -> T {
+    if first { a } else { b }
 }
 
 fn sign(x: f64) -> f64 {
@@ -473,6 +441,9 @@ impl Expression {
 
     /// The value, given the variables in the order of [`Scope::variables`]. A variable that is not given is NaN.
     pub fn value_of(&self, variables: &[f64]) -> f64 {
+        if let [Step::Number(value)] = self.program[..] {
+            return value;
+        }
         let mut stack = [0.0; STACK];
         let mut top = 0;
         for step in &self.program {
@@ -492,6 +463,9 @@ impl Expression {
     /// Value and derivatives, given the variables as jets: the total derivative along them. With one
     /// variable as [`Jet::variable`] and the others constant, the partial derivatives in that one.
     pub fn jet_of(&self, variables: &[Jet]) -> Jet {
+        if let [Step::Number(value)] = self.program[..] {
+            return Jet::constant(value);
+        }
         let mut stack = [Jet::default(); STACK];
         let mut top = 0;
         for step in &self.program {

@@ -71,6 +71,18 @@ impl Document {
         }
     }
 
+    /// The entries of a section such as `[body]`; none if the file has no such section.
+    pub fn section(&self, name: &str) -> Result<&[Entry], Diagnostic> {
+        let Some(node) = self.root.get(name) else { return Ok(&[]) };
+        match node.as_table() {
+            Some(table) => Ok(&table.entries),
+            None => Err(Diagnostic::error(format!("`{name}` must be a table, found {}", node.article()))
+                .at(node.span)
+                .label("expected a table")
+                .help(format!("write it like [{name}] or [{name}.…]"))),
+        }
+    }
+
     /// The problems found in this document, ready to be shown.
     pub fn report(&self, problems: Diagnostics) -> Report {
         Report::new(self.sources.clone(), problems)
@@ -181,8 +193,8 @@ mod tests {
         let context = Context { parameters: &parameters, plane, variables: &["t"] };
         let mut problems = Diagnostics::new();
         for (section, fields) in [("body", BODY), ("joint", JOINT), ("force", FORCE)] {
-            let entries = document.root.get(section).and_then(Node::as_table).map(|t| t.entries.as_slice());
-            for entry in entries.unwrap_or_default() {
+            let entries = problems.take(document.section(section)).unwrap_or_default();
+            for entry in entries {
                 problems.take(read(&entry.node, &format!("{section} `{}`", entry.name), &[fields], &context));
             }
         }
@@ -234,6 +246,7 @@ stiffness = "k"
             "[force.spring]\nbetween = [\"a\", \"b\"]\nstifness = 100\n",
             "[force.spring]\nbetween = [\"a\", \"b\"]\n",
             "[force]\nspring = 3\n",
+            "force = [1, 2]",
             "[force.spring]\nbetween = [\"a\", \"b\"]\nstiffness = [100]\ndamping = -1\ncount = 0\nforce = true",
             "[force.spring]\nbetween = \"a\"\nstiffness = nan\ndamping = \"-2*pi\"\ncount = 1.5\nforce = inf",
             "[force.spring]\nbetween = [\"a\"]\nstiffness = \"t\"\ncolour = \"red\"",

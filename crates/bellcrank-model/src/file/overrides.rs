@@ -235,7 +235,7 @@ mod tests {
     fn values_are_toml_or_else_text() {
         let get = |text: &str, path: &[&str]| {
             let root = with(text);
-            path.iter().fold(Some(&root), |n, p| n?.get(p)).map(|n| n.value.clone()).unwrap()
+            path.iter().try_fold(&root, |n, p| n.get(p)).map(|n| n.value.clone()).unwrap()
         };
         let k = |text: &str| get(text, &["parameter", "k"]);
         assert_eq!(k("parameter.k=200"), Value::Integer(200));

@@ -29,6 +29,9 @@ const REDUNDANT: f64 = 1e-9;
 /// Diagonal pivots above this part of their magnitude need no search for a better one.
 const SAFE: f64 = 0.02;
 
+/// More entries than this are left to other solvers; offsets must fit 32 bits, and memory.
+const MOST_ENTRIES: usize = 1 << 29;
+
 /// Most scalar pivots of a node of several blocks.
 const WIDEST: usize = 24;
 
@@ -69,8 +72,8 @@ struct Copy {
     from: u32,
     to: u32,
     stride: u32,
-    rows: u16,
-    columns: u16,
+    rows: u32,
+    columns: u32,
 }
 
 /// A panel in order of first use, with the end of its copies.
@@ -109,10 +112,12 @@ struct Symbolic {
     order: Vec<u32>,
     /// Positions below the diagonal of every block column, ascending.
     below: Vec<Vec<u32>>,
+    /// The number of scalar entries of L, U and D.
+    entries: usize,
 }
 
 /// The elimination order, postordered along the elimination tree, and the structure it leads to.
-fn symbolic(pattern: &BlockPattern) -> Symbolic {
+fn symbolic(pattern: &BlockPattern) -> Result<Symbolic, LinearError> {
     let graph = graph(pattern);
     let order = elimination_order(pattern, &graph);
     let n = order.len();
@@ -124,6 +129,7 @@ fn symbolic(pattern: &BlockPattern) -> Symbolic {
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); n];
     let mut roots = Vec::new();
     let mut mark = vec![u32::MAX; n];
+    let mut entries = 0;
     for k in 0..n as u32 {
         let mut rows = Vec::new();
         let neighbours = graph.of(order[k as usize] as usize).iter().map(|&j| position[j as usize]);
@@ -135,6 +141,11 @@ fn symbolic(pattern: &BlockPattern) -> Symbolic {
             }
         }
         rows.sort_unstable();
+        let size = |k: u32| pattern.size(order[k as usize] as usize);
+        entries += size(k) * (size(k) + 2 * rows.iter().map(|&j| size(j)).sum::<usize>());
+        if entries > MOST_ENTRIES {
+            return Err(LinearError::TooLarge { entries });
+        }
         match rows.first() {
             Some(&parent) => children[parent as usize].push(k),
             None => roots.push(k),
@@ -171,23 +182,17 @@ fn symbolic(pattern: &BlockPattern) -> Symbolic {
             rows
         })
         .collect();
-    Symbolic { order: visited.iter().map(|&old| order[old as usize]).collect(), below }
+    Ok(Symbolic { order: visited.iter().map(|&old| order[old as usize]).collect(), below, entries })
 }
 
 /// The number of scalar entries of L, U and D that elimination leads to.
-pub fn fill(pattern: &BlockPattern) -> usize {
-    let s = symbolic(pattern);
-    let size = |k: u32| pattern.size(s.order[k as usize] as usize);
-    s.below
-        .iter()
-        .enumerate()
-        .map(|(k, rows)| size(k as u32) * (size(k as u32) + 2 * rows.iter().map(|&j| size(j)).sum::<usize>()))
-        .sum()
+pub fn fill(pattern: &BlockPattern) -> Result<usize, LinearError> {
+    symbolic(pattern).map(|s| s.entries)
 }
 
 impl Plan {
-    fn new(pattern: &BlockPattern) -> Plan {
-        let Symbolic { order, below } = symbolic(pattern);
+    fn new(pattern: &BlockPattern) -> Result<Plan, LinearError> {
+        let Symbolic { order, below, .. } = symbolic(pattern)?;
         let n = order.len();
         let size = |k: usize| pattern.size(order[k] as usize);
         let mut plan = Plan { dimension: pattern.dimension(), entries: pattern.values(), ..Plan::default() };
@@ -338,8 +343,8 @@ impl Plan {
                     from: from as u32,
                     to: node.entry(row, column),
                     stride: node.entry(row + 1, column) - node.entry(row, column),
-                    rows: pattern.size(i) as u16,
-                    columns: pattern.size(j) as u16,
+                    rows: pattern.size(i) as u32,
+                    columns: pattern.size(j) as u32,
                 });
             }
         }
@@ -357,7 +362,7 @@ impl Plan {
             }
             plan.nodes[s].opened = opened as u32;
         }
-        plan
+        Ok(plan)
     }
 }
 
@@ -516,13 +521,13 @@ impl BlockLu {
     }
 
     /// A solver for matrices of this pattern, analyzed.
-    pub fn for_pattern(pattern: &BlockPattern) -> BlockLu {
-        let plan = Plan::new(pattern);
+    pub fn for_pattern(pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
+        let plan = Plan::new(pattern)?;
         let largest = (0..pattern.blocks()).map(|b| pattern.size(b)).max().unwrap_or(0);
         let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
         let mut pivot = Pivot::default();
         pivot.resize(largest);
-        BlockLu {
+        Ok(BlockLu {
             values: vec![0.0; plan.length],
             magnitude: vec![0.0; plan.dimension],
             x: vec![0.0; plan.dimension],
@@ -531,7 +536,7 @@ impl BlockLu {
             dropped: Vec::with_capacity(multipliers.map(|b| pattern.size(b)).sum()),
             smallest: f64::INFINITY,
             plan,
-        }
+        })
     }
 
     /// The number of scalars stored in the factors.
@@ -666,7 +671,7 @@ impl BlockLu {
 
 impl LinearSolver for BlockLu {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = BlockLu::for_pattern(pattern);
+        *self = BlockLu::for_pattern(pattern)?;
         Ok(())
     }
 
@@ -762,7 +767,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 #[path = "../tests/samples/mod.rs"]
-mod samples;
+pub(crate) mod samples;
 
 #[cfg(test)]
 mod tests {
@@ -904,7 +909,7 @@ mod tests {
     #[test]
     fn fill_grows_linearly() {
         let mut rng = Random(23);
-        let entries = |s: &Sample, form| fill(s.matrix(form, 1.0, &mut Random(1)).pattern()) as f64;
+        let entries = |s: &Sample, form| fill(s.matrix(form, 1.0, &mut Random(1)).pattern()).unwrap() as f64;
         for form in [Form::Index3, Form::Ggl] {
             for (what, make) in [
                 ("chain", Box::new(|n| Sample::tree(&mut rng, &[3], n, 1)) as Box<dyn FnMut(usize) -> Sample>),
@@ -924,7 +929,7 @@ mod tests {
     #[test]
     fn a_shuffled_ladder_fills_no_more() {
         let mut s = Sample::ladder(300);
-        let straight = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        let straight = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern()).unwrap();
         let mut rng = Random(4);
         for i in (1..s.joints.len()).rev() {
             s.joints.swap(i, rng.below(i + 1));
@@ -934,7 +939,7 @@ mod tests {
             names.swap(i, rng.below(i + 1));
         }
         s.joints.iter_mut().flat_map(|j| &mut j.on).for_each(|(b, _)| *b = names[*b]);
-        let shuffled = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        let shuffled = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern()).unwrap();
         assert!(shuffled as f64 <= 1.1 * straight as f64, "{straight} to {shuffled}");
     }
 
@@ -952,7 +957,7 @@ mod tests {
     fn what_cannot_be_solved_is_named() {
         let s = Sample::ladder(3);
         let mut a = s.matrix(Form::Index3, 1.0, &mut Random(1));
-        let mut lu = BlockLu::for_pattern(a.pattern());
+        let mut lu = BlockLu::for_pattern(a.pattern()).unwrap();
         let good = a.clone();
         if let Some(d) = a.block_mut(4, 4) {
             d[3..6].fill(0.0);

@@ -81,6 +81,15 @@ struct Copy {
     columns: u32,
 }
 
+impl Copy {
+    #[inline(always)]
+    fn run<const C: usize>(&self, from: &[f64], to: &mut [f64]) {
+        for r in 0..self.rows as usize {
+            *at_mut::<C>(to, self.to as usize + r * self.stride as usize) = *at(from, self.from as usize + r * C);
+        }
+    }
+}
+
 /// A panel in order of first use, with the end of its copies.
 #[derive(Clone, Copy, Debug)]
 struct Opening {
@@ -289,7 +298,38 @@ impl Plan {
             }
             plan.nodes[s].opened = opened as u32;
         }
+        plan.check();
         Ok(plan)
+    }
+
+    /// The size that the kernels of node `s` are made for, or zero: any.
+    #[inline(always)]
+    fn kernel(&self, s: usize) -> u32 {
+        let node = self.nodes[s];
+        if self.nodes[s + 1].block - node.block == 1 && node.p as usize <= SMALL { node.p } else { 0 }
+    }
+
+    /// Asserts what the unchecked accesses of the kernels rely on.
+    fn check(&self) {
+        let inside = |offset: u32, size: u32, length: usize| offset as usize + size as usize <= length;
+        for pair in self.nodes.windows(2) {
+            let (node, next) = (pair[0], pair[1]);
+            assert!(node.panel + node.entries() == next.panel && inside(node.first, node.p, self.dimension));
+            let targets = &self.targets[node.target as usize..next.target as usize];
+            let pieces = &self.pieces[node.piece as usize..next.piece as usize];
+            assert!((next.border - node.border, pieces.iter().sum()) == (node.m, node.m));
+            assert!(pieces.len() * node.m as usize == targets.len());
+            for (&piece, targets) in pieces.iter().zip(targets.chunks_exact(node.m.max(1) as usize)) {
+                assert!(targets.iter().all(|&to| inside(next.panel + to, piece, self.length)));
+            }
+        }
+        assert!(self.nodes.last().is_none_or(|end| end.panel as usize == self.length));
+        assert!(self.border.iter().all(|&i| inside(i, 1, self.dimension)));
+        for copy in &self.copies {
+            let last = copy.rows.saturating_sub(1);
+            assert!(inside(copy.from, copy.rows * copy.columns, self.entries));
+            assert!(inside(copy.to + last * copy.stride, copy.columns, self.length));
+        }
     }
 }
 
@@ -482,10 +522,22 @@ impl BlockLu {
             let (node, next) = (plan.nodes[t as usize], plan.nodes[t as usize + 1]);
             self.values[node.panel as usize..next.panel as usize].fill(0.0);
             for copy in &plan.copies[copies as usize..end as usize] {
-                let columns = copy.columns as usize;
-                for r in 0..copy.rows as usize {
-                    let (from, to) = (copy.from as usize + r * columns, copy.to as usize + r * copy.stride as usize);
-                    self.values[to..to + columns].copy_from_slice(&a.values[from..from + columns]);
+                let values = &mut self.values;
+                match copy.columns {
+                    1 => copy.run::<1>(&a.values, values),
+                    2 => copy.run::<2>(&a.values, values),
+                    3 => copy.run::<3>(&a.values, values),
+                    4 => copy.run::<4>(&a.values, values),
+                    5 => copy.run::<5>(&a.values, values),
+                    6 => copy.run::<6>(&a.values, values),
+                    columns => {
+                        let columns = columns as usize;
+                        for r in 0..copy.rows as usize {
+                            let (from, to) =
+                                (copy.from as usize + r * columns, copy.to as usize + r * copy.stride as usize);
+                            values[to..to + columns].copy_from_slice(&a.values[from..from + columns]);
+                        }
+                    }
                 }
             }
             let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
@@ -534,7 +586,7 @@ impl BlockLu {
 
             // The rest of the node's pivots.
             let (done, rest) = upper.split_at_mut(end * width);
-            for (r, row) in rest.chunks_exact_mut(width).enumerate() {
+            for (r, row) in rest.chunks_exact_mut(width.max(1)).enumerate() {
                 let before = row[end + r];
                 for c in 0..n {
                     let factor = row[k + c];
@@ -545,7 +597,7 @@ impl BlockLu {
                 self.magnitude[first + end + r] += (row[end + r] - before).abs();
             }
             if end < p {
-                for row in lower.chunks_exact_mut(p) {
+                for row in lower.chunks_exact_mut(p.max(1)) {
                     for c in 0..n {
                         let factor = row[k + c];
                         for (x, u) in row[end..].iter_mut().zip(&done[(k + c) * width + end..(k + c) * width + p]) {
@@ -568,7 +620,7 @@ impl BlockLu {
         let (own, later) = self.values.split_at_mut(next.panel as usize);
         let (upper, lower) = own[node.panel as usize..].split_at(p * width);
         let border = &plan.border[node.border as usize..next.border as usize];
-        for (i, (l, &to)) in lower.chunks_exact(p).zip(border).enumerate() {
+        for (i, (l, &to)) in lower.chunks_exact(p.max(1)).zip(border).enumerate() {
             let sum: f64 = l.iter().enumerate().map(|(r, l)| (l * upper[r * width + p + i]).abs()).sum();
             self.magnitude[to as usize] += sum;
         }
@@ -602,11 +654,10 @@ impl BlockLu {
         let (upper, lower) = own[node.panel as usize..].split_at_mut(P * width);
 
         let mut inverse = [[0.0; P]; P];
-        let mut magnitude = [0.0; P];
+        let magnitude = *at(&self.magnitude, first);
         for i in 0..P {
-            inverse[i].copy_from_slice(&upper[i * width..i * width + P]);
+            inverse[i] = *at(upper, i * width);
         }
-        magnitude.copy_from_slice(&self.magnitude[first..first + P]);
         let growth = invert(&mut inverse, &magnitude);
         if growth <= 1.0 / SAFE {
             self.growth = self.growth.max(growth);
@@ -620,7 +671,7 @@ impl BlockLu {
             }
         }
         for i in 0..P {
-            upper[i * width..i * width + P].copy_from_slice(&inverse[i]);
+            *at_mut(upper, i * width) = inverse[i];
         }
         let mut column = P;
         while column + 4 <= width {
@@ -633,12 +684,13 @@ impl BlockLu {
         }
 
         let border = &plan.border[node.border as usize..next.border as usize];
-        for (i, (l, &to)) in lower.chunks_exact(P).zip(border).enumerate() {
+        for (i, &to) in border.iter().enumerate() {
+            let l = at::<P>(lower, i * P);
             let mut sum = 0.0;
             for r in 0..P {
-                sum += (l[r] * upper[r * width + P + i]).abs();
+                sum += (l[r] * at::<1>(upper, r * width + P + i)[0]).abs();
             }
-            self.magnitude[to as usize] += sum;
+            at_mut::<1>(&mut self.magnitude, to as usize)[0] += sum;
         }
         let pieces = &plan.pieces[node.piece as usize..next.piece as usize];
         let targets = &plan.targets[node.target as usize..next.target as usize];
@@ -659,6 +711,25 @@ impl BlockLu {
         }
         Ok(())
     }
+}
+
+/// N numbers of `v` from `i` on.
+///
+/// The kernels spend a third of their time on bounds checks. Their offsets all come from a `Plan`,
+/// whose constructor has checked that they stay inside the arrays.
+#[inline(always)]
+fn at<const N: usize>(v: &[f64], i: usize) -> &[f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: in bounds by `Plan::check`; arrays of f64 have the alignment of f64.
+    unsafe { &*v.as_ptr().add(i).cast() }
+}
+
+/// N numbers of `v` from `i` on, to write to.
+#[inline(always)]
+fn at_mut<const N: usize>(v: &mut [f64], i: usize) -> &mut [f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: as for `at`.
+    unsafe { &mut *v.as_mut_ptr().add(i).cast() }
 }
 
 /// W ← W⁻¹ by exchanges along the diagonal; returns the largest magnitude over pivot, not a number
@@ -692,7 +763,7 @@ fn invert<const P: usize>(w: &mut [[f64; P]; P], magnitude: &[f64; P]) -> f64 {
 fn scale<const P: usize, const C: usize>(inverse: &[[f64; P]; P], upper: &mut [f64], width: usize, column: usize) {
     let mut u = [[0.0; C]; P];
     for r in 0..P {
-        u[r].copy_from_slice(&upper[r * width + column..r * width + column + C]);
+        u[r] = *at(upper, r * width + column);
     }
     for r in 0..P {
         let mut x = [0.0; C];
@@ -701,7 +772,7 @@ fn scale<const P: usize, const C: usize>(inverse: &[[f64; P]; P], upper: &mut [f
                 x[c] += inverse[r][k] * u[k][c];
             }
         }
-        upper[r * width + column..r * width + column + C].copy_from_slice(&x);
+        *at_mut(upper, r * width + column) = x;
     }
 }
 
@@ -716,10 +787,11 @@ fn spread_piece_small<const P: usize, const B: usize>(
 ) {
     let mut columns = [[0.0; B]; P];
     for r in 0..P {
-        columns[r].copy_from_slice(&u[r * width..r * width + B]);
+        columns[r] = *at(u, r * width);
     }
-    for (l, &to) in lower.chunks_exact(P).zip(targets) {
-        let x = &mut later[to as usize..to as usize + B];
+    for (i, &to) in targets.iter().enumerate() {
+        let l = at::<P>(lower, i * P);
+        let x = at_mut::<B>(later, to as usize);
         let mut sum = [0.0; B];
         for r in 0..P {
             for c in 0..B {
@@ -735,7 +807,7 @@ fn spread_piece_small<const P: usize, const B: usize>(
 /// `spread_piece_small` for any number of pivots.
 #[inline(always)]
 fn spread_piece<const B: usize>(lower: &[f64], u: &[f64], p: usize, width: usize, targets: &[u32], later: &mut [f64]) {
-    for (l, &to) in lower.chunks_exact(p).zip(targets) {
+    for (l, &to) in lower.chunks_exact(p.max(1)).zip(targets) {
         let mut sum = [0.0; B];
         for (l, u) in l.iter().zip(u.chunks(width)) {
             let u = &u[..B];
@@ -765,9 +837,7 @@ impl LinearSolver for BlockLu {
         let mut opened = 0;
         for s in 0..self.plan.nodes.len().saturating_sub(1) {
             self.open(a, &mut opened, s);
-            let node = self.plan.nodes[s];
-            let small = self.plan.nodes[s + 1].block - node.block == 1;
-            match if small { node.p } else { 0 } {
+            match self.plan.kernel(s) {
                 1 => self.eliminate_small::<1>(s)?,
                 2 => self.eliminate_small::<2>(s)?,
                 3 => self.eliminate_small::<3>(s)?,
@@ -793,45 +863,28 @@ impl LinearSolver for BlockLu {
         for (x, &i) in x.iter_mut().zip(&plan.scalar) {
             *x = b[i as usize];
         }
-        let nodes = plan.nodes.windows(2).map(|pair| (pair[0], pair[1]));
-        for (node, next) in nodes.clone() {
-            let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
-            let (upper, lower) = self.values[node.panel as usize..next.panel as usize].split_at(p * width);
-            let (own, later) = x[first..].split_at_mut(p);
-            let blocks = &plan.blocks[node.block as usize..next.block as usize];
-            for (b, &(k, _)) in blocks.iter().enumerate() {
-                let k = k as usize;
-                let end = blocks.get(b + 1).map_or(p, |next| next.0 as usize);
-                for r in k..end {
-                    self.strip[r - k] = dot(&upper[r * width + k..r * width + end], &own[k..end]);
-                }
-                own[k..end].copy_from_slice(&self.strip[..end - k]);
-                for r in end..p {
-                    own[r] -= dot(&upper[r * width + k..r * width + end], &own[k..end]);
-                }
-            }
-            let border = &plan.border[node.border as usize..next.border as usize];
-            for (l, &i) in lower.chunks_exact(p).zip(border) {
-                later[i as usize - first - p] -= dot(l, own);
+        for (s, pair) in plan.nodes.windows(2).enumerate() {
+            let values = &self.values[pair[0].panel as usize..pair[1].panel as usize];
+            match plan.kernel(s) {
+                1 => forward_small::<1>(plan, s, values, x),
+                2 => forward_small::<2>(plan, s, values, x),
+                3 => forward_small::<3>(plan, s, values, x),
+                4 => forward_small::<4>(plan, s, values, x),
+                5 => forward_small::<5>(plan, s, values, x),
+                6 => forward_small::<6>(plan, s, values, x),
+                _ => forward(plan, s, values, x, &mut self.strip),
             }
         }
-        for (node, next) in nodes.rev() {
-            let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
-            let upper = &self.values[node.panel as usize..node.panel as usize + p * width];
-            let border = &plan.border[node.border as usize..next.border as usize];
-            for (x_border, &i) in self.strip.iter_mut().zip(border) {
-                *x_border = x[i as usize];
-            }
-            let own = &mut x[first..first + p];
-            let blocks = &plan.blocks[node.block as usize..next.block as usize];
-            let mut end = p;
-            for &(k, _) in blocks.iter().rev() {
-                let k = k as usize;
-                for r in k..end {
-                    let row = &upper[r * width..(r + 1) * width];
-                    own[r] -= dot(&row[end..p], &own[end..]) + dot(&row[p..], &self.strip[..border.len()]);
-                }
-                end = k;
+        for (s, pair) in plan.nodes.windows(2).enumerate().rev() {
+            let values = &self.values[pair[0].panel as usize..pair[1].panel as usize];
+            match plan.kernel(s) {
+                1 => backward_small::<1>(plan, s, values, x),
+                2 => backward_small::<2>(plan, s, values, x),
+                3 => backward_small::<3>(plan, s, values, x),
+                4 => backward_small::<4>(plan, s, values, x),
+                5 => backward_small::<5>(plan, s, values, x),
+                6 => backward_small::<6>(plan, s, values, x),
+                _ => backward(plan, s, values, x, &mut self.strip),
             }
         }
         for (x, &i) in x.iter().zip(&plan.scalar) {
@@ -850,6 +903,92 @@ impl LinearSolver for BlockLu {
 
     fn name(&self) -> &'static str {
         "block LU"
+    }
+}
+
+/// x ← D⁻¹ x at the pivots of a node, then x −= L x at its border.
+#[inline(always)]
+fn forward_small<const P: usize>(plan: &Plan, s: usize, values: &[f64], x: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, width) = (node.first as usize, P + node.m as usize);
+    let old = *at::<P>(x, first);
+    let mut own = [0.0; P];
+    for r in 0..P {
+        let inverse = at::<P>(values, r * width);
+        for c in 0..P {
+            own[r] += inverse[c] * old[c];
+        }
+    }
+    *at_mut(x, first) = own;
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (i, &to) in border.iter().enumerate() {
+        let l = at::<P>(values, P * width + i * P);
+        let mut sum = 0.0;
+        for r in 0..P {
+            sum += l[r] * own[r];
+        }
+        at_mut::<1>(x, to as usize)[0] -= sum;
+    }
+}
+
+/// x −= D⁻¹U x at the pivots of a node, from those of its border.
+#[inline(always)]
+fn backward_small<const P: usize>(plan: &Plan, s: usize, values: &[f64], x: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, width) = (node.first as usize, P + node.m as usize);
+    let mut own = *at::<P>(x, first);
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (i, &from) in border.iter().enumerate() {
+        let x = at::<1>(x, from as usize)[0];
+        for r in 0..P {
+            own[r] -= at::<1>(values, r * width + P + i)[0] * x;
+        }
+    }
+    *at_mut(x, first) = own;
+}
+
+/// `forward_small` for any node.
+fn forward(plan: &Plan, s: usize, values: &[f64], x: &mut [f64], strip: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
+    let (upper, lower) = values.split_at(p * width);
+    let (own, later) = x[first..].split_at_mut(p);
+    let blocks = &plan.blocks[node.block as usize..next.block as usize];
+    for (b, &(k, _)) in blocks.iter().enumerate() {
+        let k = k as usize;
+        let end = blocks.get(b + 1).map_or(p, |next| next.0 as usize);
+        for r in k..end {
+            strip[r - k] = dot(&upper[r * width + k..r * width + end], &own[k..end]);
+        }
+        own[k..end].copy_from_slice(&strip[..end - k]);
+        for r in end..p {
+            own[r] -= dot(&upper[r * width + k..r * width + end], &own[k..end]);
+        }
+    }
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (l, &i) in lower.chunks_exact(p.max(1)).zip(border) {
+        later[i as usize - first - p] -= dot(l, own);
+    }
+}
+
+/// `backward_small` for any node.
+fn backward(plan: &Plan, s: usize, values: &[f64], x: &mut [f64], strip: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (x_border, &i) in strip.iter_mut().zip(border) {
+        *x_border = x[i as usize];
+    }
+    let own = &mut x[first..first + p];
+    let blocks = &plan.blocks[node.block as usize..next.block as usize];
+    let mut end = p;
+    for &(k, _) in blocks.iter().rev() {
+        let k = k as usize;
+        for r in k..end {
+            let row = &values[r * width..(r + 1) * width];
+            own[r] -= dot(&row[end..p], &own[end..]) + dot(&row[p..], &strip[..border.len()]);
+        }
+        end = k;
     }
 }
 

@@ -102,7 +102,11 @@ pub fn observe(system: &System, at: &Point, w: &mut Workspace, out: &mut Vec<f64
             }
         }
         let centre = each!(&b.body, b => b.centre());
-        let frame = system.look(&End { body: Some(number), on: Attachment { point: centre.point, ..Attachment::CENTRE } }, w, &at.v);
+        let frame = system.look(
+            &End { body: Some(number), on: Attachment { point: centre.point, ..Attachment::CENTRE } },
+            w,
+            &at.v,
+        );
         vector(out, frame.v, dimension);
         match plane {
             _ if !turning => {}

@@ -11,6 +11,7 @@ pub mod joints;
 pub mod model;
 pub mod own;
 pub mod read;
+pub mod reference;
 pub mod system;
 #[doc(hidden)]
 pub mod testing;

@@ -77,6 +77,27 @@ fn add_filled(c: f64, size: usize, scratch: &mut [f64], out: &mut [f64], fill: i
     out.iter_mut().zip(scratch).for_each(|(o, s)| *o += c * *s);
 }
 
+/// b ← A⁻¹ b by Gaussian elimination with row pivoting; A is used up. A singular A gives no finite b.
+fn solve(a: &mut [f64], b: &mut [f64]) {
+    let n = b.len();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|&i, &j| a[i * n + k].abs().total_cmp(&a[j * n + k].abs())).unwrap_or(k);
+        if pivot != k {
+            (0..n).for_each(|j| a.swap(k * n + j, pivot * n + j));
+            b.swap(k, pivot);
+        }
+        for i in k + 1..n {
+            let l = a[i * n + k] / a[k * n + k];
+            (k..n).for_each(|j| a[i * n + j] -= l * a[k * n + j]);
+            b[i] -= l * b[k];
+        }
+    }
+    for k in (0..n).rev() {
+        let sum: f64 = (k + 1..n).map(|j| a[k * n + j] * b[j]).sum();
+        b[k] = (b[k] - sum) / a[k * n + k];
+    }
+}
+
 /// out += c A x for a matrix by rows.
 fn add_times(c: f64, a: &[f64], x: &[f64], out: &mut [f64]) {
     if !x.is_empty() {
@@ -127,7 +148,7 @@ impl<E: Equations> Dynamics for Own<E> {
                 }
                 let mut mass = vec![0.0; n * n];
                 e.mass(&at.q, &mut mass);
-                bellcrank_math::dense::solve_small(&mut mass, &mut load);
+                solve(&mut mass, &mut load);
                 add(&load, out);
             }
             Piece::MassAccel => {
@@ -191,12 +212,8 @@ impl<E: Equations> Dynamics for Own<E> {
             (MassAccel, Unknown::Q) => {
                 add_filled(c, n * n, scratch, out.block(n, n), |x| e.mass_derivative(&at.q, &at.vdot, x))
             }
-            (Force, Unknown::Q) => {
-                add_filled(c, n * n, scratch, out.block(n, n), |x| e.force_q(at.t, &at.q, &at.v, x))
-            }
-            (Force, Unknown::V) => {
-                add_filled(c, n * n, scratch, out.block(n, n), |x| e.force_v(at.t, &at.q, &at.v, x))
-            }
+            (Force, Unknown::Q) => add_filled(c, n * n, scratch, out.block(n, n), |x| e.force_q(at.t, &at.q, &at.v, x)),
+            (Force, Unknown::V) => add_filled(c, n * n, scratch, out.block(n, n), |x| e.force_v(at.t, &at.q, &at.v, x)),
             (GtMu | MinvGtMu | GtLambda, Unknown::Q) => {
                 let l = if piece == GtLambda { &at.lambda } else { &at.mu };
                 let block = out.block(n, n);
@@ -281,7 +298,7 @@ impl<E: Equations> Own<E> {
                 let mut mass = vec![0.0; n * n];
                 self.equations.mass(&at.q, &mut mass);
                 (0..n).for_each(|i| column[i] = x[i * columns + j]);
-                bellcrank_math::dense::solve_small(&mut mass, &mut column);
+                solve(&mut mass, &mut column);
                 (0..n).for_each(|i| x[i * columns + j] = column[i]);
             }
         }

@@ -280,7 +280,9 @@ impl<'a> Reader<'a> {
                         }
                         _ if !values.has(field.name) => {}
                         FieldKind::Count => {
-                            settings.numbers.extend(values.optional_integer(field.name).map(|x| (field.name, x as f64)));
+                            settings
+                                .numbers
+                                .extend(values.optional_integer(field.name).map(|x| (field.name, x as f64)));
                         }
                         _ => settings.numbers.extend(values.optional_number(field.name).map(|x| (field.name, x))),
                     }

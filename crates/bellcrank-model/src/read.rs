@@ -340,8 +340,8 @@ impl<'a> Reader<'a> {
             at: shape.at.unwrap_or_default(),
             rotation: Quat::IDENTITY,
             angle: 0.0,
-            velocity: values.optional_vector("velocity").unwrap_or_default(),
-            angular_velocity: values.optional_vector("angular_velocity").unwrap_or_default(),
+            velocity: values.optional_vector("velocity"),
+            angular_velocity: values.optional_vector("angular_velocity"),
             fixed: values.flag("fixed"),
             shape: shape.shape,
         };

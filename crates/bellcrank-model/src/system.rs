@@ -239,7 +239,8 @@ impl System {
             let mut frame = BodyFrame::default();
             each!(&self.bodies[b], body => {
                 body.locate(&s.q[range.clone()], entry.rotation, &mut frame);
-                body.velocities(&frame, entry.velocity, entry.angular_velocity, &mut s.v[range])
+                let (v, w) = (entry.velocity.unwrap_or_default(), entry.angular_velocity.unwrap_or_default());
+                body.velocities(&frame, v, w, &mut s.v[range])
             });
         }
         // in the plane the angles of the bodies count turns from the start
@@ -1058,6 +1059,15 @@ impl Dynamics for System {
         // an angle is reached the short way, whatever turn it is on
         let off = if turn { nearest_turn(value - target, 0.0) } else { value - target };
         (off, rate - row.rate.unwrap_or(rate), self.coordinate_gradient(c, at, w))
+    }
+
+    fn velocity_given(&self, i: usize) -> bool {
+        let b = self.layout.bodies.partition_point(|r| r.end <= i);
+        let entry = &self.model.bodies[b];
+        match each!(&self.bodies[b], body => body.scale(i - self.layout.bodies[b].start)) {
+            Scale::Angle => entry.angular_velocity.is_some(),
+            _ => entry.velocity.is_some(),
+        }
     }
 
     fn held(&self, body: usize) -> bool {

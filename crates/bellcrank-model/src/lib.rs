@@ -2,6 +2,7 @@
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
 pub mod bodies;
+pub mod curve;
 pub mod dynamics;
 pub mod file;
 pub mod forces;

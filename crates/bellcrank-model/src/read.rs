@@ -2,7 +2,7 @@
 
 use crate::bodies::{Body, Coordinates, Orientation, Planar, PointMass, Rigid, Rod, each};
 use crate::file::*;
-use crate::forces;
+use crate::forces::{self, Along};
 use crate::frames::Attachment;
 use crate::joints::{self, Axes, Motion};
 use crate::model::*;
@@ -144,6 +144,39 @@ pub const FORCE_BETWEEN: &[Field] = &[
     Field::optional("axis2", FieldKind::Directions(1, 2), "", "any", "second axis"),
 ];
 
+/// Keys of forces on a joint coordinate.
+pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
+
+/// Keys of controllers.
+pub const FORCE_CONTROL: &[Field] = &[
+    TYPE,
+    ON_JOINT,
+    COORDINATE,
+    Field::optional("measure", FieldKind::Table(MEASURE), "", "the coordinate it acts on", "what is to be controlled"),
+];
+
+const ON_JOINT: Field = Field::required("joint", FieldKind::Name, "", "the joint it acts on");
+const COORDINATE: Field = Field::optional(
+    "coordinate",
+    FieldKind::Name,
+    "",
+    "its only one",
+    "which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …",
+);
+const MEASURE: &[Field] = &[
+    Field::optional("joint", FieldKind::Name, "", "", "a joint, or"),
+    Field::optional("probe", FieldKind::Name, "", "", "a probe, or"),
+    Field::optional("body", FieldKind::Name, "", "", "a body"),
+    Field::optional(
+        "coordinate",
+        FieldKind::Name,
+        "",
+        "a joint's only one",
+        "which coordinate: a joint's `angle` or `position`, else `x`, `y`, `z`, in the plane also a body's `angle`",
+    ),
+    Field::optional("rate", FieldKind::Flag, "", "false", "its rate instead of its value"),
+];
+
 /// Keys of forces on one body.
 pub const FORCE_ON_ONE: &[Field] = &[
     TYPE,
@@ -211,7 +244,8 @@ pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, R
 }
 
 fn interpret(document: Document, path: &str) -> Result<Read, Report> {
-    match Reader::new(&document.root).and_then(|mut r| r.read(path)) {
+    let folder = std::path::Path::new(path).parent();
+    match Reader::new(&document.root, folder).and_then(|mut r| r.read(path)) {
         Ok((model, settings)) => Ok(Read { model, settings, document }),
         Err(problems) => Err(document.report(problems)),
     }
@@ -219,6 +253,7 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
 
 struct Reader<'a> {
     root: &'a Node,
+    folder: Option<&'a std::path::Path>,
     parameters: Parameters,
     plane: bool,
     model: Model,
@@ -227,11 +262,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(root: &'a Node) -> Result<Reader<'a>, Diagnostics> {
+    fn new(root: &'a Node, folder: Option<&'a std::path::Path>) -> Result<Reader<'a>, Diagnostics> {
         let parameters = Parameters::read(root.get("parameter"))?;
         let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
         Ok(Reader {
             root,
+            folder,
             parameters,
             plane,
             model: Model::default(),
@@ -240,9 +276,12 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn context(&self) -> Context<'_> {
+        Context { parameters: &self.parameters, plane: self.plane, variables: &["t"], folder: self.folder }
+    }
+
     fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
-        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
-        read(node, what, fields, &context)
+        read(node, what, fields, &self.context())
     }
 
     fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
@@ -264,8 +303,8 @@ impl<'a> Reader<'a> {
         // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
         std::mem::take(&mut self.problems).or(())?;
         self.each("joint", Reader::read_joint);
-        self.each("force", Reader::read_force);
         self.each("probe", Reader::read_probe);
+        self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
         if let Some(node) = self.root.get("solve") {
@@ -280,7 +319,9 @@ impl<'a> Reader<'a> {
                         }
                         _ if !values.has(field.name) => {}
                         FieldKind::Count => {
-                            settings.numbers.extend(values.optional_integer(field.name).map(|x| (field.name, x as f64)));
+                            settings
+                                .numbers
+                                .extend(values.optional_integer(field.name).map(|x| (field.name, x as f64)));
                         }
                         _ => settings.numbers.extend(values.optional_number(field.name).map(|x| (field.name, x))),
                     }
@@ -443,7 +484,7 @@ impl<'a> Reader<'a> {
             Field::required("axis", FieldKind::Direction, "", "axis of the turn"),
             Field::required("angle", FieldKind::Number, "rad", "angle of the turn"),
         ];
-        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
+        let context = self.context();
         let key = format!("`orientation` of {what}");
         let wrong = |text: String| {
             let help = "a quaternion [w, x, y, z] (body to world), { axis = […], angle = … }, or a 3×3 rotation matrix";
@@ -711,29 +752,164 @@ impl<'a> Reader<'a> {
         let words: Vec<&str> = forces::CATALOG.iter().map(|k| k.name).collect();
         let kind_name = choose(node, &what, "type", &words)?;
         let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
-        let (values, ends) = if kind.ends == Ends::One {
-            let values = self.fields(node, &what, &[FORCE_ON_ONE, kind.fields])?;
-            let end = self.one_end(&values)?;
-            (values, vec![end])
-        } else {
-            let values = self.fields(node, &what, &[FORCE_BETWEEN, kind.fields])?;
-            let bodies = self.two_bodies(&values)?;
-            let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
-            let ends = match kind.ends {
-                // a torque has no point: the place may be left out
-                Ends::Turning if !values.has("at") && !values.has("on") => self.turning_ends(&values, bodies),
-                _ => self.ends(&values, bodies, axes, kind.ends == Ends::Points)?,
-            };
-            (values, ends.to_vec())
+        let keys = match kind.ends {
+            Ends::One => FORCE_ON_ONE,
+            Ends::Joint => FORCE_ON_JOINT,
+            Ends::Control => FORCE_CONTROL,
+            Ends::Points | Ends::Centres | Ends::Frames | Ends::Turning => FORCE_BETWEEN,
         };
-        for end in &ends {
-            self.check_place(&values, end, matches!(kind.ends, Ends::Frames | Ends::Turning) || kind.name == "torque")?;
-        }
+        let values = self.fields(node, &what, &[keys, kind.fields])?;
+        let (mut acts_on, mut measures) = (None, None);
+        let free = !values.has("at") && !values.has("on");
+        let ends = match kind.ends {
+            Ends::One => vec![self.acted_end(&values)?],
+            Ends::Joint => {
+                let (motion, ends) = self.joint_coordinate(&values)?;
+                acts_on = Some(Along { motion, first: 0 });
+                ends.to_vec()
+            }
+            Ends::Control => {
+                let (motion, acted) = self.joint_coordinate(&values)?;
+                let (measured, mut ends, rate) = match values.optional_table("measure") {
+                    Some(table) => self.measure(table, &values)?,
+                    None => (motion, acted.to_vec(), false),
+                };
+                // a joint that measures itself has its two ends once
+                let first = if ends == acted { 0 } else { 2 };
+                ends.extend(&acted[..first]);
+                measures = Some((Along { motion: measured, first: 0 }, rate));
+                acts_on = Some(Along { motion, first });
+                ends
+            }
+            // a torque has no point: the place may be left out
+            Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
+            Ends::Centres if free => {
+                self.two_bodies(&values)?.map(|body| End { body, on: Attachment::CENTRE }).to_vec()
+            }
+            _ => {
+                let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
+                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres);
+                self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
+            }
+        };
         let points = ends.iter().map(|e| self.world(e)).collect();
-        let force = (kind.make)(&values, &forces::Placement { points, space: self.model.space })?;
+        let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
+        let masses = ends.iter().map(|e| e.body.map(mass)).collect();
+        let placement = forces::Placement { points, masses, space: self.model.space, acts_on, measures };
+        let force = (kind.make)(&values, &placement)?;
+        for end in &ends {
+            self.check_place(&values, end, force.rotational())?;
+        }
         let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
         self.model.forces.push(entry);
         Ok(())
+    }
+
+    /// The place of a force on one body, with the body's own axes.
+    fn acted_end(&self, v: &Values) -> Result<End, Diagnostics> {
+        let mut end = self.one_end(v)?;
+        if end.body.is_none() {
+            let message = format!("{} acts on the ground, which does not move", v.what());
+            return Err(v.error_at("body", message).help("name a body").into());
+        }
+        end.on.axes = Mat3::IDENTITY;
+        Ok(end)
+    }
+
+    /// The coordinate of a joint that `joint` and `coordinate` name, and the joint's ends.
+    fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
+        let named = v.optional_name("joint").ok_or_else(|| v.error(format!("{} needs `joint`", v.what())))?;
+        let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
+            return Err(self.unknown(
+                named,
+                "joint",
+                v.what(),
+                self.model.joints.iter().map(|j| j.name.as_str()).collect(),
+            ));
+        };
+        let motions = entry.joint.motions(self.model.space);
+        let (what, joint) = (v.what(), suggest::quoted(&entry.name));
+        let names = coordinate_names(&motions);
+        let found = match v.optional_name("coordinate") {
+            Some(wanted) => names.iter().position(|n| n == wanted.name),
+            None if motions.len() == 1 => Some(0),
+            None => None,
+        };
+        if let (Some(k), [first, second, ..]) = (found, entry.ends.as_slice()) {
+            return Ok((motions[k], [*first, *second]));
+        }
+        let (key, help) = match names.len() {
+            0 => ("joint", "choose a joint that has one, such as a revolute or a prismatic one".to_string()),
+            1 => ("coordinate", format!("leave `coordinate` out, or write \"{}\"", names[0])),
+            _ => ("coordinate", format!("add `coordinate = \"…\"`, one of {}", names.join(", "))),
+        };
+        let message = match (names.len(), v.optional_name("coordinate")) {
+            (0, _) => format!("{what} needs a coordinate, but joint {joint} is {} and has none", entry.kind),
+            (_, Some(wanted)) => format!("joint {joint} has no coordinate {} for {what}", suggest::quoted(wanted.name)),
+            (n, None) => format!("{what} does not tell which of the {n} coordinates of joint {joint} it means"),
+        };
+        Err(v.error_at(key, message).help(help).into())
+    }
+
+    /// What a controller measures: a motion between two ends, and whether its rate is meant.
+    fn measure(&self, v: &Values, of: &Values) -> Result<(Motion, Vec<End>, bool), Diagnostics> {
+        let given: Vec<&str> = ["joint", "probe", "body"].into_iter().filter(|key| v.has(key)).collect();
+        let [key] = given[..] else {
+            v.at_most_one(&["joint", "probe", "body"])?;
+            v.at_most_one(&["probe", "body"])?;
+            let help = "as in { joint = \"pin\" }, { probe = \"tip\", coordinate = \"x\" } or { body = \"cart\", coordinate = \"x\" }";
+            return Err(v.error(format!("{} needs a `joint`, a `probe` or a `body`", v.what())).help(help).into());
+        };
+        let rate = v.flag("rate");
+        if key == "joint" {
+            let (motion, ends) = self.joint_coordinate(v)?;
+            return Ok((motion, ends.to_vec(), rate));
+        }
+        let named = v.optional_name(key).ok_or_else(|| v.error(format!("{} needs a name", v.what())))?;
+        let end = if key == "probe" {
+            match self.model.probes.iter().find(|p| p.name == named.name) {
+                Some(probe) => probe.end,
+                None => {
+                    let names = self.model.probes.iter().map(|p| p.name.as_str()).collect();
+                    return Err(self.unknown(named, "probe", of.what(), names));
+                }
+            }
+        } else {
+            End { body: self.body(named, of.what())?, on: Attachment::CENTRE }
+        };
+        if end.body.is_none() {
+            let message = format!("{} is on the ground, which does not move", v.what());
+            return Err(v.error_at(key, message).help("measure something that moves").into());
+        }
+        let turns = key == "body"
+            && self.plane
+            && end.body.is_some_and(|b| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full);
+        let mut choices = vec![("x", Motion::Translate(0)), ("y", Motion::Translate(1))];
+        choices.extend((!self.plane).then_some(("z", Motion::Translate(2))));
+        choices.extend(turns.then_some(("angle", Motion::Rotate(2))));
+        let names = choices.iter().map(|c| c.0).collect::<Vec<_>>().join(", ");
+        let Some(wanted) = v.optional_name("coordinate") else {
+            let message = format!("{} does not tell which coordinate it means", v.what());
+            return Err(v.error(message).help(format!("add `coordinate = \"…\"`, one of {names}")).into());
+        };
+        let Some((_, motion)) = choices.iter().find(|c| c.0 == wanted.name) else {
+            let message =
+                format!("{key} {} has no coordinate {}", suggest::quoted(named.name), suggest::quoted(wanted.name));
+            let mut help = format!("it has {names}");
+            if !self.plane && wanted.name == "angle" {
+                help += "; for an angle measure a joint";
+            }
+            return Err(v.error_at("coordinate", message).help(help).into());
+        };
+        // along the world's axes, seen from a frame at the origin
+        let world = End { body: None, on: Attachment::CENTRE };
+        Ok((*motion, vec![world, end], rate))
+    }
+
+    /// The error for a name that is not there; nothing if the file has it and its own errors are told already.
+    fn unknown(&self, named: Named, thing: &str, of: &str, names: Vec<&str>) -> Diagnostics {
+        let written = self.root.get(thing).and_then(|section| section.get(named.name)).is_some();
+        if written { Diagnostics::new() } else { named.unknown(thing, of, names).into() }
     }
 
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
@@ -795,6 +971,20 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
+}
+
+/// `angle` and `position`, with numbers from the second of each on.
+fn coordinate_names(motions: &[Motion]) -> Vec<String> {
+    let (mut angles, mut positions) = (0, 0);
+    let name = |motion: &Motion| {
+        let (word, count) = match motion {
+            Motion::Rotate(_) => ("angle", &mut angles),
+            Motion::Translate(_) => ("position", &mut positions),
+        };
+        *count += 1;
+        if *count == 1 { word.to_string() } else { format!("{word}{count}") }
+    };
+    motions.iter().map(name).collect()
 }
 
 #[derive(Default)]

@@ -2,6 +2,7 @@
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
 pub mod bodies;
+pub mod channels;
 pub mod curve;
 pub mod dynamics;
 pub mod file;
@@ -9,7 +10,9 @@ pub mod forces;
 pub mod frames;
 pub mod joints;
 pub mod model;
+pub mod own;
 pub mod read;
+pub mod reference;
 pub mod system;
 #[doc(hidden)]
 pub mod testing;

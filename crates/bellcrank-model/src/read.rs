@@ -185,6 +185,18 @@ pub const FORCE_ON_ONE: &[Field] = &[
     Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
 ];
 
+/// The keys of a kind of force, in groups: those of its ends and its own.
+pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
+    use forces::Ends::*;
+    let ends = match kind.ends {
+        Points | Centres | Frames | Turning => FORCE_BETWEEN,
+        One => FORCE_ON_ONE,
+        Joint => FORCE_ON_JOINT,
+        Control => FORCE_CONTROL,
+    };
+    [ends, kind.fields]
+}
+
 /// Keys of `[probe.NAME]`.
 pub const PROBE: &[Field] = &[
     Field::required("body", FieldKind::Name, "", "the body it sits on"),
@@ -752,13 +764,7 @@ impl<'a> Reader<'a> {
         let words: Vec<&str> = forces::CATALOG.iter().map(|k| k.name).collect();
         let kind_name = choose(node, &what, "type", &words)?;
         let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
-        let keys = match kind.ends {
-            Ends::One => FORCE_ON_ONE,
-            Ends::Joint => FORCE_ON_JOINT,
-            Ends::Control => FORCE_CONTROL,
-            Ends::Points | Ends::Centres | Ends::Frames | Ends::Turning => FORCE_BETWEEN,
-        };
-        let values = self.fields(node, &what, &[keys, kind.fields])?;
+        let values = self.fields(node, &what, &force_fields(kind))?;
         let (mut acts_on, mut measures) = (None, None);
         let free = !values.has("at") && !values.has("on");
         let ends = match kind.ends {

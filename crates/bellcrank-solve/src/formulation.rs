@@ -115,7 +115,13 @@ impl fmt::Display for Formulation {
         };
         for row in &self.rows {
             for (i, (c, piece)) in row.terms.iter().enumerate() {
-                let sign = if *c < 0.0 { " − " } else if i > 0 { " + " } else { "" };
+                let sign = if *c < 0.0 {
+                    " − "
+                } else if i > 0 {
+                    " + "
+                } else {
+                    ""
+                };
                 write!(f, "{sign}{}", symbol(*piece))?;
             }
             writeln!(f, " = 0")?;

@@ -148,8 +148,7 @@ pub fn add_velocity_residual(dynamics: &dyn Dynamics, c: f64, at: &Point, w: &mu
 pub fn add_position_residual(dynamics: &dyn Dynamics, c: f64, at: &Point, w: &mut Workspace, out: &mut [f64]) {
     dynamics.add(c, Piece::Position, at, w, out);
     let layout = dynamics.layout();
-    for (rows, rates) in layout.constraints.iter().zip(&layout.rates).filter(|(_, r)| r.is_empty()) {
-        let _ = rates;
+    for (rows, _) in layout.constraints.iter().zip(&layout.rates).filter(|(_, r)| r.is_empty()) {
         out[rows.clone()].fill(0.0);
     }
 }

@@ -1,8 +1,8 @@
 //! Gravity between two points.
 
 use super::line::{Line, Tension};
-use super::{Ends, Force, Kind, Placement, Seen};
-use crate::file::{Diagnostics, Field, FieldKind, Values};
+use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
 
 /// Tension G m₁ m₂/r².
@@ -30,7 +30,7 @@ pub const KIND: Kind = Kind {
     make,
 };
 
-fn make(values: &Values, place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
+fn make(values: &Values, place: &Placement) -> Made {
     let masses = match values.optional_numbers("masses") {
         Some(m) => [Some(m[0]), Some(m[1])],
         None => [place.masses[0], place.masses[1]],

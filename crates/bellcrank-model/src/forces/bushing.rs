@@ -1,7 +1,7 @@
 //! A bushing: six springs and dampers between two frames, coupled by full matrices.
 
 use super::characteristic::curve;
-use super::{Ends, Force, Kind, Placement, Seen};
+use super::{Ends, Force, Kind, Made, Placement, Seen};
 use crate::curve::Curve;
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, LIN, Stiffness};
@@ -85,7 +85,7 @@ const CURVES: &[Field] = &[
 const PLANE: &[(&str, usize)] = &[("x", 0), ("y", 1), ("angle", 5)];
 const SPACE: &[(&str, usize)] = &[("x", 0), ("y", 1), ("z", 2), ("rx", 3), ("ry", 4), ("rz", 5)];
 
-fn make(values: &Values, place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
+fn make(values: &Values, place: &Placement) -> Made {
     let directions = if place.space == Space::Plane { PLANE } else { SPACE };
     let n = directions.len();
     let what = values.what();

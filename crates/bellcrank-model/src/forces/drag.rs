@@ -1,7 +1,7 @@
 //! Drag of air or water.
 
-use super::{Ends, Force, Kind, Placement, Seen};
-use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
+use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, LIN, Stiffness};
 use bellcrank_math::{Mat3, Vec3};
 
@@ -33,7 +33,7 @@ pub const KIND: Kind = Kind {
     make,
 };
 
-fn make(values: &Values, _place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
+fn make(values: &Values, _place: &Placement) -> Made {
     for key in ["cd", "area", "density"] {
         values.at_most_one(&["coefficient", key])?;
     }

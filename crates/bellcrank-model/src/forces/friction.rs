@@ -1,7 +1,7 @@
 //! Friction in a joint.
 
-use super::{Along, Ends, Force, Kind, Placement, Seen, scaled};
-use crate::file::{Diagnostics, Field, FieldKind, Values};
+use super::{Along, Ends, Force, Kind, Made, Placement, Seen, scaled};
+use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
 
 /// −c ẋ − F_c tanh(ẋ/v₀) along a joint coordinate x.
@@ -38,7 +38,7 @@ pub const KIND: Kind = Kind {
     make,
 };
 
-fn make(values: &Values, place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
+fn make(values: &Values, place: &Placement) -> Made {
     if !values.has("viscous") && !values.has("coulomb") {
         let message = format!("{} needs `viscous` or `coulomb`", values.what());
         return Err(values.error(message).help("add the friction: `viscous = …`, `coulomb = …`, or both").into());

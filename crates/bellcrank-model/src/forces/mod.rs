@@ -151,8 +151,11 @@ pub struct Kind {
     /// Where it acts.
     pub ends: Ends,
     /// Makes the force.
-    pub make: fn(&Values, &Placement) -> Result<Box<dyn Force>, Diagnostics>,
+    pub make: fn(&Values, &Placement) -> Made,
 }
+
+/// A force, or what is wrong with its fields.
+pub type Made = Result<Box<dyn Force>, Diagnostics>;
 
 /// Every kind of force; gravity is a key of `[model]`.
 pub const CATALOG: &[&Kind] = &[

@@ -1,8 +1,8 @@
 //! A PID controller that acts on a joint.
 
 use super::actuator::{LAG, LIMITS, START, Stage};
-use super::{Along, Ends, Force, Kind, Placement, Seen, StateSlopes, combined, scaled};
-use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
+use super::{Along, Ends, Force, Kind, Made, Placement, Seen, StateSlopes, combined, scaled};
+use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Motion;
 
@@ -48,7 +48,7 @@ pub const KIND: Kind = Kind {
     make,
 };
 
-fn make(values: &Values, place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
+fn make(values: &Values, place: &Placement) -> Made {
     let what = values.what();
     let (measured, rate) = place.measures.expect("the reader places controllers with what they measure");
     let [kp, ki, kd] = ["kp", "ki", "kd"].map(|key| values.number(key));

@@ -2,8 +2,8 @@
 
 use super::characteristic::{Characteristic, curve_field};
 use super::line::{Line, Tension};
-use super::{Ends, Force, Kind, Placement, Seen};
-use crate::file::{Diagnostics, Field, FieldKind, Values};
+use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
 
 /// Tension T = F(s) + c l̇ along the line, s = l − l₀. A one-sided one has T = 0 on the other side of
@@ -48,7 +48,7 @@ pub const KIND: Kind = Kind {
     make,
 };
 
-fn make(values: &Values, place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
+fn make(values: &Values, place: &Placement) -> Made {
     let start = (place.points[1] - place.points[0]).norm();
     let spring = Characteristic::read(values)?;
     let length = values.optional_number("length").unwrap_or(start);

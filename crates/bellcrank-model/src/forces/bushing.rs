@@ -29,7 +29,8 @@ pub const KIND: Kind = Kind {
     name: "bushing",
     doc: "Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame \
           seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on \
-          the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`.",
+          the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. \
+          Rotations stay below half a turn.",
     fields: &[
         Field::optional(
             "stiffness",

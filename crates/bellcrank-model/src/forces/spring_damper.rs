@@ -129,7 +129,7 @@ impl Force for SpringDamper {
         -(self.tension(&line).0.value - kept) * line.rate
     }
     fn has_power(&self) -> bool {
-        self.damping != 0.0
+        self.damping != 0.0 || self.side.is_some()
     }
     fn damped(&self) -> bool {
         self.damping != 0.0

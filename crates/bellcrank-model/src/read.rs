@@ -152,7 +152,13 @@ pub const FORCE_CONTROL: &[Field] = &[
     TYPE,
     ON_JOINT,
     COORDINATE,
-    Field::optional("measure", FieldKind::Table(MEASURE), "", "the coordinate it acts on", "what is to be controlled"),
+    Field::optional(
+        "measure",
+        FieldKind::Name,
+        "",
+        "the coordinate it acts on",
+        "what is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a probe, `cart.vx` of a body",
+    ),
 ];
 
 const ON_JOINT: Field = Field::required("joint", FieldKind::Name, "", "the joint it acts on");
@@ -163,20 +169,6 @@ const COORDINATE: Field = Field::optional(
     "its only one",
     "which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …",
 );
-const MEASURE: &[Field] = &[
-    Field::optional("joint", FieldKind::Name, "", "", "a joint, or"),
-    Field::optional("probe", FieldKind::Name, "", "", "a probe, or"),
-    Field::optional("body", FieldKind::Name, "", "", "a body"),
-    Field::optional(
-        "coordinate",
-        FieldKind::Name,
-        "",
-        "a joint's only one",
-        "which coordinate: a joint's `angle` or `position`, else `x`, `y`, `z`, in the plane also a body's `angle`",
-    ),
-    Field::optional("rate", FieldKind::Flag, "", "false", "its rate instead of its value"),
-];
-
 /// Keys of forces on one body.
 pub const FORCE_ON_ONE: &[Field] = &[
     TYPE,
@@ -776,8 +768,8 @@ impl<'a> Reader<'a> {
             }
             Ends::Control => {
                 let (motion, acted) = self.joint_coordinate(&values)?;
-                let (measured, mut ends, rate) = match values.optional_table("measure") {
-                    Some(table) => self.measure(table, &values)?,
+                let (measured, mut ends, rate) = match values.optional_name("measure") {
+                    Some(channel) => self.measure(channel, &values)?,
                     None => (motion, acted.to_vec(), false),
                 };
                 // a joint that measures itself has its two ends once
@@ -824,18 +816,17 @@ impl<'a> Reader<'a> {
 
     /// The coordinate of a joint that `joint` and `coordinate` name, and the joint's ends.
     fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
-        let named = v.optional_name("joint").ok_or_else(|| v.error(format!("{} needs `joint`", v.what())))?;
+        let named = v.name("joint");
         let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
-            return Err(self.unknown(
-                named,
-                "joint",
-                v.what(),
-                self.model.joints.iter().map(|j| j.name.as_str()).collect(),
-            ));
+            // a joint with errors has been told of already
+            let wrong = self.root.get("joint").is_some_and(|section| section.get(named.name).is_some());
+            let names: Vec<&str> = self.model.joints.iter().map(|j| j.name.as_str()).collect();
+            let unknown = || named.unknown("joint", v.what(), names).into();
+            return Err(if wrong { Diagnostics::new() } else { unknown() });
         };
         let motions = entry.joint.motions(self.model.space);
         let (what, joint) = (v.what(), suggest::quoted(&entry.name));
-        let names = coordinate_names(&motions);
+        let names: Vec<String> = coordinate_names(&motions).into_iter().map(|[name, _]| name).collect();
         let found = match v.optional_name("coordinate") {
             Some(wanted) => names.iter().position(|n| n == wanted.name),
             None if motions.len() == 1 => Some(0),
@@ -858,64 +849,64 @@ impl<'a> Reader<'a> {
     }
 
     /// What a controller measures: a motion between two ends, and whether its rate is meant.
-    fn measure(&self, v: &Values, of: &Values) -> Result<(Motion, Vec<End>, bool), Diagnostics> {
-        let given: Vec<&str> = ["joint", "probe", "body"].into_iter().filter(|key| v.has(key)).collect();
-        let [key] = given[..] else {
-            v.at_most_one(&["joint", "probe", "body"])?;
-            v.at_most_one(&["probe", "body"])?;
-            let help = "as in { joint = \"pin\" }, { probe = \"tip\", coordinate = \"x\" } or { body = \"cart\", coordinate = \"x\" }";
-            return Err(v.error(format!("{} needs a `joint`, a `probe` or a `body`", v.what())).help(help).into());
-        };
-        let rate = v.flag("rate");
-        if key == "joint" {
-            let (motion, ends) = self.joint_coordinate(v)?;
-            return Ok((motion, ends.to_vec(), rate));
-        }
-        let named = v.optional_name(key).ok_or_else(|| v.error(format!("{} needs a name", v.what())))?;
-        let end = if key == "probe" {
-            match self.model.probes.iter().find(|p| p.name == named.name) {
-                Some(probe) => probe.end,
-                None => {
-                    let names = self.model.probes.iter().map(|p| p.name.as_str()).collect();
-                    return Err(self.unknown(named, "probe", of.what(), names));
+    fn measure(&self, channel: Named, v: &Values) -> Result<(Motion, Vec<End>, bool), Diagnostics> {
+        let (owner, quantity) = channel.name.rsplit_once('.').unwrap_or((channel.name, ""));
+        let mut choices: Vec<(String, Motion, Vec<End>, bool)> = Vec::new();
+        if let Some(entry) = self.model.joints.iter().find(|j| j.name == owner) {
+            let motions = entry.joint.motions(self.model.space);
+            for (names, motion) in coordinate_names(&motions).into_iter().zip(motions) {
+                for (name, rate) in names.into_iter().zip([false, true]) {
+                    choices.push((name, motion, entry.ends.iter().take(2).copied().collect(), rate));
                 }
             }
-        } else {
-            End { body: self.body(named, of.what())?, on: Attachment::CENTRE }
-        };
-        if end.body.is_none() {
-            let message = format!("{} is on the ground, which does not move", v.what());
-            return Err(v.error_at(key, message).help("measure something that moves").into());
         }
-        let turns = key == "body"
-            && self.plane
-            && end.body.is_some_and(|b| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full);
-        let mut choices = vec![("x", Motion::Translate(0)), ("y", Motion::Translate(1))];
-        choices.extend((!self.plane).then_some(("z", Motion::Translate(2))));
-        choices.extend(turns.then_some(("angle", Motion::Rotate(2))));
-        let names = choices.iter().map(|c| c.0).collect::<Vec<_>>().join(", ");
-        let Some(wanted) = v.optional_name("coordinate") else {
-            let message = format!("{} does not tell which coordinate it means", v.what());
-            return Err(v.error(message).help(format!("add `coordinate = \"…\"`, one of {names}")).into());
-        };
-        let Some((_, motion)) = choices.iter().find(|c| c.0 == wanted.name) else {
-            let message =
-                format!("{key} {} has no coordinate {}", suggest::quoted(named.name), suggest::quoted(wanted.name));
-            let mut help = format!("it has {names}");
-            if !self.plane && wanted.name == "angle" {
-                help += "; for an angle measure a joint";
+        let body = self.body_names.get(owner).copied();
+        let probe = self.model.probes.iter().find(|p| p.name == owner).map(|p| p.end);
+        if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
+            // along the world's axes, seen from a frame at the origin
+            let ends = vec![End { body: None, on: Attachment::CENTRE }, end];
+            for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
+                choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
+                choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));
             }
-            return Err(v.error_at("coordinate", message).help(help).into());
-        };
-        // along the world's axes, seen from a frame at the origin
-        let world = End { body: None, on: Attachment::CENTRE };
-        Ok((*motion, vec![world, end], rate))
-    }
-
-    /// The error for a name that is not there; nothing if the file has it and its own errors are told already.
-    fn unknown(&self, named: Named, thing: &str, of: &str, names: Vec<&str>) -> Diagnostics {
-        let written = self.root.get(thing).and_then(|section| section.get(named.name)).is_some();
-        if written { Diagnostics::new() } else { named.unknown(thing, of, names).into() }
+            let turns = |b: usize| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full;
+            if probe.is_none() && self.plane && body.is_some_and(turns) {
+                choices.push(("angle".to_string(), Motion::Rotate(2), ends.clone(), false));
+                choices.push(("w".to_string(), Motion::Rotate(2), ends, true));
+            }
+        }
+        if let Some((_, motion, ends, rate)) = choices.iter().find(|c| c.0 == quantity) {
+            return Ok((*motion, ends.clone(), *rate));
+        }
+        let full: Vec<String> = choices.iter().map(|c| format!("{owner}.{}", c.0)).collect();
+        let mut names: Vec<&str> = full.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            let joints = self.model.joints.iter().map(|j| j.name.as_str());
+            names = joints.chain(self.model.bodies.iter().map(|b| b.name.as_str())).collect();
+            names.extend(self.model.probes.iter().map(|p| p.name.as_str()));
+            if ["joint", "probe"].iter().any(|section| self.root.get(section).is_some_and(|s| s.get(owner).is_some()))
+                && !names.contains(&owner)
+            {
+                return Err(Diagnostics::new()); // its own errors are told already
+            }
+            let absent = if names.contains(&owner) { "which has no coordinate" } else { "which is not in the model" };
+            let message = format!("{} measures {}, {absent}", v.what(), suggest::quoted(channel.name));
+            let near = suggest::nearest(owner, names.iter().copied());
+            let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+            let help = format!(
+                "give a joint, body or probe and what of it, as in \"pin.angle\"; there are {}",
+                suggest::list(names)
+            );
+            return Err(v.error_at("measure", message).label(label).help(help).into());
+        }
+        let message = format!("{} cannot control {}", v.what(), suggest::quoted(channel.name));
+        let near = suggest::nearest(channel.name, names.iter().copied());
+        let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+        Err(v
+            .error_at("measure", message)
+            .label(label)
+            .help(format!("it can be one of {}", suggest::list(names)))
+            .into())
     }
 
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
@@ -979,18 +970,20 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `angle` and `position`, with numbers from the second of each on.
-fn coordinate_names(motions: &[Motion]) -> Vec<String> {
-    let (mut angles, mut positions) = (0, 0);
-    let name = |motion: &Motion| {
-        let (word, count) = match motion {
-            Motion::Rotate(_) => ("angle", &mut angles),
-            Motion::Translate(_) => ("position", &mut positions),
+/// What the coordinates of a joint and their rates are called in the results.
+fn coordinate_names(motions: &[Motion]) -> Vec<[String; 2]> {
+    let turns = |m: &Motion| matches!(m, Motion::Rotate(_));
+    let turning = motions.iter().any(turns);
+    let name = |(i, motion): (usize, &Motion)| {
+        let before = motions[..i].iter().filter(|m| turns(m) == turns(motion)).count();
+        let number = if before == 0 { String::new() } else { format!("{}", before + 1) };
+        let (word, rate) = match turns(motion) {
+            true => ("angle", "rate"),
+            false => ("position", if turning { "speed" } else { "rate" }),
         };
-        *count += 1;
-        if *count == 1 { word.to_string() } else { format!("{word}{count}") }
+        [format!("{word}{number}"), format!("{rate}{number}")]
     };
-    motions.iter().map(name).collect()
+    motions.iter().enumerate().map(name).collect()
 }
 
 #[derive(Default)]

@@ -35,6 +35,8 @@ pub struct Constraint {
     pub ends: Vec<SystemEnd>,
     /// How many rows it has.
     pub rows: usize,
+    /// The number of the joint it belongs to; `None` for a body's own.
+    pub joint: Option<usize>,
     holonomic: bool,
     straight: bool,
     angle: u32,
@@ -72,8 +74,8 @@ pub struct System {
     bodies: Vec<Body>,
     charts: Vec<u32>,
     constraints: Vec<Constraint>,
-    /// The first constraint that belongs to a joint; those before are the bodies' own.
-    first_joint: usize,
+    /// The constraint blocks of each joint: its holonomic equations, then the others.
+    joint_blocks: Vec<std::ops::Range<usize>>,
     forces: Vec<PlacedForce>,
     angles: Vec<Angle>,
     coordinates: Vec<Coordinate>,
@@ -110,7 +112,7 @@ impl System {
             bodies,
             charts,
             constraints: Vec::new(),
-            first_joint: 0,
+            joint_blocks: Vec::new(),
             forces: Vec::new(),
             angles: Vec::new(),
             coordinates: Vec::new(),
@@ -130,10 +132,9 @@ impl System {
         for b in 0..self.bodies.len() {
             if each!(&self.bodies[b], b => b.own_rows()) > 0 {
                 let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0 };
-                self.push_constraint(Vec::new(), vec![end], 1, NO_ANGLE);
+                self.push_constraint(Vec::new(), vec![end], 1, None, NO_ANGLE);
             }
         }
-        self.first_joint = self.constraints.len();
     }
 
     fn add_joints(&mut self) {
@@ -142,17 +143,25 @@ impl System {
             let entry = &self.model.joints[number];
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let (equations, motions) = (entry.joint.equations(space), entry.joint.motions(space));
-            let mut first_angle = NO_ANGLE;
             for motion in motions {
                 let pair = [ends[0], ends[1]];
                 let angle = self.push_angle(pair, motion);
-                if first_angle == NO_ANGLE {
-                    first_angle = angle;
-                }
                 self.coordinates.push(Coordinate { joint: number, motion, ends: pair, angle });
             }
-            let rows = equations.iter().map(|e| e.rows()).sum();
-            self.push_constraint(equations, ends, rows, first_angle);
+            let first = self.constraints.len();
+            // position rows and velocity rows stand in different places of a formulation
+            let (holonomic, others): (Vec<_>, Vec<_>) = equations.into_iter().partition(|e| e.holonomic());
+            for block in [holonomic, others].into_iter().filter(|b| !b.is_empty()) {
+                let first_angle = self.angles.len() as u32;
+                let angles: Vec<_> = block.iter().flat_map(|e| e.angles()).collect();
+                for m in &angles {
+                    self.push_angle(m.ends.map(|e| ends[e]), m.motion);
+                }
+                let angle = if angles.is_empty() { NO_ANGLE } else { first_angle };
+                let rows = block.iter().map(|e| e.rows()).sum();
+                self.push_constraint(block, ends.clone(), rows, Some(number), angle);
+            }
+            self.joint_blocks.push(first..self.constraints.len());
         }
     }
 
@@ -182,6 +191,7 @@ impl System {
         equations: Vec<Box<dyn Equation>>,
         mut ends: Vec<SystemEnd>,
         rows: usize,
+        joint: Option<usize>,
         angle: u32,
     ) {
         for end in &mut ends {
@@ -195,7 +205,7 @@ impl System {
         let (m, k) = (self.layout.m(), self.layout.m_rates());
         self.layout.constraints.push(m..m + rows);
         self.layout.rates.push(k..if holonomic { k + rows } else { k });
-        self.constraints.push(Constraint { equations, ends, rows, holonomic, straight, angle });
+        self.constraints.push(Constraint { equations, ends, rows, joint, holonomic, straight, angle });
     }
 
     /// The radius of the model's points about their middle, a length that does not depend on the
@@ -260,7 +270,7 @@ impl System {
         self.locate(&s.q, &s.charts, w);
         for (i, angle) in self.angles.iter().enumerate() {
             let ends = [self.frame(&angle.ends[0], w, None), self.frame(&angle.ends[1], w, None)];
-            let value = angle.motion.value(&Frames { t: s.t, ends: &ends, near: s.charts.angles[i] });
+            let value = angle.motion.value(&Frames { t: s.t, ends: &ends, near: &s.charts.angles[i..] });
             s.charts.angles[i] = value;
         }
     }
@@ -301,9 +311,10 @@ impl System {
         out
     }
 
+    /// The counted angles of an element, from its first one on.
     #[inline]
-    fn near(angle: u32, charts: &Charts) -> f64 {
-        if angle == NO_ANGLE { 0.0 } else { charts.angles[angle as usize] }
+    fn near(angle: u32, charts: &Charts) -> &[f64] {
+        if angle == NO_ANGLE { &[] } else { &charts.angles[angle as usize..] }
     }
 
     /// Adds Bᵀ(load) of one end into the forces on its body.
@@ -548,7 +559,7 @@ impl System {
         }
     }
 
-    fn seen<'a>(&self, f: &PlacedForce, at: &Point, frames: &'a [Frame; MAX_ENDS]) -> Frames<'a> {
+    fn seen<'a>(&self, f: &PlacedForce, at: &'a Point, frames: &'a [Frame; MAX_ENDS]) -> Frames<'a> {
         Frames { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, &at.charts) }
     }
 
@@ -607,27 +618,28 @@ impl System {
 
     /// The load that a joint puts on its second body, at the joint, in the world: −Gᵀλ at the frame.
     pub fn reaction(&self, joint: usize, at: &Point, w: &Workspace) -> Covector {
-        let number = self.first_joint + joint;
-        let c = &self.constraints[number];
-        let frames = self.frames(&c.ends, w, None);
-        let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
-        let rows = self.rows_of(c, &seen);
         let mut load = Covector::default();
-        for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
-            load.lin -= row[1].lin * *l;
-            load.ang -= row[1].ang * *l;
+        for number in self.joint_blocks[joint].clone() {
+            let c = &self.constraints[number];
+            let frames = self.frames(&c.ends, w, None);
+            let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+            let rows = self.rows_of(c, &seen);
+            for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
+                load.lin -= row[1].lin * *l;
+                load.ang -= row[1].ang * *l;
+            }
         }
         load
     }
 
-    /// The constraint blocks: first the bodies' own, then one for each joint.
+    /// The constraint blocks: first the bodies' own, then those of the joints.
     pub fn constraints(&self) -> &[Constraint] {
         &self.constraints
     }
 
-    /// The number of the first constraint block that belongs to a joint.
-    pub fn first_joint(&self) -> usize {
-        self.first_joint
+    /// The constraint blocks of a joint: one for its holonomic equations and one for the others.
+    pub fn blocks(&self, joint: usize) -> std::ops::Range<usize> {
+        self.joint_blocks[joint].clone()
     }
 
     /// The pose of a body: origin of its frame (the centre of mass) and rotation.
@@ -987,11 +999,13 @@ impl Dynamics for System {
         match of {
             Unknown::Q | Unknown::V => format!("body `{}`", self.model.bodies[block].name),
             Unknown::Z => format!("state {block}"),
-            Unknown::Lambda | Unknown::Mu if block < self.first_joint => {
-                let body = self.constraints[block].ends[0].body as usize;
-                format!("the length of rod `{}`", self.model.bodies[body].name)
-            }
-            Unknown::Lambda | Unknown::Mu => format!("joint `{}`", self.model.joints[block - self.first_joint].name),
+            Unknown::Lambda | Unknown::Mu => match self.constraints[block].joint {
+                Some(joint) => format!("joint `{}`", self.model.joints[joint].name),
+                None => {
+                    let body = self.constraints[block].ends[0].body as usize;
+                    format!("the length of rod `{}`", self.model.bodies[body].name)
+                }
+            },
         }
     }
 

@@ -20,9 +20,9 @@ fn best(mut run: impl FnMut(), repetitions: usize) -> f64 {
 
 fn measure(name: &str, a: &BlockMatrix, bodies: usize) {
     let start = Instant::now();
-    let mut lu = BlockLu::for_pattern(a.pattern());
+    let mut lu = BlockLu::for_pattern(a.pattern()).expect("not too large");
     let analysis = start.elapsed().as_secs_f64() * 1e6 / bodies as f64;
-    let repetitions = (3_000_000 / a.values.len()).clamp(10, 2000);
+    let repetitions = (30_000_000 / a.values.len()).clamp(10, 20_000);
     let factor = best(|| lu.factor(a).expect("regular"), repetitions);
     let b: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).sin()).collect();
     let mut x = b.clone();
@@ -46,23 +46,30 @@ fn measure(name: &str, a: &BlockMatrix, bodies: usize) {
 }
 
 fn main() {
+    // arguments: parts of names to run, all without
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let mut run = |name: &str, form: Form, bodies: usize, sample: &dyn Fn(&mut Random) -> Sample| {
+        let name = format!("{name}, {}", if form == Form::Ggl { "GGL" } else { "index 3" });
+        if wanted.is_empty() || wanted.iter().any(|w| format!("{name} {bodies}").contains(w.as_str())) {
+            let mut rng = Random(1);
+            let matrix = sample(&mut rng).matrix(form, 1e3, &mut rng);
+            measure(&name, &matrix, bodies);
+        }
+    };
     println!("µs and factor entries per body");
-    let mut rng = Random(1);
-    for m in [33, 333, 3333, 33333] {
-        let ladder = Sample::ladder(m);
-        measure("ladder, index 3", &ladder.matrix(Form::Index3, 1e3, &mut rng), 3 * m + 1);
-    }
-    for m in [333, 33333] {
-        let ladder = Sample::ladder(m);
-        measure("ladder, GGL", &ladder.matrix(Form::Ggl, 1e3, &mut rng), 3 * m + 1);
-    }
-    for n in [1000, 100_000] {
-        let mut chain = Sample { bodies: vec![6; n], ..Sample::default() };
-        (1..n).for_each(|b| chain.random_joint(&mut rng, 5, &[b - 1, b]));
-        measure("spatial chain, index 3", &chain.matrix(Form::Index3, 1e3, &mut rng), n);
-        measure("spatial chain, GGL", &chain.matrix(Form::Ggl, 1e3, &mut rng), n);
-    }
-    for n in [10, 30, 100] {
-        measure("net, index 3", &Sample::net(n).matrix(Form::Index3, 1e3, &mut rng), n * n);
+    for form in [Form::Index3, Form::Ggl] {
+        for m in [33, 333, 3333, 33333] {
+            run("ladder", form, 3 * m + 1, &|_| Sample::ladder(m));
+        }
+        for n in [1000, 100_000] {
+            run("spatial chain", form, n, &|rng| {
+                let mut chain = Sample { bodies: vec![6; n], ..Sample::default() };
+                (1..n).for_each(|b| chain.random_joint(rng, 5, &[b - 1, b]));
+                chain
+            });
+        }
+        for n in [10, 30, 100] {
+            run("net", form, n * n, &|_| Sample::net(n));
+        }
     }
 }

@@ -17,10 +17,10 @@
 
 use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
-    ordering::{Lists, elimination_order, graph},
+    ordering::{Lists, Symbolic, symbolic},
     solver::{LinearError, LinearSolver},
 };
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 /// A multiplier's pivot below this part of the magnitudes summed into it is noise: its constraint
 /// is redundant. Redundant rows were seen at 2e-15, needed ones at 0.1.
@@ -29,8 +29,15 @@ const REDUNDANT: f64 = 1e-9;
 /// Diagonal pivots above this part of their magnitude need no search for a better one.
 const SAFE: f64 = 0.02;
 
-/// Most scalar pivots of a node of several blocks.
+/// Diagonal blocks are joined up to this size; the numeric kernels know these sizes.
+const SMALL: usize = 6;
+
+/// Nodes with a border this wide take several diagonal blocks, up to `WIDEST` pivots.
+const WIDE_BORDER: usize = 24;
 const WIDEST: usize = 24;
+
+/// Columns of a border that are spread together.
+const PIECE: usize = 8;
 
 /// Block LU with a static order and pivoting inside the diagonal blocks only.
 #[derive(Default)]
@@ -43,7 +50,8 @@ pub struct BlockLu {
     strip: Vec<f64>,
     pivot: Pivot,
     dropped: Vec<usize>,
-    smallest: f64,
+    /// The largest magnitude over pivot.
+    growth: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,10 +62,10 @@ struct Node {
     m: u32,
     /// Where the panel begins in the values.
     panel: u32,
-    /// Where its lists begin: diagonal blocks, border positions, border runs, targets.
+    /// Where its lists begin: diagonal blocks, border positions, pieces, targets.
     block: u32,
     border: u32,
-    run: u32,
+    piece: u32,
     target: u32,
     /// How many panels are in use, in order of first use, once this node is eliminated.
     opened: u32,
@@ -69,8 +77,17 @@ struct Copy {
     from: u32,
     to: u32,
     stride: u32,
-    rows: u16,
-    columns: u16,
+    rows: u32,
+    columns: u32,
+}
+
+impl Copy {
+    #[inline(always)]
+    fn run<const C: usize>(&self, from: &[f64], to: &mut [f64]) {
+        for r in 0..self.rows as usize {
+            *at_mut::<C>(to, self.to as usize + r * self.stride as usize) = *at(from, self.from as usize + r * C);
+        }
+    }
 }
 
 /// A panel in order of first use, with the end of its copies.
@@ -91,9 +108,9 @@ struct Plan {
     blocks: Vec<(u32, Class)>,
     /// Elimination positions of the border rows.
     border: Vec<u32>,
-    /// Lengths of the runs of border columns that stay adjacent in every panel.
-    runs: Vec<u32>,
-    /// For every border row and run: where it goes.
+    /// Lengths of the pieces of the borders: columns that stay adjacent in every panel.
+    pieces: Vec<u32>,
+    /// For every piece and border row: where it goes, counted from the end of the node's panel.
     targets: Vec<u32>,
     openings: Vec<Opening>,
     copies: Vec<Copy>,
@@ -101,93 +118,13 @@ struct Plan {
     scalar: Vec<u32>,
     length: usize,
     widest: usize,
-}
-
-/// Block structure of the factors, in elimination order.
-struct Symbolic {
-    /// Block at every position.
-    order: Vec<u32>,
-    /// Positions below the diagonal of every block column, ascending.
-    below: Vec<Vec<u32>>,
-}
-
-/// The elimination order, postordered along the elimination tree, and the structure it leads to.
-fn symbolic(pattern: &BlockPattern) -> Symbolic {
-    let graph = graph(pattern);
-    let order = elimination_order(pattern, &graph);
-    let n = order.len();
-    let mut position = vec![0; n];
-    for (k, &i) in order.iter().enumerate() {
-        position[i as usize] = k as u32;
-    }
-    let mut below: Vec<Vec<u32>> = Vec::with_capacity(n);
-    let mut children: Vec<Vec<u32>> = vec![Vec::new(); n];
-    let mut roots = Vec::new();
-    let mut mark = vec![u32::MAX; n];
-    for k in 0..n as u32 {
-        let mut rows = Vec::new();
-        let neighbours = graph.of(order[k as usize] as usize).iter().map(|&j| position[j as usize]);
-        let filled = children[k as usize].iter().flat_map(|&c| below[c as usize].iter().copied());
-        for j in neighbours.chain(filled) {
-            if j > k && mark[j as usize] != k {
-                mark[j as usize] = k;
-                rows.push(j);
-            }
-        }
-        rows.sort_unstable();
-        match rows.first() {
-            Some(&parent) => children[parent as usize].push(k),
-            None => roots.push(k),
-        }
-        below.push(rows);
-    }
-    // Postorder, the child with the longest column last: it is the one to share a node with.
-    for list in &mut children {
-        list.sort_by_key(|&c| (below[c as usize].len(), c));
-    }
-    let mut visited = Vec::with_capacity(n);
-    let mut stack: Vec<(u32, usize)> = Vec::new();
-    for root in roots {
-        stack.push((root, 0));
-        while let Some((k, next)) = stack.last_mut() {
-            if let Some(&child) = children[*k as usize].get(*next) {
-                *next += 1;
-                stack.push((child, 0));
-            } else {
-                visited.push(*k);
-                stack.pop();
-            }
-        }
-    }
-    let mut renumbered = vec![0; n];
-    for (new, &old) in visited.iter().enumerate() {
-        renumbered[old as usize] = new as u32;
-    }
-    let below = visited
-        .iter()
-        .map(|&old| {
-            let mut rows = std::mem::take(&mut below[old as usize]);
-            rows.iter_mut().for_each(|j| *j = renumbered[*j as usize]);
-            rows
-        })
-        .collect();
-    Symbolic { order: visited.iter().map(|&old| order[old as usize]).collect(), below }
-}
-
-/// The number of scalar entries of L, U and D that elimination leads to.
-pub fn fill(pattern: &BlockPattern) -> usize {
-    let s = symbolic(pattern);
-    let size = |k: u32| pattern.size(s.order[k as usize] as usize);
-    s.below
-        .iter()
-        .enumerate()
-        .map(|(k, rows)| size(k as u32) * (size(k as u32) + 2 * rows.iter().map(|&j| size(j)).sum::<usize>()))
-        .sum()
+    /// The largest diagonal block.
+    largest: usize,
 }
 
 impl Plan {
-    fn new(pattern: &BlockPattern) -> Plan {
-        let Symbolic { order, below } = symbolic(pattern);
+    fn new(pattern: &BlockPattern) -> Result<Plan, LinearError> {
+        let Symbolic { order, below, .. } = symbolic(pattern)?;
         let n = order.len();
         let size = |k: usize| pattern.size(order[k] as usize);
         let mut plan = Plan { dimension: pattern.dimension(), entries: pattern.values(), ..Plan::default() };
@@ -203,6 +140,8 @@ impl Plan {
         first.push(plan.scalar.len() as u32);
 
         // Nodes: runs of block columns with one structure.
+        let class = |k: usize| pattern.class(order[k] as usize);
+        let border_of = |k: usize| below[k].iter().map(|&j| size(j as usize)).sum::<usize>();
         let mut node_of = vec![0; n];
         let mut last_block = Vec::new(); // of every node
         let mut k = 0;
@@ -211,7 +150,10 @@ impl Plan {
             while k + 1 < n
                 && below[k].first() == Some(&(k as u32 + 1))
                 && below[k].len() == below[k + 1].len() + 1
-                && (first[k + 2] - first[start]) as usize <= WIDEST
+                && match (first[k + 2] - first[start]) as usize {
+                    p if p <= SMALL => class(k) == class(k + 1),
+                    p => p <= WIDEST && border_of(k) >= WIDE_BORDER,
+                }
             {
                 k += 1;
             }
@@ -226,11 +168,16 @@ impl Plan {
                 block: plan.blocks.len() as u32,
                 ..Node::default()
             });
+            let mut joined = 0; // first block of the diagonal block at hand
             for b in start..=k {
                 node_of[b] = node as u32;
-                plan.blocks.push((first[b] - first[start], pattern.class(order[b] as usize)));
+                if b == start || class(b) != class(joined) || (first[b + 1] - first[joined]) as usize > SMALL {
+                    joined = b;
+                    plan.blocks.push((first[b] - first[start], class(b)));
+                }
+                plan.largest = plan.largest.max((first[b + 1] - first[joined]) as usize);
             }
-            plan.length += p * (p + 2 * m);
+            plan.length += plan.nodes[node].entries() as usize;
             plan.widest = plan.widest.max(p + m);
             last_block.push(k);
             k += 1;
@@ -243,25 +190,24 @@ impl Plan {
         for s in 0..nodes {
             let rows = &below[last_block[s]];
             plan.nodes[s].border = plan.border.len() as u32;
-            plan.nodes[s].run = plan.runs.len() as u32;
+            plan.nodes[s].piece = plan.pieces.len() as u32;
             plan.nodes[s].target = plan.targets.len() as u32;
-            let mut previous = None;
-            let mut starts = Vec::new(); // border blocks that begin a run
-            for (a, &j) in rows.iter().enumerate() {
+            let mut pieces: Vec<(usize, usize, u32)> = Vec::new(); // border block, column in it, length
+            for (b, &j) in rows.iter().enumerate() {
                 let j = j as usize;
                 plan.border.extend(first[j]..first[j + 1]);
-                let adjacent = previous.is_some_and(|i: usize| i + 1 == j && node_of[i] == node_of[j]);
-                match plan.runs.last_mut() {
-                    Some(run) if adjacent => *run += size(j) as u32,
-                    _ => {
-                        plan.runs.push(size(j) as u32);
-                        starts.push(a);
-                    }
-                }
-                previous = Some(j);
                 let t = node_of[j] as usize;
                 used_by[t] = used_by[t].min(s as u32);
+                let follows = b > 0 && rows[b - 1] as usize + 1 == j && node_of[j - 1] == node_of[j];
+                match pieces.last_mut() {
+                    Some(piece) if follows && piece.2 as usize + size(j) <= PIECE => piece.2 += size(j) as u32,
+                    _ => {
+                        let starts = (0..size(j)).step_by(PIECE);
+                        pieces.extend(starts.map(|c| (b, c, (size(j) - c).min(PIECE) as u32)));
+                    }
+                }
             }
+            plan.pieces.extend(pieces.iter().map(|piece| piece.2));
             // Place of border block b among the rows of the node of a, for a ≤ b.
             place.clear();
             place.resize(rows.len() * rows.len(), 0u32);
@@ -286,23 +232,18 @@ impl Plan {
                     };
                 }
             }
-            for (a, &i) in rows.iter().enumerate() {
-                for r in 0..size(i as usize) as u32 {
-                    for &b in &starts {
-                        let target = if node_of[rows[b] as usize] < node_of[i as usize] {
-                            let node = plan.nodes[node_of[rows[b] as usize] as usize];
-                            node.entry(place[b * rows.len() + a] + r, first[rows[b] as usize] - node.first)
-                        } else {
-                            let node = plan.nodes[node_of[i as usize] as usize];
-                            let column = if b >= a {
-                                place[a * rows.len() + b]
-                            } else {
-                                first[rows[b] as usize] - node.first // same node, before i
-                            };
-                            node.entry(first[i as usize] - node.first + r, column)
-                        };
-                        plan.targets.push(target);
-                    }
+            let end = plan.nodes[s].panel + plan.nodes[s].entries();
+            for &(b, c, _) in &pieces {
+                for (a, &i) in rows.iter().enumerate() {
+                    let (i, j) = (i as usize, rows[b] as usize);
+                    let node = plan.nodes[node_of[i].min(node_of[j]) as usize];
+                    let (row, column) = match node_of[i].cmp(&node_of[j]) {
+                        Ordering::Less => (first[i] - node.first, place[a * rows.len() + b]),
+                        Ordering::Equal => (first[i] - node.first, first[j] - node.first),
+                        Ordering::Greater => (place[b * rows.len() + a], first[j] - node.first),
+                    };
+                    let targets = (0..size(i) as u32).map(|r| node.entry(row + r, column + c as u32) - end);
+                    plan.targets.extend(targets);
                 }
             }
         }
@@ -311,7 +252,7 @@ impl Plan {
             panel: plan.length as u32,
             block: plan.blocks.len() as u32,
             border: plan.border.len() as u32,
-            run: plan.runs.len() as u32,
+            piece: plan.pieces.len() as u32,
             target: plan.targets.len() as u32,
             ..Node::default()
         });
@@ -338,8 +279,8 @@ impl Plan {
                     from: from as u32,
                     to: node.entry(row, column),
                     stride: node.entry(row + 1, column) - node.entry(row, column),
-                    rows: pattern.size(i) as u16,
-                    columns: pattern.size(j) as u16,
+                    rows: pattern.size(i) as u32,
+                    columns: pattern.size(j) as u32,
                 });
             }
         }
@@ -357,11 +298,47 @@ impl Plan {
             }
             plan.nodes[s].opened = opened as u32;
         }
-        plan
+        plan.check();
+        Ok(plan)
+    }
+
+    /// The size that the kernels of node `s` are made for, or zero: any.
+    #[inline(always)]
+    fn kernel(&self, s: usize) -> u32 {
+        let node = self.nodes[s];
+        if self.nodes[s + 1].block - node.block == 1 && node.p as usize <= SMALL { node.p } else { 0 }
+    }
+
+    /// Asserts what the unchecked accesses of the kernels rely on.
+    fn check(&self) {
+        let inside = |offset: u32, size: u32, length: usize| offset as usize + size as usize <= length;
+        for pair in self.nodes.windows(2) {
+            let (node, next) = (pair[0], pair[1]);
+            assert!(node.panel + node.entries() == next.panel && inside(node.first, node.p, self.dimension));
+            let targets = &self.targets[node.target as usize..next.target as usize];
+            let pieces = &self.pieces[node.piece as usize..next.piece as usize];
+            assert!((next.border - node.border, pieces.iter().sum()) == (node.m, node.m));
+            assert!(pieces.len() * node.m as usize == targets.len());
+            for (&piece, targets) in pieces.iter().zip(targets.chunks_exact(node.m.max(1) as usize)) {
+                assert!(targets.iter().all(|&to| inside(next.panel + to, piece, self.length)));
+            }
+        }
+        assert!(self.nodes.last().is_none_or(|end| end.panel as usize == self.length));
+        assert!(self.border.iter().all(|&i| inside(i, 1, self.dimension)));
+        for copy in &self.copies {
+            let last = copy.rows.saturating_sub(1);
+            assert!(inside(copy.from, copy.rows * copy.columns, self.entries));
+            assert!(inside(copy.to + last * copy.stride, copy.columns, self.length));
+        }
     }
 }
 
 impl Node {
+    /// The number of entries of the panel.
+    fn entries(&self) -> u32 {
+        self.p * (self.p + 2 * self.m)
+    }
+
     /// Offset of the entry (row, column) of the panel; rows and columns from p on are border.
     fn entry(&self, row: u32, column: u32) -> u32 {
         if row < self.p {
@@ -383,12 +360,6 @@ struct Pivot {
     row_used: Vec<bool>,
 }
 
-/// A pivot that cannot be used: its row in the block, and whether it is finite.
-struct Unusable {
-    row: usize,
-    finite: bool,
-}
-
 impl Pivot {
     fn resize(&mut self, n: usize) {
         self.inverse.resize(n * n, 0.0);
@@ -398,31 +369,50 @@ impl Pivot {
         self.row_used.resize(n, false);
     }
 
-    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart; returns the smallest pivot kept,
-    /// relative to the magnitudes. Rows without a usable pivot are left unmarked in `row_used` if
-    /// the class allows that; their unknowns come out zero.
-    fn invert(&mut self, d: &[f64], stride: usize, n: usize, magnitude: &[f64], class: Class) -> Result<f64, Unusable> {
-        self.row_used[..n].fill(true);
-        for i in 0..n {
-            self.inverse[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
-        }
-        let smallest = exchange_along_diagonal(&mut self.inverse[..n * n], n, magnitude);
-        if smallest >= SAFE {
-            return Ok(smallest);
-        }
-        self.invert_with_search(d, stride, n, magnitude, class)
-    }
-
-    /// Gauss–Jordan exchange with complete pivoting, relative to the magnitudes of row and column.
-    #[cold]
-    fn invert_with_search(
+    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, at elimination position `first`;
+    /// returns the largest magnitude over pivot.
+    fn invert(
         &mut self,
+        plan: &Plan,
+        first: usize,
         d: &[f64],
         stride: usize,
         n: usize,
         magnitude: &[f64],
         class: Class,
-    ) -> Result<f64, Unusable> {
+    ) -> Result<f64, LinearError> {
+        self.row_used[..n].fill(true);
+        let w = &mut self.inverse[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        let mut growth = 0.0;
+        for k in 0..n {
+            let size = magnitude[k] / w[k * n + k].abs();
+            growth = if size <= growth { growth } else { size };
+            exchange(w, n, k, k);
+        }
+        if growth <= 1.0 / SAFE {
+            return Ok(growth);
+        }
+        self.search(plan, first, d, stride, n, magnitude, class)
+    }
+
+    /// `invert` by Gauss–Jordan exchanges with complete pivoting, relative to the magnitudes of row
+    /// and column. Rows without a usable pivot are left unmarked in `row_used` if the class allows
+    /// that; their unknowns come out zero.
+    #[cold]
+    fn search(
+        &mut self,
+        plan: &Plan,
+        first: usize,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<f64, LinearError> {
+        let row_at = |i: usize| plan.scalar[first + i] as usize;
         let w = &mut self.work[..n * n];
         for i in 0..n {
             w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
@@ -430,7 +420,7 @@ impl Pivot {
         for i in 0..n {
             let row = w[i * n..(i + 1) * n].iter().fold(0.0, |m: f64, a| m.max(a.abs()));
             if !row.is_finite() || w[i * n..(i + 1) * n].iter().any(|a| a.is_nan()) {
-                return Err(Unusable { row: i, finite: false });
+                return Err(LinearError::NotFinite { row: row_at(i) });
             }
             let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
             self.scale[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
@@ -460,7 +450,7 @@ impl Pivot {
         if class != Class::Multiplier
             && let Some(row) = self.row_used[..n].iter().position(|used| !used)
         {
-            return Err(Unusable { row, finite: true });
+            return Err(LinearError::Singular { row: row_at(row) });
         }
         // Row r of w now speaks of the unknown c it was exchanged with, column c of the row r.
         self.inverse[..n * n].fill(0.0);
@@ -472,7 +462,7 @@ impl Pivot {
                 }
             }
         }
-        Ok(smallest)
+        Ok(smallest.recip())
     }
 }
 
@@ -493,22 +483,6 @@ fn exchange(w: &mut [f64], n: usize, r: usize, c: usize) {
     }
 }
 
-/// W ← W⁻¹ by exchanges along the diagonal; returns the smallest pivot relative to the magnitudes,
-/// NaN or ±∞ never count as large.
-#[inline]
-fn exchange_along_diagonal(w: &mut [f64], n: usize, magnitude: &[f64]) -> f64 {
-    let mut smallest = f64::INFINITY;
-    for k in 0..n {
-        let size = w[k * n + k].abs() / magnitude[k];
-        if !(SAFE..f64::INFINITY).contains(&size) {
-            return 0.0;
-        }
-        smallest = smallest.min(size);
-        exchange(w, n, k, k);
-    }
-    smallest
-}
-
 impl BlockLu {
     /// A solver that has seen no pattern yet.
     pub fn new() -> BlockLu {
@@ -516,22 +490,21 @@ impl BlockLu {
     }
 
     /// A solver for matrices of this pattern, analyzed.
-    pub fn for_pattern(pattern: &BlockPattern) -> BlockLu {
-        let plan = Plan::new(pattern);
-        let largest = (0..pattern.blocks()).map(|b| pattern.size(b)).max().unwrap_or(0);
+    pub fn for_pattern(pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
+        let plan = Plan::new(pattern)?;
         let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
         let mut pivot = Pivot::default();
-        pivot.resize(largest);
-        BlockLu {
+        pivot.resize(plan.largest);
+        Ok(BlockLu {
             values: vec![0.0; plan.length],
             magnitude: vec![0.0; plan.dimension],
             x: vec![0.0; plan.dimension],
-            strip: vec![0.0; plan.widest * largest.max(4)],
+            strip: vec![0.0; plan.widest * plan.largest],
             pivot,
             dropped: Vec::with_capacity(multipliers.map(|b| pattern.size(b)).sum()),
-            smallest: f64::INFINITY,
+            growth: 0.0,
             plan,
-        }
+        })
     }
 
     /// The number of scalars stored in the factors.
@@ -549,10 +522,22 @@ impl BlockLu {
             let (node, next) = (plan.nodes[t as usize], plan.nodes[t as usize + 1]);
             self.values[node.panel as usize..next.panel as usize].fill(0.0);
             for copy in &plan.copies[copies as usize..end as usize] {
-                let columns = copy.columns as usize;
-                for r in 0..copy.rows as usize {
-                    let (from, to) = (copy.from as usize + r * columns, copy.to as usize + r * copy.stride as usize);
-                    self.values[to..to + columns].copy_from_slice(&a.values[from..from + columns]);
+                let values = &mut self.values;
+                match copy.columns {
+                    1 => copy.run::<1>(&a.values, values),
+                    2 => copy.run::<2>(&a.values, values),
+                    3 => copy.run::<3>(&a.values, values),
+                    4 => copy.run::<4>(&a.values, values),
+                    5 => copy.run::<5>(&a.values, values),
+                    6 => copy.run::<6>(&a.values, values),
+                    columns => {
+                        let columns = columns as usize;
+                        for r in 0..copy.rows as usize {
+                            let (from, to) =
+                                (copy.from as usize + r * columns, copy.to as usize + r * copy.stride as usize);
+                            values[to..to + columns].copy_from_slice(&a.values[from..from + columns]);
+                        }
+                    }
                 }
             }
             let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
@@ -574,13 +559,8 @@ impl BlockLu {
             let end = if b + 1 < next.block as usize { plan.blocks[b + 1].0 as usize } else { p };
             let n = end - k;
             let magnitude = &self.magnitude[first + k..first + end];
-            match self.pivot.invert(&upper[k * width + k..], width, n, magnitude, class) {
-                Ok(smallest) => self.smallest = self.smallest.min(smallest),
-                Err(Unusable { row, finite }) => {
-                    let row = plan.scalar[first + k + row] as usize;
-                    return Err(if finite { LinearError::Singular { row } } else { LinearError::NotFinite { row } });
-                }
-            }
+            let growth = self.pivot.invert(plan, first + k, &upper[k * width + k..], width, n, magnitude, class)?;
+            self.growth = self.growth.max(growth);
             let unused = self.pivot.row_used[..n].iter().enumerate().filter(|(_, used)| !**used);
             self.dropped.extend(unused.map(|(r, _)| plan.scalar[first + k + r] as usize));
             let inverse = &self.pivot.inverse[..n * n];
@@ -606,7 +586,7 @@ impl BlockLu {
 
             // The rest of the node's pivots.
             let (done, rest) = upper.split_at_mut(end * width);
-            for (r, row) in rest.chunks_exact_mut(width).enumerate() {
+            for (r, row) in rest.chunks_exact_mut(width.max(1)).enumerate() {
                 let before = row[end + r];
                 for c in 0..n {
                     let factor = row[k + c];
@@ -617,7 +597,7 @@ impl BlockLu {
                 self.magnitude[first + end + r] += (row[end + r] - before).abs();
             }
             if end < p {
-                for row in lower.chunks_exact_mut(p) {
+                for row in lower.chunks_exact_mut(p.max(1)) {
                     for c in 0..n {
                         let factor = row[k + c];
                         for (x, u) in row[end..].iter_mut().zip(&done[(k + c) * width + end..(k + c) * width + p]) {
@@ -639,34 +619,212 @@ impl BlockLu {
         // later panels only: borders are eliminated after their node
         let (own, later) = self.values.split_at_mut(next.panel as usize);
         let (upper, lower) = own[node.panel as usize..].split_at(p * width);
-        let runs = &plan.runs[node.run as usize..next.run as usize];
-        let mut targets = plan.targets[node.target as usize..next.target as usize].iter();
         let border = &plan.border[node.border as usize..next.border as usize];
-        let strip = &mut self.strip[..m];
-        for (i, l) in lower.chunks_exact(p).enumerate() {
-            strip.fill(0.0);
-            for (l, u) in l.iter().zip(upper.chunks_exact(width)) {
-                for (c, u) in strip.iter_mut().zip(&u[p..]) {
-                    *c += l * u;
+        for (i, (l, &to)) in lower.chunks_exact(p.max(1)).zip(border).enumerate() {
+            let sum: f64 = l.iter().enumerate().map(|(r, l)| (l * upper[r * width + p + i]).abs()).sum();
+            self.magnitude[to as usize] += sum;
+        }
+        let pieces = &plan.pieces[node.piece as usize..next.piece as usize];
+        let targets = &plan.targets[node.target as usize..next.target as usize];
+        let mut column = p;
+        for (&piece, targets) in pieces.iter().zip(targets.chunks_exact(m.max(1))) {
+            let u = &upper[column..];
+            match piece {
+                1 => spread_piece::<1>(lower, u, p, width, targets, later),
+                2 => spread_piece::<2>(lower, u, p, width, targets, later),
+                3 => spread_piece::<3>(lower, u, p, width, targets, later),
+                4 => spread_piece::<4>(lower, u, p, width, targets, later),
+                5 => spread_piece::<5>(lower, u, p, width, targets, later),
+                6 => spread_piece::<6>(lower, u, p, width, targets, later),
+                7 => spread_piece::<7>(lower, u, p, width, targets, later),
+                _ => spread_piece::<8>(lower, u, p, width, targets, later),
+            }
+            column += piece as usize;
+        }
+    }
+
+    /// `eliminate` and `spread` for a node with one diagonal block of P pivots.
+    #[inline(always)]
+    fn eliminate_small<const P: usize>(&mut self, s: usize) -> Result<(), LinearError> {
+        let plan = &self.plan;
+        let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+        let (first, m) = (node.first as usize, node.m as usize);
+        let width = P + m;
+        let (own, later) = self.values.split_at_mut(next.panel as usize);
+        let (upper, lower) = own[node.panel as usize..].split_at_mut(P * width);
+
+        let mut inverse = [[0.0; P]; P];
+        let magnitude = *at(&self.magnitude, first);
+        for i in 0..P {
+            inverse[i] = *at(upper, i * width);
+        }
+        let growth = invert(&mut inverse, &magnitude);
+        if growth <= 1.0 / SAFE {
+            self.growth = self.growth.max(growth);
+        } else {
+            let class = plan.blocks[node.block as usize].1;
+            self.growth = self.growth.max(self.pivot.search(plan, first, upper, width, P, &magnitude, class)?);
+            let unused = self.pivot.row_used[..P].iter().enumerate().filter(|(_, used)| !**used);
+            self.dropped.extend(unused.map(|(r, _)| plan.scalar[first + r] as usize));
+            for i in 0..P {
+                inverse[i].copy_from_slice(&self.pivot.inverse[i * P..(i + 1) * P]);
+            }
+        }
+        for i in 0..P {
+            *at_mut(upper, i * width) = inverse[i];
+        }
+        let mut column = P;
+        while column + 4 <= width {
+            scale::<P, 4>(&inverse, upper, width, column);
+            column += 4;
+        }
+        while column < width {
+            scale::<P, 1>(&inverse, upper, width, column);
+            column += 1;
+        }
+
+        let border = &plan.border[node.border as usize..next.border as usize];
+        for (i, &to) in border.iter().enumerate() {
+            let l = at::<P>(lower, i * P);
+            let mut sum = 0.0;
+            for r in 0..P {
+                sum += (l[r] * at::<1>(upper, r * width + P + i)[0]).abs();
+            }
+            at_mut::<1>(&mut self.magnitude, to as usize)[0] += sum;
+        }
+        let pieces = &plan.pieces[node.piece as usize..next.piece as usize];
+        let targets = &plan.targets[node.target as usize..next.target as usize];
+        let mut column = P;
+        for (&piece, targets) in pieces.iter().zip(targets.chunks_exact(m.max(1))) {
+            let u = &upper[column..];
+            match piece {
+                1 => spread_piece_small::<P, 1>(lower, u, width, targets, later),
+                2 => spread_piece_small::<P, 2>(lower, u, width, targets, later),
+                3 => spread_piece_small::<P, 3>(lower, u, width, targets, later),
+                4 => spread_piece_small::<P, 4>(lower, u, width, targets, later),
+                5 => spread_piece_small::<P, 5>(lower, u, width, targets, later),
+                6 => spread_piece_small::<P, 6>(lower, u, width, targets, later),
+                7 => spread_piece_small::<P, 7>(lower, u, width, targets, later),
+                _ => spread_piece_small::<P, 8>(lower, u, width, targets, later),
+            }
+            column += piece as usize;
+        }
+        Ok(())
+    }
+}
+
+/// N numbers of `v` from `i` on.
+///
+/// The kernels spend a third of their time on bounds checks. Their offsets all come from a `Plan`,
+/// whose constructor has checked that they stay inside the arrays.
+#[inline(always)]
+fn at<const N: usize>(v: &[f64], i: usize) -> &[f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: in bounds by `Plan::check`; arrays of f64 have the alignment of f64.
+    unsafe { &*v.as_ptr().add(i).cast() }
+}
+
+/// N numbers of `v` from `i` on, to write to.
+#[inline(always)]
+fn at_mut<const N: usize>(v: &mut [f64], i: usize) -> &mut [f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: as for `at`.
+    unsafe { &mut *v.as_mut_ptr().add(i).cast() }
+}
+
+/// W ← W⁻¹ by exchanges along the diagonal; returns the largest magnitude over pivot, not a number
+/// or infinite if a pivot vanished.
+#[inline(always)]
+fn invert<const P: usize>(w: &mut [[f64; P]; P], magnitude: &[f64; P]) -> f64 {
+    let mut growth = 0.0;
+    for k in 0..P {
+        let inverse = w[k][k].recip();
+        let size = inverse.abs() * magnitude[k];
+        growth = if size <= growth { growth } else { size };
+        w[k][k] = 1.0;
+        for j in 0..P {
+            w[k][j] *= inverse;
+        }
+        for i in 0..P {
+            if i != k {
+                let factor = w[i][k];
+                w[i][k] = 0.0;
+                for j in 0..P {
+                    w[i][j] -= factor * w[k][j];
                 }
             }
-            self.magnitude[border[i] as usize] += strip[i].abs();
-            let mut c = 0;
-            for (&run, &target) in runs.iter().zip(&mut targets) {
-                let run = run as usize;
-                let to = target as usize - next.panel as usize;
-                for (x, c) in later[to..to + run].iter_mut().zip(&strip[c..c + run]) {
-                    *x -= c;
-                }
-                c += run;
+        }
+    }
+    growth
+}
+
+/// U ← D⁻¹ U for C columns.
+#[inline(always)]
+fn scale<const P: usize, const C: usize>(inverse: &[[f64; P]; P], upper: &mut [f64], width: usize, column: usize) {
+    let mut u = [[0.0; C]; P];
+    for r in 0..P {
+        u[r] = *at(upper, r * width + column);
+    }
+    for r in 0..P {
+        let mut x = [0.0; C];
+        for k in 0..P {
+            for c in 0..C {
+                x[c] += inverse[r][k] * u[k][c];
             }
+        }
+        *at_mut(upper, r * width + column) = x;
+    }
+}
+
+/// Subtracts B columns of L U from the places of the border rows.
+#[inline(always)]
+fn spread_piece_small<const P: usize, const B: usize>(
+    lower: &[f64],
+    u: &[f64],
+    width: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    let mut columns = [[0.0; B]; P];
+    for r in 0..P {
+        columns[r] = *at(u, r * width);
+    }
+    for (i, &to) in targets.iter().enumerate() {
+        let l = at::<P>(lower, i * P);
+        let x = at_mut::<B>(later, to as usize);
+        let mut sum = [0.0; B];
+        for r in 0..P {
+            for c in 0..B {
+                sum[c] += l[r] * columns[r][c];
+            }
+        }
+        for c in 0..B {
+            x[c] -= sum[c];
+        }
+    }
+}
+
+/// `spread_piece_small` for any number of pivots.
+#[inline(always)]
+fn spread_piece<const B: usize>(lower: &[f64], u: &[f64], p: usize, width: usize, targets: &[u32], later: &mut [f64]) {
+    for (l, &to) in lower.chunks_exact(p.max(1)).zip(targets) {
+        let mut sum = [0.0; B];
+        for (l, u) in l.iter().zip(u.chunks(width)) {
+            let u = &u[..B];
+            for c in 0..B {
+                sum[c] += l * u[c];
+            }
+        }
+        let x = &mut later[to as usize..to as usize + B];
+        for c in 0..B {
+            x[c] -= sum[c];
         }
     }
 }
 
 impl LinearSolver for BlockLu {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = BlockLu::for_pattern(pattern);
+        *self = BlockLu::for_pattern(pattern)?;
         Ok(())
     }
 
@@ -675,12 +833,22 @@ impl LinearSolver for BlockLu {
             return Err(LinearError::Sizes { expected: self.plan.entries, found: a.values.len() });
         }
         self.dropped.clear();
-        self.smallest = f64::INFINITY;
+        self.growth = 0.0;
         let mut opened = 0;
         for s in 0..self.plan.nodes.len().saturating_sub(1) {
             self.open(a, &mut opened, s);
-            self.eliminate(s)?;
-            self.spread(s);
+            match self.plan.kernel(s) {
+                1 => self.eliminate_small::<1>(s)?,
+                2 => self.eliminate_small::<2>(s)?,
+                3 => self.eliminate_small::<3>(s)?,
+                4 => self.eliminate_small::<4>(s)?,
+                5 => self.eliminate_small::<5>(s)?,
+                6 => self.eliminate_small::<6>(s)?,
+                _ => {
+                    self.eliminate(s)?;
+                    self.spread(s);
+                }
+            }
         }
         self.dropped.sort_unstable();
         Ok(())
@@ -695,45 +863,28 @@ impl LinearSolver for BlockLu {
         for (x, &i) in x.iter_mut().zip(&plan.scalar) {
             *x = b[i as usize];
         }
-        let nodes = plan.nodes.windows(2).map(|pair| (pair[0], pair[1]));
-        for (node, next) in nodes.clone() {
-            let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
-            let (upper, lower) = self.values[node.panel as usize..next.panel as usize].split_at(p * width);
-            let (own, later) = x[first..].split_at_mut(p);
-            let blocks = &plan.blocks[node.block as usize..next.block as usize];
-            for (b, &(k, _)) in blocks.iter().enumerate() {
-                let k = k as usize;
-                let end = blocks.get(b + 1).map_or(p, |next| next.0 as usize);
-                for r in k..end {
-                    self.strip[r - k] = dot(&upper[r * width + k..r * width + end], &own[k..end]);
-                }
-                own[k..end].copy_from_slice(&self.strip[..end - k]);
-                for r in end..p {
-                    own[r] -= dot(&upper[r * width + k..r * width + end], &own[k..end]);
-                }
-            }
-            let border = &plan.border[node.border as usize..next.border as usize];
-            for (l, &i) in lower.chunks_exact(p).zip(border) {
-                later[i as usize - first - p] -= dot(l, own);
+        for (s, pair) in plan.nodes.windows(2).enumerate() {
+            let values = &self.values[pair[0].panel as usize..pair[1].panel as usize];
+            match plan.kernel(s) {
+                1 => forward_small::<1>(plan, s, values, x),
+                2 => forward_small::<2>(plan, s, values, x),
+                3 => forward_small::<3>(plan, s, values, x),
+                4 => forward_small::<4>(plan, s, values, x),
+                5 => forward_small::<5>(plan, s, values, x),
+                6 => forward_small::<6>(plan, s, values, x),
+                _ => forward(plan, s, values, x, &mut self.strip),
             }
         }
-        for (node, next) in nodes.rev() {
-            let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
-            let upper = &self.values[node.panel as usize..node.panel as usize + p * width];
-            let border = &plan.border[node.border as usize..next.border as usize];
-            for (x_border, &i) in self.strip.iter_mut().zip(border) {
-                *x_border = x[i as usize];
-            }
-            let own = &mut x[first..first + p];
-            let blocks = &plan.blocks[node.block as usize..next.block as usize];
-            let mut end = p;
-            for &(k, _) in blocks.iter().rev() {
-                let k = k as usize;
-                for r in k..end {
-                    let row = &upper[r * width..(r + 1) * width];
-                    own[r] -= dot(&row[end..p], &own[end..]) + dot(&row[p..], &self.strip[..border.len()]);
-                }
-                end = k;
+        for (s, pair) in plan.nodes.windows(2).enumerate().rev() {
+            let values = &self.values[pair[0].panel as usize..pair[1].panel as usize];
+            match plan.kernel(s) {
+                1 => backward_small::<1>(plan, s, values, x),
+                2 => backward_small::<2>(plan, s, values, x),
+                3 => backward_small::<3>(plan, s, values, x),
+                4 => backward_small::<4>(plan, s, values, x),
+                5 => backward_small::<5>(plan, s, values, x),
+                6 => backward_small::<6>(plan, s, values, x),
+                _ => backward(plan, s, values, x, &mut self.strip),
             }
         }
         for (x, &i) in x.iter().zip(&plan.scalar) {
@@ -747,11 +898,97 @@ impl LinearSolver for BlockLu {
     }
 
     fn smallest_kept_pivot(&self) -> f64 {
-        self.smallest
+        self.growth.recip()
     }
 
     fn name(&self) -> &'static str {
         "block LU"
+    }
+}
+
+/// x ← D⁻¹ x at the pivots of a node, then x −= L x at its border.
+#[inline(always)]
+fn forward_small<const P: usize>(plan: &Plan, s: usize, values: &[f64], x: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, width) = (node.first as usize, P + node.m as usize);
+    let old = *at::<P>(x, first);
+    let mut own = [0.0; P];
+    for r in 0..P {
+        let inverse = at::<P>(values, r * width);
+        for c in 0..P {
+            own[r] += inverse[c] * old[c];
+        }
+    }
+    *at_mut(x, first) = own;
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (i, &to) in border.iter().enumerate() {
+        let l = at::<P>(values, P * width + i * P);
+        let mut sum = 0.0;
+        for r in 0..P {
+            sum += l[r] * own[r];
+        }
+        at_mut::<1>(x, to as usize)[0] -= sum;
+    }
+}
+
+/// x −= D⁻¹U x at the pivots of a node, from those of its border.
+#[inline(always)]
+fn backward_small<const P: usize>(plan: &Plan, s: usize, values: &[f64], x: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, width) = (node.first as usize, P + node.m as usize);
+    let mut own = *at::<P>(x, first);
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (i, &from) in border.iter().enumerate() {
+        let x = at::<1>(x, from as usize)[0];
+        for r in 0..P {
+            own[r] -= at::<1>(values, r * width + P + i)[0] * x;
+        }
+    }
+    *at_mut(x, first) = own;
+}
+
+/// `forward_small` for any node.
+fn forward(plan: &Plan, s: usize, values: &[f64], x: &mut [f64], strip: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
+    let (upper, lower) = values.split_at(p * width);
+    let (own, later) = x[first..].split_at_mut(p);
+    let blocks = &plan.blocks[node.block as usize..next.block as usize];
+    for (b, &(k, _)) in blocks.iter().enumerate() {
+        let k = k as usize;
+        let end = blocks.get(b + 1).map_or(p, |next| next.0 as usize);
+        for r in k..end {
+            strip[r - k] = dot(&upper[r * width + k..r * width + end], &own[k..end]);
+        }
+        own[k..end].copy_from_slice(&strip[..end - k]);
+        for r in end..p {
+            own[r] -= dot(&upper[r * width + k..r * width + end], &own[k..end]);
+        }
+    }
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (l, &i) in lower.chunks_exact(p.max(1)).zip(border) {
+        later[i as usize - first - p] -= dot(l, own);
+    }
+}
+
+/// `backward_small` for any node.
+fn backward(plan: &Plan, s: usize, values: &[f64], x: &mut [f64], strip: &mut [f64]) {
+    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
+    let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
+    let border = &plan.border[node.border as usize..next.border as usize];
+    for (x_border, &i) in strip.iter_mut().zip(border) {
+        *x_border = x[i as usize];
+    }
+    let own = &mut x[first..first + p];
+    let blocks = &plan.blocks[node.block as usize..next.block as usize];
+    let mut end = p;
+    for &(k, _) in blocks.iter().rev() {
+        let k = k as usize;
+        for r in k..end {
+            let row = &values[r * width..(r + 1) * width];
+            own[r] -= dot(&row[end..p], &own[end..]) + dot(&row[p..], &strip[..border.len()]);
+        }
+        end = k;
     }
 }
 
@@ -762,13 +999,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 #[path = "../tests/samples/mod.rs"]
-mod samples;
+pub(crate) mod samples;
 
 #[cfg(test)]
 mod tests {
     use super::samples::{Form, Random, Sample};
     use super::*;
-    use crate::dense::DenseLu;
+    use crate::{dense::DenseLu, ordering::fill};
 
     fn solution(solver: &mut dyn LinearSolver, a: &BlockMatrix, b: &[f64]) -> Vec<f64> {
         solver.analyze(a.pattern()).unwrap();
@@ -904,7 +1141,7 @@ mod tests {
     #[test]
     fn fill_grows_linearly() {
         let mut rng = Random(23);
-        let entries = |s: &Sample, form| fill(s.matrix(form, 1.0, &mut Random(1)).pattern()) as f64;
+        let entries = |s: &Sample, form| fill(s.matrix(form, 1.0, &mut Random(1)).pattern()).unwrap() as f64;
         for form in [Form::Index3, Form::Ggl] {
             for (what, make) in [
                 ("chain", Box::new(|n| Sample::tree(&mut rng, &[3], n, 1)) as Box<dyn FnMut(usize) -> Sample>),
@@ -924,7 +1161,7 @@ mod tests {
     #[test]
     fn a_shuffled_ladder_fills_no_more() {
         let mut s = Sample::ladder(300);
-        let straight = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        let straight = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern()).unwrap();
         let mut rng = Random(4);
         for i in (1..s.joints.len()).rev() {
             s.joints.swap(i, rng.below(i + 1));
@@ -934,7 +1171,7 @@ mod tests {
             names.swap(i, rng.below(i + 1));
         }
         s.joints.iter_mut().flat_map(|j| &mut j.on).for_each(|(b, _)| *b = names[*b]);
-        let shuffled = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern());
+        let shuffled = fill(s.matrix(Form::Index3, 1.0, &mut Random(1)).pattern()).unwrap();
         assert!(shuffled as f64 <= 1.1 * straight as f64, "{straight} to {shuffled}");
     }
 
@@ -952,7 +1189,7 @@ mod tests {
     fn what_cannot_be_solved_is_named() {
         let s = Sample::ladder(3);
         let mut a = s.matrix(Form::Index3, 1.0, &mut Random(1));
-        let mut lu = BlockLu::for_pattern(a.pattern());
+        let mut lu = BlockLu::for_pattern(a.pattern()).unwrap();
         let good = a.clone();
         if let Some(d) = a.block_mut(4, 4) {
             d[3..6].fill(0.0);

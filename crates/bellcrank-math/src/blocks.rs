@@ -154,13 +154,22 @@ impl BlockMatrix {
 
     /// y += A x.
     pub fn add_times(&self, x: &[f64], y: &mut [f64]) {
+        self.add_product(x, y, |a, x| a * x);
+    }
+
+    /// y += |A| |x|, the magnitude that rounding errors of A x are relative to.
+    pub fn add_absolute_times(&self, x: &[f64], y: &mut [f64]) {
+        self.add_product(x, y, |a, x| (a * x).abs());
+    }
+
+    fn add_product(&self, x: &[f64], y: &mut [f64], product: impl Fn(f64, f64) -> f64) {
         let p = &*self.pattern;
         for i in 0..p.blocks() {
             let y = &mut y[p.range(i)];
             for (j, offset) in p.row(i) {
                 let x = &x[p.range(j)];
                 for (y, a) in y.iter_mut().zip(self.values[offset..].chunks_exact(x.len().max(1))) {
-                    *y += a.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+                    *y += a.iter().zip(x).map(|(&a, &x)| product(a, x)).sum::<f64>();
                 }
             }
         }

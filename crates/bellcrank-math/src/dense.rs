@@ -4,6 +4,7 @@ use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
     solver::{LinearError, LinearSolver},
 };
+use faer::{MatRef, Side};
 use std::sync::Arc;
 
 /// A pivot below this part of its equilibrated column is noise.
@@ -184,6 +185,148 @@ impl LinearSolver for DenseLu {
 }
 
 /// The reciprocal of the power of two below `x`, so that scaling by it is exact; one for zero.
-fn recip_of_power(x: f64) -> f64 {
+pub(crate) fn recip_of_power(x: f64) -> f64 {
     if x > 0.0 && x.is_finite() { (-x.log2().floor()).exp2() } else { 1.0 }
+}
+
+/// Singular values and vectors, A = Σ σₖ uₖ vₖᵀ.
+#[derive(Clone, Debug)]
+pub struct Svd {
+    rows: usize,
+    columns: usize,
+    /// σₖ, descending, as many as the smaller dimension.
+    pub values: Vec<f64>,
+    left: Vec<f64>,
+    right: Vec<f64>,
+}
+
+impl Svd {
+    /// uₖ, one of as many as A has rows.
+    pub fn left(&self, k: usize) -> &[f64] {
+        &self.left[k * self.rows..(k + 1) * self.rows]
+    }
+
+    /// vₖ, one of as many as A has columns; those from the rank on span the null space of A.
+    pub fn right(&self, k: usize) -> &[f64] {
+        &self.right[k * self.columns..(k + 1) * self.columns]
+    }
+
+    /// The number of singular values above `tolerance` · σ₀.
+    pub fn rank(&self, tolerance: f64) -> usize {
+        let least = tolerance * self.values.first().copied().unwrap_or(0.0);
+        self.values.iter().take_while(|&&s| s > least).count()
+    }
+}
+
+/// The singular values and all singular vectors of a matrix given by rows.
+pub fn svd(a: &[f64], rows: usize, columns: usize) -> Result<Svd, LinearError> {
+    check(a, rows, columns)?;
+    let f = MatRef::from_row_major_slice(a, rows, columns).svd().map_err(|_| LinearError::NotConverged)?;
+    let (u, s, v) = (f.U(), f.S().column_vector(), f.V());
+    let by_columns = |m: MatRef<'_, f64>| (0..m.ncols()).flat_map(|j| (0..m.nrows()).map(move |i| m[(i, j)])).collect();
+    let values = (0..rows.min(columns)).map(|k| s[k]).collect();
+    Ok(Svd { rows, columns, values, left: by_columns(u), right: by_columns(v) })
+}
+
+/// The solution of a least-squares problem, and the numerical rank it was found with.
+#[derive(Clone, Debug)]
+pub struct LeastSquares {
+    /// The x of least |x| among those of least |A x − b|.
+    pub x: Vec<f64>,
+    /// The number of singular values above the tolerance.
+    pub rank: usize,
+}
+
+/// min |x| over min |A x − b|: x = Σ vₖ (uₖ · b) / σₖ over the singular values above
+/// `tolerance` · σ₀ [Golub & Van Loan 2013, 5.5]. A is given by rows.
+pub fn least_squares(
+    a: &[f64],
+    rows: usize,
+    columns: usize,
+    b: &[f64],
+    tolerance: f64,
+) -> Result<LeastSquares, LinearError> {
+    if b.len() != rows {
+        return Err(LinearError::Sizes { expected: rows, found: b.len() });
+    }
+    let svd = svd(a, rows, columns)?;
+    let rank = svd.rank(tolerance);
+    let mut x = vec![0.0; columns];
+    for k in 0..rank {
+        let c = svd.left(k).iter().zip(b).map(|(u, b)| u * b).sum::<f64>() / svd.values[k];
+        x.iter_mut().zip(svd.right(k)).for_each(|(x, v)| *x += c * v);
+    }
+    Ok(LeastSquares { x, rank })
+}
+
+/// The eigenvalues of a symmetric matrix given by rows, ascending; only its lower half is read.
+pub fn symmetric_eigenvalues(a: &[f64], n: usize) -> Result<Vec<f64>, LinearError> {
+    check(a, n, n)?;
+    MatRef::from_row_major_slice(a, n, n).self_adjoint_eigenvalues(Side::Lower).map_err(|_| LinearError::NotConverged)
+}
+
+fn check(a: &[f64], rows: usize, columns: usize) -> Result<(), LinearError> {
+    if a.len() != rows * columns {
+        return Err(LinearError::Sizes { expected: rows * columns, found: a.len() });
+    }
+    match a.iter().position(|a| !a.is_finite()) {
+        Some(at) => Err(LinearError::NotFinite { row: at / columns }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn least_squares_is_least_twice() {
+        // rank 2 of 3 columns: the third is the sum of the others
+        let a = [1.0, 2.0, 3.0, 0.0, 1.0, 1.0, -1.0, 4.0, 3.0, 2.0, 0.0, 2.0];
+        let b = [1.0, -1.0, 2.0, 0.5];
+        let LeastSquares { x, rank } = least_squares(&a, 4, 3, &b, 1e-12).unwrap();
+        assert_eq!(rank, 2);
+        let r: Vec<f64> = (0..4).map(|i| (0..3).map(|j| a[i * 3 + j] * x[j]).sum::<f64>() - b[i]).collect();
+        for j in 0..3 {
+            assert!((0..4).map(|i| a[i * 3 + j] * r[i]).sum::<f64>().abs() < 1e-13, "AᵀR = 0");
+        }
+        assert!((x[0] + x[1] - x[2]).abs() < 1e-14, "x is orthogonal to the null space (1, 1, −1)");
+        let wide = least_squares(&[1.0, 1.0], 1, 2, &[4.0], 1e-12).unwrap();
+        assert!(wide.x.iter().all(|x| (x - 2.0).abs() < 1e-14));
+        assert_eq!(least_squares(&[], 0, 2, &[], 1e-12).unwrap().x, [0.0, 0.0]);
+        assert_eq!(least_squares(&[f64::NAN], 1, 1, &[1.0], 0.0).unwrap_err(), LinearError::NotFinite { row: 0 });
+    }
+
+    #[test]
+    fn singular_vectors_rebuild_the_matrix() {
+        let a = [1.0, 2.0, 3.0, 4.0, -5.0, 6.5];
+        for (rows, columns) in [(2, 3), (3, 2)] {
+            let f = svd(&a, rows, columns).unwrap();
+            for i in 0..rows {
+                for j in 0..columns {
+                    let sum: f64 = (0..2).map(|k| f.values[k] * f.left(k)[i] * f.right(k)[j]).sum();
+                    assert!((sum - a[i * columns + j]).abs() < 1e-14);
+                }
+            }
+        }
+        let null = svd(&a, 2, 3).unwrap();
+        let v = null.right(2);
+        assert!((0..2).all(|i| (0..3).map(|j| a[i * 3 + j] * v[j]).sum::<f64>().abs() < 1e-14));
+    }
+
+    #[test]
+    fn eigenvalues_of_a_string() {
+        let n = 7usize;
+        let a: Vec<f64> = (0..n * n)
+            .map(|k| match (k / n).abs_diff(k % n) {
+                0 => 2.0,
+                1 => -1.0,
+                _ => 0.0,
+            })
+            .collect();
+        for (k, value) in symmetric_eigenvalues(&a, n).unwrap().iter().enumerate() {
+            let exact = 2.0 - 2.0 * (std::f64::consts::PI * (k + 1) as f64 / (n + 1) as f64).cos();
+            assert!((value - exact).abs() < 1e-14);
+        }
+    }
 }

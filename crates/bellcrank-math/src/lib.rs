@@ -7,6 +7,7 @@ pub mod dense;
 pub mod ordering;
 pub mod rotation;
 pub mod solver;
+pub mod sparse;
 pub mod vec3;
 
 pub use rotation::Quat;

@@ -1,6 +1,9 @@
 //! The order of elimination: minimum degree on the graph of the blocks, under the rules of the classes.
 
-use crate::blocks::{BlockPattern, Class};
+use crate::{
+    blocks::{BlockPattern, Class},
+    solver::LinearError,
+};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Lists of neighbours in one array; list i is `list[start[i]..start[i + 1]]`.
@@ -90,6 +93,93 @@ pub fn elimination_order(pattern: &BlockPattern, graph: &Lists) -> Vec<u32> {
     let n = q.n;
     q.run(&mut order, n);
     order
+}
+
+/// More entries than this are left to other solvers; offsets must fit 32 bits, and memory.
+const MOST_ENTRIES: usize = 1 << 29;
+
+/// Block structure of the factors, in elimination order.
+pub struct Symbolic {
+    /// Block at every position.
+    pub order: Vec<u32>,
+    /// Positions below the diagonal of every block column, ascending.
+    pub below: Vec<Vec<u32>>,
+    /// The number of scalar entries of L, U and D.
+    pub entries: usize,
+}
+
+/// The elimination order, postordered along the elimination tree, and the structure it leads to.
+pub fn symbolic(pattern: &BlockPattern) -> Result<Symbolic, LinearError> {
+    let graph = graph(pattern);
+    let order = elimination_order(pattern, &graph);
+    let n = order.len();
+    let mut position = vec![0; n];
+    for (k, &i) in order.iter().enumerate() {
+        position[i as usize] = k as u32;
+    }
+    let mut below: Vec<Vec<u32>> = Vec::with_capacity(n);
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); n];
+    let mut roots = Vec::new();
+    let mut mark = vec![u32::MAX; n];
+    let mut entries = 0;
+    for k in 0..n as u32 {
+        let mut rows = Vec::new();
+        let neighbours = graph.of(order[k as usize] as usize).iter().map(|&j| position[j as usize]);
+        let filled = children[k as usize].iter().flat_map(|&c| below[c as usize].iter().copied());
+        for j in neighbours.chain(filled) {
+            if j > k && mark[j as usize] != k {
+                mark[j as usize] = k;
+                rows.push(j);
+            }
+        }
+        rows.sort_unstable();
+        let size = |k: u32| pattern.size(order[k as usize] as usize);
+        entries += size(k) * (size(k) + 2 * rows.iter().map(|&j| size(j)).sum::<usize>());
+        if entries > MOST_ENTRIES {
+            return Err(LinearError::TooLarge { entries });
+        }
+        match rows.first() {
+            Some(&parent) => children[parent as usize].push(k),
+            None => roots.push(k),
+        }
+        below.push(rows);
+    }
+    // Postorder, the child with the longest column last: it is the one to share a node with.
+    for list in &mut children {
+        list.sort_by_key(|&c| (below[c as usize].len(), c));
+    }
+    let mut visited = Vec::with_capacity(n);
+    let mut stack: Vec<(u32, usize)> = Vec::new();
+    for root in roots {
+        stack.push((root, 0));
+        while let Some((k, next)) = stack.last_mut() {
+            if let Some(&child) = children[*k as usize].get(*next) {
+                *next += 1;
+                stack.push((child, 0));
+            } else {
+                visited.push(*k);
+                stack.pop();
+            }
+        }
+    }
+    let mut renumbered = vec![0; n];
+    for (new, &old) in visited.iter().enumerate() {
+        renumbered[old as usize] = new as u32;
+    }
+    let below = visited
+        .iter()
+        .map(|&old| {
+            let mut rows = std::mem::take(&mut below[old as usize]);
+            rows.iter_mut().for_each(|j| *j = renumbered[*j as usize]);
+            rows
+        })
+        .collect();
+    Ok(Symbolic { order: visited.iter().map(|&old| order[old as usize]).collect(), below, entries })
+}
+
+/// The number of scalar entries of L, U and D that elimination leads to.
+pub fn fill(pattern: &BlockPattern) -> Result<usize, LinearError> {
+    symbolic(pattern).map(|s| s.entries)
 }
 
 const NONE: u32 = u32::MAX;

@@ -1,6 +1,11 @@
 //! The three phases of a linear solver.
 
-use crate::blocks::{BlockMatrix, BlockPattern};
+use crate::{
+    block_lu::BlockLu,
+    blocks::{BlockMatrix, BlockPattern},
+    dense::DenseLu,
+    sparse::SparseLu,
+};
 use std::{fmt, sync::Arc};
 
 /// Solves A x = b in three phases of three costs: the pattern once, the values when the matrix
@@ -33,6 +38,13 @@ pub enum LinearError {
         /// The scalar row.
         row: usize,
     },
+    /// The factors of this pattern would have too many entries.
+    TooLarge {
+        /// Entries counted until the analysis gave up.
+        entries: usize,
+    },
+    /// An iteration for singular values or eigenvalues did not converge.
+    NotConverged,
     /// The matrix or the right-hand side does not fit the analyzed pattern.
     Sizes {
         /// Numbers expected.
@@ -47,6 +59,8 @@ impl fmt::Display for LinearError {
         match self {
             LinearError::Singular { row } => write!(f, "the matrix is singular at row {row}"),
             LinearError::NotFinite { row } => write!(f, "the matrix has no finite pivot in row {row}"),
+            LinearError::TooLarge { entries } => write!(f, "the factors would need more than {entries} numbers"),
+            LinearError::NotConverged => write!(f, "the singular values or eigenvalues did not converge"),
             LinearError::Sizes { expected, found } => write!(f, "expected {expected} numbers, found {found}"),
         }
     }
@@ -54,7 +68,222 @@ impl fmt::Display for LinearError {
 
 impl std::error::Error for LinearError {}
 
-/// The solver to use for a pattern unless there is a reason for another, already analyzed.
+/// The solver to use for a pattern unless there is a reason for another, already analyzed:
+/// block elimination, and where that fails dense or sparse LU with pivoting.
 pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(crate::block_lu::BlockLu::for_pattern(pattern))
+    Box::new(Robust::for_pattern(pattern))
+}
+
+/// A multiplier's pivot below this, or a body's, calls for a look at the first solution.
+const SUSPICIOUS: f64 = 1e-6;
+
+/// |A x − b| above this part of |A||x| + |b|, row by row, calls for pivoting.
+const POOR: f64 = 1e-9;
+
+/// Up to this dimension pivoting is done on the dense matrix.
+const SMALL: usize = 300;
+
+/// Block elimination that falls back to LU with pivoting across the whole matrix.
+///
+/// It does so when a pivot of a body vanishes, and when the first solution after a factorization
+/// with small pivots has a poor residual.
+#[derive(Default)]
+pub struct Robust {
+    pattern: Option<Arc<BlockPattern>>,
+    block: Option<BlockLu>,
+    pivoting: Option<Box<dyn LinearSolver>>,
+    /// Whether the factors in use are those of `pivoting`.
+    pivoted: bool,
+    /// The matrix last factored, while its first solution is still to be checked.
+    suspect: Option<BlockMatrix>,
+    check: bool,
+    right_side: Vec<f64>,
+    residual: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl Robust {
+    /// A solver that has seen no pattern yet.
+    pub fn new() -> Robust {
+        Robust::default()
+    }
+
+    /// A solver for matrices of this pattern, analyzed.
+    pub fn for_pattern(pattern: &Arc<BlockPattern>) -> Robust {
+        let n = pattern.dimension();
+        Robust {
+            pattern: Some(pattern.clone()),
+            block: BlockLu::for_pattern(pattern).ok(), // without it, if too large
+            right_side: vec![0.0; n],
+            residual: vec![0.0; n],
+            scale: vec![0.0; n],
+            ..Robust::default()
+        }
+    }
+
+    fn factor_with_pivoting(&mut self, a: &BlockMatrix) -> Result<&mut dyn LinearSolver, LinearError> {
+        let pivoting = match self.pivoting.take() {
+            Some(solver) => self.pivoting.insert(solver),
+            None => {
+                let pattern = a.pattern();
+                let mut solver: Box<dyn LinearSolver> =
+                    if pattern.dimension() <= SMALL { Box::new(DenseLu::new()) } else { Box::new(SparseLu::new()) };
+                solver.analyze(pattern)?;
+                self.pivoting.insert(solver)
+            }
+        };
+        pivoting.factor(a)?;
+        Ok(pivoting.as_mut())
+    }
+
+    /// The largest |A x − b| relative to |A||x| + |b|, over the rows that were not dropped.
+    fn error(&mut self, a: &BlockMatrix, x: &[f64], dropped: &[usize]) -> f64 {
+        for ((r, s), b) in self.residual.iter_mut().zip(&mut self.scale).zip(&self.right_side) {
+            (*r, *s) = (-b, b.abs());
+        }
+        a.add_times(x, &mut self.residual);
+        a.add_absolute_times(x, &mut self.scale);
+        dropped.iter().for_each(|&i| self.residual[i] = 0.0);
+        let ratio = |(r, s): (&f64, &f64)| if r.abs() > 0.0 || r.is_nan() { r.abs() / s } else { 0.0 };
+        let worst = |m: f64, e: f64| if e <= m { m } else { e }; // keeps NaN
+        self.residual.iter().zip(&self.scale).map(ratio).fold(0.0, worst)
+    }
+
+    /// Looks at the solution x of the suspect matrix, and improves it by pivoting if it is poor.
+    #[cold]
+    fn check(&mut self, a: &BlockMatrix, x: &mut [f64]) -> Result<(), LinearError> {
+        let dropped = self.block.take();
+        let error = self.error(a, x, dropped.as_ref().map_or(&[], |lu| lu.dropped()));
+        self.block = dropped;
+        if error <= POOR {
+            return Ok(());
+        }
+        let mut y = self.right_side.clone();
+        let Ok(solver) = self.factor_with_pivoting(a) else { return Ok(()) };
+        if solver.solve(&mut y).is_err() {
+            return Ok(());
+        }
+        let dropped = solver.dropped().to_vec();
+        if self.error(a, &y, &dropped) < error || error.is_nan() {
+            x.copy_from_slice(&y);
+            self.pivoted = true;
+        }
+        Ok(())
+    }
+
+    fn active(&self) -> Option<&dyn LinearSolver> {
+        if self.pivoted { self.pivoting.as_deref() } else { self.block.as_ref().map(|lu| lu as &dyn LinearSolver) }
+    }
+}
+
+impl LinearSolver for Robust {
+    fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
+        *self = Robust::for_pattern(pattern);
+        Ok(())
+    }
+
+    fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        let expected = self.pattern.as_ref().map_or(0, |p| p.values());
+        if a.values.len() != expected {
+            return Err(LinearError::Sizes { expected, found: a.values.len() });
+        }
+        self.check = false;
+        self.pivoted = false;
+        if let Some(lu) = &mut self.block {
+            match lu.factor(a) {
+                Ok(()) => {
+                    self.check = lu.smallest_kept_pivot() < SUSPICIOUS;
+                    if self.check {
+                        let suspect = self.suspect.get_or_insert_with(|| a.clone());
+                        suspect.values.copy_from_slice(&a.values);
+                    }
+                    return Ok(());
+                }
+                Err(LinearError::Singular { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        self.factor_with_pivoting(a)?;
+        self.pivoted = true;
+        Ok(())
+    }
+
+    fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
+        if b.len() != self.right_side.len() {
+            return Err(LinearError::Sizes { expected: self.right_side.len(), found: b.len() });
+        }
+        if self.pivoted {
+            return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
+        }
+        self.right_side.copy_from_slice(b);
+        if let Some(lu) = &mut self.block {
+            lu.solve(b)?;
+        }
+        if std::mem::take(&mut self.check)
+            && let Some(a) = self.suspect.take()
+        {
+            self.check(&a, b)?;
+            self.suspect = Some(a);
+        }
+        Ok(())
+    }
+
+    fn dropped(&self) -> &[usize] {
+        self.active().map_or(&[], |solver| solver.dropped())
+    }
+
+    fn smallest_kept_pivot(&self) -> f64 {
+        self.active().map_or(f64::INFINITY, |solver| solver.smallest_kept_pivot())
+    }
+
+    fn name(&self) -> &'static str {
+        self.active().map_or("none", |solver| solver.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_lu::samples::{Form, Random, Sample};
+    use crate::blocks::Class;
+
+    /// A body without mass along y and φ, where its joints hold it: its own block is singular, all is not.
+    #[test]
+    fn a_singular_body_is_solved_with_pivoting() {
+        for n in [4, 400] {
+            let mut sample = Sample { bodies: vec![3; n], ..Sample::default() };
+            (1..n).for_each(|b| sample.random_joint(&mut Random(b as u64), 2, &[b - 1, b]));
+            let mut a = sample.matrix(Form::Index3, 1.0, &mut Random(9));
+            if let Some(block) = a.block_mut(1, 1) {
+                block.fill(0.0);
+                block[0] = 1.0;
+            }
+            let x: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).sin()).collect();
+            let mut b = vec![0.0; x.len()];
+            a.add_times(&x, &mut b);
+            assert!(matches!(BlockLu::for_pattern(a.pattern()).unwrap().factor(&a), Err(LinearError::Singular { .. })));
+            let mut solver = choose(a.pattern());
+            solver.factor(&a).unwrap();
+            solver.solve(&mut b).unwrap();
+            assert_eq!(solver.name(), if n == 4 { "dense LU" } else { "sparse LU" });
+            assert!(b.iter().zip(&x).all(|(b, x)| (b - x).abs() < 1e-9), "{n}");
+        }
+    }
+
+    #[test]
+    fn a_poor_solution_is_replaced() {
+        // the pivot of the first body is all but lost; the joint would carry it
+        let entries = vec![(0, 0), (0, 1), (1, 0), (1, 1)];
+        let classes = vec![Class::Body, Class::Multiplier];
+        let mut a = BlockMatrix::new(Arc::new(BlockPattern::new(vec![2, 2], classes, entries)));
+        a.values = vec![1.0, 1.0, 1.0, 1.0 + 1e-13, 0.3, 1.0, 1.0, 3.0, 0.7, 1.0, 1.0, -2.0, 0.1, 0.2, -0.4, 0.3];
+        let x = [1.0, 2.0, 3.0, -4.0];
+        let mut b = vec![0.0; 4];
+        a.add_times(&x, &mut b);
+        let mut solver = choose(a.pattern());
+        solver.factor(&a).unwrap();
+        solver.solve(&mut b).unwrap();
+        assert_eq!(solver.name(), "dense LU");
+        assert!(b.iter().zip(&x).all(|(b, x)| (b - x).abs() < 1e-12), "{b:?}");
+    }
 }

@@ -42,7 +42,7 @@ fn factor_and_solve_allocate_nothing() {
             let mut dense = DenseLu::new();
             dense.analyze(a.pattern()).unwrap();
             let backends: [Box<dyn LinearSolver>; 3] =
-                [Box::new(BlockLu::for_pattern(a.pattern())), Box::new(dense), solver::choose(a.pattern())];
+                [Box::new(BlockLu::for_pattern(a.pattern()).unwrap()), Box::new(dense), solver::choose(a.pattern())];
             for mut solver in backends {
                 let mut x = b.clone();
                 let before = ALLOCATIONS.load(Ordering::Relaxed);

@@ -382,4 +382,63 @@ pub trait Dynamics: Send + Sync {
     fn has_power(&self) -> bool {
         true
     }
+
+    /// The quantities that are recorded, in the order of [`Dynamics::observe`].
+    fn channels(&self) -> Vec<Channel> {
+        let layout = self.layout();
+        let list = |prefix: &str, n: usize| -> Vec<Channel> {
+            (1..=n).map(|i| Channel { name: format!("{prefix}{i}"), unit: "" }).collect()
+        };
+        [("q", layout.n()), ("v", layout.n()), ("a", layout.n()), ("z", layout.nz()), ("lambda", layout.m())]
+            .into_iter()
+            .flat_map(|(prefix, n)| list(prefix, n))
+            .collect()
+    }
+
+    /// The values of all channels at a realized point with its v̇ and λ.
+    fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        let _ = w;
+        out.clear();
+        [&at.q, &at.v, &at.vdot, &at.z, &at.lambda].into_iter().for_each(|x| out.extend_from_slice(x));
+    }
+
+    /// Equations that are given at the start beside the constraints: joint coordinates and rates.
+    fn start(&self) -> Vec<StartRow> {
+        Vec::new()
+    }
+
+    /// The residuals and gradients (body, row) of the start's rows at a realized point: the coordinate
+    /// less its given value, and the rate less its given rate.
+    fn start_row(&self, row: &StartRow, at: &Point, w: &Workspace) -> (f64, f64, Vec<(usize, Vec<f64>)>) {
+        let _ = (row, at, w);
+        (0.0, 0.0, Vec::new())
+    }
+
+    /// Bodies that keep their start while the model is assembled.
+    fn held(&self, body: usize) -> bool {
+        let _ = body;
+        false
+    }
+}
+
+/// A quantity that is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// The user's name of it, such as `crank.vx`.
+    pub name: String,
+    /// Its SI unit, such as `m/s`; empty for a pure number.
+    pub unit: &'static str,
+}
+
+/// A joint coordinate that is given at the start.
+#[derive(Clone, Debug)]
+pub struct StartRow {
+    /// The number of the joint coordinate.
+    pub coordinate: usize,
+    /// The coordinate, if given.
+    pub value: Option<f64>,
+    /// Its rate, if given.
+    pub rate: Option<f64>,
+    /// The user's name of the joint.
+    pub name: String,
 }

@@ -2,13 +2,16 @@
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
 pub mod bodies;
+pub mod channels;
 pub mod dynamics;
 pub mod file;
 pub mod forces;
 pub mod frames;
 pub mod joints;
 pub mod model;
+pub mod own;
 pub mod read;
+pub mod reference;
 pub mod system;
 #[doc(hidden)]
 pub mod testing;

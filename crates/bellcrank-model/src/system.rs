@@ -1035,6 +1035,49 @@ impl Dynamics for System {
         e
     }
 
+    fn channels(&self) -> Vec<Channel> {
+        crate::channels::list(self)
+    }
+
+    fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        crate::channels::observe(self, at, w, out);
+    }
+
+    fn start(&self) -> Vec<StartRow> {
+        let mut rows: Vec<StartRow> = Vec::new();
+        for s in &self.model.start {
+            let mut of_joint = self.coordinates.iter().enumerate().filter(|(_, c)| c.joint == s.joint);
+            let Some((coordinate, _)) = of_joint.nth(s.motion) else { continue };
+            match rows.iter_mut().find(|r| r.coordinate == coordinate) {
+                Some(row) => {
+                    row.value = row.value.or(s.value);
+                    row.rate = row.rate.or(s.rate);
+                }
+                None => rows.push(StartRow {
+                    coordinate,
+                    value: s.value,
+                    rate: s.rate,
+                    name: self.model.joints[s.joint].name.clone(),
+                }),
+            }
+        }
+        rows
+    }
+
+    fn start_row(&self, row: &StartRow, at: &Point, w: &Workspace) -> (f64, f64, Vec<(usize, Vec<f64>)>) {
+        let c = &self.coordinates[row.coordinate];
+        let (value, rate) = self.coordinate(c, at, w);
+        let target = row.value.unwrap_or(value);
+        let turn = matches!(c.motion, Motion::Rotate(_));
+        // an angle is reached the short way, whatever turn it is on
+        let off = if turn { nearest_turn(value - target, 0.0) } else { value - target };
+        (off, rate - row.rate.unwrap_or(rate), self.coordinate_gradient(c, at, w))
+    }
+
+    fn held(&self, body: usize) -> bool {
+        self.model.bodies[body].fixed
+    }
+
     fn has_power(&self) -> bool {
         let driven = |c: &Constraint| {
             let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);

@@ -1,7 +1,19 @@
 //! How the equations are solved: formulations, methods, Newton's iteration, consistent initial
 //! values, simulations and the recorders that watch them.
 
+pub mod engines;
+pub mod formulation;
+pub mod initial;
+pub mod kkt;
 pub mod methods;
+pub mod newton;
+pub mod options;
 pub mod record;
+pub mod simulation;
 pub mod stencil;
+pub mod step;
+pub mod tolerances;
 pub mod weights;
+
+pub use options::{MethodName, Options, Tested};
+pub use simulation::{Simulation, Summary};

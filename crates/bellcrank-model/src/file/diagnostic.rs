@@ -28,6 +28,17 @@ pub enum Severity {
     Note,
 }
 
+impl Severity {
+    /// `error`, `warning` or `note`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
+}
+
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
@@ -110,12 +121,7 @@ impl Diagnostic {
 
     /// The message as plain text, ending in a line feed.
     pub fn render(&self, sources: &Sources) -> String {
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
-        let mut out = format!("{severity}: {}\n", escaped(&self.message));
+        let mut out = format!("{}: {}\n", self.severity.word(), escaped(&self.message));
         let places: Vec<Place> = self.places().filter_map(|(s, l)| Place::new(sources, s, l)).collect();
         if !places.is_empty() {
             let gutter = places.iter().map(|p| p.line.to_string().len()).max().unwrap_or(1);
@@ -182,12 +188,7 @@ impl Diagnostic {
             Some(json!({ "file": escaped(&source.name), "line": a.line, "column": a.column,
                          "end_line": b.line, "end_column": b.column }))
         };
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
-        let mut out = json!({ "severity": severity, "message": escaped(&self.message) });
+        let mut out = json!({ "severity": self.severity.word(), "message": escaped(&self.message) });
         let mut put = |key: &str, value: Json| out[key] = value;
         if let Some(Json::Object(place)) = self.span.and_then(place) {
             place.into_iter().for_each(|(key, value)| put(&key, value));
@@ -239,10 +240,10 @@ impl<'a> Place<'a> {
         let (line_start, line) = self.source.line(self.span.start as usize);
         let inside = |byte: u32| self.source.boundary(byte as usize).saturating_sub(line_start);
         let start = inside(self.span.start).min(line.len());
-        let last = self.source.position((self.span.end.max(self.span.start + 1) - 1) as usize).line;
+        let last = self.source.position((self.span.end.max(self.span.start.saturating_add(1)) - 1) as usize).line;
         let end = if last > self.line { line.len() } else { inside(self.span.end).clamp(start, line.len()) };
 
-        let long = line.chars().map(|c| width(shown(c).as_str())).sum::<usize>() > WINDOW;
+        let long = line.len() > 4 * WINDOW || line.chars().map(|c| width(&shown(c))).sum::<usize>() > WINDOW;
         let from = if long { line[..start].char_indices().rev().nth(BEFORE - 1).map_or(0, |(i, _)| i) } else { 0 };
         let mut text = String::from(if from > 0 { "…" } else { "" });
         let mut columns = text.chars().count();
@@ -335,12 +336,17 @@ impl Diagnostics {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }
 
+    /// True if there are more than anybody reads: time to stop looking for more.
+    pub fn enough(&self) -> bool {
+        self.0.len() >= 2 * MOST_SHOWN
+    }
+
     /// Keeps the value of a result, or its messages.
     pub fn take<T>(&mut self, result: Result<T, impl Into<Diagnostics>>) -> Option<T> {
         result.map_err(|problems| self.append(problems.into())).ok()
     }
 
-    /// The value, unless there was an error.
+    /// The value, unless there was an error; without one, warnings and notes are dropped.
     pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
         if self.has_errors() { Err(self) } else { Ok(value) }
     }

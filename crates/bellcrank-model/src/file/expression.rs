@@ -181,20 +181,8 @@ impl Function {
             Sign => sign(x),
             Floor => x.floor(),
             // f64::min would hide a NaN
-            Min => {
-                if y < x || y.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
-            Max => {
-                if y > x || y.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
+            Min => pick(y < x || y.is_nan(), y, x),
+            Max => pick(y > x || y.is_nan(), y, x),
             Smooth => {
                 let [x, x0, h0, x1, h1] = [a[0], a[1], a[2], a[3], a[4]];
                 if x <= x0 {
@@ -206,14 +194,8 @@ impl Function {
                     h0 + (h1 - h0) * ((s * s) * (3.0 - 2.0 * s))
                 }
             }
-            If if a[0].is_nan() => f64::NAN,
-            If => {
-                if a[0] != 0.0 {
-                    a[1]
-                } else {
-                    a[2]
-                }
-            }
+            If if x.is_nan() => x,
+            If => pick(x != 0.0, a[1], a[2]),
         }
     }
 
@@ -282,20 +264,8 @@ impl Function {
                 Jet { value: h, rate, second: (inner - rate * rate) / h }
             }
             Abs => x.chain(u.abs(), if u < 0.0 { -1.0 } else { 1.0 }, 0.0),
-            Min => {
-                if y.value < u || y.value.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
-            Max => {
-                if y.value > u || y.value.is_nan() {
-                    y
-                } else {
-                    x
-                }
-            }
+            Min => pick(y.value < u || y.value.is_nan(), y, x),
+            Max => pick(y.value > u || y.value.is_nan(), y, x),
             Smooth => {
                 let [x, x0, h0, x1, h1] = [a[0], a[1], a[2], a[3], a[4]];
                 if x.value <= x0.value {
@@ -309,13 +279,7 @@ impl Function {
                 }
             }
             If if u.is_nan() => Jet { value: f64::NAN, rate: f64::NAN, second: f64::NAN },
-            If => {
-                if u != 0.0 {
-                    a[1]
-                } else {
-                    a[2]
-                }
-            }
+            If => pick(u != 0.0, a[1], a[2]),
             // constant between their jumps
             Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | Sign | Floor => {
                 Jet::constant(self.value(&[u, y.value]))
@@ -336,6 +300,10 @@ impl Function {
             _ => "number too large",
         }
     }
+}
+
+fn pick<T>(first: bool, a: T, b: T) -> T {
+    if first { a } else { b }
 }
 
 fn sign(x: f64) -> f64 {
@@ -422,13 +390,14 @@ impl Expression {
             return Err(parser.unexpected(extra));
         }
         let Parser { program, culprit, .. } = parser;
+        // a branch of `if` that is not taken may hold anything
+        let guarded = program.len() > 1 && program.contains(&Step::Apply(Function::If));
+        let broken = program.iter().any(|s| matches!(s, Step::Number(x) if !x.is_finite()))
+            || program.windows(2).any(|w| w == [Step::Number(0.0), Step::Apply(Function::Divide)]);
+        if broken && !guarded {
+            return Err(culprit.unwrap_or_else(|| fault(0..text.len(), "number that is not finite", "", "")));
+        }
         match program[..] {
-            [Step::Number(value)] if !value.is_finite() => Err(culprit.unwrap_or(Fault {
-                at: 0..text.len(),
-                message: "number too large".into(),
-                label: String::new(),
-                help: String::new(),
-            })),
             [Step::Number(value)] => Ok(Expression::constant(value)),
             _ => Ok(Expression { program: program.into(), text: text.into() }),
         }
@@ -472,6 +441,9 @@ impl Expression {
 
     /// The value, given the variables in the order of [`Scope::variables`]. A variable that is not given is NaN.
     pub fn value_of(&self, variables: &[f64]) -> f64 {
+        if let [Step::Number(value)] = self.program[..] {
+            return value;
+        }
         let mut stack = [0.0; STACK];
         let mut top = 0;
         for step in &self.program {
@@ -491,6 +463,9 @@ impl Expression {
     /// Value and derivatives, given the variables as jets: the total derivative along them. With one
     /// variable as [`Jet::variable`] and the others constant, the partial derivatives in that one.
     pub fn jet_of(&self, variables: &[Jet]) -> Jet {
+        if let [Step::Number(value)] = self.program[..] {
+            return Jet::constant(value);
+        }
         let mut stack = [Jet::default(); STACK];
         let mut top = 0;
         for step in &self.program {
@@ -548,7 +523,10 @@ fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
             continue;
         } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
             at = start + number_length(rest);
-            Kind::Number(text[start..at].parse().unwrap_or(f64::NAN))
+            match text[start..at].parse() {
+                Ok(x) if f64::is_finite(x) => Kind::Number(x),
+                _ => return Err(fault(start..at, "number too large", "", "")),
+            }
         } else if c.is_alphabetic() && c != 'π' || c == '_' {
             // a dot joins names (`crank.x`) where a letter follows it
             while let Some(c) = text[at..].chars().next() {
@@ -688,14 +666,22 @@ impl Parser<'_> {
             _ => false,
         });
         if !constant {
+            if (f, self.program.last()) == (Function::Divide, Some(&Step::Number(0.0))) {
+                self.culprit.get_or_insert(fault(at, "division by zero", "", ""));
+            }
             self.program.push(Step::Apply(f));
             return;
         }
         let arguments = &arguments[..n];
         let value = f.value(arguments);
-        if !value.is_finite() && self.culprit.is_none() && arguments.iter().all(|a| a.is_finite()) {
-            let label = if n == 1 { format!("of {}", arguments[0]) } else { String::new() };
-            self.culprit = Some(fault(at, f.failure(arguments), label, ""));
+        match (value.is_finite(), arguments.iter().all(|a| a.is_finite())) {
+            (false, true) => {
+                let label = if n == 1 { format!("of {}", arguments[0]) } else { String::new() };
+                self.culprit.get_or_insert(fault(at, f.failure(arguments), label, ""));
+            }
+            // an `if` has chosen the other branch
+            (true, false) => self.culprit = None,
+            _ => {}
         }
         self.program.truncate(tail);
         self.program.push(Step::Number(value));
@@ -836,13 +822,15 @@ impl Parser<'_> {
         }
         let known = || variables.iter().copied().chain(parameters.names());
         let constants = CONSTANTS.iter().map(|(n, _)| *n);
-        let label = match nearest(name, known().chain(constants)) {
+        let near = nearest(name, known().chain(constants));
+        let label = match near {
             Some(near) => format!("did you mean {}?", quoted(near)),
             None => "not a parameter".into(),
         };
-        let help = match known().next() {
-            Some(_) => format!("known names are {}", list(known())),
-            None => "define it under [parameter]".into(),
+        let help = match (near, known().next()) {
+            (_, None) => "define it under [parameter]".into(),
+            (Some(_), _) => format!("known names are {}", list(known())),
+            (None, _) => format!("define it under [parameter], or use one of {}", list(known())),
         };
         Err(fault(at, format!("unknown name {}", quoted(name)), label, help))
     }
@@ -940,4 +928,138 @@ pub fn function_table() -> String {
         out += &format!("| `{usage}` | {doc} |\n");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Expression, Fault> {
+        let mut parameters = Parameters::default();
+        for (name, value) in [("k", 100.0), ("L1", 0.3), ("tau", 0.5), ("min", 7.0), ("zero", 0.0)] {
+            parameters.set(name, value);
+        }
+        Expression::parse(text, Scope { parameters: &parameters, variables: &["t"] })
+    }
+
+    fn constant(text: &str) -> f64 {
+        parse(text).unwrap().as_constant().unwrap()
+    }
+
+    #[test]
+    fn precedence_and_functions_follow_the_grammar() {
+        let pi = std::f64::consts::PI;
+        for (text, value) in [
+            ("sqrt(0.27)/2", 0.27f64.sqrt() / 2.0),
+            ("-L1", -0.3),
+            ("0.9 + L1", 0.9 + 0.3),
+            ("-2^2", -4.0),
+            ("2^-1", 0.5),
+            ("2^3^2", 512.0),
+            ("(2^3)^2", 64.0),
+            ("--3", 3.0),
+            ("1 - 2 - 3", -4.0),
+            ("8/4/2", 1.0),
+            ("2*-3", -6.0),
+            (".5 + 5. + 1e2 + 1E-2", 105.51),
+            ("1 + 1 == 2", 1.0),
+            ("(1 < 2)*(2 <= 1)", 0.0),
+            ("1 != 1", 0.0),
+            ("2*pi", 2.0 * pi),
+            ("log(e)", 1.0),
+            ("min + min(3, 1, 2)", 8.0),
+            ("max(1, 5, 2, 4)", 5.0),
+            ("if(k > 50, 1, 2)", 1.0),
+            ("if(zero > 0, 1/zero, 4)", 4.0),
+            ("atan2(1, -1)", 0.75 * pi),
+            ("pow(2, 10)", 1024.0),
+            ("hypot(3, 4) + sign(-2) + sign(0) + floor(-0.5)", 3.0),
+            ("step(0.5, 0, 0, 1, 8)", 4.0),
+            ("step(-1, 0, 2, 1, 8) + step(3, 0, 2, 1, 8)", 10.0),
+            ("log10(1000) + abs(-2)", 5.0),
+        ] {
+            assert_eq!(constant(text), value, "{text}");
+        }
+        assert_eq!(parse("k*(1 - exp(-t/tau))").unwrap().value(0.5), 100.0 * (1.0 - (-1.0f64).exp()));
+        assert_eq!(parse("if(t < 1, 0, 5)").unwrap().value(1.0), 5.0);
+        assert!(parse("t").unwrap().uses(0) && !parse("k").unwrap().uses(0));
+    }
+
+    #[test]
+    fn a_parameter_hides_a_constant_and_a_variable_hides_both() {
+        let mut parameters = Parameters::default();
+        parameters.set("e", 0.8);
+        let read = |text, variables| Expression::parse(text, Scope { parameters: &parameters, variables }).unwrap();
+        assert_eq!(read("e", &[]).as_constant(), Some(0.8));
+        assert_eq!(read("e*crank.x", &["t", "crank.x", "e"]).value_of(&[0.0, 3.0, 2.0]), 6.0);
+        assert!(read("e*crank.x", &["t", "crank.x"]).value_of(&[0.0]).is_nan());
+    }
+
+    #[test]
+    fn jets_agree_with_differences() {
+        let texts = "sin(3*t); cos(t)^2; tan(t/2); asin(t/3); acos(t/3); atan(5*t); atan2(sin(t), 2 + t); atan2(t, -3);
+            sinh(t); cosh(2*t); tanh(3*t); sqrt(1 + t^2); exp(-t/tau); log(2 + t); log10(1 + t); t^3; t^2.5; 2^t;
+            (1 + t)^t; pow(t, -2); hypot(t, 2 - t); abs(t - 3); min(t^2, 100, t); max(t, -t); step(t, 0.1, 1, 2, 5);
+            step(t^2, t/3, sin(t), 3, t); if(t < 1, t^2, t^3); t*sin(t)/(1 + exp(t)); -t + 3 - t*t;
+            sign(t) + floor(t) + (t > 0); 1/t; (t + 1)^1; (t + 1)^0";
+        let h = 1e-3;
+        for text in texts.split(';') {
+            let f = parse(text).unwrap();
+            for t in [0.37, 0.81, 1.6] {
+                let j = f.jet(t);
+                assert_eq!(j.value, f.value(t), "{text}");
+                let [a, b, c, d] = [-2.0, -1.0, 1.0, 2.0].map(|s: f64| f.value(t + s * h));
+                let rate = (a - 8.0 * b + 8.0 * c - d) / (12.0 * h);
+                let second = (-a + 16.0 * b - 30.0 * j.value + 16.0 * c - d) / (12.0 * h * h);
+                assert!((j.rate - rate).abs() < 1e-8 * (1.0 + rate.abs()), "{text} at {t}: {} {rate}", j.rate);
+                assert!(
+                    (j.second - second).abs() < 1e-7 * (1.0 + second.abs()),
+                    "{text} at {t}: {} {second}",
+                    j.second
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn still_arguments_stay_still_where_a_slope_is_infinite() {
+        let still = [Jet::constant(0.0)];
+        let texts =
+            "sqrt(t); hypot(t, 0); atan2(t, 0); t^0.5; asin(1 + t); acos(1 - t); 0^(1 + t); (t + 0)^1; 3/(1 + t)";
+        for text in texts.split(';') {
+            let j = parse(text).unwrap().jet_of(&still);
+            assert_eq!((j.rate, j.second), (0.0, 0.0), "{text}");
+        }
+        assert_eq!(parse("t^2").unwrap().jet(0.0), Jet { value: 0.0, rate: 0.0, second: 2.0 });
+        assert_eq!(parse("t^1").unwrap().jet(0.0), Jet { value: 0.0, rate: 1.0, second: 0.0 });
+        assert_eq!(parse("0^t").unwrap().jet(1.0), Jet::default());
+    }
+
+    #[test]
+    fn depth_is_bounded_and_length_is_not() {
+        let deep = ["(".repeat(1_000_000), "-".repeat(1_000_000), "sin(".repeat(100_000), "2^".repeat(100_000)];
+        for text in deep.into_iter().chain(["if(1,".repeat(1000)]) {
+            assert_eq!(parse(&text).unwrap_err().message, "expression nested too deeply");
+        }
+        // forty operands would wait on the stack
+        assert!(parse(&("t+(".repeat(40) + "t" + &")".repeat(40))).is_err());
+        let long = "t+".repeat(100_000) + "t";
+        assert_eq!(parse(&long).unwrap().value(1.0), 100_001.0);
+        let wide = format!("max({}t)", "t,".repeat(500));
+        assert_eq!(parse(&wide).unwrap().value(2.0), 2.0);
+        assert_eq!(constant(&("(".repeat(25) + "1" + &")".repeat(25))), 1.0);
+    }
+
+    #[test]
+    fn a_fault_names_the_part_that_failed() {
+        let part = |text: &str| {
+            let fault = parse(text).unwrap_err();
+            (fault.message, text[fault.at].to_string())
+        };
+        assert_eq!(part("1 + k/zero"), ("division by zero".into(), "k/zero".into()));
+        let root = ("square root of a negative number".into(), "sqrt(-k)".into());
+        assert_eq!(part("if(zero > 0, 1/zero, 0) + sqrt(-k)"), root);
+        assert_eq!(part("3*(t/zero)"), ("division by zero".into(), "t/zero".into()));
+        assert!(parse("if(zero > 0, t/zero, 0)").is_ok());
+    }
 }

@@ -191,9 +191,12 @@ pub fn read<'a>(
     let mut problems = Diagnostics::new();
     let mut slips = Vec::new();
     for entry in entries {
+        if problems.enough() {
+            break;
+        }
         if all().all(|f| f.name != entry.name) {
             let absent = all().map(|f| f.name).filter(|n| table.get(n).is_none());
-            let near = nearest(&entry.name, absent);
+            let near = nearest(&entry.name, absent).or_else(|| nearest(&entry.name, all().map(|f| f.name)));
             slips.extend(near);
             let label = near.map_or("not a known key".into(), |near| format!("did you mean {}?", quoted(near)));
             let known: Vec<&str> = all().map(|f| f.name).collect();
@@ -528,11 +531,8 @@ fn names<'a>(node: &'a Node, what: &dyn Display, least: usize, most: usize) -> R
         Some(entries) => entries,
         None if least <= 1 && node.as_str().is_some() => std::slice::from_ref(node),
         None => {
-            let example = match least {
-                2 => " such as [\"ground\", \"crank\"]",
-                _ => "",
-            };
-            return Err(expected(node, what, &format!("a list of names{example}")).into());
+            let example = if least == 2 { "write it like [\"ground\", \"crank\"]" } else { "" };
+            return Err(expected(node, what, "a list of names").help(example).into());
         }
     };
     let mut problems = Diagnostics::new();
@@ -677,5 +677,91 @@ impl Named<'_> {
             1 => format!("the model has one {thing}: {}", list(candidates)),
             _ => format!("the model has {}: {}", count(n, thing).replace("bodys", "bodies"), list(candidates)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::source::Source;
+
+    const FIELDS: &[Field] = &[
+        Field::required("mass", FieldKind::Positive, "kg", "mass"),
+        Field::optional("damping", FieldKind::NonNegative, "N·s/m", "0", "damping"),
+        Field::optional("length", FieldKind::NonNegative, "m", "the length at the start", "length"),
+        Field::optional("kind", FieldKind::Word(&["soft", "hard"]), "", "soft", "kind"),
+        Field::optional("on", FieldKind::Points(1, 2), "m", "", "points"),
+        Field::optional("axis", FieldKind::Direction, "", "", "axis"),
+        Field::optional("force", FieldKind::VectorFunction, "N", "", "force"),
+        Field::optional("torque", FieldKind::AxialFunction, "N·m", "", "torque"),
+        Field::optional("spin", FieldKind::Axial, "rad/s", "", "spin"),
+        Field::optional("inertia", FieldKind::Square { plane: 1, space: 3 }, "kg·m²", "", "inertia"),
+        Field::optional("curve", FieldKind::Pairs, "", "", "curve"),
+        Field::optional("bodies", FieldKind::Names(1, 3), "", "", "bodies"),
+        Field::optional("steps", FieldKind::Count, "", "10", "steps"),
+        Field::optional("load", FieldKind::Function, "N", "0", "load"),
+        Field::optional("note", FieldKind::Text, "", "", "note"),
+        Field::optional("extra", FieldKind::Any, "", "", "extra"),
+    ];
+
+    fn with(text: &str, plane: bool, test: impl Fn(Values)) {
+        let root = crate::file::toml::parse(&Source::new("m", text.into()), 0).unwrap();
+        let mut parameters = Parameters::default();
+        parameters.set("L", 0.5);
+        let context = Context { parameters: &parameters, plane, variables: &["t"] };
+        test(read(&root, "thing `a`", &[FIELDS], &context).unwrap());
+    }
+
+    #[test]
+    fn values_come_in_the_kind_that_was_declared() {
+        let planar = "mass = '2*L'\non = [[1, 2], [3, 'L']]\naxis = [3, 4]\nforce = ['sin(t)', 2]\ntorque = 't'\nspin = 3\n\
+            inertia = 4\ncurve = [[0, 1], [1, 3]]\nbodies = 'crank'\nload = 't^2'\nsteps = 5.0\nnote = ''\nextra = [{}]";
+        with(planar, true, |v| {
+            assert_eq!(v.number("mass"), 1.0);
+            let points = [Vec3::new(1.0, 2.0, 0.0), Vec3::new(3.0, 0.5, 0.0)];
+            assert_eq!(v.optional_points("on"), Some(&points[..]));
+            assert_eq!(v.optional_vector("axis"), Vec3::new(3.0, 4.0, 0.0).normalized());
+            let f = v.optional_functions("force").unwrap();
+            assert_eq!([f[0].value(1.0), f[1].value(1.0), f[2].value(1.0)], [1f64.sin(), 2.0, 0.0]);
+            assert_eq!(v.optional_functions("torque").unwrap()[2].value(4.0), 4.0);
+            assert_eq!(v.optional_vector("spin"), Some(Vec3::new(0.0, 0.0, 3.0)));
+            assert_eq!(v.optional_numbers("inertia"), Some(&[4.0][..]));
+            assert_eq!(v.optional_pairs("curve"), Some(&[[0.0, 1.0], [1.0, 3.0]][..]));
+            assert_eq!(v.optional_names("bodies").unwrap()[0].name, "crank");
+            assert_eq!(v.function("load").value(3.0), 9.0);
+            assert_eq!(v.integer("steps"), 5);
+            assert_eq!(v.optional_name("note").unwrap().name, "");
+            assert!(v.node("extra").is_some() && v.has("extra") && !v.has("damping"));
+        });
+        with("mass = 1\non = [1, 2, 3]\ninertia = [1, 2, 3]", false, |v| {
+            assert_eq!(v.optional_points("on"), Some(&[Vec3::new(1.0, 2.0, 3.0)][..]));
+            assert_eq!(v.optional_numbers("inertia"), Some(&[1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 3.0][..]));
+        });
+    }
+
+    #[test]
+    fn defaults_that_are_values_count() {
+        with("mass = 1", true, |v| {
+            assert_eq!((v.number("damping"), v.word("kind"), v.integer("steps")), (0.0, "soft", 10));
+            assert_eq!(v.function("load").as_constant(), Some(0.0));
+            assert_eq!((v.optional_number("length"), v.optional_points("on")), (None, None));
+            assert_eq!(v.span("length"), v.error("x").span.unwrap());
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "use the optional accessor")]
+    fn a_key_that_may_be_absent_is_not_read_as_if_it_were_there() {
+        with("mass = 1\nlength = 2", true, |v| _ = v.number("length"));
+    }
+
+    #[test]
+    fn keys_that_exclude_each_other() {
+        with("mass = 1\nlength = 2\nspin = 3", true, |v| {
+            assert!(v.at_most_one(&["mass", "damping"]).is_ok());
+            let problem = v.at_most_one(&["spin", "damping", "length"]).unwrap_err();
+            assert_eq!(problem.message, "thing `a` has both `length` and `spin`");
+            assert_eq!(v.error_at("length", "x").span.unwrap().start, 18);
+        });
     }
 }

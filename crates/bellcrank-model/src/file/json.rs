@@ -356,3 +356,53 @@ impl Reader<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Node {
+        parse(&Source::new("m.json", text.into()), 0).unwrap()
+    }
+
+    /// The same value without places.
+    fn plain(node: &Node) -> serde_json::Value {
+        match &node.value {
+            Value::Table(table) => table.entries.iter().map(|e| (e.name.clone(), plain(&e.node))).collect(),
+            Value::Array(list) => list.iter().map(plain).collect(),
+            Value::Number(x) => (*x).into(),
+            Value::Integer(n) => (*n).into(),
+            Value::Bool(b) => (*b).into(),
+            Value::String { text, .. } => text.as_str().into(),
+        }
+    }
+
+    #[test]
+    fn agrees_with_serde_json_and_with_toml() {
+        let text = r#"{"z": [1, -2.5e-3, 0, -0.0, 1E2], "a": {"t": true, "f": false, "o": {}, "l": []},
+            "s": "a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00é", "": 9007199254740993}"#;
+        assert_eq!(plain(&read(text)), serde_json::from_str::<serde_json::Value>(text).unwrap());
+        let toml = "z = [1, 2.5]\n[body.crank]\nat = [0, \"-L1\"]\nfixed = true\n";
+        let json = r#"{"z": [1, 2.5], "body": {"crank": {"at": [0, "-L1"], "fixed": true}}}"#;
+        assert_eq!(plain(&super::super::toml::parse(&Source::new("m", toml.into()), 0).unwrap()), plain(&read(json)));
+    }
+
+    #[test]
+    fn places_cover_the_values() {
+        let text = r#"{"body": {"crank": {"at": [0, "-L1"]}}}"#;
+        let slice = |span: Span| &text[span.start as usize..span.end as usize];
+        let root = read(text);
+        let at = root.get("body").and_then(|b| b.get("crank")?.get("at")).unwrap();
+        assert_eq!(slice(at.span), r#"[0, "-L1"]"#);
+        assert_eq!(slice(at.as_array().unwrap()[1].part(1..3)), "L1");
+        assert_eq!(slice(root.as_table().unwrap().entries[0].span), "\"body\"");
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        for text in ["[".repeat(100_000), "{\"a\":".repeat(100_000)] {
+            let problems = parse(&Source::new("m.json", text), 0).unwrap_err();
+            assert_eq!(problems.0[0].message, "values are nested too deeply");
+        }
+    }
+}

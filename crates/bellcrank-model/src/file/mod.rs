@@ -71,6 +71,18 @@ impl Document {
         }
     }
 
+    /// The entries of a section such as `[body]`; none if the file has no such section.
+    pub fn section(&self, name: &str) -> Result<&[Entry], Diagnostic> {
+        let Some(node) = self.root.get(name) else { return Ok(&[]) };
+        match node.as_table() {
+            Some(table) => Ok(&table.entries),
+            None => Err(Diagnostic::error(format!("`{name}` must be a table, found {}", node.article()))
+                .at(node.span)
+                .label("expected a table")
+                .help(format!("write it like [{name}] or [{name}.…]"))),
+        }
+    }
+
     /// The problems found in this document, ready to be shown.
     pub fn report(&self, problems: Diagnostics) -> Report {
         Report::new(self.sources.clone(), problems)
@@ -181,29 +193,147 @@ mod tests {
         let context = Context { parameters: &parameters, plane, variables: &["t"] };
         let mut problems = Diagnostics::new();
         for (section, fields) in [("body", BODY), ("joint", JOINT), ("force", FORCE)] {
-            let entries = document.root.get(section).and_then(Node::as_table).map(|t| t.entries.as_slice());
-            for entry in entries.unwrap_or_default() {
+            let entries = problems.take(document.section(section)).unwrap_or_default();
+            for entry in entries {
                 problems.take(read(&entry.node, &format!("{section} `{}`", entry.name), &[fields], &context));
             }
         }
         problems.or(()).map_err(|p| document.report(p))
     }
 
+    const GOOD: &str = r#"[model]
+plane = "xy"
+[parameter]
+k = 100.0
+L1 = 0.3
+m = "k/100"
+[body.crank]
+rod = { from = [0, 0], to = [0, "-L1"], mass = 3.0 }
+[body.link]
+mass = 0.9
+at = [0, 1]
+[joint.pin]
+type = "revolute"
+between = ["ground", "crank"]
+at = [0, 0]
+[force.spring]
+between = ["ground", "link"]
+stiffness = "k"
+"#;
+
+    /// Every message for these inputs, one after the other.
+    fn messages<'t>(inputs: impl IntoIterator<Item = (&'t str, &'t str)>) -> String {
+        let mut out = String::new();
+        for (text, set) in inputs {
+            let set: &[&str] = if set.is_empty() { &[] } else { &[set] };
+            out += &match check(text, set) {
+                Ok(()) => format!("fine: {}\n", set.first().unwrap_or(&text)),
+                Err(report) => report.to_string(),
+            };
+            out += "\n";
+        }
+        out
+    }
+
+    fn of_files(texts: &[&str]) -> String {
+        messages(texts.iter().map(|t| (*t, "")))
+    }
+
     #[test]
-    fn explore() {
-        let good = "[model]\nplane = \"xy\"\n[parameter]\nk = 100.0\nL1 = 0.3\nm = \"k/100\"\n[body.crank]\nrod = { from = [0, 0], to = [0, \"-L1\"], mass = 3.0 }\n[body.link]\nmass = 0.9\nat = [0, 1]\n[joint.pin]\ntype = \"revolute\"\nbetween = [\"ground\", \"crank\"]\nat = [0, 0]\n[force.spring]\nbetween = [\"ground\", \"link\"]\nstiffness = \"k\"\n";
-        assert!(check(good, &[]).is_ok());
-        for text in [
+    fn messages_about_fields() {
+        assert!(check(GOOD, &[]).is_ok());
+        let shown = of_files(&[
             "[force.spring]\nbetween = [\"a\", \"b\"]\nstifness = 100\n",
-            "[force.spring]\nbetween = [\"a\", \"b\"]\nstiffness = [100]\ndamping = -1\ncount = 0\nforce = \"5*sin(2*pi*f*t)\"",
-            "[force.spring]\nbetween = \"a\"\nstiffness = \"1/0\"\ndamping = \"-2*pi\"\ncount = 1.5\nforce = nan",
-            "[force.spring]\nbetween = [\"a\"]\nstiffness = \"t\"\ndamping = \"5 mm\"\ncount = true\nforce = \"\"",
+            "[force.spring]\nbetween = [\"a\", \"b\"]\n",
+            "[force]\nspring = 3\n",
+            "force = [1, 2]",
+            "[force.spring]\nbetween = [\"a\", \"b\"]\nstiffness = [100]\ndamping = -1\ncount = 0\nforce = true",
+            "[force.spring]\nbetween = \"a\"\nstiffness = nan\ndamping = \"-2*pi\"\ncount = 1.5\nforce = inf",
+            "[force.spring]\nbetween = [\"a\"]\nstiffness = \"t\"\ncolour = \"red\"",
             "[body.link]\nmass = -0.9\nat = [0, 1]\ninertia = [1, 2]\nfixed = 1\nrod = {from=[0,0,0], to=[0, \"x\", {}], mas=1}",
+            "[body.link]\ninertia = [[1, 2, 3], [1, 2], 3]\n",
             "[model]\nplane=\"xy\"\n[body.link]\nmass = 1e999\nat = [0, 1, 0]\ninertia = [1, 2, 3]\nrod = 5",
             "[joint.pin]\ntyp = \"revolute\"\nbetween = [\"ground\", \"\"]\nat=[[0,0,0],[0,0,0],[0,0,0]]\naxis=[0,0,0]",
             "[joint.pin]\ntype = \"revolut\"\nbetween = [\"ground\", 3]\nat=0",
-            "[parameter]\na = \"b + 1\"\nb = \"2*c\"\nc = \"sqrt(a)\"\nd = \"d\"\nE = \"1 + (2\"\nt = 1\nmy-k = 2\nf = \"ee\"\ng = [1]\nh = \"sqrt(-1)\"\n",
+            "{ \"force\": { \"spring\": { \"between\": [\"a\", \"b\"], \"stiffness\": \"kk\" } } }",
+        ]);
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn messages_about_expressions() {
+        let expressions = [
+            "1/0",
+            "sqrt(-1)",
+            "log(0)",
+            "2^10000",
+            "1e999",
+            "t/0",
+            "asin(2)",
+            "0^-1",
+            "(-8)^(1/3)",
+            "kk",
+            "zeta",
+            "t*k +",
+            "(1 + 2",
+            "1 + 2)",
+            "2 k",
+            "2(3)",
+            "k(1)",
+            "sin",
+            "sin()",
+            "sin(1, 2)",
+            "min(1)",
+            "ln(2)",
+            "sine(2)",
+            "foo(2)",
+            "2**3",
+            "k = 1",
+            "5 % 2",
+            "0 < t < 1",
+            "k − 1",
+            "2×k",
+            "π",
+            "1,5",
+            "[1]",
+            "30 deg",
+            "",
+            "   ",
+            "* 2",
+            "()",
+            "step(t, 1, 0, 0, 5)",
+            "max(1,,2)",
+            "\u{1b}[31m",
+            "1..2",
+            "$HOME",
+        ];
+        let texts: Vec<String> = expressions
+            .iter()
+            .map(|e| format!("[parameter]\nk = 1\nL1 = 2\n[joint.pin]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\ndrive = '{e}'"))
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let shown = of_files(&texts);
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn messages_about_parameters() {
+        let shown = of_files(&[
+            "[parameter]\na = \"b + 1\"\nb = \"2*c\"\nc = \"sqrt(a)\"\nd = \"d\"\nuses = \"a + d\"\n",
+            "[parameter]\nk = \"1 + (2\"\nt = 1\nmy-k = 2\nf = \"kk\"\ng = [1]\nh = \"sqrt(-k1)\"\nk1 = 4\nn = nan\nx = \"t\"",
+            "parameter = 3",
+            "[parameter]\nlong = \"1 + \\u0032 + q\"",
+            "[parameter]\nmulti = \"\"\"\n1 +\nq\"\"\"",
+        ]);
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn messages_about_syntax() {
+        let shown = of_files(&[
             "[body.crank]\nmass = 1\n\n[body.link]\nmass = 1\nmass = 2\n\n[body.crank]\nmass = 2\n",
+            "a = 1\na = 2",
+            "[b]\nx = { y = 1, y = 2 }",
             "stiffness = 2*k\n",
             "stiffness = \n",
             "a = [1 2]\n",
@@ -211,36 +341,50 @@ mod tests {
             "[body\nx = 1",
             "a = \"x\nb = 1",
             "a = .5",
+            "a = 007",
             "a b = 1",
             "a = 1979-05-27",
             "a = \"\\q\"",
+            "a = {x = 1",
+            "a = true false",
             "{ \"a\": 1, \"a\": 2, }",
             "{ \"a\": 1, // x\n }",
             "{ \"a\": [1, 2",
+            "{ \"a\": [1, ]}",
             "{ \"a\": \"x\n\" }",
+            "{ \"a\": \"\\q\" }",
+            "{ \"a\": \"\\ud800\" }",
             "{ \"a\": nul }",
+            "{ \"a\": null }",
+            "{ \"a\": NaN }",
+            "{ \"a\": 'x' }",
             "{ \"a\": 1 \"b\": 2 }",
+            "{ \"a\" 1 }",
             "{ a: 1 }",
-            "{ \"force\": { \"spring\": { \"between\": [\"a\", \"b\"], \"stiffness\": \"kk\" } } }",
-        ] {
-            println!("════ {text:?}");
-            match check(text, &[]) {
-                Ok(()) => println!("OK?"),
-                Err(report) => println!("{report}"),
-            }
-        }
-        for set in [
+            "{ \"a\": 01, \"b\": 1. }",
+            "{ \"a\": 1. }",
+            "{} x",
+        ]);
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn messages_about_overrides() {
+        let sets = [
             "parameter.k=200",
             "parameter.K=200",
             "body.crank.mass=2*mm",
             "body.crnak.mass=1",
             "joint.pin.at=[0,1]",
             "joint.pin.at=[L1,1]",
+            "joint.pin.at=[0,1",
             "joint.pin.at.2=1",
             "joint.pin.at.1=\"L1\"",
+            "joint.pin.at=[0,1,2]",
             "solve.rtol=1e-8",
             "slove.rtol=1",
             "body.link.mass.x=1",
+            "body.link.rod.mass=1",
             "parameter.k=",
             "parameter.k",
             "=3",
@@ -251,16 +395,127 @@ mod tests {
             "parameter.k=2*k",
             "parameter.k=-5",
             "body.crank.rod.mass=0",
-        ] {
-            println!("════ --set {set}");
-            match check(good, &[set]) {
-                Ok(()) => println!("OK"),
-                Err(report) => println!("{report}"),
+            "body.\"crank\".mass = 2 ",
+            "body.crank.mass=1979-05-27",
+        ];
+        let shown = messages(sets.iter().map(|s| (GOOD, *s)));
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn messages_about_files() {
+        let mut out = String::new();
+        for path in ["nothing.toml", "nowhere/x.toml", "src", "Cargo.tml", "Cargo", "src/file/nothing.json"] {
+            out += &format!("{}\n", Document::open(path, &[], &LAYOUT).unwrap_err());
+        }
+        out += &not_utf8("m.toml", String::from_utf8(b"a = 1\nb = \"\xfcber\" # x\nc = 2".to_vec()).unwrap_err())
+            .to_string();
+        insta::assert_snapshot!(out);
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_what_there_is() {
+        let document = Document::parse("m.toml", "body = \"lnik\"".into(), &[], &LAYOUT).unwrap();
+        let parameters = Parameters::default();
+        let context = Context { parameters: &parameters, plane: true, variables: &["t"] };
+        const PROBE: &[Field] = &[Field::required("body", FieldKind::Name, "", "the body")];
+        let values = read(&document.root, "probe `B`", &[PROBE], &context).unwrap();
+        let problem = values.name("body").unknown("body", values.what(), ["ground", "crank", "link"]);
+        let shown = "\
+error: unknown body `lnik` in probe `B`
+ --> m.toml:1:8
+  |
+1 | body = \"lnik\"
+  |        ^^^^^^ did you mean `link`?
+  |
+help: the model has 3 bodies: ground, crank, link
+";
+        assert_eq!(document.report(problem.into()).to_string(), shown);
+    }
+
+    /// A small generator of numbers [Marsaglia 2003, xorshift].
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, n: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % n.max(1) as u64) as usize
+        }
+
+        /// The text with a few pieces cut out, doubled or put in.
+        fn spoil(&mut self, text: &str) -> String {
+            const PIECES: &str = "[ ] { } ( ) , . = : \" ' \\ \n \r \t # // + - * / ^ < 0 1 9e99 -1 nan inf null true t k \
+                sin( if( \u{1b} \u{202e} é 漢 😀 \u{feff} \u{0} \"\"\" [[ body joint parameter. \\u12 \\ud800";
+            let pieces: Vec<&str> = PIECES.split(' ').collect();
+            let mut out: Vec<char> = text.chars().collect();
+            for _ in 0..=self.below(6) {
+                let (a, n) = (self.below(out.len() + 1), self.below(12));
+                let b = (a + n).min(out.len());
+                match self.below(5) {
+                    0 => drop(out.drain(a..b)),
+                    1 => {
+                        let copy = out[a..b].to_vec();
+                        let at = self.below(out.len() + 1);
+                        out.splice(at..at, copy);
+                    }
+                    2 => out.truncate(out.len() - self.below(out.len() / 3 + 1)),
+                    _ => {
+                        let piece = pieces[self.below(pieces.len())];
+                        out.splice(a..a, piece.chars());
+                    }
+                }
+            }
+            out.into_iter().collect()
+        }
+    }
+
+    #[test]
+    fn no_text_makes_it_panic_or_print_control_characters() {
+        let json = r#"{"parameter": {"k": 1e2, "m": "k/100"}, "body": {"crank": {"mass": "m", "at": [0, "-k", 1]}},
+            "force": {"spring": {"between": ["a", "b"], "stiffness": "k*(1 - exp(-2))", "force": "if(t < 1, 0, 5)"}}}"#;
+        let sets = "parameter.k=200; body.crank.mass=\"2*m\"; joint.pin.at=[0, 1]; solve.rtol=1e-8; start.pin.rate=k";
+        let sets: Vec<&str> = sets.split("; ").collect();
+        let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+        let mut refused = 0;
+        for round in 0..6000 {
+            let text = if round % 3 == 0 { json } else { GOOD };
+            let text = if round % 4 == 0 { text.to_string() } else { dice.spoil(text) };
+            let set = dice.spoil(sets[round % sets.len()]);
+            let set: &[&str] = if round % 2 == 0 { &[] } else { &[&set] };
+            if let Err(report) = check(&text, set) {
+                refused += 1;
+                let shown = report.to_string();
+                let clean = |c: char| c == '\n' || !(c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+                assert!(shown.chars().all(clean), "{shown:?}");
+                assert!(shown.lines().all(|l| l.chars().count() < 400), "{shown}");
+                assert!(report.to_json().as_array().is_some_and(|list| !list.is_empty()));
             }
         }
-        for path in ["nofile.toml", "/nonexistent/x.toml", "src", "Cargo.tml", "Cargo"] {
-            println!("════ {path}");
-            println!("{}", Document::open(path, &[], &LAYOUT).unwrap_err());
+        assert!((2000..6000).contains(&refused), "{refused}");
+    }
+
+    #[test]
+    fn no_expression_makes_it_panic() {
+        let mut parameters = Parameters::default();
+        parameters.set("k", 2.0);
+        let scope = expression::Scope { parameters: &parameters, variables: &["t"] };
+        let seeds = "k*(1 - exp(-t/2)); if(t < 1, 0, 5); step(t, 0, 1, 2, 3)^2^t; max(1, atan2(t, 2), hypot(3, 4))";
+        let seeds: Vec<&str> = seeds.split("; ").collect();
+        let mut dice = Dice(88_172_645_463_325_252);
+        let mut read = 0;
+        for round in 0..20_000 {
+            let text = dice.spoil(seeds[round % seeds.len()]);
+            match Expression::parse(&text, scope) {
+                Ok(f) => {
+                    read += 1;
+                    let (value, jet) = (f.value(0.7), f.jet(0.7));
+                    assert!(value == jet.value || (value.is_nan() && jet.value.is_nan()), "{text}");
+                }
+                Err(fault) => assert!(text.get(fault.at).is_some(), "{text}"),
+            }
         }
+        assert!(read > 500, "{read}");
     }
 }

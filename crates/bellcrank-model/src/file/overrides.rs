@@ -79,15 +79,8 @@ fn read_value(source: &Source, id: u32, at: usize) -> Result<Node, Diagnostics> 
         Err(problems) => problems,
     };
     if text.starts_with(['[', '{', '"', '\'']) {
-        let help = "expressions inside arrays and tables stand in quotes, and the whole in quotes of the shell: \
-                    --set 'joint.pin.at=[\"L1\", 0]'";
-        return Err(Diagnostics(
-            problems
-                .0
-                .into_iter()
-                .map(|p| Diagnostic { message: format!("not a TOML value: {}", p.message), ..p }.help(help))
-                .collect(),
-        ));
+        let help = "quote it for the shell as well: --set 'joint.pin.at=[\"L1\", 0]'";
+        return Err(Diagnostics(problems.0.into_iter().map(|p| p.help(help)).collect()));
     }
     let span = Span::new(id, at, at + text.len());
     Ok(Node { span, value: Value::String { text: text.into(), start: Some(span.start) } })
@@ -222,4 +215,38 @@ fn missing(table: &Table, name: &str, span: Span, walked: &str, layout: &Layout)
         None => format!("{} is empty", quoted(walked)),
     };
     Diagnostic::error(format!("{what} to set")).at(span).label(label).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "[parameter]\nk = 1\n[body.crank]\nmass = 1\nat = [0, 1]\n[body.\"a b\"]\nmass = 1\n";
+
+    fn with(text: &str) -> Node {
+        let mut sources = Sources::new(Source::new("m.toml", FILE.into()));
+        let mut root = crate::file::toml::parse(&sources.0[0], 0).unwrap();
+        let layout = Layout { settings: &["solve"], named: &["parameter", "body"] };
+        apply(&mut root, &[text.to_string()], &layout, &mut sources).unwrap();
+        root
+    }
+
+    #[test]
+    fn values_are_toml_or_else_text() {
+        let get = |text: &str, path: &[&str]| {
+            let root = with(text);
+            path.iter().try_fold(&root, |n, p| n.get(p)).map(|n| n.value.clone()).unwrap()
+        };
+        let k = |text: &str| get(text, &["parameter", "k"]);
+        assert_eq!(k("parameter.k=200"), Value::Integer(200));
+        assert_eq!(k(" parameter . k = 2e2 "), Value::Number(200.0));
+        assert_eq!(k("parameter.k=true"), Value::Bool(true));
+        assert_eq!(k("parameter.k=2*m"), Value::String { text: "2*m".into(), start: Some(18) });
+        assert_eq!(k("parameter.k=\"2*m\""), Value::String { text: "2*m".into(), start: Some(19) });
+        assert_eq!(k("parameter.k=a == b"), Value::String { text: "a == b".into(), start: Some(18) });
+        assert_eq!(get("body.'a b'.mass=3", &["body", "a b", "mass"]), Value::Integer(3));
+        assert_eq!(get("solve.rtol=1e-8", &["solve", "rtol"]), Value::Number(1e-8));
+        let Value::Array(at) = get("body.crank.at.1=\"L1\"", &["body", "crank", "at"]) else { panic!() };
+        assert_eq!((at.len(), at[1].as_str(), at[1].span.source), (2, Some("L1"), 1));
+    }
 }

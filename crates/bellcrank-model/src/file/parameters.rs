@@ -79,6 +79,9 @@ impl Parameters {
         let mut sound = vec![false; table.entries.len()];
         for i in order {
             let entry = &table.entries[i];
+            if problems.enough() {
+                break;
+            }
             if needs[i].iter().all(|&j| sound[j]) {
                 match value(entry, &parameters) {
                     Ok(value) => {
@@ -188,19 +191,52 @@ fn cycle(entries: &[Entry], ring: &[usize]) -> Diagnostic {
         chain.push("…".into());
     }
     chain.push(entries[ring[0]].name.clone());
-    let mut problem = Diagnostic::error(format!("parameters need each other in a circle: {}", chain.join(" → ")));
+    let alone = ring.len() == 1;
+    let mut problem = Diagnostic::error(match alone {
+        true => format!("parameter {} needs itself", name(ring[0])),
+        false => format!("parameters need each other in a circle: {}", chain.join(" → ")),
+    });
     for (n, &i) in ring.iter().take(MOST).enumerate() {
         let needed = ring[(n + 1) % ring.len()];
         let node = &entries[i].node;
         let names = Expression::names(node.as_str().unwrap_or(""));
         let part = names.into_iter().find(|(n, _)| *n == entries[needed].name).map(|(_, at)| at);
         let span: Span = part.map_or(node.span, |at| node.part(at));
-        let label = if ring.len() == 1 {
-            format!("{} needs itself", name(i))
-        } else {
-            format!("{} needs {}", name(i), name(needed))
-        };
+        let label = if alone { "its own value".into() } else { format!("{} needs {}", name(i), name(needed)) };
         problem = if n == 0 { problem.at(span).label(label) } else { problem.also(span, label) };
     }
-    problem.help("give one of them a number")
+    problem.help(if alone { "give it a number" } else { "give one of them a number" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::source::Source;
+
+    fn read(text: &str) -> Result<Parameters, Diagnostics> {
+        let root = crate::file::toml::parse(&Source::new("m", text.into()), 0).unwrap();
+        Parameters::read(root.get("parameter"))
+    }
+
+    #[test]
+    fn any_order_will_do() {
+        let p = read("[parameter]\nc = \"a + b\"\nb = \"2*a\"\na = 1.5\nn = 3\n").unwrap();
+        assert_eq!(p.iter().collect::<Vec<_>>(), [("c", 4.5), ("b", 3.0), ("a", 1.5), ("n", 3.0)]);
+        assert_eq!(read("x = 1").unwrap().names().count(), 0);
+    }
+
+    #[test]
+    fn long_chains_and_circles_need_no_deep_stack() {
+        let n = 20_000;
+        let chain: String = (0..n).map(|i| format!("p{i} = \"p{} + 1\"\n", i + 1)).collect();
+        let p = read(&format!("[parameter]\n{chain}p{n} = 1\n")).unwrap();
+        assert_eq!(p.get("p0"), Some(f64::from(n) + 1.0));
+        let problems = read(&format!("[parameter]\n{chain}p{n} = \"p0\"\n")).unwrap_err();
+        assert_eq!(problems.0.len(), 1);
+        assert!(problems.0[0].message.ends_with("p0 → p1 → p2 → p3 → p4 → p5 → p6 → p7 → … → p0"));
+        // those that only use a circle are not told
+        let problems = read("[parameter]\na='b'\nb='a'\nc='d'\nd='c'\nu='a+c+d'\nv='u'").unwrap_err();
+        let circles: Vec<&str> = problems.0.iter().map(|p| p.message.rsplit(": ").next().unwrap()).collect();
+        assert_eq!(circles, ["a → b → a", "c → d → c"]);
+    }
 }

@@ -166,3 +166,42 @@ fn kind_words(kind: FieldKind) -> String {
         Any => "see below".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROD: &[Field] = &[Field::required("mass", FieldKind::Positive, "kg", "mass")];
+    const COMMON: &[Field] = &[Field::required("between", FieldKind::Names(2, 2), "", "the two bodies")];
+    const OWN: &[Field] = &[
+        Field::optional("damping", FieldKind::NonNegative, "N·s/m", "0", "force per rate"),
+        Field::optional("length", FieldKind::NonNegative, "m", "the length at the start", "unstretched length"),
+        Field::optional("at", FieldKind::Points(1, 2), "m", "", "points"),
+        Field::optional("kind", FieldKind::Word(&["soft", "hard"]), "", "soft", "a|b"),
+        Field::optional("inertia", FieldKind::Square { plane: 1, space: 3 }, "", "", "inertia"),
+        Field::optional("rod", FieldKind::Table(ROD), "", "", "a rod"),
+    ];
+
+    #[test]
+    fn schema_of_an_object() {
+        let shown = format!("{:#}", object_schema(&[COMMON, OWN]));
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn table_of_fields() {
+        let shown = "\
+| key | value | unit | default | meaning |
+|---|---|---|---|---|
+| `between` | 2 names |  | required | the two bodies |
+| `damping` | number ≥ 0 | N·s/m | 0 | force per rate |
+| `length` | number ≥ 0 | m | the length at the start | unstretched length |
+| `at` | 1 to 2 points | m |  | points |
+| `kind` | `\"soft\"`, `\"hard\"` |  | soft | a\\|b |
+| `inertia` | number in the plane; 3 numbers or 3×3 in space |  |  | inertia |
+| `rod` | table |  |  | a rod |
+| `rod.mass` | number > 0 | kg | required | mass |
+";
+        assert_eq!(field_table(&[COMMON, OWN]), shown);
+    }
+}

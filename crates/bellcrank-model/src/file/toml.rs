@@ -25,11 +25,7 @@ pub fn parse(source: &Source, id: u32) -> Result<Node, Diagnostics> {
 pub(super) fn parse_value(source: &Source, id: u32, offset: usize) -> Result<Node, Diagnostics> {
     let text = source.text.get(offset..).unwrap_or("").trim_end();
     let convert = Convert { source, id, offset };
-    let value = DeValue::parse(text).map_err(|e| {
-        let span = e.span().unwrap_or(0..text.len());
-        let span = Span::new(id, offset + span.start, offset + span.end);
-        Diagnostics::from(Diagnostic::error(e.message()).at(span))
-    })?;
+    let value = DeValue::parse(text).map_err(|e| Diagnostics::from(syntax(source, id, offset, &e)))?;
     let mut problems = Diagnostics::new();
     let node = convert.node(value, &mut problems);
     problems.or(node)
@@ -79,38 +75,68 @@ impl Convert<'_> {
     }
 }
 
+/// At most this many names that are defined twice are looked up; more would not be read.
+const MOST_TWICE: usize = 20;
+
 /// Every name that is defined twice, and the first of the other errors: those after it are often its echo.
 fn explain(source: &Source, id: u32, root: &Node, errors: &[Error]) -> Diagnostics {
-    let place = |e: &Error| e.span().map(|s| s.start).unwrap_or(0);
-    let twice = |e: &&Error| e.message() == "duplicate key";
+    let mut twice: Vec<Range<usize>> =
+        errors.iter().filter(|e| is_twice(e)).map(|e| e.span().unwrap_or(0..0)).take(MOST_TWICE).collect();
+    // the keys of a table that is there twice are there twice as well, which need not be told
+    let tables: Vec<usize> = twice.iter().map(|at| at.start).filter(|at| header(source, *at).is_some()).collect();
+    twice.retain(|at| header(source, at.start).is_some() || !tables.contains(&section(source, at.start).1));
     let mut problems = Diagnostics::new();
-    for error in errors.iter().filter(twice) {
-        problems.push(duplicate(source, id, root, error.span().unwrap_or(0..0)));
+    for at in twice {
+        problems.push(duplicate(source, id, root, at));
     }
-    if let Some(error) = errors.iter().filter(|e| !twice(e)).min_by_key(|e| place(e)) {
-        problems.push(syntax(source, id, error));
+    let start = |e: &&Error| e.span().map_or(0, |s| s.start);
+    if let Some(error) = errors.iter().filter(|e| !is_twice(e)).min_by_key(start) {
+        problems.push(syntax(source, id, 0, error));
     }
     problems
+}
+
+fn is_twice(error: &Error) -> bool {
+    error.message() == "duplicate key"
+}
+
+/// The path in the table header `[a.b]` of the line that holds a byte, if it is one, with the place of each part.
+fn header(source: &Source, byte: usize) -> Option<Vec<(String, Range<usize>)>> {
+    let (start, line) = source.line(byte);
+    let inner = line.trim_start().strip_prefix('[')?.trim_start_matches('[');
+    let offset = start + line.len() - inner.len();
+    let path = split_path(inner.split(']').next()?)?;
+    Some(path.into_iter().map(|(name, at)| (name, offset + at.start..offset + at.end)).collect())
+}
+
+/// Of the last table header before a byte: its first byte, and that of the last name in it.
+fn section(source: &Source, byte: usize) -> (usize, usize) {
+    let before = &source.text[..source.boundary(byte)];
+    let start = if before.starts_with('[') { Some(0) } else { None };
+    let start = before.rfind("\n[").map(|n| n + 1).or(start).unwrap_or(0);
+    (start, header(source, start).and_then(|path| path.last().map(|p| p.1.start)).unwrap_or(start))
 }
 
 /// A key or table header that was there before.
 fn duplicate(source: &Source, id: u32, root: &Node, at: Range<usize>) -> Diagnostic {
     let span = Span::new(id, at.start, at.end);
-    let name = source.text.get(at.clone()).unwrap_or("");
-    let (line_start, line) = source.line(at.start);
-    let header = line.trim_start().strip_prefix('[').and_then(|l| l.split(']').next());
-    let (name, first) = match header.and_then(|h| split_path(h.trim_start_matches('['))) {
+    let names = |path: Vec<(String, Range<usize>)>| path.into_iter().map(|p| p.0).collect::<Vec<_>>().join(".");
+    let (name, first) = match header(source, at.start) {
         Some(path) => {
-            let names: Vec<&str> = path.iter().map(|(name, _)| name.as_str()).collect();
-            let mut node = Some(root);
-            for name in &names {
-                node = node.and_then(|n| n.get(name));
-            }
-            (names.join("."), node.map(|n| n.span))
+            let last = path.len() - 1;
+            let name = names(path);
+            let mut starts = source.text.match_indices('\n').map(|(i, _)| i + 1).take_while(|s| *s <= at.start);
+            let same = |start: usize| {
+                let path = header(source, start)?;
+                let at = path.get(last)?.1.clone();
+                (names(path) == name).then_some(Span::new(id, at.start, at.end))
+            };
+            let first = same(0).or_else(|| starts.find_map(same));
+            (name, first)
         }
         None => {
-            let section = source.text[..line_start].rfind("\n[").map_or(0, |n| n + 1);
-            (name.to_string(), last_key_between(root, name, section as u32..span.start))
+            let name = source.text.get(at.clone()).unwrap_or("");
+            (name.to_string(), last_key_between(root, name, section(source, at.start).0 as u32..span.start))
         }
     };
     let problem = Diagnostic::error(format!("{} is defined twice", quoted(&name))).at(span).label("defined again here");
@@ -134,9 +160,10 @@ fn last_key_between(node: &Node, name: &str, range: Range<u32>) -> Option<Span> 
     own.map(|e| e.span).chain(inner).max()
 }
 
-/// An error of the parser, reworded where modellers meet it often.
-fn syntax(source: &Source, id: u32, error: &Error) -> Diagnostic {
+/// An error of the parser, reworded where modellers meet it often; its places count from `offset`.
+fn syntax(source: &Source, id: u32, offset: usize, error: &Error) -> Diagnostic {
     let range = error.span().unwrap_or(0..0);
+    let range = offset + range.start..offset + range.end;
     let span = Span::new(id, range.start, range.end);
     let raw = source.text.get(range.clone()).unwrap_or("").trim();
     let plain = |what: &str| Diagnostic::error(what).at(span);
@@ -168,10 +195,13 @@ fn syntax(source: &Source, id: u32, error: &Error) -> Diagnostic {
         m if m.starts_with("unexpected leading zero") => {
             plain("a number cannot start with 0").label("remove this zero")
         }
-        m if m.starts_with("key with no value") => plain("a key without a value").label("expected `=` and a value"),
+        m if m.starts_with("key with no value") => plain("a key without a value")
+            .label("expected `=` and a value")
+            .help("a key with spaces in it stands in quotes"),
         m if m.starts_with("unclosed array") => plain("an array is not closed").label("expected `]`"),
         m if m.starts_with("unclosed table") => plain("a table header is not closed").label("expected `]`"),
         m if m.starts_with("unclosed inline table") => plain("an inline table is not closed").label("expected `}`"),
+        m if m.contains("visible character") => plain("a control character in text").label("not allowed here"),
         m if m.starts_with("invalid basic string") || m.starts_with("invalid literal string") => {
             plain("text is not closed in this line")
                 .label(m.rsplit(", ").next().unwrap_or("expected a quote").to_string())
@@ -179,10 +209,57 @@ fn syntax(source: &Source, id: u32, error: &Error) -> Diagnostic {
         m if m.starts_with("missing comma") => {
             plain("a comma is missing in an array, or its `]`").label("expected `,` or `]`")
         }
+        m if m.starts_with("missing escaped value") => {
+            plain("unknown escape in text").help("text in single quotes keeps its backslashes: 'C:\\data'")
+        }
         m if m.contains("recurs") => plain("values are nested too deeply"),
         m => match m.split_once(", expected ") {
             Some((what, expected)) => plain(&format!("invalid TOML: {what}")).label(format!("expected {expected}")),
             None => plain(&format!("invalid TOML: {m}")),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Node {
+        parse(&Source::new("m.toml", text.into()), 0).unwrap()
+    }
+
+    #[test]
+    fn values_keep_their_order_and_place() {
+        let text = "z = 1\n[body.crank]\nmass = 2.5\n[joint.a]\nok = true\n[body.arm]\nat = ['k', 0x10]\n";
+        let root = read(text);
+        let names: Vec<&str> = root.as_table().unwrap().names().collect();
+        assert_eq!(names, ["z", "body", "joint"]);
+        let bodies: Vec<&str> = root.get("body").unwrap().as_table().unwrap().names().collect();
+        assert_eq!(bodies, ["crank", "arm"]);
+        let slice = |span: Span| &text[span.start as usize..span.end as usize];
+        let crank = root.get("body").and_then(|b| b.get("crank")).unwrap();
+        assert_eq!(slice(crank.span), "[body.crank]");
+        assert_eq!(slice(crank.get("mass").unwrap().span), "2.5");
+        assert_eq!(crank.get("mass").unwrap().value, Value::Number(2.5));
+        let at = root.get("body").and_then(|b| b.get("arm")).and_then(|a| a.get("at")).unwrap();
+        assert_eq!(slice(at.span), "['k', 0x10]");
+        assert_eq!(at.as_array().unwrap()[1].value, Value::Integer(16));
+        assert_eq!(root.get("joint").and_then(|j| j.get("a")?.get("ok")).unwrap().value, Value::Bool(true));
+    }
+
+    #[test]
+    fn parts_of_text_are_found_where_no_escape_hides_them() {
+        let text = "a = \"xyz\"\nb = 'xyz'\nc = \"\"\"\nxyz\"\"\"\nd = \"x\\u0079z\"\ne = \"\"\nf = '''\r\nxyz'''";
+        let root = read(text);
+        let part = |name: &str, at: Range<usize>| {
+            let span = root.get(name).unwrap().part(at);
+            &text[span.start as usize..span.end as usize]
+        };
+        for name in ["a", "b", "c", "f"] {
+            assert_eq!(part(name, 1..2), "y", "{name}");
+        }
+        assert_eq!(root.get("d").unwrap().as_str(), Some("xyz"));
+        assert_eq!(part("d", 1..2), "\"x\\u0079z\"");
+        assert_eq!(part("e", 0..0), "");
     }
 }

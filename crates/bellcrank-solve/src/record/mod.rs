@@ -17,14 +17,7 @@ use std::io;
 /// The program and its version, as written into every result.
 pub const PROGRAM: &str = concat!("bellcrank ", env!("CARGO_PKG_VERSION"));
 
-/// A quantity that is recorded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Channel {
-    /// The user's name of it, such as `crank.vx`.
-    pub name: String,
-    /// Its SI unit, such as `m/s`; empty for a pure number.
-    pub unit: &'static str,
-}
+pub use bellcrank_model::dynamics::Channel;
 
 /// What a recorder is told before the first frame.
 #[derive(Clone, Debug, Default)]

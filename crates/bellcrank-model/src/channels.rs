@@ -1,0 +1,137 @@
+//! Channels: what is recorded of a compiled model, under the user's names.
+//!
+//! | channel | unit | meaning |
+//! |---|---|---|
+//! | `crank.x crank.y (crank.z)` | m | centre of mass |
+//! | `crank.angle` | rad | angle, in the plane |
+//! | `crank.qw crank.qx crank.qy crank.qz` | | rotation as unit quaternion, body to world, in space |
+//! | `crank.vx …` | m/s | velocity of the centre of mass |
+//! | `crank.w` or `crank.wx crank.wy crank.wz` | rad/s | angular velocity, in the world |
+//! | `pin.angle pin.rate`, `slide.position slide.rate` | rad, rad/s; m, m/s | joint coordinates, continuous over many turns |
+//! | `pin.fx … pin.mz` | N, N m | reaction on the second body, at the joint, in the world |
+//! | `B.x B.vx B.ax …` | m, m/s, m/s² | motion of a probe |
+//! | `energy.kinetic energy.stored energy.total` | J | energies |
+
+use crate::bodies::{Body, Coordinates, Orientation, each};
+use crate::dynamics::{Channel, Dynamics, Point, Workspace};
+use crate::frames::Attachment;
+use crate::joints::Motion;
+use crate::model::{End, Space};
+use crate::system::System;
+use bellcrank_math::Vec3;
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// Whether a body has a rotation worth recording.
+fn turns(body: &Body) -> bool {
+    each!(body, b => b.orientation()) != Orientation::None
+}
+
+/// All channels, in the order of [`observe`].
+pub fn list(system: &System) -> Vec<Channel> {
+    let model = &system.model;
+    let dimension = model.space.dimension();
+    let plane = model.space == Space::Plane;
+    let mut out = Vec::new();
+    let mut push = |name: String, unit: &'static str| out.push(Channel { name, unit });
+    for b in &model.bodies {
+        AXES[..dimension].iter().for_each(|a| push(format!("{}.{a}", b.name), "m"));
+        let turning = turns(&b.body);
+        match plane {
+            true if turning => push(format!("{}.angle", b.name), "rad"),
+            false if turning => ["qw", "qx", "qy", "qz"].iter().for_each(|a| push(format!("{}.{a}", b.name), "")),
+            _ => {}
+        }
+        AXES[..dimension].iter().for_each(|a| push(format!("{}.v{a}", b.name), "m/s"));
+        match plane {
+            true if turning => push(format!("{}.w", b.name), "rad/s"),
+            false if turning => AXES.iter().for_each(|a| push(format!("{}.w{a}", b.name), "rad/s")),
+            _ => {}
+        }
+    }
+    for c in system.coordinates() {
+        let name = &model.joints[c.joint].name;
+        let both = system.coordinates().iter().filter(|o| o.joint == c.joint).count() > 1;
+        match c.motion {
+            Motion::Rotate(_) => {
+                push(format!("{name}.angle"), "rad");
+                push(format!("{name}.rate"), "rad/s");
+            }
+            Motion::Translate(_) => {
+                push(format!("{name}.position"), "m");
+                push(format!("{name}.{}", if both { "speed" } else { "rate" }), "m/s");
+            }
+        }
+    }
+    for j in &model.joints {
+        AXES[..dimension].iter().for_each(|a| push(format!("{}.f{a}", j.name), "N"));
+        match plane {
+            true => push(format!("{}.m", j.name), "N m"),
+            false => AXES.iter().for_each(|a| push(format!("{}.m{a}", j.name), "N m")),
+        }
+    }
+    for p in &model.probes {
+        for (prefix, unit) in [("", "m"), ("v", "m/s"), ("a", "m/s²")] {
+            AXES[..dimension].iter().for_each(|a| push(format!("{}.{prefix}{a}", p.name), unit));
+        }
+    }
+    for part in ["kinetic", "stored", "total"] {
+        push(format!("energy.{part}"), "J");
+    }
+    out
+}
+
+/// The values of all channels at a realized point with its v̇ and λ.
+pub fn observe(system: &System, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+    out.clear();
+    let model = &system.model;
+    let dimension = model.space.dimension();
+    let plane = model.space == Space::Plane;
+    fn vector(out: &mut Vec<f64>, v: Vec3, dimension: usize) {
+        out.extend_from_slice(&v.0[..dimension]);
+    }
+    for (number, b) in model.bodies.iter().enumerate() {
+        let (p, r) = system.pose(number, at);
+        vector(out, p, dimension);
+        let turning = turns(&b.body);
+        if turning {
+            match (plane, &b.body) {
+                (true, Body::Planar(_)) => out.push(at.q[system.layout().bodies[number].start + 2]),
+                (true, _) => out.push(2.0 * r.0[3].atan2(r.0[0])),
+                (false, _) => out.extend_from_slice(&r.0),
+            }
+        }
+        let centre = each!(&b.body, b => b.centre());
+        let frame = system.look(
+            &End { body: Some(number), on: Attachment { point: centre.point, ..Attachment::CENTRE } },
+            w,
+            &at.v,
+        );
+        vector(out, frame.v, dimension);
+        match plane {
+            _ if !turning => {}
+            true => out.push(frame.w[2]),
+            false => vector(out, frame.w, 3),
+        }
+    }
+    for c in system.coordinates() {
+        let (value, rate) = system.coordinate(c, at, w);
+        out.extend_from_slice(&[value, rate]);
+    }
+    for j in 0..model.joints.len() {
+        let load = system.reaction(j, at, w);
+        vector(out, load.lin, dimension);
+        match plane {
+            true => out.push(load.ang[2]),
+            false => vector(out, load.ang, 3),
+        }
+    }
+    for p in &model.probes {
+        let frame = system.look(&p.end, w, &at.v);
+        vector(out, frame.p, dimension);
+        vector(out, frame.v, dimension);
+        vector(out, system.acceleration(&p.end, at, w), dimension);
+    }
+    let e = system.energy(at, w);
+    out.extend_from_slice(&[e.kinetic, e.stored, e.kinetic + e.stored]);
+}

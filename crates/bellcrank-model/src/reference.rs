@@ -1,0 +1,77 @@
+//! The reference of the model file, made from the tables that read it: JSON Schema and Markdown.
+
+use crate::file::schema::{field_table, object_schema};
+use crate::file::{Field, expression};
+use crate::forces::{self, Ends};
+use crate::joints;
+use crate::read::{BODY, FORCE_BETWEEN, FORCE_ON_ONE, JOINT, MODEL, PROBE, SOLVE, START};
+use serde_json::{Value, json};
+
+/// The JSON Schema (draft 2020-12) of model files, for editors.
+pub fn schema() -> Value {
+    let named = |what: &str, value: Value| json!({ "type": "object", "description": format!("{what}, by name"), "additionalProperties": value });
+    let kinds = |list: Vec<(&'static str, &'static str, Vec<&'static [Field]>)>| {
+        let each = list.into_iter().map(|(name, doc, fields)| {
+            let mut object = object_schema(&fields);
+            object["description"] = json!(doc);
+            object["properties"]["type"] = json!({ "const": name, "description": doc });
+            object
+        });
+        json!({ "oneOf": each.collect::<Vec<_>>() })
+    };
+    let joint_kinds = joints::CATALOG.iter().map(|k| (k.name, k.doc, vec![JOINT, k.fields])).collect();
+    let force_kinds = forces::CATALOG
+        .iter()
+        .map(|k| {
+            let common = if k.ends == Ends::One { FORCE_ON_ONE } else { FORCE_BETWEEN };
+            (k.name, k.doc, vec![common, k.fields])
+        })
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://bellcrank.dev/model.schema.json",
+        "title": "Bellcrank model",
+        "description": "A multibody model. SI units; every number may be an expression of parameters.",
+        "type": "object",
+        "properties": {
+            "$schema": { "type": "string" },
+            "model": object_schema(&[MODEL]),
+            "parameter": named("Numbers or expressions of other parameters", json!({ "type": ["number", "string"] })),
+            "body": named("Bodies", object_schema(&[BODY])),
+            "joint": named("Joints", kinds(joint_kinds)),
+            "force": named("Forces", kinds(force_kinds)),
+            "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
+            "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
+            "solve": object_schema(&[SOLVE]),
+        },
+        "required": ["body"],
+        "additionalProperties": false,
+    })
+}
+
+/// The reference as Markdown.
+pub fn markdown() -> String {
+    let mut out = String::from("# The model file\n\n");
+    out += "TOML (or JSON), SI units, names as table keys. Any number may be an expression of parameters; \
+            loads and drives also of `t`.\n";
+    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| {
+        out += &format!("\n## {title}\n\n{text}\n\n{}", field_table(fields));
+    };
+    section("`[model]`", "What the model is.", &[MODEL]);
+    section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
+    section("`[joint.NAME]`", "Keys of every joint.", &[JOINT]);
+    for k in joints::CATALOG {
+        section(&format!("Joint `{}`", k.name), k.doc, &[k.fields]);
+    }
+    section("`[force.NAME]` between two bodies", "Keys of every force between two bodies.", &[FORCE_BETWEEN]);
+    section("`[force.NAME]` on one body", "Keys of every force on one body.", &[FORCE_ON_ONE]);
+    for k in forces::CATALOG {
+        section(&format!("Force `{}`", k.name), k.doc, &[k.fields]);
+    }
+    section("`[probe.NAME]`", "A point whose motion is recorded.", &[PROBE]);
+    section("`[start]`", "Joint coordinates at the start: `pin = { rate = 1.0 }`; the rest is assembled.", &[START]);
+    section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[SOLVE]);
+    out += "\n## Expressions\n\n";
+    out += &expression::function_table();
+    out
+}

@@ -1,0 +1,271 @@
+//! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
+
+use super::implicit::Projection;
+use super::{Engine, Statistics, StepError};
+use crate::kkt::Kkt;
+use crate::methods::Rejection;
+use crate::methods::runge_kutta::RungeKutta;
+use crate::methods::tableau::Tableau;
+use crate::tolerances::Tolerances;
+use crate::weights::Weights;
+use bellcrank_math::solver::LinearError;
+use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
+use std::sync::Arc;
+
+/// A Runge–Kutta method on ẏ = F(t, y), y = (q, v, z).
+pub struct Explicit {
+    rk: RungeKutta,
+    tableau: &'static Tableau,
+    form: Form,
+    projection: Projection,
+    tolerances: Tolerances,
+    weights: Weights,
+    state: State,
+    accepted: Point,
+    y: Vec<f64>,
+    dense_ready: bool,
+    steps: usize,
+    error_test_failures: usize,
+    convergence_failures: usize,
+}
+
+/// The right-hand side: q̇ = N v, v̇ from M v̇ + Gᵀλ = f, G v̇ = γ, ż = φ.
+struct Form {
+    dynamics: Arc<dyn Dynamics>,
+    kkt: Kkt,
+    point: Point,
+    w: Workspace,
+    evaluations: usize,
+}
+
+impl Form {
+    fn rates(&mut self, t: f64, y: &[f64], ydot: &mut [f64]) -> Result<(), LinearError> {
+        self.evaluations += 1;
+        let n = self.dynamics.layout().n();
+        let p = &mut self.point;
+        p.t = t;
+        p.q.copy_from_slice(&y[..n]);
+        p.v.copy_from_slice(&y[n..2 * n]);
+        p.z.copy_from_slice(&y[2 * n..]);
+        self.w.invalidate();
+        self.dynamics.realize(p, &mut self.w);
+        self.kkt.accelerate(p, &mut self.w)?;
+        let (qdot, rest) = ydot.split_at_mut(n);
+        let (vdot, zdot) = rest.split_at_mut(n);
+        self.dynamics.rates(&p.q, &p.v, qdot);
+        vdot.copy_from_slice(&p.vdot);
+        zdot.fill(0.0);
+        self.dynamics.add(1.0, Piece::Flow, p, &mut self.w, zdot);
+        Ok(())
+    }
+}
+
+fn stack(s: &State, y: &mut Vec<f64>) {
+    y.clear();
+    y.extend_from_slice(&s.q);
+    y.extend_from_slice(&s.v);
+    y.extend_from_slice(&s.z);
+}
+
+fn unstack(y: &[f64], s: &mut State) {
+    let (n, m) = (s.q.len(), s.v.len());
+    s.q.copy_from_slice(&y[..n]);
+    s.v.copy_from_slice(&y[n..n + m]);
+    s.z.copy_from_slice(&y[n + m..]);
+}
+
+fn norm(weights: &Weights, n: usize, y: &[f64]) -> f64 {
+    weights.norm(&y[..n], &y[n..2 * n], &y[2 * n..])
+}
+
+impl Explicit {
+    /// Starts a tableau from a consistent point. A tableau without error estimate needs a fixed step.
+    pub fn new(
+        dynamics: Arc<dyn Dynamics>,
+        tableau: &'static Tableau,
+        fixed_step: Option<f64>,
+        mut tolerances: Tolerances,
+        start: &Point,
+    ) -> Result<Explicit, StepError> {
+        let t = start.t;
+        let mut rk = RungeKutta::new(tableau, fixed_step).map_err(|_| StepError::Collapse {
+            t,
+            h: 0.0,
+            culprit: format!("{} has no error estimate and needs a fixed step", tableau.name),
+            convergence: false,
+            fixed: false,
+        })?;
+        let mut state = State::default();
+        start.store(&mut state);
+        tolerances.see(&state.v);
+        let mut weights = Weights::default();
+        tolerances.weigh(&state, start, &mut weights);
+        let mut y = Vec::new();
+        stack(&state, &mut y);
+        let mut form = Form {
+            kkt: Kkt::new(dynamics.clone()),
+            point: start.clone(),
+            w: dynamics.workspace(),
+            evaluations: 0,
+            dynamics: dynamics.clone(),
+        };
+        rk.start(t, &y, fixed_step.unwrap_or(0.0));
+        if fixed_step.is_none() {
+            let n = state.q.len();
+            let first = rk.choose_first_step(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| norm(&weights, n, e));
+            first.map_err(|e| singular(&form, t, e))?;
+        }
+        Ok(Explicit {
+            rk,
+            tableau,
+            form,
+            projection: Projection::new(dynamics),
+            tolerances,
+            weights,
+            state,
+            accepted: start.clone(),
+            y,
+            dense_ready: false,
+            steps: 0,
+            error_test_failures: 0,
+            convergence_failures: 0,
+        })
+    }
+}
+
+fn singular(form: &Form, t: f64, error: LinearError) -> StepError {
+    match error {
+        LinearError::Singular { row } => StepError::Singular { t, culprit: form.kkt.owner_of_row(row) },
+        LinearError::NotFinite { row } => StepError::NotFinite { t, culprit: form.kkt.owner_of_row(row) },
+        _ => StepError::Singular { t, culprit: error.to_string() },
+    }
+}
+
+impl Engine for Explicit {
+    fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
+        self.rk.limit(t_stop);
+        let n = self.state.q.len();
+        loop {
+            let (form, weights) = (&mut self.form, &self.weights);
+            let attempt = self.rk.attempt(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| norm(weights, n, e));
+            let rejection = match attempt {
+                Ok(error) if error <= 1.0 && self.rk.tried().1.iter().all(|y| y.is_finite()) => break,
+                Ok(error) if error.is_finite() && error > 1.0 => {
+                    self.error_test_failures += 1;
+                    Rejection::Error(error)
+                }
+                // a stage left the range of the equations: a shorter step may not
+                Ok(_) | Err(LinearError::NotFinite { .. }) => {
+                    self.convergence_failures += 1;
+                    Rejection::Convergence
+                }
+                Err(e) => return Err(singular(&self.form, self.state.t, e)),
+            };
+            if self.rk.reject(rejection).is_err() {
+                let (t, h) = (self.state.t, self.rk.step_size());
+                let layout = self.form.dynamics.layout();
+                let tried = self.rk.tried().1;
+                let block = layout.bodies.iter().enumerate().max_by(|(_, a), (_, b)| {
+                    let size = |r: &std::ops::Range<usize>| {
+                        r.clone()
+                            .map(|i| {
+                                ((tried[i] - self.y[i]) * weights.q[i]).abs()
+                                    + (tried[n + i] - self.y[n + i]).abs() * weights.v[i]
+                            })
+                            .fold(0.0, f64::max)
+                    };
+                    size(a).total_cmp(&size(b))
+                });
+                let culprit = self.form.dynamics.name(bellcrank_model::Unknown::Q, block.map_or(0, |(b, _)| b));
+                return Err(match rejection {
+                    Rejection::Convergence => StepError::NotFinite { t, culprit },
+                    _ => StepError::Collapse { t, h, culprit, convergence: false, fixed: false },
+                });
+            }
+        }
+        self.rk.accept();
+        self.dense_ready = false;
+        self.steps += 1;
+        self.state.t = self.rk.time();
+        unstack(self.rk.state(), &mut self.state);
+        self.accepted.set(&self.state);
+        self.form.w.invalidate();
+        let Form { dynamics, w, .. } = &mut self.form;
+        let projected = self.projection.apply(&**dynamics, &mut self.accepted, w);
+        projected.map_err(|e| singular(&self.form, self.state.t, e))?;
+        self.accepted.store(&mut self.state);
+        self.accepted.lambda.copy_from_slice(&self.form.point.lambda);
+        self.accepted.vdot.copy_from_slice(&self.form.point.vdot);
+        stack(&self.state, &mut self.y);
+        self.tolerances.see(&self.state.v);
+        self.tolerances.weigh(&self.state, &self.accepted, &mut self.weights);
+        Ok(())
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn point(&self) -> &Point {
+        &self.accepted
+    }
+
+    fn interpolate(&mut self, t: f64, out: &mut State) -> Result<(), StepError> {
+        if t == self.state.t {
+            out.clone_from(&self.state);
+            return Ok(());
+        }
+        if !self.dense_ready {
+            let form = &mut self.form;
+            let ready = self.rk.prepare_dense(&mut |t, _, y, ydot| form.rates(t, y, ydot));
+            ready.map_err(|e| singular(&self.form, t, e))?;
+            self.dense_ready = true;
+        }
+        out.clone_from(&self.state);
+        out.t = t;
+        let mut y = std::mem::take(&mut self.y);
+        self.rk.interpolate(t, &mut y);
+        unstack(&y, out);
+        stack(&self.state, &mut y);
+        self.y = y;
+        Ok(())
+    }
+
+    fn settle(&mut self) {
+        let changed = self.form.dynamics.settle(&mut self.state, &mut self.form.w).is_some();
+        stack(&self.state, &mut self.y);
+        if changed || self.rk.state() != self.y.as_slice() {
+            self.rk.set_state(&self.y);
+        }
+        self.form.point.charts.clone_from(&self.state.charts);
+        self.accepted.set(&self.state);
+    }
+
+    fn step_size(&self) -> f64 {
+        self.rk.step_size()
+    }
+
+    fn order(&self) -> usize {
+        self.tableau.order
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            steps: self.steps,
+            error_test_failures: self.error_test_failures,
+            convergence_failures: self.convergence_failures,
+            residual_evaluations: self.form.evaluations,
+            jacobian_evaluations: 0,
+            factorizations: self.form.kkt.factorizations + self.projection.factorizations(),
+            iterations: 0,
+        }
+    }
+
+    fn stiff(&self) -> bool {
+        self.rk.stiff()
+    }
+
+    fn names(&self) -> (&'static str, &'static str, &'static str) {
+        (self.tableau.name, "index1", "none")
+    }
+}

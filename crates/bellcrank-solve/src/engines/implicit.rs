@@ -1,0 +1,264 @@
+//! Implicit engines: a method, a formulation and Newton's iteration.
+
+use super::{Engine, Statistics, StepError};
+use crate::formulation::Formulation;
+use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::methods::{Method, Rejection};
+use crate::newton::{Iteration, IterationError, Newton};
+use crate::step::Step;
+use crate::tolerances::Tolerances;
+use crate::weights::Weights;
+use bellcrank_math::solver::LinearError;
+use bellcrank_model::{Dynamics, Point, State, Workspace};
+use std::sync::Arc;
+
+/// Newton's tolerance in fixed steps, in lengths of the model.
+const FIXED_PRECISION: f64 = 1e-10;
+
+/// An implicit method on a formulation.
+pub struct Implicit {
+    dynamics: Arc<dyn Dynamics>,
+    method: Box<dyn Method>,
+    method_name: &'static str,
+    formulation_name: &'static str,
+    newton: Newton,
+    step: Step,
+    projection: Option<Projection>,
+    tolerances: Tolerances,
+    weights: Weights,
+    state: State,
+    fixed: bool,
+    steps: usize,
+    error_test_failures: usize,
+    convergence_failures: usize,
+    w: Workspace,
+}
+
+/// Puts positions and velocities back onto the constraints, with the least change in the norm of the mass.
+pub struct Projection {
+    kkt: Kkt,
+}
+
+impl Projection {
+    /// The projection of some equations of motion.
+    pub fn new(dynamics: Arc<dyn Dynamics>) -> Projection {
+        Projection { kkt: Kkt::new(dynamics) }
+    }
+
+    /// Factorizations so far.
+    pub fn factorizations(&self) -> usize {
+        self.kkt.factorizations
+    }
+
+    /// Projects q, then v, with one matrix.
+    pub fn apply(&mut self, dynamics: &dyn Dynamics, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        if dynamics.layout().m() == 0 {
+            return Ok(());
+        }
+        dynamics.realize(at, w);
+        self.kkt.factor(at, w)?;
+        let delta = self.kkt.project(|rows| add_position_residual(dynamics, -1.0, at, w, rows))?;
+        dynamics.retract(&mut at.q, delta);
+        w.invalidate();
+        dynamics.realize(at, w);
+        let delta = self.kkt.project(|rows| add_velocity_residual(dynamics, -1.0, at, w, rows))?;
+        at.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
+        Ok(())
+    }
+}
+
+impl Implicit {
+    /// Starts a method from a consistent point with its first step size.
+    pub fn new(
+        dynamics: Arc<dyn Dynamics>,
+        mut method: Box<dyn Method>,
+        names: (&'static str, &'static str),
+        formulation: Formulation,
+        (iteration, max_iterations): (Iteration, usize),
+        mut tolerances: Tolerances,
+        start: &Point,
+        first_step: impl FnOnce(&Weights) -> f64,
+        fixed: bool,
+    ) -> Implicit {
+        let mut state = State::default();
+        start.store(&mut state);
+        let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
+        let mut point = start.clone();
+        point.mu.fill(0.0);
+        let step = Step::new(dynamics.clone(), formulation, point);
+        let newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
+        tolerances.see(&state.v);
+        let mut weights = Weights::default();
+        tolerances.weigh(&state, start, &mut weights);
+        method.start(start, first_step(&weights));
+        let w = dynamics.workspace();
+        Implicit {
+            dynamics,
+            method,
+            method_name: names.0,
+            formulation_name: names.1,
+            newton,
+            step,
+            projection,
+            tolerances,
+            weights,
+            state,
+            fixed,
+            steps: 0,
+            error_test_failures: 0,
+            convergence_failures: 0,
+            w,
+        }
+    }
+
+    fn set_newton_weights(&mut self) {
+        let step = &mut self.step;
+        if self.fixed {
+            let largest = self.state.q.iter().fold(0.0f64, |m, q| m.max(q.abs()));
+            let floor = 1e3 * f64::EPSILON * largest / self.dynamics.length();
+            let h = self.method.step_size();
+            self.tolerances.weigh_fixed(&self.state, h, FIXED_PRECISION.max(floor), &mut step.weights);
+            step.round_off = 0.01;
+        } else {
+            step.weights.clone_from(&self.weights);
+            // DASSL: 100 ε ‖y‖
+            step.round_off = 100.0 * f64::EPSILON * self.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+        }
+    }
+
+    fn collapse(&self, convergence: bool, culprit: String) -> StepError {
+        let h = self.step.stencil.h;
+        StepError::Collapse { t: self.state.t, h, culprit, convergence, fixed: self.fixed }
+    }
+
+    /// Where it hurts: the body whose coordinates differ most from the prediction.
+    fn culprit(&mut self) -> String {
+        let trial = std::mem::take(&mut self.step.point);
+        let mut predicted = trial.clone();
+        self.method.predict(&mut predicted);
+        let unknowns = &self.step.unknowns;
+        let mut dx = vec![0.0; self.step.pattern().dimension()];
+        for (unknown, a, b, w) in [
+            (bellcrank_model::Unknown::Q, &trial.q, &predicted.q, &self.weights.q),
+            (bellcrank_model::Unknown::V, &trial.v, &predicted.v, &self.weights.v),
+        ] {
+            for (k, i) in unknowns.range(unknown).enumerate() {
+                dx[i] = (a[k] - b[k]) * w[k];
+            }
+        }
+        self.step.point = trial;
+        self.step.culprit(&dx)
+    }
+}
+
+impl Engine for Implicit {
+    fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
+        self.method.limit(t_stop);
+        loop {
+            self.method.prepare();
+            self.step.stencil.clone_from(self.method.stencil());
+            self.set_newton_weights();
+            self.method.predict(&mut self.step.point);
+            self.step.touched();
+            let method = &self.method;
+            let solved = self.newton.solve(&mut self.step, |s| {
+                method.predict(&mut s.point);
+                s.touched();
+            });
+            if let Err(why) = solved {
+                self.convergence_failures += 1;
+                self.newton.forget_matrix();
+                if self.method.reject(Rejection::Convergence).is_err() {
+                    let t = self.state.t;
+                    return Err(match why {
+                        IterationError::Linear(LinearError::Singular { row }) => {
+                            StepError::Singular { t, culprit: self.step.owner_of_row(row) }
+                        }
+                        IterationError::NotFinite | IterationError::Linear(LinearError::NotFinite { .. }) => {
+                            StepError::NotFinite { t, culprit: self.culprit() }
+                        }
+                        _ => {
+                            let culprit = self.culprit();
+                            self.collapse(true, culprit)
+                        }
+                    });
+                }
+                continue;
+            }
+            let error = self.method.error(&self.step.point, &self.weights);
+            if error > 1.0 || error.is_nan() {
+                self.error_test_failures += 1;
+                if self.method.reject(Rejection::Error(error)).is_err() {
+                    let culprit = self.culprit();
+                    return Err(self.collapse(false, culprit));
+                }
+                continue;
+            }
+            if let Some(projection) = &mut self.projection {
+                let t = self.state.t;
+                self.w.invalidate();
+                projection
+                    .apply(&*self.dynamics, &mut self.step.point, &mut self.w)
+                    .map_err(|_| StepError::Singular { t, culprit: "the constraints".into() })?;
+                self.step.stencil.rates(&mut self.step.point);
+                self.step.touched();
+            }
+            break;
+        }
+        self.method.accept(&self.step.point, &self.weights);
+        self.step.point.store(&mut self.state);
+        self.steps += 1;
+        self.tolerances.see(&self.state.v);
+        self.tolerances.weigh(&self.state, &self.step.point, &mut self.weights);
+        Ok(())
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn point(&self) -> &Point {
+        &self.step.point
+    }
+
+    fn interpolate(&mut self, t: f64, out: &mut State) -> Result<(), StepError> {
+        out.clone_from(&self.state);
+        out.t = t;
+        self.method.interpolate(t, out);
+        Ok(())
+    }
+
+    fn settle(&mut self) {
+        if let Some(change) = self.dynamics.settle(&mut self.state, &mut self.w) {
+            self.method.recentre(&change);
+            self.step.point.q.clone_from(&self.state.q);
+        }
+        self.step.point.charts.clone_from(&self.state.charts);
+        self.step.touched();
+    }
+
+    fn step_size(&self) -> f64 {
+        self.method.step_size()
+    }
+
+    fn order(&self) -> usize {
+        self.method.order()
+    }
+
+    fn statistics(&self) -> Statistics {
+        let c = self.newton.counts;
+        Statistics {
+            steps: self.steps,
+            error_test_failures: self.error_test_failures,
+            convergence_failures: self.convergence_failures,
+            residual_evaluations: c.residuals,
+            jacobian_evaluations: c.jacobians,
+            factorizations: c.factorizations + self.projection.as_ref().map_or(0, |p| p.factorizations()),
+            iterations: c.iterations,
+        }
+    }
+
+    fn names(&self) -> (&'static str, &'static str, &'static str) {
+        (self.method_name, self.formulation_name, self.newton.iteration.name())
+    }
+}

@@ -1,0 +1,145 @@
+//! Engines: what takes a step. Each advances an accepted state and can be asked inside its last step.
+
+pub mod explicit;
+pub mod implicit;
+pub mod kinematic;
+
+use bellcrank_model::{Point, State};
+use std::fmt;
+
+/// Counts of a run, all deterministic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Accepted steps.
+    pub steps: usize,
+    /// Steps refused because the estimated error was too large.
+    pub error_test_failures: usize,
+    /// Steps refused because Newton's iteration did not converge.
+    pub convergence_failures: usize,
+    /// Evaluations of the residual (or of the right-hand side).
+    pub residual_evaluations: usize,
+    /// Evaluations of the Jacobian.
+    pub jacobian_evaluations: usize,
+    /// Factorizations of a matrix.
+    pub factorizations: usize,
+    /// Newton iterations.
+    pub iterations: usize,
+}
+
+impl std::ops::AddAssign for Statistics {
+    fn add_assign(&mut self, o: Statistics) {
+        self.steps += o.steps;
+        self.error_test_failures += o.error_test_failures;
+        self.convergence_failures += o.convergence_failures;
+        self.residual_evaluations += o.residual_evaluations;
+        self.jacobian_evaluations += o.jacobian_evaluations;
+        self.factorizations += o.factorizations;
+        self.iterations += o.iterations;
+    }
+}
+
+/// Why a run cannot go on: in the user's words.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StepError {
+    /// The step size fell to nothing.
+    Collapse {
+        /// When.
+        t: f64,
+        /// The last step size tried.
+        h: f64,
+        /// What kept it from converging or from being accurate, by the user's name.
+        culprit: String,
+        /// Whether Newton's iteration (or else the error test) failed.
+        convergence: bool,
+        /// Whether the step was fixed by the user.
+        fixed: bool,
+    },
+    /// The equations do not determine the motion.
+    Singular {
+        /// When.
+        t: f64,
+        /// The body or joint where it shows.
+        culprit: String,
+    },
+    /// The motion left the range of numbers.
+    NotFinite {
+        /// When.
+        t: f64,
+        /// The body where it shows.
+        culprit: String,
+    },
+    /// A mechanism without freedom cannot be closed.
+    Open {
+        /// When.
+        t: f64,
+        /// Why.
+        why: String,
+    },
+    /// A recorder failed.
+    Record(String),
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepError::Collapse { t, h, culprit, convergence, fixed } => {
+                let why = match (convergence, fixed) {
+                    (true, true) => "Newton's iteration does not converge with the fixed step",
+                    (true, false) => "Newton's iteration does not converge however small the step",
+                    _ => "the error stays too large however small the step",
+                };
+                write!(f, "the step collapsed at t = {t:.9} s (step {h:.3e} s): {why}; {culprit} is where it shows")?;
+                let help = match (convergence, fixed) {
+                    (true, true) => "use a smaller --step, or an error-controlled method (--method bdf)",
+                    (true, false) => {
+                        "look for a force that jumps, a stiffness of the wrong unit or a position that cannot be \
+                         reached; --iteration full is more robust, --rtol larger more forgiving"
+                    }
+                    _ => "look for a force that jumps or grows without bound near this time; try a larger --rtol",
+                };
+                write!(f, "\nhelp: {help}")
+            }
+            StepError::Singular { t, culprit } => write!(
+                f,
+                "the motion is not determined at t = {t:.9} s: {culprit} has no inertia in a direction that is free\n\
+                 help: give it a mass and an inertia, or hold it by a joint"
+            ),
+            StepError::NotFinite { t, culprit } => write!(
+                f,
+                "the motion left the range of numbers at t = {t:.9} s at {culprit}\n\
+                 help: look for a function of t that becomes infinite, or a force that grows without bound; \
+                 with a fixed step try a smaller --step"
+            ),
+            StepError::Open { t, why } => write!(f, "at t = {t:.9} s {why}"),
+            StepError::Record(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for StepError {}
+
+/// Advances a state step by step.
+pub trait Engine: Send {
+    /// Takes one step that does not pass `t_stop`.
+    fn step(&mut self, t_stop: f64) -> Result<(), StepError>;
+    /// The accepted state.
+    fn state(&self) -> &State;
+    /// The last point: the state with the rates and multipliers the method has for it.
+    fn point(&self) -> &Point;
+    /// The state inside the last step, in the charts of the accepted state before [`Engine::settle`].
+    fn interpolate(&mut self, t: f64, out: &mut State) -> Result<(), StepError>;
+    /// Closes the step: counts joint turns and re-centres rotation charts.
+    fn settle(&mut self);
+    /// The step size that will be tried next.
+    fn step_size(&self) -> f64;
+    /// The order in use.
+    fn order(&self) -> usize;
+    /// The work so far.
+    fn statistics(&self) -> Statistics;
+    /// Whether an explicit method finds the problem stiff.
+    fn stiff(&self) -> bool {
+        false
+    }
+    /// Method, formulation and iteration, by name.
+    fn names(&self) -> (&'static str, &'static str, &'static str);
+}

@@ -1,0 +1,150 @@
+//! Formulations: tables that arrange the pieces of the equations of motion.
+//!
+//! Each row names the unknown it is paired with (the pivot of its block) and the pieces it sums.
+//! Residual, Jacobian and sparsity are interpreted from the rows, once, for all ([`crate::step`]).
+
+use bellcrank_model::{Piece, Unknown};
+use std::fmt;
+
+/// One row of a formulation: Σ c · piece = 0, paired with an unknown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The unknown whose diagonal block the row holds.
+    pub pairs: Unknown,
+    /// The pieces with their factors.
+    pub terms: Vec<(f64, Piece)>,
+}
+
+/// A form of the equations of motion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formulation {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// Index of the differential-algebraic equations: 1, 2 (stabilized) or 3.
+    pub index: usize,
+}
+
+/// The names of all formulations.
+pub const NAMES: &[&str] = &["index3", "ggl", "si2", "index1"];
+
+fn row(pairs: Unknown, terms: &[(f64, Piece)]) -> Row {
+    Row { pairs, terms: terms.to_vec() }
+}
+
+/// T q̇ − v + …, paired with v.
+fn kinematics(stabilization: Option<Piece>) -> Row {
+    let mut terms = vec![(1.0, Piece::Rate), (-1.0, Piece::Speed)];
+    terms.extend(stabilization.map(|piece| (1.0, piece)));
+    row(Unknown::V, &terms)
+}
+
+/// M v̇ − f + Gᵀλ, paired with q.
+fn balance() -> Row {
+    row(Unknown::Q, &[(1.0, Piece::MassAccel), (-1.0, Piece::Force), (1.0, Piece::GtLambda)])
+}
+
+/// ż − φ, paired with z.
+fn flow() -> Row {
+    row(Unknown::Z, &[(1.0, Piece::ZDot), (-1.0, Piece::Flow)])
+}
+
+/// The constraints as they stand: g = 0.
+pub fn index3() -> Formulation {
+    let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
+    Formulation { name: "index3", rows: vec![kinematics(None), balance(), flow(), position], index: 3 }
+}
+
+/// Position and velocity constraints, the second multiplier as Gᵀμ [Gear, Gupta & Leimkuhler 1985].
+/// P Gᵀ = 0 of coordinate splitting needs the plain Gᵀ.
+pub fn ggl() -> Formulation {
+    stabilized("ggl", Piece::GtMu)
+}
+
+/// Like [`ggl`] with M⁻¹Gᵀμ: units fit, and a step splits into two KKT solves.
+pub fn si2() -> Formulation {
+    stabilized("si2", Piece::MinvGtMu)
+}
+
+fn stabilized(name: &'static str, stabilization: Piece) -> Formulation {
+    let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
+    let velocity = row(Unknown::Mu, &[(1.0, Piece::Velocity)]);
+    Formulation { name, rows: vec![kinematics(Some(stabilization)), balance(), flow(), position, velocity], index: 2 }
+}
+
+/// The acceleration constraints; positions and velocities are projected after every accepted step.
+pub fn index1() -> Formulation {
+    let acceleration = row(Unknown::Lambda, &[(1.0, Piece::Acceleration)]);
+    Formulation { name: "index1", rows: vec![kinematics(None), balance(), flow(), acceleration], index: 1 }
+}
+
+/// The formulation of a name.
+pub fn by_name(name: &str) -> Option<Formulation> {
+    match name {
+        "index3" => Some(index3()),
+        "ggl" => Some(ggl()),
+        "si2" => Some(si2()),
+        "index1" => Some(index1()),
+        _ => None,
+    }
+}
+
+impl Formulation {
+    /// The unknowns its rows are paired with.
+    pub fn unknowns(&self) -> impl Iterator<Item = Unknown> + '_ {
+        self.rows.iter().map(|r| r.pairs)
+    }
+}
+
+impl fmt::Display for Formulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let symbol = |piece: Piece| match piece {
+            Piece::Rate => "T q̇",
+            Piece::Speed => "v",
+            Piece::GtMu => "Gᵀμ",
+            Piece::MinvGtMu => "M⁻¹Gᵀμ",
+            Piece::MassAccel => "M v̇",
+            Piece::Force => "f",
+            Piece::GtLambda => "Gᵀλ",
+            Piece::Position => "g",
+            Piece::Velocity => "ġ",
+            Piece::Acceleration => "g̈",
+            Piece::ZDot => "ż",
+            Piece::Flow => "φ",
+        };
+        for row in &self.rows {
+            for (i, (c, piece)) in row.terms.iter().enumerate() {
+                let sign = if *c < 0.0 {
+                    " − "
+                } else if i > 0 {
+                    " + "
+                } else {
+                    ""
+                };
+                write!(f, "{sign}{}", symbol(*piece))?;
+            }
+            writeln!(f, " = 0")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_read_like_the_book() {
+        assert_eq!(ggl().to_string(), "T q̇ − v + Gᵀμ = 0\nM v̇ − f + Gᵀλ = 0\nż − φ = 0\ng = 0\nġ = 0\n");
+        for name in NAMES {
+            let f = by_name(name).unwrap();
+            assert_eq!(f.name, *name);
+            let mut pairs: Vec<_> = f.unknowns().collect();
+            pairs.sort();
+            pairs.dedup();
+            assert_eq!(pairs.len(), f.rows.len(), "every row has its own unknown");
+        }
+        assert_eq!(by_name("index4"), None);
+    }
+}

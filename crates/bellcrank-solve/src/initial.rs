@@ -1,0 +1,469 @@
+//! Consistent initial values: positions, velocities, accelerations and multipliers.
+//!
+//! Positions move as little as possible (lengths and angles weighed by the size of the model) until
+//! the constraints and the given joint coordinates hold; velocities change as little as possible; the
+//! accelerations and reactions follow from the equations of motion. Redundant rows are harmless:
+//! the linear solver drops them.
+
+use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::solver::{self, LinearSolver};
+use bellcrank_model::dynamics::{Scale, StartRow, Targets};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
+use std::fmt;
+use std::sync::Arc;
+
+/// A body that the assembly moved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// Its name.
+    pub name: String,
+    /// How far, in m (the largest change of a length).
+    pub distance: f64,
+    /// How much it turned, in rad (the largest change of an angle).
+    pub angle: f64,
+}
+
+/// What it took to make a start consistent.
+#[derive(Clone, Debug, Default)]
+pub struct Assembly {
+    /// Iterations for the positions.
+    pub iterations: usize,
+    /// The largest position residual before, and after.
+    pub residual: (f64, f64),
+    /// The largest velocity residual before, and after.
+    pub velocity_residual: (f64, f64),
+    /// The bodies that moved, the farthest first.
+    pub moved: Vec<Moved>,
+    /// Constraint rows found redundant at the start.
+    pub redundant: usize,
+    /// Degrees of freedom at the start.
+    pub degrees_of_freedom: usize,
+    /// Names of the joints with redundant rows, with how many.
+    pub redundant_joints: Vec<(String, usize)>,
+}
+
+/// Why a start cannot be made consistent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AssemblyError {
+    /// The joints cannot all be closed.
+    Open {
+        /// The joint that is farthest from closed.
+        worst: String,
+        /// By how much, in m (or rad).
+        by: f64,
+        /// Other joints that stay open.
+        others: Vec<String>,
+    },
+    /// The given rates contradict the joints, or each other.
+    Rates {
+        /// The joint where it shows.
+        worst: String,
+        /// By how much, in m/s (or rad/s).
+        by: f64,
+    },
+    /// A body without inertia in a direction that nothing holds.
+    Singular {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for AssemblyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssemblyError::Open { worst, by, others } => {
+                write!(f, "the model cannot be assembled: {worst} stays open by {by:.3e} m")?;
+                if !others.is_empty() {
+                    write!(f, "\n  also open: {}", others.join(", "))?;
+                }
+                write!(
+                    f,
+                    "\nhelp: check the points, lengths and given start values of these joints; \
+                     start the bodies nearer to their places"
+                )
+            }
+            AssemblyError::Rates { worst, by } => write!(
+                f,
+                "the given start rates contradict the joints: {worst} is off by {by:.3e} m/s\n\
+                 help: give only as many rates as the mechanism has degrees of freedom"
+            ),
+            AssemblyError::Singular { name } => write!(
+                f,
+                "the accelerations are not determined at the start: {name} has no inertia in a direction that is free\n\
+                 help: give it a mass and an inertia, or hold it by a joint"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AssemblyError {}
+
+const MAX_ITERATIONS: usize = 60;
+/// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
+const LARGEST_CHANGE: f64 = 0.5;
+/// Bodies that are to stay move this much less easily.
+const HELD: f64 = 1e8;
+
+/// Least-change solves with the constraints and the given start values as rows.
+struct Closure {
+    dynamics: Arc<dyn Dynamics>,
+    start: Vec<StartRow>,
+    matrix: BlockMatrix,
+    linear: Box<dyn LinearSolver>,
+    columns: Vec<u32>,
+    metric: Vec<f64>,
+    rhs: Vec<f64>,
+    n: usize,
+    m: usize,
+}
+
+impl Closure {
+    fn new(dynamics: Arc<dyn Dynamics>, start: Vec<StartRow>, at: &Point, w: &Workspace) -> Closure {
+        let layout = dynamics.layout();
+        let (bodies, constraints) = (layout.bodies.len(), layout.constraints.len());
+        let mut sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
+        sizes.extend(start.iter().map(|_| 1));
+        let classes = (0..sizes.len()).map(|i| if i < bodies { Class::Body } else { Class::Multiplier }).collect();
+        let pairs = dynamics.pattern(Piece::GtLambda, Unknown::Lambda);
+        let mut entries: Vec<(u32, u32)> = (0..sizes.len() as u32).map(|i| (i, i)).collect();
+        for &(b, k) in &pairs {
+            entries.extend([(b, bodies as u32 + k), (bodies as u32 + k, b)]);
+        }
+        for (s, row) in start.iter().enumerate() {
+            let k = (bodies + constraints + s) as u32;
+            for (b, _) in dynamics.start_row(row, at, w).2 {
+                entries.extend([(b as u32, k), (k, b as u32)]);
+            }
+        }
+        let pattern = Arc::new(BlockPattern::new(sizes, classes, entries));
+        let columns =
+            pairs.iter().filter_map(|&(b, k)| pattern.offset(b as usize, bodies + k as usize)).collect::<Vec<_>>();
+        // what one unit of each coordinate weighs
+        let length = dynamics.length();
+        let scales = dynamics.scales();
+        let mut metric = (0..layout.n())
+            .map(|i| match scales[i] {
+                Scale::Angle => length * length,
+                _ => 1.0,
+            })
+            .collect::<Vec<f64>>();
+        for (_, range) in layout.bodies.iter().enumerate().filter(|(b, _)| dynamics.held(*b)) {
+            metric[range.clone()].iter_mut().for_each(|w| *w *= HELD);
+        }
+        let (n, m) = (layout.n(), layout.m());
+        let linear = solver::choose(&pattern);
+        let rhs = vec![0.0; pattern.dimension()];
+        Closure { matrix: BlockMatrix::new(pattern), linear, columns, metric, rhs, n, m, start, dynamics }
+    }
+
+    fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), usize> {
+        self.matrix.clear();
+        let layout = self.dynamics.layout();
+        let mut out = Targets::new(&mut self.matrix.values, &self.columns);
+        let slopes = Slopes::default();
+        self.dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, slopes, at, w, &mut out);
+        let bodies = layout.bodies.len();
+        let pairs = self.dynamics.pattern(Piece::GtLambda, Unknown::Lambda);
+        for (b, k) in pairs {
+            let (b, k) = (b as usize, bodies + k as usize);
+            transpose(&mut self.matrix, b, k);
+        }
+        for (s, row) in self.start.iter().enumerate() {
+            let k = bodies + layout.constraints.len() + s;
+            let (_, _, gradient) = self.dynamics.start_row(row, at, w);
+            for (b, form) in gradient {
+                if let Some(block) = self.matrix.block_mut(b, k) {
+                    block.copy_from_slice(&form);
+                }
+                transpose(&mut self.matrix, b, k);
+            }
+        }
+        for (b, range) in layout.bodies.iter().enumerate() {
+            let n = range.len();
+            if let Some(block) = self.matrix.block_mut(b, b) {
+                range.clone().enumerate().for_each(|(i, k)| block[i * n + i] = self.metric[k]);
+            }
+        }
+        self.linear.factor(&self.matrix).map_err(|_| 0)
+    }
+
+    /// Residuals of all rows, constraints first, with their opposite as right-hand side.
+    fn residual(&mut self, at: &Point, w: &mut Workspace, velocity: bool) -> f64 {
+        self.rhs.fill(0.0);
+        let rows = &mut self.rhs[self.n..];
+        if velocity {
+            add_velocity_residual(&*self.dynamics, -1.0, at, w, &mut rows[..self.m]);
+        } else {
+            add_position_residual(&*self.dynamics, -1.0, at, w, &mut rows[..self.m]);
+        }
+        for (s, row) in self.start.iter().enumerate() {
+            let (position, rate, _) = self.dynamics.start_row(row, at, w);
+            rows[self.m + s] = if velocity { -rate } else { -position };
+        }
+        rows.iter().fold(0.0, |worst, r| if r.is_nan() { f64::INFINITY } else { r.abs().max(worst) })
+    }
+
+    /// The names of what is open by more than the tolerance, the worst first.
+    fn open(&self, tolerance: f64) -> Vec<(f64, String)> {
+        let layout = self.dynamics.layout();
+        let worst = |r: &[f64]| r.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let rows = &self.rhs[self.n..];
+        let mut list: Vec<(f64, String)> = layout
+            .constraints
+            .iter()
+            .enumerate()
+            .map(|(k, range)| (worst(&rows[range.clone()]), self.dynamics.name(Unknown::Lambda, k)))
+            .chain(
+                self.start
+                    .iter()
+                    .enumerate()
+                    .map(|(s, row)| (rows[self.m + s].abs(), format!("the start of joint `{}`", row.name))),
+            )
+            .filter(|(r, _)| *r > tolerance)
+            .collect();
+        list.sort_by(|a, b| b.0.total_cmp(&a.0));
+        list
+    }
+}
+
+fn transpose(matrix: &mut BlockMatrix, b: usize, k: usize) {
+    let (n, m) = (matrix.pattern().size(b), matrix.pattern().size(k));
+    let (Some(from), Some(to)) = (matrix.pattern().offset(b, k), matrix.pattern().offset(k, b)) else { return };
+    for i in 0..n {
+        for j in 0..m {
+            matrix.values[to as usize + j * n + i] = matrix.values[from as usize + i * m + j];
+        }
+    }
+}
+
+/// A step that leaves room: angles and lengths change by at most a half in one iteration.
+fn shorten(delta: &mut [f64], scales: &[Scale], length: f64) {
+    let largest = delta.iter().zip(scales).fold(0.0f64, |worst, (d, s)| {
+        worst.max(match s {
+            Scale::Length => d.abs() / length,
+            Scale::Angle => d.abs(),
+            Scale::Own => 0.0,
+        })
+    });
+    if largest > LARGEST_CHANGE {
+        delta.iter_mut().for_each(|d| *d *= LARGEST_CHANGE / largest);
+    }
+}
+
+/// Makes a state consistent and completes it to a point with accelerations and reactions.
+pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, Assembly), AssemblyError> {
+    let layout = dynamics.layout();
+    let mut point = Point::at(state, layout);
+    let mut w = dynamics.workspace();
+    let mut report = Assembly::default();
+    close_positions(dynamics, &mut point, &mut w, &mut report)?;
+    let mut settled = State::default();
+    point.store(&mut settled);
+    dynamics.settle(&mut settled, &mut w);
+    point.set(&settled);
+    moved(&**dynamics, state, &point, &mut report);
+    w.invalidate();
+    dynamics.realize(&point, &mut w);
+    close_velocities(dynamics, &mut point, &mut w, &mut report)?;
+    let mut kkt = Kkt::new(dynamics.clone());
+    kkt.accelerate(&mut point, &mut w).map_err(|e| AssemblyError::Singular { name: name_of(&kkt, e) })?;
+    dynamics.rates(&point.q, &point.v, &mut point.qdot);
+    let mut zdot = vec![0.0; layout.nz()];
+    dynamics.add(1.0, Piece::Flow, &point, &mut w, &mut zdot);
+    point.zdot = zdot;
+    report.redundant = kkt.dropped();
+    report.degrees_of_freedom = layout.n() + report.redundant - layout.m();
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for row in kkt.dropped_rows() {
+        let block = layout.constraints.partition_point(|r| r.end <= row);
+        let name = dynamics.name(Unknown::Lambda, block);
+        match counted.last_mut() {
+            Some((last, count)) if *last == name => *count += 1,
+            _ => counted.push((name, 1)),
+        }
+    }
+    report.redundant_joints = counted;
+    Ok((point, report))
+}
+
+fn name_of(kkt: &Kkt, error: solver::LinearError) -> String {
+    match error {
+        solver::LinearError::Singular { row } | solver::LinearError::NotFinite { row } => kkt.owner_of_row(row),
+        _ => error.to_string(),
+    }
+}
+
+fn close_positions(
+    dynamics: &Arc<dyn Dynamics>,
+    point: &mut Point,
+    w: &mut Workspace,
+    report: &mut Assembly,
+) -> Result<(), AssemblyError> {
+    let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.value.is_some()).collect();
+    dynamics.realize(point, w);
+    let mut closure = Closure::new(dynamics.clone(), rows, point, w);
+    let (length, scales) = (dynamics.length(), dynamics.scales());
+    let largest = point.q.iter().fold(length, |m, q| m.max(q.abs()));
+    // what rounding leaves of differences of coordinates
+    let tolerance = 1e-12 * length + 32.0 * f64::EPSILON * largest;
+    let mut residual = closure.residual(point, w, false);
+    report.residual = (residual, residual);
+    let mut polished = false;
+    while residual > tolerance || !polished {
+        // one more iteration after the tolerance is met squares what is left
+        polished = residual <= tolerance;
+        if report.iterations == MAX_ITERATIONS || residual == 0.0 {
+            break;
+        }
+        report.iterations += 1;
+        let before = point.q.clone();
+        closure.residual(point, w, false);
+        if closure.factor(point, w).is_err() || closure.linear.solve(&mut closure.rhs).is_err() {
+            break;
+        }
+        let mut delta = closure.rhs[..closure.n].to_vec();
+        shorten(&mut delta, &scales, length);
+        // never make it worse: halve until the joints are less open than before
+        let mut improved = false;
+        for _ in 0..12 {
+            dynamics.retract(&mut point.q, &delta);
+            w.invalidate();
+            dynamics.realize(point, w);
+            let now = closure.residual(point, w, false);
+            if now < residual {
+                (residual, improved) = (now, true);
+                break;
+            }
+            point.q.copy_from_slice(&before);
+            delta.iter_mut().for_each(|d| *d *= 0.5);
+        }
+        w.invalidate();
+        dynamics.realize(point, w);
+        if !improved {
+            break;
+        }
+    }
+    report.residual.1 = residual;
+    // a singular position closes only with the square root of the precision
+    if residual > tolerance.max(1e-9 * length) {
+        closure.residual(point, w, false);
+        let mut open = closure.open(tolerance.max(1e-9 * length));
+        let (by, worst) = open.remove(0);
+        let others = open.into_iter().take(5).map(|(_, name)| name).collect();
+        return Err(AssemblyError::Open { worst, by, others });
+    }
+    Ok(())
+}
+
+fn close_velocities(
+    dynamics: &Arc<dyn Dynamics>,
+    point: &mut Point,
+    w: &mut Workspace,
+    report: &mut Assembly,
+) -> Result<(), AssemblyError> {
+    let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.rate.is_some()).collect();
+    let mut closure = Closure::new(dynamics.clone(), rows, point, w);
+    let before = closure.residual(point, w, true);
+    report.velocity_residual = (before, before);
+    if before == 0.0 {
+        return Ok(());
+    }
+    let singular = |_| AssemblyError::Rates { worst: "the constraint matrix".into(), by: before };
+    closure.factor(point, w).map_err(singular)?;
+    // the second solve takes what rounding left of the first
+    for _ in 0..2 {
+        closure.residual(point, w, true);
+        closure.linear.solve(&mut closure.rhs).map_err(|_| singular(0))?;
+        point.v.iter_mut().zip(&closure.rhs).for_each(|(v, d)| *v += d);
+    }
+    let after = closure.residual(point, w, true);
+    report.velocity_residual.1 = after;
+    let speed = point.v.iter().fold(before, |m, v| m.max(v.abs()));
+    match closure.open(1e-8 * speed.max(1e-12)).first() {
+        Some((by, worst)) => Err(AssemblyError::Rates { worst: worst.clone(), by: *by }),
+        None => Ok(()),
+    }
+}
+
+fn moved(dynamics: &dyn Dynamics, from: &State, to: &Point, report: &mut Assembly) {
+    let scales = dynamics.scales();
+    let tolerance = 1e-9 * dynamics.length();
+    for (b, range) in dynamics.layout().bodies.iter().enumerate() {
+        let (mut distance, mut angle) = (0.0f64, 0.0f64);
+        for i in range.clone() {
+            let change = (to.q[i] - from.q[i]).abs();
+            match scales[i] {
+                Scale::Angle => angle = angle.max(change),
+                _ => distance = distance.max(change),
+            }
+        }
+        if distance > tolerance || angle > 1e-9 {
+            report.moved.push(Moved { name: dynamics.name(Unknown::Q, b), distance, angle });
+        }
+    }
+    report.moved.sort_by(|a, b| (b.distance + b.angle).total_cmp(&(a.distance + a.angle)));
+}
+
+/// Keeps a mechanism without freedom closed while time goes on.
+pub struct Follower {
+    dynamics: Arc<dyn Dynamics>,
+    closure: Closure,
+    kkt: Kkt,
+    w: Workspace,
+    /// Newton iterations so far.
+    pub iterations: usize,
+}
+
+impl Follower {
+    /// For points like this one.
+    pub fn new(dynamics: Arc<dyn Dynamics>, at: &Point) -> Follower {
+        let mut w = dynamics.workspace();
+        dynamics.realize(at, &mut w);
+        let closure = Closure::new(dynamics.clone(), Vec::new(), at, &w);
+        Follower { kkt: Kkt::new(dynamics.clone()), closure, w, iterations: 0, dynamics }
+    }
+
+    /// Closes positions by Newton's method, then velocities; accelerations and reactions follow.
+    pub fn close(&mut self, at: &mut Point) -> Result<(), AssemblyError> {
+        let length = self.dynamics.length();
+        let largest = at.q.iter().fold(length, |m, q| m.max(q.abs()));
+        let tolerance = 1e-13 * length + 32.0 * f64::EPSILON * largest;
+        let open = |c: &Closure, by: f64| {
+            let worst = c.open(0.0).into_iter().next().map_or_else(|| "the model".into(), |(_, name)| name);
+            AssemblyError::Open { worst, by, others: Vec::new() }
+        };
+        let mut residual = f64::INFINITY;
+        for _ in 0..12 {
+            self.w.invalidate();
+            self.dynamics.realize(at, &mut self.w);
+            let now = self.closure.residual(at, &mut self.w, false);
+            if now <= tolerance || (now >= 0.5 * residual && now <= 1e3 * tolerance) {
+                residual = now;
+                break;
+            }
+            residual = now;
+            self.iterations += 1;
+            let solved = self.closure.factor(at, &mut self.w).is_ok()
+                && self.closure.linear.solve(&mut self.closure.rhs).is_ok();
+            if !solved || !now.is_finite() {
+                break;
+            }
+            self.dynamics.retract(&mut at.q, &self.closure.rhs[..self.closure.n]);
+        }
+        self.w.invalidate();
+        self.dynamics.realize(at, &mut self.w);
+        residual = self.closure.residual(at, &mut self.w, false).min(residual);
+        if residual > 1e4 * tolerance {
+            return Err(open(&self.closure, residual));
+        }
+        self.closure.factor(at, &mut self.w).map_err(|_| open(&self.closure, residual))?;
+        self.closure.residual(at, &mut self.w, true);
+        self.closure.linear.solve(&mut self.closure.rhs).map_err(|_| open(&self.closure, residual))?;
+        at.v.iter_mut().zip(&self.closure.rhs).for_each(|(v, d)| *v += d);
+        let accelerated = self.kkt.accelerate(at, &mut self.w);
+        accelerated.map_err(|e| AssemblyError::Singular { name: name_of(&self.kkt, e) })?;
+        self.dynamics.rates(&at.q, &at.v, &mut at.qdot);
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! One Newton loop for everything: steps, statics, interfaces.
+
+use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::solver::{self, LinearError, LinearSolver};
+use std::sync::Arc;
+
+/// How a matrix is formed and how long it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iteration {
+    /// A new matrix in every iteration.
+    Full,
+    /// A matrix is kept, over steps too, while it serves.
+    Simplified,
+    /// Like `Simplified`, without the multiplier stiffness (Gᵀλ)_q, (Gᵀμ)_q: the CM iteration
+    /// [Yen & Petzold 1998].
+    CoordinateModified,
+}
+
+/// The names of all iterations.
+pub const NAMES: &[&str] = &["full", "simplified", "cm"];
+
+impl Iteration {
+    /// The iteration of a name.
+    pub fn by_name(name: &str) -> Option<Iteration> {
+        match name {
+            "full" => Some(Iteration::Full),
+            "simplified" => Some(Iteration::Simplified),
+            "cm" => Some(Iteration::CoordinateModified),
+            _ => None,
+        }
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Iteration::Full => "full",
+            Iteration::Simplified => "simplified",
+            Iteration::CoordinateModified => "cm",
+        }
+    }
+}
+
+/// Equations r(x) = 0 that hold their present x themselves.
+pub trait Residual {
+    /// r at the present x.
+    fn residual(&mut self, r: &mut [f64]);
+    /// ∂r/∂x at the present x; `j` comes cleared.
+    fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix);
+    /// x ← x − dx, a retraction where x holds rotations.
+    fn correct(&mut self, dx: &[f64]);
+    /// The size of a correction in units of the tolerance, over the unknowns that decide.
+    fn size(&self, dx: &[f64]) -> f64;
+    /// A correction of this size is round-off.
+    fn round_off(&self) -> f64 {
+        0.0
+    }
+    /// The slope α of the rates, for which the matrix is formed.
+    fn slope(&self) -> f64 {
+        1.0
+    }
+}
+
+/// What a solve took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Converged {
+    /// Iterations.
+    pub iterations: usize,
+    /// The last estimate of the contraction.
+    pub rate: f64,
+}
+
+/// Why a solve gave up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum IterationError {
+    /// The corrections do not shrink, or too slowly.
+    Diverged,
+    /// The matrix could not be factored.
+    Linear(LinearError),
+    /// The residual is not finite.
+    NotFinite,
+}
+
+/// Counts of work, kept over all solves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Residual evaluations.
+    pub residuals: usize,
+    /// Jacobian evaluations.
+    pub jacobians: usize,
+    /// Factorizations.
+    pub factorizations: usize,
+    /// Iterations.
+    pub iterations: usize,
+}
+
+/// DASSL: a matrix is useful while α/α₀ lies in [3/5, 5/3].
+const REFRESH: f64 = 5.0 / 3.0;
+/// DASSL: an iteration that contracts worse than this has failed.
+const SLOWEST: f64 = 0.9;
+/// DASSL: the estimated remaining error, in units of the tolerance, at which to stop.
+const ENOUGH: f64 = 0.33;
+
+/// Newton's iteration with its matrix, its factors and what it remembers of their quality.
+pub struct Newton {
+    /// How matrices are formed and kept.
+    pub iteration: Iteration,
+    /// When to give up.
+    pub max_iterations: usize,
+    /// The work so far.
+    pub counts: Counts,
+    linear: Box<dyn LinearSolver>,
+    matrix: BlockMatrix,
+    residual: Vec<f64>,
+    /// The slope of the present factors; `None`: there are none.
+    formed_at: Option<f64>,
+    /// The last estimate of ρ/(1 − ρ).
+    remaining: f64,
+}
+
+impl Newton {
+    /// A loop for residuals with this pattern.
+    pub fn new(pattern: Arc<BlockPattern>, iteration: Iteration, max_iterations: usize) -> Newton {
+        let linear = solver::choose(&pattern);
+        Newton {
+            iteration,
+            max_iterations,
+            counts: Counts::default(),
+            residual: vec![0.0; pattern.dimension()],
+            matrix: BlockMatrix::new(pattern),
+            linear,
+            formed_at: None,
+            remaining: 100.0,
+        }
+    }
+
+    /// The linear solver, for reports of what it dropped.
+    pub fn linear(&self) -> &dyn LinearSolver {
+        &*self.linear
+    }
+
+    /// The matrix will be formed anew before it is used again.
+    pub fn forget_matrix(&mut self) {
+        self.formed_at = None;
+    }
+
+    /// Solves r(x) = 0 from the present x. A failure with an old matrix is tried once more, from the
+    /// same start, with a fresh one; `restart` puts that start back.
+    pub fn solve<R: Residual + ?Sized>(
+        &mut self,
+        of: &mut R,
+        mut restart: impl FnMut(&mut R),
+    ) -> Result<Converged, IterationError> {
+        let slope = of.slope();
+        let stale = self.formed_at.is_some_and(|a| {
+            let ratio = slope / a;
+            self.iteration == Iteration::Full || !(1.0 / REFRESH..=REFRESH).contains(&ratio)
+        });
+        if stale {
+            self.forget_matrix();
+        }
+        let fresh = self.formed_at.is_none();
+        match self.iterate(of, slope) {
+            Err(IterationError::Diverged | IterationError::NotFinite) if !fresh => {
+                self.forget_matrix();
+                restart(of);
+                self.iterate(of, slope)
+            }
+            result => result,
+        }
+    }
+
+    fn iterate<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<Converged, IterationError> {
+        let mut first = 0.0;
+        for iteration in 0..self.max_iterations {
+            of.residual(&mut self.residual);
+            self.counts.residuals += 1;
+            if self.formed_at.is_none() || (self.iteration == Iteration::Full && iteration > 0) {
+                self.form(of, slope)?;
+            }
+            self.linear.solve(&mut self.residual).map_err(IterationError::Linear)?;
+            // a matrix of another slope over- or undershoots by about this factor [Petzold 1982]
+            if let Some(a) = self.formed_at
+                && a != slope
+            {
+                let c = 2.0 / (1.0 + slope / a);
+                self.residual.iter_mut().for_each(|x| *x *= c);
+            }
+            let size = of.size(&self.residual);
+            if !size.is_finite() {
+                return Err(IterationError::NotFinite);
+            }
+            of.correct(&self.residual);
+            self.counts.iterations += 1;
+            let mut rate = 0.0;
+            if size <= of.round_off() {
+                return Ok(Converged { iterations: iteration + 1, rate });
+            }
+            if iteration == 0 {
+                first = size;
+            } else {
+                rate = (size / first).powf(1.0 / iteration as f64);
+                if rate > SLOWEST {
+                    return Err(IterationError::Diverged);
+                }
+                self.remaining = rate / (1.0 - rate);
+            }
+            if self.remaining * size <= ENOUGH {
+                return Ok(Converged { iterations: iteration + 1, rate });
+            }
+        }
+        Err(IterationError::Diverged)
+    }
+
+    fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<(), IterationError> {
+        self.matrix.clear();
+        of.jacobian(self.iteration, &mut self.matrix);
+        self.counts.jacobians += 1;
+        self.counts.factorizations += 1;
+        self.formed_at = None;
+        self.linear.factor(&self.matrix).map_err(IterationError::Linear)?;
+        self.formed_at = Some(slope);
+        self.remaining = 100.0;
+        Ok(())
+    }
+}

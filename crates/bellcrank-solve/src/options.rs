@@ -1,0 +1,263 @@
+//! What a user chooses: method, formulation, iteration, test, steps and tolerances.
+
+use crate::formulation;
+use crate::methods::alpha::AlphaParameters;
+use crate::newton::{self, Iteration};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A method by name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MethodName {
+    /// Explicit until the problem proves stiff, then BDF.
+    Auto,
+    /// Variable-order BDF.
+    Bdf,
+    /// Generalized-α.
+    GeneralizedAlpha,
+    /// Hilber–Hughes–Taylor.
+    Hht,
+    /// Newmark.
+    Newmark,
+    /// The classical Runge–Kutta method, fixed steps.
+    Rk4,
+    /// Dormand–Prince 5(4).
+    Dopri5,
+    /// Dormand–Prince 8(5,3).
+    Dop853,
+}
+
+/// The names of all methods, with one sentence each.
+pub const METHODS: &[(MethodName, &str, &str)] = &[
+    (MethodName::Auto, "auto", "explicit until the problem proves stiff, then bdf"),
+    (MethodName::Bdf, "bdf", "error-controlled BDF of order 1 to 5"),
+    (MethodName::GeneralizedAlpha, "gen-alpha", "generalized-α, fixed steps, damping by --rho"),
+    (MethodName::Hht, "hht", "Hilber–Hughes–Taylor (α = −0.3), fixed steps"),
+    (MethodName::Newmark, "newmark", "Newmark (γ = 0.6), fixed steps"),
+    (MethodName::Rk4, "rk4", "classical Runge–Kutta of order 4, fixed steps"),
+    (MethodName::Dopri5, "dopri5", "Dormand–Prince 5(4)"),
+    (MethodName::Dop853, "dop853", "Dormand–Prince 8(5,3)"),
+];
+
+/// Which unknowns decide in error and convergence tests. Multipliers never do, but for `All`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// The coordinates.
+    Q,
+    /// Coordinates and velocities.
+    QV,
+    /// Also the multipliers, as in classical GGL codes (in the convergence test).
+    All,
+}
+
+/// The names of all tests.
+pub const TESTS: &[(Tested, &str)] = &[(Tested::Q, "q"), (Tested::QV, "q+v"), (Tested::All, "all")];
+
+/// All choices of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The method.
+    pub method: MethodName,
+    /// The formulation; `None` lets the method choose.
+    pub formulation: Option<&'static str>,
+    /// The iteration; `None` lets the method choose.
+    pub iteration: Option<Iteration>,
+    /// The test; `None` lets the formulation choose.
+    pub test: Option<Tested>,
+    /// Fixed step size.
+    pub step: Option<f64>,
+    /// Relative tolerance.
+    pub rtol: f64,
+    /// Absolute tolerance, in SI units; `None`: 0 for models, `rtol` for hand-written equations.
+    pub atol: Option<f64>,
+    /// End of the run.
+    pub until: f64,
+    /// Distance of samples; `None`: a 200th of the run.
+    pub sample: Option<f64>,
+    /// Highest order of BDF.
+    pub max_order: usize,
+    /// Most Newton iterations per attempt.
+    pub max_iterations: Option<usize>,
+    /// ρ∞ of generalized-α.
+    pub rho: f64,
+    /// Set from outside to end the run cleanly.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            method: MethodName::Auto,
+            formulation: None,
+            iteration: None,
+            test: None,
+            step: None,
+            rtol: 1e-6,
+            atol: None,
+            until: 1.0,
+            sample: None,
+            max_order: 5,
+            max_iterations: None,
+            rho: 0.8,
+            interrupt: Arc::new(AtomicBool::new(false)),
+        }
+    }
+}
+
+impl MethodName {
+    /// The method of a name.
+    pub fn by_name(name: &str) -> Option<MethodName> {
+        METHODS.iter().find(|(_, n, _)| *n == name).map(|(m, _, _)| *m)
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        METHODS.iter().find(|(m, _, _)| *m == self).map_or("", |(_, n, _)| n)
+    }
+
+    /// Whether it is an explicit Runge–Kutta method.
+    pub fn explicit(self) -> bool {
+        matches!(self, MethodName::Rk4 | MethodName::Dopri5 | MethodName::Dop853)
+    }
+
+    /// Whether it has an error estimate.
+    pub fn adaptive(self) -> bool {
+        matches!(self, MethodName::Auto | MethodName::Bdf | MethodName::Dopri5 | MethodName::Dop853)
+    }
+
+    /// The formulation it runs on unless another is asked for.
+    pub fn default_formulation(self) -> &'static str {
+        match self {
+            m if m.explicit() => "index1",
+            MethodName::Bdf => "ggl",
+            _ => "si2",
+        }
+    }
+
+    /// Parameters of the generalized-α family.
+    pub fn alpha(self, rho: f64) -> Option<AlphaParameters> {
+        match self {
+            MethodName::GeneralizedAlpha => Some(AlphaParameters::from_rho(rho)),
+            MethodName::Hht => Some(AlphaParameters::hht(-0.3)),
+            MethodName::Newmark => Some(AlphaParameters::newmark(0.3025, 0.6)),
+            _ => None,
+        }
+    }
+}
+
+impl Tested {
+    /// The test of a name.
+    pub fn by_name(name: &str) -> Option<Tested> {
+        TESTS.iter().find(|(_, n)| *n == name).map(|(t, _)| *t)
+    }
+}
+
+/// A choice that cannot be run, and what to try.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptionError {
+    /// The option it is about, such as `--step`.
+    pub option: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to try.
+    pub help: String,
+}
+
+fn wrong<T>(option: &'static str, message: impl Into<String>, help: impl Into<String>) -> Result<T, OptionError> {
+    Err(OptionError { option, message: message.into(), help: help.into() })
+}
+
+impl Options {
+    /// Refuses choices that make no sense together.
+    pub fn check(&self) -> Result<(), OptionError> {
+        let method = self.method;
+        let positive = |option, x: f64, what: &str| match x > 0.0 && x.is_finite() {
+            true => Ok(()),
+            false => wrong(
+                option,
+                format!("{what} must be a positive number, found {x}"),
+                format!("for example {option} 1e-3"),
+            ),
+        };
+        positive("--until", self.until, "the end of the run")?;
+        positive("--rtol", self.rtol, "the relative tolerance")?;
+        if self.rtol < 1e-13 {
+            return wrong(
+                "--rtol",
+                format!("a relative tolerance of {:e} is below what doubles can hold", self.rtol),
+                "use 1e-12 or more",
+            );
+        }
+        if let Some(a) = self.atol
+            && !(a >= 0.0 && a.is_finite())
+        {
+            return wrong(
+                "--atol",
+                format!("the absolute tolerance must not be negative, found {a}"),
+                "for example --atol 1e-8",
+            );
+        }
+        if let Some(s) = self.sample {
+            positive("--sample", s, "the distance of samples")?;
+            if self.until / s > 1e8 {
+                return wrong(
+                    "--sample",
+                    format!("{:.0e} samples were asked for", self.until / s),
+                    "use a larger distance of samples",
+                );
+            }
+        }
+        if let Some(h) = self.step {
+            positive("--step", h, "the step size")?;
+            if self.until / h > 1e12 {
+                return wrong("--step", format!("{:.0e} steps were asked for", self.until / h), "use a larger step");
+            }
+        } else if !method.adaptive() {
+            let help = "give --step H, or use bdf, dopri5, dop853 or auto";
+            return wrong("--step", format!("{} has no error control and needs a step size", method.name()), help);
+        }
+        if let Some(f) = self.formulation {
+            if !formulation::NAMES.contains(&f) {
+                return wrong(
+                    "--formulation",
+                    format!("unknown formulation `{f}`"),
+                    format!("one of {}", formulation::NAMES.join(", ")),
+                );
+            }
+            if method.explicit() && f != "index1" {
+                let help = "use index1, or an implicit method: bdf or gen-alpha";
+                return wrong("--formulation", format!("{} is explicit and runs on index1 only", method.name()), help);
+            }
+            if method == MethodName::Auto && !matches!(f, "ggl" | "si2" | "index1") {
+                let help = "name a method, such as --method bdf";
+                return wrong("--formulation", format!("`auto` chooses the formulation itself, not {f}"), help);
+            }
+        }
+        if method.explicit() && self.iteration.is_some() {
+            let help =
+                format!("leave --iteration out, or use an implicit method (iterations: {})", newton::NAMES.join(", "));
+            return wrong("--iteration", format!("{} is explicit and does not iterate", method.name()), help);
+        }
+        if !(0.0..=1.0).contains(&self.rho) {
+            return wrong("--rho", format!("ρ∞ must lie between 0 and 1, found {}", self.rho), "0.8 is a good choice");
+        }
+        let index3 = self.formulation == Some("index3");
+        if self.rho == 1.0 && method == MethodName::GeneralizedAlpha && index3 {
+            let help = "use --rho 0.9 or less, or --formulation si2";
+            return wrong("--rho", "ρ∞ = 1 has no damping and is unstable on index3", help);
+        }
+        if !(1..=5).contains(&self.max_order) {
+            return wrong(
+                "--max-order",
+                format!("BDF has the orders 1 to 5, found {}", self.max_order),
+                "use 5 or less",
+            );
+        }
+        Ok(())
+    }
+
+    /// The distance of samples.
+    pub fn sample_distance(&self) -> f64 {
+        self.sample.unwrap_or(self.until / 200.0)
+    }
+}

@@ -1,0 +1,255 @@
+//! One implicit step as equations for Newton: formulation × equations of motion × stencil.
+
+use crate::formulation::Formulation;
+use crate::newton::{Iteration, Residual};
+use crate::stencil::Stencil;
+use crate::weights::{Weights, root_mean_square};
+use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_model::dynamics::Targets;
+use bellcrank_model::{Dynamics, Piece, Point, Unknown, Workspace};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The order of the unknowns in a step's vector.
+const ORDER: [Unknown; 5] = [Unknown::V, Unknown::Q, Unknown::Z, Unknown::Lambda, Unknown::Mu];
+
+/// The blocks of a step's unknowns: which of them exist, and where.
+pub struct Unknowns {
+    ranges: [Range<usize>; 5],
+    first_block: [usize; 5],
+    /// Blocks of the layout that have unknowns, by kind: their number in the pattern.
+    numbers: [Vec<u32>; 5],
+    sizes: Vec<usize>,
+    classes: Vec<Class>,
+    owners: Vec<(Unknown, usize)>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Unknowns {
+    /// The unknowns a formulation has.
+    pub fn of(dynamics: &dyn Dynamics, formulation: &Formulation) -> Unknowns {
+        let layout = dynamics.layout();
+        let mut u = Unknowns {
+            ranges: Default::default(),
+            first_block: [0; 5],
+            numbers: Default::default(),
+            sizes: Vec::new(),
+            classes: Vec::new(),
+            owners: Vec::new(),
+        };
+        let mut scalar = 0;
+        for (k, unknown) in ORDER.into_iter().enumerate() {
+            let present = formulation.unknowns().any(|x| x == unknown);
+            u.first_block[k] = u.sizes.len();
+            let start = scalar;
+            for (number, range) in layout.columns(unknown).iter().enumerate() {
+                if !present || range.is_empty() {
+                    u.numbers[k].push(NONE);
+                    continue;
+                }
+                u.numbers[k].push(u.sizes.len() as u32);
+                u.sizes.push(range.len());
+                u.owners.push((unknown, number));
+                u.classes.push(match unknown {
+                    Unknown::V => Class::Velocity,
+                    Unknown::Q | Unknown::Z => Class::Body,
+                    Unknown::Lambda | Unknown::Mu => Class::Multiplier,
+                });
+                scalar += range.len();
+            }
+            u.ranges[k] = start..scalar;
+        }
+        u
+    }
+
+    fn place(unknown: Unknown) -> usize {
+        ORDER.iter().position(|u| *u == unknown).unwrap_or(0)
+    }
+
+    /// The part of a step's vector that belongs to an unknown.
+    pub fn range(&self, unknown: Unknown) -> Range<usize> {
+        self.ranges[Self::place(unknown)].clone()
+    }
+
+    fn block(&self, unknown: Unknown, number: u32) -> Option<u32> {
+        let b = self.numbers[Self::place(unknown)][number as usize];
+        (b != NONE).then_some(b)
+    }
+
+    /// Which unknown and which block of the layout a block of the pattern is.
+    pub fn owner(&self, block: usize) -> (Unknown, usize) {
+        self.owners[block]
+    }
+}
+
+/// One derivative ∂piece/∂unknown in a row of the table, with its targets.
+struct Term {
+    factor: f64,
+    piece: Piece,
+    wrt: Unknown,
+    offsets: Vec<u32>,
+}
+
+/// The equations of one implicit step.
+pub struct Step {
+    dynamics: Arc<dyn Dynamics>,
+    formulation: Formulation,
+    /// Where the unknowns are in a step's vector.
+    pub unknowns: Unknowns,
+    pattern: Arc<BlockPattern>,
+    terms: Vec<Term>,
+    /// The present trial point.
+    pub point: Point,
+    /// The law for the rates.
+    pub stencil: Stencil,
+    /// What decides about convergence.
+    pub weights: Weights,
+    /// Corrections of this size are round-off.
+    pub round_off: f64,
+    w: Workspace,
+}
+
+impl Step {
+    /// The equations of a formulation at some point of the right sizes.
+    pub fn new(dynamics: Arc<dyn Dynamics>, formulation: Formulation, point: Point) -> Step {
+        let unknowns = Unknowns::of(&*dynamics, &formulation);
+        let mut found: Vec<(f64, Piece, Unknown, Vec<(u32, u32)>)> = Vec::new();
+        for row in &formulation.rows {
+            for &(factor, piece) in &row.terms {
+                for wrt in ORDER {
+                    let pairs = dynamics.pattern(piece, wrt);
+                    let blocks: Vec<(u32, u32)> = pairs
+                        .iter()
+                        .filter_map(|&(r, c)| Some((unknowns.block(row.pairs, r)?, unknowns.block(wrt, c)?)))
+                        .collect();
+                    // an unknown that the formulation does not have, has no derivative
+                    if !pairs.is_empty() && blocks.len() == pairs.len() {
+                        found.push((factor, piece, wrt, blocks));
+                    }
+                }
+            }
+        }
+        let diagonal = (0..unknowns.sizes.len() as u32).map(|b| (b, b));
+        let entries = found.iter().flat_map(|f| f.3.iter().copied()).chain(diagonal).collect();
+        let pattern = Arc::new(BlockPattern::new(unknowns.sizes.clone(), unknowns.classes.clone(), entries));
+        let terms = found
+            .into_iter()
+            .map(|(factor, piece, wrt, blocks)| Term {
+                factor,
+                piece,
+                wrt,
+                offsets: blocks.iter().filter_map(|&(r, c)| pattern.offset(r as usize, c as usize)).collect(),
+            })
+            .collect();
+        let w = dynamics.workspace();
+        let layout = dynamics.layout();
+        let stencil = Stencil {
+            eta_q: vec![0.0; layout.n()],
+            eta_v: vec![0.0; layout.n()],
+            eta_z: vec![0.0; layout.nz()],
+            ..Stencil::default()
+        };
+        let weights = Weights::default();
+        Step { dynamics, formulation, unknowns, pattern, terms, point, stencil, weights, round_off: 0.0, w }
+    }
+
+    /// The sparsity of the matrix.
+    pub fn pattern(&self) -> &Arc<BlockPattern> {
+        &self.pattern
+    }
+
+    /// To be called when the point was changed from outside.
+    pub fn touched(&mut self) {
+        self.w.invalidate();
+    }
+
+    /// The user's name of what is largest in a correction: where it hurts.
+    pub fn culprit(&self, dx: &[f64]) -> String {
+        let mut worst = (0.0, 0);
+        for block in 0..self.pattern.blocks() {
+            if let (Unknown::Q | Unknown::V | Unknown::Z, _) = self.unknowns.owner(block) {
+                let size = self.pattern.range(block).map(|i| dx[i].abs()).fold(0.0, f64::max);
+                if size > worst.0 || size.is_nan() {
+                    worst = (size, block);
+                }
+            }
+        }
+        let (unknown, number) = self.unknowns.owner(worst.1);
+        self.dynamics.name(unknown, number)
+    }
+
+    /// The user's name of the block a scalar row belongs to.
+    pub fn owner_of_row(&self, row: usize) -> String {
+        let (unknown, number) = self.unknowns.owner(self.pattern.block_of(row));
+        self.dynamics.name(unknown, number)
+    }
+
+    /// The workspace, realized at the present point.
+    pub fn realized(&mut self) -> &mut Workspace {
+        self.dynamics.realize(&self.point, &mut self.w);
+        &mut self.w
+    }
+}
+
+impl Residual for Step {
+    fn residual(&mut self, r: &mut [f64]) {
+        self.dynamics.realize(&self.point, &mut self.w);
+        r.fill(0.0);
+        for row in &self.formulation.rows {
+            let out = &mut r[self.unknowns.range(row.pairs)];
+            for &(c, piece) in &row.terms {
+                self.dynamics.add(c, piece, &self.point, &mut self.w, out);
+            }
+        }
+    }
+
+    fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
+        self.dynamics.realize(&self.point, &mut self.w);
+        for term in &self.terms {
+            let bends = matches!(term.piece, Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu) && term.wrt == Unknown::Q;
+            if bends && iteration == Iteration::CoordinateModified {
+                continue;
+            }
+            let mut out = Targets::new(&mut j.values, &term.offsets);
+            let slopes = self.stencil.slopes;
+            self.dynamics.add_derivative(term.factor, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
+        }
+    }
+
+    fn correct(&mut self, dx: &[f64]) {
+        let p = &mut self.point;
+        let minus = |x: &mut [f64], d: &[f64]| x.iter_mut().zip(d).for_each(|(x, d)| *x -= d);
+        // the retraction adds: hand it the opposite
+        let delta = &mut self.w.scratch;
+        delta.clear();
+        delta.extend(dx[self.unknowns.range(Unknown::Q)].iter().map(|d| -d));
+        self.dynamics.retract(&mut p.q, delta);
+        minus(&mut p.v, &dx[self.unknowns.range(Unknown::V)]);
+        minus(&mut p.z, &dx[self.unknowns.range(Unknown::Z)]);
+        minus(&mut p.lambda, &dx[self.unknowns.range(Unknown::Lambda)]);
+        minus(&mut p.mu, &dx[self.unknowns.range(Unknown::Mu)]);
+        self.stencil.rates(p);
+        self.w.invalidate();
+    }
+
+    fn size(&self, dx: &[f64]) -> f64 {
+        let part = |u| &dx[self.unknowns.range(u)];
+        let w = &self.weights;
+        root_mean_square(&[
+            (&w.q, part(Unknown::Q)),
+            (&w.v, part(Unknown::V)),
+            (&w.z, part(Unknown::Z)),
+            (&w.lambda, part(Unknown::Lambda)),
+            (&w.mu, part(Unknown::Mu)),
+        ])
+    }
+
+    fn round_off(&self) -> f64 {
+        self.round_off
+    }
+
+    fn slope(&self) -> f64 {
+        self.stencil.slopes.v
+    }
+}

@@ -1,0 +1,101 @@
+//! From tolerances to weights: what one unit of error is for every unknown.
+
+use crate::options::{Options, Tested};
+use crate::weights::Weights;
+use bellcrank_model::Dynamics;
+use bellcrank_model::dynamics::Scale;
+use bellcrank_model::{Point, State};
+
+/// Keeps the largest speeds seen, so that velocities are weighed by what the machine does.
+pub struct Tolerances {
+    scales: Vec<Scale>,
+    length: f64,
+    rtol: f64,
+    atol: Option<f64>,
+    speed: f64,
+    spin: f64,
+    tested: Tested,
+}
+
+impl Tolerances {
+    /// Tolerances of a run.
+    pub fn new(dynamics: &dyn Dynamics, options: &Options, tested: Tested) -> Tolerances {
+        let length = dynamics.length();
+        Tolerances {
+            scales: dynamics.scales(),
+            length,
+            rtol: options.rtol,
+            atol: options.atol,
+            // a machine that rests is expected to cross itself, or turn by a radian, during the run
+            speed: length / options.until,
+            spin: 1.0 / options.until,
+            tested,
+        }
+    }
+
+    /// Takes notice of the speeds of an accepted state.
+    pub fn see(&mut self, v: &[f64]) {
+        for (v, scale) in v.iter().zip(&self.scales) {
+            match scale {
+                Scale::Length => self.speed = self.speed.max(v.abs()),
+                Scale::Angle => self.spin = self.spin.max(v.abs()),
+                Scale::Own => {}
+            }
+        }
+    }
+
+    fn q_tolerance(&self, i: usize, q: f64) -> f64 {
+        match self.scales[i] {
+            Scale::Length => self.rtol * self.length + self.atol.unwrap_or(0.0),
+            Scale::Angle => self.rtol + self.atol.unwrap_or(0.0),
+            Scale::Own => self.own(q),
+        }
+    }
+
+    fn v_tolerance(&self, i: usize, v: f64) -> f64 {
+        match self.scales[i] {
+            Scale::Length => self.rtol * self.speed + self.atol.unwrap_or(0.0),
+            Scale::Angle => self.rtol * self.spin + self.atol.unwrap_or(0.0),
+            Scale::Own => self.own(v),
+        }
+    }
+
+    /// DASSL's componentwise tolerance.
+    fn own(&self, x: f64) -> f64 {
+        self.rtol * x.abs() + self.atol.unwrap_or(self.rtol)
+    }
+
+    /// Weights at an accepted state, multipliers tested where asked for. Allocates nothing once warm.
+    pub fn weigh(&self, state: &State, point: &Point, out: &mut Weights) {
+        let fill = |out: &mut Vec<f64>, n: usize, f: &dyn Fn(usize) -> f64| {
+            out.clear();
+            out.extend((0..n).map(f));
+        };
+        fill(&mut out.q, state.q.len(), &|i| 1.0 / self.q_tolerance(i, state.q[i]));
+        let v_decides = self.tested != Tested::Q;
+        fill(&mut out.v, state.v.len(), &|i| if v_decides { 1.0 / self.v_tolerance(i, state.v[i]) } else { 0.0 });
+        fill(&mut out.z, state.z.len(), &|i| 1.0 / self.own(state.z[i]));
+        let all = self.tested == Tested::All;
+        let multiplier = |x: f64| if all { 1.0 / self.own(x) } else { 0.0 };
+        fill(&mut out.lambda, point.lambda.len(), &|i| multiplier(point.lambda[i]));
+        fill(&mut out.mu, point.mu.len(), &|i| multiplier(point.mu[i]));
+    }
+
+    /// Weights for Newton in steps of a fixed size: positions to `precision` lengths, velocities in
+    /// position units (times h), because a tolerance on rates is out of reach for small steps.
+    pub fn weigh_fixed(&self, state: &State, h: f64, precision: f64, out: &mut Weights) {
+        let unit = |i: usize, x: f64| match self.scales[i] {
+            Scale::Length => self.length,
+            Scale::Angle => 1.0,
+            Scale::Own => 1.0 + x.abs(),
+        };
+        out.q.clear();
+        out.q.extend((0..state.q.len()).map(|i| 1.0 / (precision * unit(i, state.q[i]))));
+        out.v.clear();
+        out.v.extend((0..state.v.len()).map(|i| h / (precision * unit(i, state.q[i]))));
+        out.z.clear();
+        out.z.extend(state.z.iter().map(|z| 1.0 / (precision * (1.0 + z.abs()))));
+        out.lambda.clear();
+        out.mu.clear();
+    }
+}

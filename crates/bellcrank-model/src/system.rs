@@ -179,7 +179,7 @@ impl System {
     }
 
     fn push_angle(&mut self, ends: [SystemEnd; 2], motion: Motion) -> u32 {
-        if let Motion::Translate(_) = motion {
+        if !motion.turns() {
             return NO_ANGLE;
         }
         self.angles.push(Angle { ends, motion });
@@ -1068,7 +1068,7 @@ impl Dynamics for System {
         let c = &self.coordinates[row.coordinate];
         let (value, rate) = self.coordinate(c, at, w);
         let target = row.value.unwrap_or(value);
-        let turn = matches!(c.motion, Motion::Rotate(_));
+        let turn = c.motion.turns();
         // an angle is reached the short way, whatever turn it is on
         let off = if turn { nearest_turn(value - target, 0.0) } else { value - target };
         (off, rate - row.rate.unwrap_or(rate), self.coordinate_gradient(c, at, w))

@@ -268,11 +268,17 @@ impl System {
             return;
         }
         self.locate(&s.q, &s.charts, w);
-        for (i, angle) in self.angles.iter().enumerate() {
-            let ends = [self.frame(&angle.ends[0], w, None), self.frame(&angle.ends[1], w, None)];
-            let value = angle.motion.value(&Frames { t: s.t, ends: &ends, near: &s.charts.angles[i..] });
-            s.charts.angles[i] = value;
+        let passed = s.t - s.charts.time;
+        s.charts.rates.resize(self.angles.len(), 0.0);
+        for (angle, (old, old_rate)) in self.angles.iter().zip(s.charts.angles.iter_mut().zip(&mut s.charts.rates)) {
+            let ends = [0, 1].map(|k| self.frame(&angle.ends[k], w, Some(&s.v)));
+            let seen = Frames { t: s.t, ends: &ends, near: &[] };
+            let gradient = angle.motion.gradient(&seen);
+            let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
+            *old = angle.motion.between().value_near(&seen, *old + 0.5 * passed * (*old_rate + rate));
+            *old_rate = rate;
         }
+        s.charts.time = s.t;
     }
 
     fn locate(&self, q: &[f64], charts: &Charts, w: &mut Workspace) {
@@ -313,8 +319,8 @@ impl System {
 
     /// The counted angles of an element, from its first one on.
     #[inline]
-    fn near(angle: u32, charts: &Charts) -> &[f64] {
-        if angle == NO_ANGLE { &[] } else { &charts.angles[angle as usize..] }
+    fn near(angle: u32, w: &Workspace) -> &[f64] {
+        if angle == NO_ANGLE { &[] } else { &w.near[angle as usize..] }
     }
 
     /// Adds Bᵀ(load) of one end into the forces on its body.
@@ -345,7 +351,7 @@ impl System {
             return;
         }
         let frames = self.frames(&c.ends, w, None);
-        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
         let rows = self.rows_of(c, &at);
         for (k, end) in c.ends.iter().enumerate() {
             if end.body == GROUND {
@@ -376,7 +382,7 @@ impl System {
             return out;
         }
         let frames = self.frames(&c.ends, w, Some(u));
-        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
         let rows = self.rows_of(c, &at);
         let mut bend = [Row::default(); MAX_ROWS];
         if !c.straight {
@@ -426,7 +432,7 @@ impl System {
         }
         let ends = &constraint.ends;
         let frames = self.frames(ends, w, None);
-        let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, &at.charts) };
+        let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, w) };
         let rows = self.rows_of(constraint, &at);
         let mut k = Stiffness::default();
         let mut first = 0;
@@ -551,7 +557,7 @@ impl System {
         for f in &self.forces {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let mut loads = [Covector::default(); MAX_ENDS];
-            let seen = self.seen(f, at, &frames);
+            let seen = self.seen(f, at, &frames, w);
             f.force.load(&seen, &mut loads[..f.ends.len()]);
             for (end, load) in f.ends.iter().zip(loads).filter(|(e, _)| e.body != GROUND) {
                 self.pull(end, w, load, c, &mut out[self.layout.bodies[end.body as usize].clone()]);
@@ -559,8 +565,8 @@ impl System {
         }
     }
 
-    fn seen<'a>(&self, f: &PlacedForce, at: &'a Point, frames: &'a [Frame; MAX_ENDS]) -> Frames<'a> {
-        Frames { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, &at.charts) }
+    fn seen<'a>(&self, f: &PlacedForce, at: &Point, frames: &'a [Frame; MAX_ENDS], w: &'a Workspace) -> Frames<'a> {
+        Frames { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w) }
     }
 
     /// Joint coordinates: their measures, in the order of the model's joints.
@@ -571,7 +577,7 @@ impl System {
     /// The value of a joint coordinate and its rate.
     pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
         let ends = c.ends.map(|e| self.frame(&e, w, Some(&at.v)));
-        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, &at.charts) };
+        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
         let gradient = c.motion.gradient(&seen);
         (c.motion.value(&seen), gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]))
     }
@@ -579,7 +585,7 @@ impl System {
     /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
     pub fn coordinate_gradient(&self, c: &Coordinate, at: &Point, w: &Workspace) -> Vec<(usize, Vec<f64>)> {
         let ends = c.ends.map(|e| self.frame(&e, w, None));
-        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, &at.charts) };
+        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
         let gradient = c.motion.gradient(&seen);
         let mut out = Vec::new();
         for (end, form) in c.ends.iter().zip(gradient).filter(|(e, _)| e.body != GROUND) {
@@ -622,7 +628,7 @@ impl System {
         for number in self.joint_blocks[joint].clone() {
             let c = &self.constraints[number];
             let frames = self.frames(&c.ends, w, None);
-            let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+            let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
             let rows = self.rows_of(c, &seen);
             for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
                 load.lin -= row[1].lin * *l;
@@ -682,6 +688,7 @@ impl Dynamics for System {
         Workspace {
             valid: false,
             bodies: vec![BodyFrame::default(); self.bodies.len()],
+            near: vec![0.0; self.angles.len()],
             jacobian: vec![0.0; self.jacobian_size],
             scratch: vec![0.0; self.layout.n()],
         }
@@ -692,6 +699,10 @@ impl Dynamics for System {
             return;
         }
         self.locate(&at.q, &at.charts, w);
+        let passed = at.t - at.charts.time;
+        for (near, (angle, rate)) in w.near.iter_mut().zip(at.charts.angles.iter().zip(&at.charts.rates)) {
+            *near = angle + passed * rate;
+        }
         for c in &self.constraints {
             self.realize_constraint(c, at, w);
         }
@@ -747,7 +758,7 @@ impl Dynamics for System {
                         continue;
                     }
                     let frames = self.frames(&constraint.ends, w, None);
-                    let near = Self::near(constraint.angle, &at.charts);
+                    let near = Self::near(constraint.angle, w);
                     let seen = Frames { t: at.t, ends: &frames[..constraint.ends.len()], near };
                     let mut g = [0.0; MAX_ROWS];
                     let mut first = 0;
@@ -1022,7 +1033,7 @@ impl Dynamics for System {
         }
         for f in &self.forces {
             let frames = self.frames(&f.ends, w, Some(&at.v));
-            let seen = self.seen(f, at, &frames);
+            let seen = self.seen(f, at, &frames, w);
             e.stored += f.force.stored(&seen);
             e.power += f.force.power(&seen);
         }
@@ -1136,7 +1147,7 @@ impl System {
         let (mut k, mut d) = (Stiffness::default(), Stiffness::default());
         for f in self.forces.iter().filter(|f| wrt == Unknown::Q || f.force.damped()) {
             let frames = self.frames(&f.ends, w, Some(&at.v));
-            let seen = self.seen(f, at, &frames);
+            let seen = self.seen(f, at, &frames, w);
             k.clear();
             d.clear();
             f.force.stiffness(&seen, &mut k, &mut d);

@@ -41,13 +41,13 @@ impl Course {
         p.t = t;
         let off = assemble(s, p);
         assert!(off < 1e-12, "assembled to {off} at t = {t}");
+        p.v.fill(0.0);
+        let g_t: Vec<f64> = values(s, Piece::Velocity, p).iter().map(|g| -g).collect();
+        p.v = least_squares(&derivative(s, Piece::Velocity, Unknown::V, Slopes::default(), p), &g_t);
         let mut state = State::default();
         p.store(&mut state);
         s.settle(&mut state, &mut s.workspace());
         p.set(&state);
-        p.v.fill(0.0);
-        let g_t: Vec<f64> = values(s, Piece::Velocity, p).iter().map(|g| -g).collect();
-        p.v = least_squares(&derivative(s, Piece::Velocity, Unknown::V, Slopes::default(), p), &g_t);
     }
 
     /// A coordinate of a joint and its rate.
@@ -210,6 +210,27 @@ fn gears_keep_their_ratio_over_ten_turns() {
         close(rate, -0.35, 1e-10);
     }
     close(course.p.t, 10.0 * TAU, 1e-12);
+}
+
+#[test]
+fn turns_are_counted_over_steps_of_more_than_a_turn() {
+    let text = r#"
+        [body]
+        a = { mass = 1, inertia = [1, 2, 3], at = [0, 0, 0] }
+        b = { mass = 1, inertia = [1, 2, 3], at = [1, 1, 0] }
+        [joint]
+        first = { type = "revolute", between = ["ground", "a"], at = [0, 0, 0], axis = [1, 0, 0] }
+        second = { type = "revolute", between = ["ground", "b"], at = [1, 1, 0], axis = [1, 2, 0] }
+        mesh = { type = "gear", joints = ["first", "second"], ratio = 1.7 }
+        motor = { type = "drive", joint = "first", angle = "100*t + sin(10*t)" }
+    "#;
+    let mut course = Course::new(text);
+    for k in 1..=50 {
+        course.to(0.1 * k as f64);
+        let angle = 100.0 * course.p.t + (10.0 * course.p.t).sin();
+        close(course.joint("first", 0).0, angle, 1e-9);
+        close(course.joint("second", 0).0, 1.7 * angle, 1e-9);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use bellcrank_math::{Mat3, Vec3};
 
-/// The most frames an element may touch.
+/// The most frames an element may touch: those of two joints, for a gear or a controller.
 pub const MAX_ENDS: usize = 4;
 /// The most rows a single constraint block of a joint may have.
 pub const MAX_ROWS: usize = 6;
@@ -66,8 +66,8 @@ pub struct Frames<'a> {
     pub t: f64,
     /// One for each end.
     pub ends: &'a [Frame],
-    /// The last accepted value of the element's angle, which tells full turns apart.
-    pub near: f64,
+    /// The last accepted values of the element's angles, which tell full turns apart.
+    pub near: &'a [f64],
 }
 
 /// A linear form on twists, lin·v + ang·ω: a row of G, or a force with its torque.

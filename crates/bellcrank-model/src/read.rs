@@ -3,8 +3,8 @@
 use crate::bodies::{Body, Coordinates, Orientation, Planar, PointMass, Rigid, Rod, each};
 use crate::file::*;
 use crate::forces::{self, Along};
-use crate::frames::Attachment;
-use crate::joints::{self, Axes, Motion};
+use crate::frames::{Attachment, Frame};
+use crate::joints::{self, Axes, Motion, Place};
 use crate::model::*;
 use bellcrank_math::{Mat3, Quat, Vec3};
 use std::collections::HashMap;
@@ -97,7 +97,7 @@ pub const JOINT: &[Field] = &[
         FieldKind::Points(1, 2),
         "m",
         "",
-        "the joint's point in the world at the start (two for a distance)",
+        "the joint's point in the world at the start (two for a distance or a rolling disk)",
     ),
     Field::optional(
         "on",
@@ -121,6 +121,32 @@ pub const JOINT: &[Field] = &[
         "second axis, where a joint has two; else where its angle is zero",
     ),
 ];
+
+/// Keys of joints that hold a point of one body.
+pub const JOINT_ON_ONE: &[Field] = &[
+    TYPE,
+    Field::required("body", FieldKind::Name, "", "the body whose point it holds"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+];
+
+/// Keys of joints that act on the motion of another.
+pub const JOINT_ON_JOINT: &[Field] = &[TYPE, Field::required("joint", FieldKind::Name, "", "the joint it acts on")];
+
+/// Keys of joints that tie the motions of two others.
+pub const JOINT_ON_JOINTS: &[Field] =
+    &[TYPE, Field::required("joints", FieldKind::Names(2, 2), "", "the two joints whose motions it ties")];
+
+/// The keys of a kind of joint, in groups: those of its place and its own.
+pub fn joint_fields(kind: &joints::Kind) -> [&'static [Field]; 2] {
+    let place = match kind.place {
+        Place::Shared(_) | Place::Points(_) => JOINT,
+        Place::Body => JOINT_ON_ONE,
+        Place::Joint => JOINT_ON_JOINT,
+        Place::Joints => JOINT_ON_JOINTS,
+    };
+    [place, kind.fields]
+}
 
 /// Keys of forces between two bodies.
 pub const FORCE_BETWEEN: &[Field] = &[
@@ -196,11 +222,16 @@ pub const PROBE: &[Field] = &[
     Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
 ];
 
-/// Keys of `[start]` entries: those of a joint's motions.
+/// Keys of `[start]` entries: the names of a joint's coordinates and rates, see [`joints::names`].
 pub const START: &[Field] = &[
     Field::optional("angle", FieldKind::Number, "rad", "as drawn", "angle of a joint that turns"),
     Field::optional("position", FieldKind::Number, "m", "as drawn", "position of a joint that slides"),
-    Field::optional("rate", FieldKind::Number, "rad/s, m/s", "0", "rate of the joint's coordinate"),
+    Field::optional("rate", FieldKind::Number, "rad/s, m/s", "0", "rate of the angle, or of the position of a slide"),
+    Field::optional("speed", FieldKind::Number, "m/s", "0", "rate of the position of a joint that also turns"),
+    Field::optional("angle2", FieldKind::Number, "rad", "as drawn", "second angle of a joint that has two"),
+    Field::optional("position2", FieldKind::Number, "m", "as drawn", "second position of a joint that has two"),
+    Field::optional("rate2", FieldKind::Number, "rad/s, m/s", "0", "rate of the second angle or position"),
+    Field::optional("speed2", FieldKind::Number, "m/s", "0", "rate of the second position of a joint that also turns"),
 ];
 
 /// Keys of `[solve]`: defaults of the options of the same names.
@@ -307,6 +338,9 @@ impl<'a> Reader<'a> {
         // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
         std::mem::take(&mut self.problems).or(())?;
         self.each("joint", Reader::read_joint);
+        if self.problems.is_empty() {
+            self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
+        }
         self.each("probe", Reader::read_probe);
         self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
@@ -622,6 +656,17 @@ impl<'a> Reader<'a> {
         let axis = |key: &str, k: usize| v.optional_points(key).map(|a| a[k.min(a.len() - 1)]);
         let frame = |k: usize| -> Result<Mat3, Diagnostics> {
             match axes {
+                Axes::Shafts => self.shaft(v, bodies, k),
+                Axes::Rolling if self.plane => {
+                    let y = v.optional_vector("normal").unwrap_or(Vec3::Y);
+                    Ok(Mat3::from_columns(y.cross(Vec3::Z), y, Vec3::Z))
+                }
+                Axes::Rolling => {
+                    let normal = || v.optional_vector("normal");
+                    let z = if k == 0 { normal() } else { axis("axis", 1) }.unwrap_or(Vec3::Z);
+                    let x = z.any_perpendicular();
+                    Ok(Mat3::from_columns(x, z.cross(x), z))
+                }
                 Axes::Turning if self.plane => Ok(Mat3::IDENTITY),
                 Axes::Sliding if self.plane => {
                     let x = axis("axis", k).unwrap_or(Vec3::X);
@@ -675,6 +720,31 @@ impl<'a> Reader<'a> {
         Ok([place(0)?, place(1)?])
     }
 
+    /// The frame of one of two shafts that meet: in the world, or with `on` in the body's frame.
+    fn shaft(&self, v: &Values, bodies: [Option<usize>; 2], k: usize) -> Result<Mat3, Diagnostics> {
+        let place = |k: usize| match bodies[k] {
+            Some(b) if v.has("on") => self.pose(b).1,
+            _ => Mat3::IDENTITY,
+        };
+        let given = |key: &str, k: usize| v.optional_points(key).map(|a| a[k.min(a.len() - 1)]);
+        let first = place(0) * given("axis", 0).unwrap_or(Vec3::Z);
+        let second = match given("axis2", 1) {
+            Some(z) => place(1) * z,
+            None => place(1) * given("axis", 1).unwrap_or(Vec3::Z),
+        };
+        let (axis, cosine) = (first.cross(second), first.dot(second));
+        let angle = axis.norm().atan2(cosine);
+        if angle > std::f64::consts::FRAC_PI_2 {
+            let message = format!("the shafts of {} are bent by {:.0}°", v.what(), angle.to_degrees());
+            let help = "`axis` points along the first shaft towards the joint, `axis2` along the second away from it";
+            return Err(v.error_at("axis2", message).help(help).into());
+        }
+        let x = first.any_perpendicular();
+        let straight = Mat3::from_columns(x, first.cross(x), first);
+        let bend = axis.normalized().map_or(Mat3::IDENTITY, |n| Quat::exp(n * angle).matrix());
+        Ok(place(k).transpose() * if k == 0 { straight } else { bend * straight })
+    }
+
     fn two_bodies(&self, v: &Values) -> Result<[Option<usize>; 2], Diagnostics> {
         let names = v.names("between");
         let mut problems = Diagnostics::new();
@@ -726,27 +796,106 @@ impl<'a> Reader<'a> {
         }
     }
 
+    fn joint_kind(&self, what: &str, node: &Node) -> Result<&'static joints::Kind, Diagnostics> {
+        let words: Vec<&str> = joints::CATALOG.iter().map(|k| k.name).collect();
+        let name = choose(node, what, "type", &words)?;
+        let kind = joints::CATALOG.iter().find(|k| k.name == name).expect("chosen from the catalog");
+        match kind.in_plane {
+            Some(instead) if self.plane => {
+                let message = format!("{what}: a {name} joint needs space, and the model is planar");
+                let span = node.get("type").map_or(node.span, |n| n.span);
+                Err(Diagnostic::error(message).at(span).help(format!("in the plane use {instead}")).into())
+            }
+            _ => Ok(kind),
+        }
+    }
+
+    /// Reads a joint between bodies; those that stand on other joints are left for [`Self::read_coupler`].
     fn read_joint(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
         let what = format!("joint {}", suggest::quoted(name));
-        let words: Vec<&str> = joints::CATALOG.iter().map(|k| k.name).collect();
-        let kind_name = choose(node, &what, "type", &words)?;
-        let kind = joints::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
-        let values = self.fields(node, &what, &[JOINT, kind.fields])?;
-        let bodies = self.two_bodies(&values)?;
-        let ends = self.ends(&values, bodies, kind.axes, kind.two_points)?;
-        let space = self.model.space;
-        let placement = joints::Placement { points: [self.world(&ends[0]), self.world(&ends[1])], space };
-        let joint = (kind.make)(&values, &placement)?;
-        let rotational = joint.equations(space).iter().any(|e| e.rotational());
-        for end in &ends {
-            self.check_place(&values, end, rotational)?;
+        let kind = self.joint_kind(&what, node)?;
+        let two_points = matches!(kind.place, Place::Points(_));
+        let (values, ends) = match kind.place {
+            Place::Joint | Place::Joints => return Ok(()),
+            Place::Shared(axes) | Place::Points(axes) => {
+                let values = self.fields(node, &what, &joint_fields(kind))?;
+                let bodies = self.two_bodies(&values)?;
+                let ends = self.ends(&values, bodies, axes, two_points)?;
+                (values, ends)
+            }
+            Place::Body => {
+                let values = self.fields(node, &what, &joint_fields(kind))?;
+                let end = self.one_end(&values)?;
+                (values, [End { body: None, on: Attachment::CENTRE }, end])
+            }
+        };
+        self.add_joint(name, kind, &values, ends.to_vec(), Vec::new())
+    }
+
+    /// Reads a joint that stands on other joints.
+    fn read_coupler(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        let what = format!("joint {}", suggest::quoted(name));
+        let kind = self.joint_kind(&what, node)?;
+        let key = match kind.place {
+            Place::Joint => "joint",
+            Place::Joints => "joints",
+            _ => return Ok(()),
+        };
+        let values = self.fields(node, &what, &joint_fields(kind))?;
+        let named = if key == "joint" { vec![values.name(key)] } else { values.names(key).to_vec() };
+        let mut problems = Diagnostics::new();
+        let found: Vec<usize> = named.iter().filter_map(|n| problems.take(self.joint(*n, &what))).collect();
+        problems.or(())?;
+        let entries = || found.iter().map(|j| &self.model.joints[*j]);
+        let ends: Vec<End> = match kind.place {
+            Place::Joint => entries().flat_map(|j| j.ends.clone()).collect(),
+            _ => entries().map(|j| j.ends[1]).chain(entries().map(|j| j.ends[0])).collect(),
+        };
+        if found.len() == 2 && found[0] == found[1] {
+            let message = format!("{what} ties joint `{}` to itself", named[0].name);
+            return Err(values.error_at(key, message).help("name two different joints").into());
         }
-        self.model.joints.push(JointEntry {
-            name: name.to_string(),
-            kind: kind.name,
-            joint: Arc::from(joint),
-            ends: ends.to_vec(),
-        });
+        let base = |j: &JointEntry| joints::Base {
+            name: j.name.clone(),
+            kind: j.kind,
+            motions: j.joint.motions(self.model.space),
+        };
+        let bases = entries().map(base).collect();
+        self.add_joint(name, kind, &values, ends, bases)
+    }
+
+    /// The number of a joint between bodies.
+    fn joint(&self, named: Named, of: &str) -> Result<usize, Diagnostic> {
+        let names = || self.model.joints.iter().map(|j| j.name.as_str());
+        names().position(|n| n == named.name).ok_or_else(|| named.unknown("joint", of, names().collect::<Vec<_>>()))
+    }
+
+    fn add_joint(
+        &mut self,
+        name: &str,
+        kind: &'static joints::Kind,
+        values: &Values,
+        ends: Vec<End>,
+        bases: Vec<joints::Base>,
+    ) -> Result<(), Diagnostics> {
+        let space = self.model.space;
+        let frame = |end: &End| {
+            let r = end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1);
+            Frame { p: self.world(end), r: r * end.on.axes, ..Frame::default() }
+        };
+        let angle = |end: &End| end.body.map_or(0.0, |b| self.model.bodies[b].angle);
+        let placement = joints::Placement {
+            frames: ends.iter().map(frame).collect(),
+            angles: ends.iter().map(angle).collect(),
+            space,
+            joints: bases,
+        };
+        let joint = (kind.make)(values, &placement)?;
+        let equations = joint.equations(space);
+        for (k, end) in ends.iter().enumerate() {
+            self.check_place(values, end, equations.iter().any(|e| e.rotational(k)))?;
+        }
+        self.model.joints.push(JointEntry { name: name.to_string(), kind: kind.name, joint: Arc::from(joint), ends });
         Ok(())
     }
 
@@ -826,9 +975,9 @@ impl<'a> Reader<'a> {
         };
         let motions = entry.joint.motions(self.model.space);
         let (what, joint) = (v.what(), suggest::quoted(&entry.name));
-        let names: Vec<String> = coordinate_names(&motions).into_iter().map(|[name, _]| name).collect();
+        let names: Vec<&str> = joints::names(&motions).into_iter().map(|[name, _]| name).collect();
         let found = match v.optional_name("coordinate") {
-            Some(wanted) => names.iter().position(|n| n == wanted.name),
+            Some(wanted) => names.iter().position(|n| *n == wanted.name),
             None if motions.len() == 1 => Some(0),
             None => None,
         };
@@ -854,9 +1003,9 @@ impl<'a> Reader<'a> {
         let mut choices: Vec<(String, Motion, Vec<End>, bool)> = Vec::new();
         if let Some(entry) = self.model.joints.iter().find(|j| j.name == owner) {
             let motions = entry.joint.motions(self.model.space);
-            for (names, motion) in coordinate_names(&motions).into_iter().zip(motions) {
+            for (names, motion) in joints::names(&motions).into_iter().zip(motions) {
                 for (name, rate) in names.into_iter().zip([false, true]) {
-                    choices.push((name, motion, entry.ends.iter().take(2).copied().collect(), rate));
+                    choices.push((name.to_string(), motion, entry.ends.iter().take(2).copied().collect(), rate));
                 }
             }
         }
@@ -950,40 +1099,23 @@ impl<'a> Reader<'a> {
         };
         let values = self.fields(node, &what, &[START])?;
         let motions = self.model.joints[joint].joint.motions(self.model.space);
-        for key in ["angle", "position", "rate"].into_iter().filter(|k| values.has(k)) {
-            let fits = |m: &Motion| match key {
-                "angle" => matches!(m, Motion::Rotate(_)),
-                "position" => matches!(m, Motion::Translate(_)),
-                _ => true,
-            };
-            let Some(motion) = motions.iter().position(fits) else {
+        let names = joints::names(&motions);
+        for key in START.iter().map(|f| f.name).filter(|k| values.has(k)) {
+            let Some(motion) = names.iter().position(|n| n.contains(&key)) else {
                 let kind = self.model.joints[joint].kind;
                 let message = format!("a {kind} joint has no `{key}` to start with");
-                let help = "give the bodies' own `velocity`, `angular_velocity`, `at` or orientation instead";
+                let help = match names.len() {
+                    0 => "give the bodies' own `velocity`, `angular_velocity`, `at` or orientation instead".into(),
+                    _ => format!("it has `{}`", names.concat().join("`, `")),
+                };
                 return Err(values.error_at(key, message).help(help).into());
             };
             let x = values.optional_number(key);
-            let (value, rate) = if key == "rate" { (None, x) } else { (x, None) };
+            let (value, rate) = if key == names[motion][1] { (None, x) } else { (x, None) };
             self.model.start.push(Start { joint, motion, value, rate });
         }
         Ok(())
     }
-}
-
-/// What the coordinates of a joint and their rates are called in the results.
-fn coordinate_names(motions: &[Motion]) -> Vec<[String; 2]> {
-    let turns = |m: &Motion| matches!(m, Motion::Rotate(_));
-    let turning = motions.iter().any(turns);
-    let name = |(i, motion): (usize, &Motion)| {
-        let before = motions[..i].iter().filter(|m| turns(m) == turns(motion)).count();
-        let number = if before == 0 { String::new() } else { format!("{}", before + 1) };
-        let (word, rate) = match turns(motion) {
-            true => ("angle", "rate"),
-            false => ("position", if turning { "speed" } else { "rate" }),
-        };
-        [format!("{word}{number}"), format!("{rate}{number}")]
-    };
-    motions.iter().enumerate().map(name).collect()
 }
 
 #[derive(Default)]

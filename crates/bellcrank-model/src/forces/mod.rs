@@ -34,8 +34,8 @@ pub struct Seen<'a> {
     pub t: f64,
     /// One frame for each end.
     pub ends: &'a [Frame],
-    /// The last accepted value of the angle that [`Force::measures`], which tells full turns apart.
-    pub near: f64,
+    /// What the angle that it [`measures`](Force::measures) is near to, which tells full turns apart.
+    pub near: &'a [f64],
     /// Its first-order states.
     pub z: &'a [f64],
 }

@@ -51,14 +51,14 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = { table = \"load.csv\", time = \"time\", column = \"m\" }\nframe = \"body\"",
         "[force.f]\ntype = \"drag\"\nbody = \"r\"\non = [0.1, 0.2]\ncd = 1.2\narea = 3\nwind = [\"2*t\", 0.5]",
         "[force.f]\ntype = \"attraction\"\nbetween = [\"p\", \"r\"]\nconstant = 2",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4",
-        "[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoordinate = \"position\"\ncoulomb = 3\nvelocity = 0.4",
-        "[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1]\n[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"r\"]\nat = [0.5, 0.1]\n[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlag = 0.3\nstart = 0.2",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.k]\ntype = \"prismatic\"\nbetween = [\"b\", \"r\"]\nat = [0.5, 0.1]\naxis = [1, 2]\n[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.position\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\nlag = 0.2",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"r.angle\"\nreference = { table = \"load.csv\", column = \"m\" }\nkp = 10\nkd = 2\nlag = 0.2",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"j.rate\"\nreference = \"sin(t)\"\nkp = 10\nki = 4\nlimits = [-20, 15]\nwindup = 0.2",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoordinate = \"position\"\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlag = 0.3\nstart = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"r\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.position\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.k]\ntype = \"prismatic\"\nbetween = [\"b\", \"r\"]\nat = [0.5, 0.1]\naxis = [1, 2]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"r.angle\"\nreference = { table = \"load.csv\", column = \"m\" }\nkp = 10\nkd = 2\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"j.rate\"\nreference = \"sin(t)\"\nkp = 10\nki = 4\nlimits = [-20, 15]\nwindup = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",
@@ -80,11 +80,11 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = { table = \"load.csv\", columns = [\"fx\", \"fy\", \"m\"] }\nframe = \"body\"",
         "[force.f]\ntype = \"drag\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\ncoefficient = 1.2\nwind = [\"2*t\", 0.5, 0]",
         "[force.f]\ntype = \"attraction\"\nbetween = [\"ground\", \"p\"]\nmasses = [3, 2]\nconstant = 2",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4",
-        "[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]\nlag = 0.1",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]",
-        "[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[probe.tip]\nbody = \"r\"\non = [0.3, 0, 0]\n[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"tip.z\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2",
-        "[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.k]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.rate\"\nreference = 1\nkp = 10\nki = 3\nlag = 0.1",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]\nlag = 0.1\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"tip.z\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[probe.tip]\nbody = \"r\"\non = [0.3, 0, 0]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.rate\"\nreference = 1\nkp = 10\nki = 3\nlag = 0.1\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.k]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
     both.iter().flat_map(|(head, list)| list.iter().map(move |e| (format!("{head}\n{e}\n"), e.to_string()))).collect()
@@ -253,7 +253,7 @@ fn constraint_rows_are_the_time_derivatives_of_g() {
 #[test]
 fn energy_changes_by_the_power_of_every_force() {
     let mut random = Random::new(5);
-    for (text, element) in samples().into_iter().filter(|(_, e)| e.contains("[force")) {
+    for (text, element) in samples().into_iter().filter(|(_, e)| e.starts_with("[force")) {
         let s = system(&text);
         for _ in 0..50 {
             let mut p = random_point(&s, &mut random);

@@ -4,7 +4,9 @@
 pub mod block_lu;
 pub mod blocks;
 pub mod dense;
+mod kernels;
 pub mod ordering;
+mod plan;
 pub mod rotation;
 pub mod solver;
 pub mod sparse;

@@ -1,0 +1,373 @@
+//! Small dense kernels of the block elimination.
+
+use crate::{
+    blocks::Class,
+    plan::{Copy, Plan},
+    solver::LinearError,
+};
+
+/// A multiplier's pivot below this part of the magnitudes summed into it is noise: its constraint
+/// is redundant. Redundant rows were seen at 2e-15, needed ones at 0.1.
+const REDUNDANT: f64 = 1e-9;
+
+/// Diagonal pivots above this part of their magnitude need no search for a better one.
+pub const SAFE: f64 = 0.02;
+
+/// N numbers of `v` from `i` on.
+///
+/// The kernels spent a third of their time on bounds checks. Their offsets all come from a `Plan`,
+/// whose constructor has checked that they stay inside the arrays.
+#[inline(always)]
+pub fn at<const N: usize>(v: &[f64], i: usize) -> &[f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: in bounds by `Plan::check`; arrays of f64 have the alignment of f64.
+    unsafe { &*v.as_ptr().add(i).cast() }
+}
+
+/// N numbers of `v` from `i` on, to write to.
+#[inline(always)]
+pub fn at_mut<const N: usize>(v: &mut [f64], i: usize) -> &mut [f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: as for `at`.
+    unsafe { &mut *v.as_mut_ptr().add(i).cast() }
+}
+
+/// a b + c, in one rounding if FUSED. Only where the processor fuses: elsewhere that is a slow call.
+#[inline(always)]
+pub fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// C + A B.
+#[inline(always)]
+fn add_product<const F: bool, const R: usize, const K: usize, const C: usize>(
+    c: &[[f64; C]; R],
+    a: &[[f64; K]; R],
+    b: &[[f64; C]; K],
+) -> [[f64; C]; R] {
+    let mut sum = *c;
+    for r in 0..R {
+        for k in 0..K {
+            for j in 0..C {
+                sum[r][j] = fma::<F>(a[r][k], b[k][j], sum[r][j]);
+            }
+        }
+    }
+    sum
+}
+
+#[inline(always)]
+fn negative<const R: usize, const C: usize>(a: &[[f64; C]; R]) -> [[f64; C]; R] {
+    a.map(|row| row.map(|x| -x))
+}
+
+/// The block of W at (r, c).
+#[inline(always)]
+fn part<const P: usize, const R: usize, const C: usize>(w: &[[f64; P]; P], r: usize, c: usize) -> [[f64; C]; R] {
+    std::array::from_fn(|i| std::array::from_fn(|j| w[r + i][c + j]))
+}
+
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b <= a { a } else { b } // the second if it is not a number
+}
+
+/// W⁻¹ without a search for pivots, and the largest magnitude over pivot: not a number or infinite
+/// if a pivot vanished.
+#[inline(always)]
+pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P]) -> ([[f64; P]; P], f64) {
+    let mut inverse = [[0.0; P]; P];
+    // P is a constant: one branch stays. Sizes up to three by cofactors, one division on the path.
+    let growth = match P {
+        1 => {
+            inverse[0][0] = w[0][0].recip();
+            magnitude[0] * inverse[0][0].abs()
+        }
+        2 => {
+            let det = w[0][0] * w[1][1] - w[0][1] * w[1][0];
+            let r = det.recip();
+            inverse[0][0] = w[1][1] * r;
+            inverse[0][1] = -w[0][1] * r;
+            inverse[1][0] = -w[1][0] * r;
+            inverse[1][1] = w[0][0] * r;
+            larger(magnitude[0] / w[0][0].abs(), magnitude[1] * inverse[1][1].abs())
+        }
+        3 => {
+            let minor = |a: usize, b: usize, c: usize, d: usize| w[a][c] * w[b][d] - w[a][d] * w[b][c];
+            let (x, y, z) = (minor(1, 2, 1, 2), minor(1, 2, 0, 2), minor(1, 2, 0, 1));
+            let leading = minor(0, 1, 0, 1);
+            let r = (w[0][0] * x - w[0][1] * y + w[0][2] * z).recip();
+            inverse[0] =
+                std::array::from_fn(|j| [x, -minor(0, 2, 1, 2), minor(0, 1, 1, 2)].get(j).map_or(0.0, |c| c * r));
+            inverse[1] =
+                std::array::from_fn(|j| [-y, minor(0, 2, 0, 2), -minor(0, 1, 0, 2)].get(j).map_or(0.0, |c| c * r));
+            inverse[2] = std::array::from_fn(|j| [z, -minor(0, 2, 0, 1), leading].get(j).map_or(0.0, |c| c * r));
+            let first = larger(magnitude[0] / w[0][0].abs(), magnitude[1] * (w[0][0] / leading).abs());
+            larger(first, magnitude[2] * inverse[2][2].abs())
+        }
+        4 => invert_by_parts::<F, P, 2, 2>(w, magnitude, &mut inverse),
+        5 => invert_by_parts::<F, P, 3, 2>(w, magnitude, &mut inverse),
+        6 => invert_by_parts::<F, P, 3, 3>(w, magnitude, &mut inverse),
+        _ => f64::NAN,
+    };
+    (inverse, growth)
+}
+
+/// [A B; C D]⁻¹ = [A⁻¹ + X S⁻¹ Y, −X S⁻¹; −S⁻¹ Y, S⁻¹], X = A⁻¹B, Y = C A⁻¹, S = D − C X.
+#[inline(always)]
+fn invert_by_parts<const F: bool, const P: usize, const N: usize, const M: usize>(
+    w: &[[f64; P]; P],
+    magnitude: &[f64; P],
+    inverse: &mut [[f64; P]; P],
+) -> f64 {
+    let (b, c): ([[f64; M]; N], [[f64; N]; M]) = (part(w, 0, N), part(w, N, 0));
+    let (a, first) = invert::<F, N>(&part(w, 0, 0), &std::array::from_fn(|i| magnitude[i]));
+    let x = add_product::<F, N, N, M>(&[[0.0; M]; N], &a, &b);
+    let y = add_product::<F, M, N, N>(&[[0.0; N]; M], &c, &a);
+    let schur = add_product::<F, M, N, M>(&part(w, N, N), &negative(&c), &x);
+    let (s, second) = invert::<F, M>(&schur, &std::array::from_fn(|i| magnitude[N + i]));
+    let xs = add_product::<F, N, M, M>(&[[0.0; M]; N], &x, &s);
+    let sy = add_product::<F, M, M, N>(&[[0.0; N]; M], &s, &y);
+    let corner = add_product::<F, N, M, N>(&a, &xs, &y);
+    for i in 0..N {
+        inverse[i][..N].copy_from_slice(&corner[i]);
+        inverse[i][N..].copy_from_slice(&negative(&xs)[i]);
+    }
+    for i in 0..M {
+        inverse[N + i][..N].copy_from_slice(&negative(&sy)[i]);
+        inverse[N + i][N..].copy_from_slice(&s[i]);
+    }
+    larger(first, second)
+}
+
+/// Copies the rows of a block of C columns.
+#[inline(always)]
+pub fn copy<const C: usize>(copy: &Copy, from: &[f64], to: &mut [f64]) {
+    for r in 0..copy.rows as usize {
+        *at_mut::<C>(to, copy.to as usize + r * copy.stride as usize) = *at(from, copy.from as usize + r * C);
+    }
+}
+
+/// C columns of D⁻¹ U, from U with rows `stride` apart.
+#[inline(always)]
+pub fn scaled<const F: bool, const P: usize, const C: usize>(
+    inverse: &[[f64; P]; P],
+    u: &[f64],
+    stride: usize,
+) -> [[f64; C]; P] {
+    let u: [[f64; C]; P] = std::array::from_fn(|r| *at(u, r * stride));
+    add_product::<F, P, P, C>(&[[0.0; C]; P], inverse, &u)
+}
+
+/// Subtracts B columns of L U from the places of the border rows.
+#[inline(always)]
+pub fn spread<const F: bool, const P: usize, const B: usize>(
+    lower: &[f64],
+    u: &[f64],
+    width: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    let u: [[f64; B]; P] = std::array::from_fn(|r| *at(u, r * width));
+    for (i, &to) in targets.iter().enumerate() {
+        let l = at::<P>(lower, i * P);
+        let x = at_mut::<B>(later, to as usize);
+        for r in 0..P {
+            for c in 0..B {
+                x[c] = fma::<F>(-l[r], u[r][c], x[c]);
+            }
+        }
+    }
+}
+
+/// `spread` for any number of pivots, R border rows at a time.
+#[inline(always)]
+pub fn spread_wide<const F: bool, const B: usize>(
+    lower: &[f64],
+    u: &[f64],
+    p: usize,
+    width: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    const R: usize = 4;
+    let whole = targets.len() / R * R;
+    for i in (0..whole).step_by(R) {
+        tile::<F, R, B>(&lower[i * p..], u, p, width, &targets[i..], later);
+    }
+    for i in whole..targets.len() {
+        tile::<F, 1, B>(&lower[i * p..], u, p, width, &targets[i..], later);
+    }
+}
+
+#[inline(always)]
+fn tile<const F: bool, const R: usize, const B: usize>(
+    lower: &[f64],
+    u: &[f64],
+    p: usize,
+    width: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    let mut sum = [[0.0; B]; R];
+    for k in 0..p {
+        let u = at::<B>(u, k * width);
+        for r in 0..R {
+            let l = at::<1>(lower, r * p + k)[0];
+            for c in 0..B {
+                sum[r][c] = fma::<F>(l, u[c], sum[r][c]);
+            }
+        }
+    }
+    for r in 0..R {
+        let x = at_mut::<B>(later, targets[r] as usize);
+        for c in 0..B {
+            x[c] -= sum[r][c];
+        }
+    }
+}
+
+/// x −= Σ factors[k] rows[k] for N rows, `stride` apart.
+#[inline(always)]
+pub fn subtract_rows<const F: bool, const N: usize>(x: &mut [f64], factors: &[f64; N], rows: &[f64], stride: usize) {
+    let rows: [&[f64]; N] = std::array::from_fn(|k| &rows[k * stride..k * stride + x.len()]);
+    for (j, x) in x.iter_mut().enumerate() {
+        for k in 0..N {
+            *x = fma::<F>(-factors[k], at::<1>(rows[k], j)[0], *x);
+        }
+    }
+}
+
+/// Inverts diagonal blocks of any size, with a search for pivots where it is needed.
+#[derive(Default)]
+pub struct Pivot {
+    pub inverse: Vec<f64>,
+    work: Vec<f64>,
+    scale: Vec<f64>,
+    /// Pivot row of every column, or none.
+    row_of: Vec<usize>,
+    pub row_used: Vec<bool>,
+}
+
+impl Pivot {
+    pub fn resize(&mut self, n: usize) {
+        self.inverse.resize(n * n, 0.0);
+        self.work.resize(n * n, 0.0);
+        self.scale.resize(n, 0.0);
+        self.row_of.resize(n, 0);
+        self.row_used.resize(n, false);
+    }
+
+    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, at elimination position `first`;
+    /// returns the largest magnitude over pivot.
+    pub fn invert(
+        &mut self,
+        plan: &Plan,
+        first: usize,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<f64, LinearError> {
+        self.row_used[..n].fill(true);
+        let w = &mut self.inverse[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        let mut growth = 0.0;
+        for k in 0..n {
+            let size = magnitude[k] / w[k * n + k].abs();
+            growth = if size <= growth { growth } else { size };
+            exchange(w, n, k, k);
+        }
+        if growth <= 1.0 / SAFE {
+            return Ok(growth);
+        }
+        self.search(plan, first, d, stride, n, magnitude, class)
+    }
+
+    /// `invert` by Gauss–Jordan exchanges with complete pivoting, relative to the magnitudes of row
+    /// and column. Rows without a usable pivot are left unmarked in `row_used` if the class allows
+    /// that; their unknowns come out zero.
+    #[cold]
+    pub fn search(
+        &mut self,
+        plan: &Plan,
+        first: usize,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<f64, LinearError> {
+        let row_at = |i: usize| plan.scalar[first + i] as usize;
+        let w = &mut self.work[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        for i in 0..n {
+            let row = w[i * n..(i + 1) * n].iter().fold(0.0, |m: f64, a| m.max(a.abs()));
+            if !row.is_finite() || w[i * n..(i + 1) * n].iter().any(|a| a.is_nan()) {
+                return Err(LinearError::NotFinite { row: row_at(i) });
+            }
+            let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
+            self.scale[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
+        }
+        self.row_used[..n].fill(false);
+        self.row_of[..n].fill(usize::MAX);
+        let mut smallest = f64::INFINITY;
+        for _ in 0..n {
+            let mut best = (0.0, 0, 0);
+            for r in (0..n).filter(|&r| !self.row_used[r]) {
+                for c in (0..n).filter(|&c| self.row_of[c] == usize::MAX) {
+                    let size = w[r * n + c].abs() * self.scale[r] * self.scale[c];
+                    if size > best.0 {
+                        best = (size, r, c);
+                    }
+                }
+            }
+            let (size, r, c) = best;
+            if size == 0.0 || (class == Class::Multiplier && size < REDUNDANT) {
+                break;
+            }
+            smallest = smallest.min(size);
+            self.row_used[r] = true;
+            self.row_of[c] = r;
+            exchange(w, n, r, c);
+        }
+        if class != Class::Multiplier
+            && let Some(row) = self.row_used[..n].iter().position(|used| !used)
+        {
+            return Err(LinearError::Singular { row: row_at(row) });
+        }
+        // Row r of w now speaks of the unknown c it was exchanged with, column c of the row r.
+        self.inverse[..n * n].fill(0.0);
+        for c in 0..n {
+            for k in 0..n {
+                let (r, s) = (self.row_of[c], self.row_of[k]);
+                if r != usize::MAX && s != usize::MAX {
+                    self.inverse[c * n + s] = w[r * n + k];
+                }
+            }
+        }
+        Ok(smallest.recip())
+    }
+}
+
+/// Exchanges unknown c with right-hand side r in y = W x.
+#[inline]
+fn exchange(w: &mut [f64], n: usize, r: usize, c: usize) {
+    let inverse = w[r * n + c].recip();
+    for j in 0..n {
+        w[r * n + j] *= inverse;
+    }
+    w[r * n + c] = inverse;
+    for i in (0..n).filter(|&i| i != r) {
+        let factor = w[i * n + c];
+        w[i * n + c] = 0.0;
+        for j in 0..n {
+            w[i * n + j] -= factor * w[r * n + j];
+        }
+    }
+}

@@ -17,8 +17,8 @@
 
 use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
-    kernels::{Pivot, SAFE, at, at_mut, copy, fma, invert, scaled, spread, spread_wide, subtract_rows},
-    plan::{Kernel, Opening, Plan},
+    kernels::{Pivots, at, at_mut, copy, fma, scaled, spread, spread_wide, subtract_products},
+    plan::{Kernel, Node, Opening, Plan, Source, take, take_last},
     solver::{LinearError, LinearSolver},
 };
 use std::sync::Arc;
@@ -32,22 +32,10 @@ pub struct BlockLu {
     values: Vec<f64>,
     /// Σ |contributions| to every diagonal entry from bodies and velocities, in elimination order.
     magnitude: Vec<f64>,
+    pivots: Pivots,
     x: Vec<f64>,
     strip: Vec<f64>,
-    pivot: Pivot,
     dropped: Vec<usize>,
-    /// The largest magnitude over pivot.
-    growth: f64,
-}
-
-/// Calls a kernel with the constant that equals a number, the last one for all others.
-macro_rules! with_size {
-    ($size:expr, $($n:literal)* ; $last:literal, $constant:ident => $call:expr) => {
-        match $size {
-            $($n => { const $constant: usize = $n; $call })*
-            _ => { const $constant: usize = $last; $call }
-        }
-    };
 }
 
 impl BlockLu {
@@ -60,16 +48,14 @@ impl BlockLu {
     pub fn for_pattern(pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
         let plan = Plan::new(pattern)?;
         let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
-        let mut pivot = Pivot::default();
-        pivot.resize(plan.largest);
+        let droppable = multipliers.map(|b| pattern.size(b)).sum();
         Ok(BlockLu {
             values: vec![0.0; plan.length],
             magnitude: vec![0.0; plan.dimension],
+            pivots: Pivots::new(plan.largest, droppable),
             x: vec![0.0; plan.dimension],
             strip: vec![0.0; plan.widest * plan.largest],
-            pivot,
-            dropped: Vec::with_capacity(multipliers.map(|b| pattern.size(b)).sum()),
-            growth: 0.0,
+            dropped: Vec::with_capacity(droppable),
             plan,
         })
     }
@@ -81,20 +67,38 @@ impl BlockLu {
 
     #[inline(always)]
     fn factor_nodes<const F: bool>(&mut self, a: &[f64]) -> Result<(), LinearError> {
-        self.dropped.clear();
-        self.growth = 0.0;
-        let mut opened = 0;
-        for s in 0..self.plan.nodes.len().saturating_sub(1) {
-            if opened < self.plan.nodes[s].opened as usize {
-                self.open(a, &mut opened, s);
+        let BlockLu { plan, values, magnitude, pivots, strip, .. } = self;
+        let mut lists = plan.lists();
+        let mut values = values.as_mut_slice();
+        pivots.start();
+        for node in &plan.nodes {
+            for opening in take(&mut lists.openings, node.opens as usize) {
+                open(opening, take(&mut lists.copies, opening.copies as usize), a, values, magnitude);
             }
-            match self.plan.nodes[s].kernel {
-                Kernel::Leaf(p) => with_size!(p, 1 2 3 4 5; 6, P => self.eliminate_leaf::<F, P>(s, a)?),
-                Kernel::Small(p) => with_size!(p, 1 2 3 4 5; 6, P => self.eliminate_small::<F, P>(s)?),
-                Kernel::General => self.eliminate::<F>(s)?,
+            let m = node.m as usize;
+            let (panel, later) = values.split_at_mut(node.entries());
+            let mut step = Step {
+                node,
+                border: take(&mut lists.border, m),
+                pieces: take(&mut lists.pieces, node.pieces as usize),
+                targets: take(&mut lists.targets, node.pieces as usize * m),
+                panel,
+                later,
+                magnitude,
+                pivots,
+            };
+            let blocks = take(&mut lists.blocks, node.blocks as usize);
+            match node.kernel {
+                Kernel::Leaf(p) => {
+                    let sources = take(&mut lists.sources, node.sources as usize);
+                    with_size!(p, 1 2 3 4 5; 6, P => step.eliminate_leaf::<F, P>(a, sources)?)
+                }
+                Kernel::Small(p) => with_size!(p, 1 2 3 4 5; 6, P => step.eliminate_small::<F, P>()?),
+                Kernel::General => step.eliminate::<F>(blocks, strip)?,
             }
+            values = later;
+            pivots.first += node.p as usize;
         }
-        self.dropped.sort_unstable();
         Ok(())
     }
 
@@ -104,288 +108,39 @@ impl BlockLu {
         self.factor_nodes::<true>(a)
     }
 
-    /// Copies the matrix into the panels that are used up to node `s`.
-    #[inline(always)]
-    fn open(&mut self, a: &[f64], opened: &mut usize, s: usize) {
-        let plan = &self.plan;
-        while *opened < plan.nodes[s].opened as usize {
-            let copies = if *opened == 0 { 0 } else { plan.openings[*opened - 1].copies };
-            let Opening { node: t, copies: end } = plan.openings[*opened];
-            *opened += 1;
-            let (node, next) = (plan.nodes[t as usize], plan.nodes[t as usize + 1]);
-            let values = &mut self.values;
-            values[node.panel as usize..next.panel as usize].fill(0.0);
-            for block in &plan.copies[copies as usize..end as usize] {
-                let columns = block.columns as usize;
-                if columns <= 6 {
-                    with_size!(columns, 1 2 3 4 5; 6, C => copy::<C>(block, a, values));
-                    continue;
-                }
-                for r in 0..block.rows as usize {
-                    let (from, to) = (block.from as usize + r * columns, block.to as usize + r * block.stride as usize);
-                    values[to..to + columns].copy_from_slice(&a[from..from + columns]);
-                }
-            }
-            let (first, width) = (node.first as usize, (node.p + node.m) as usize);
-            for r in 0..node.p as usize {
-                let diagonal = at::<1>(values, node.panel as usize + r * (width + 1))[0];
-                at_mut::<1>(&mut self.magnitude, first + r)[0] = diagonal.abs();
-            }
-        }
-    }
-
-    /// D⁻¹ for the block of P rows `stride` apart, at elimination position `first`.
-    #[inline(always)]
-    fn inverse_of<const F: bool, const P: usize>(
-        &mut self,
-        d: &[[f64; P]; P],
-        magnitude: &[f64; P],
-        s: usize,
-    ) -> Result<[[f64; P]; P], LinearError> {
-        let (inverse, growth) = invert::<F, P>(d, magnitude);
-        if growth <= 1.0 / SAFE {
-            self.growth = if growth > self.growth { growth } else { self.growth };
-            return Ok(inverse);
-        }
-        let node = self.plan.nodes[s];
-        let class = self.plan.blocks[node.block as usize].1;
-        self.search_pivots(node.first as usize, d.as_flattened(), P, P, magnitude, class)?;
-        Ok(std::array::from_fn(|i| *at(&self.pivot.inverse, i * P)))
-    }
-
-    /// Inverts a block into `pivot.inverse` with a search for pivots, and notes what was dropped.
-    #[cold]
-    fn search_pivots(
-        &mut self,
-        first: usize,
-        d: &[f64],
-        stride: usize,
-        n: usize,
-        magnitude: &[f64],
-        class: Class,
-    ) -> Result<(), LinearError> {
-        let growth = self.pivot.search(&self.plan, first, d, stride, n, magnitude, class)?;
-        self.growth = self.growth.max(growth);
-        self.note_dropped(first, n);
-        Ok(())
-    }
-
-    fn note_dropped(&mut self, first: usize, n: usize) {
-        let unused = self.pivot.row_used[..n].iter().enumerate().filter(|(_, used)| !**used);
-        self.dropped.extend(unused.map(|(r, _)| self.plan.scalar[first + r] as usize));
-    }
-
-    /// Eliminates a node of P pivots straight from the matrix.
-    #[inline(always)]
-    fn eliminate_leaf<const F: bool, const P: usize>(&mut self, s: usize, a: &[f64]) -> Result<(), LinearError> {
-        let (node, next) = (self.plan.nodes[s], self.plan.nodes[s + 1]);
-        let source = self.plan.sources[node.source as usize];
-        let d: [[f64; P]; P] = std::array::from_fn(|r| *at(a, source.upper as usize + r * P));
-        let inverse = self.inverse_of::<F, P>(&d, &std::array::from_fn(|r| d[r][r].abs()), s)?;
-
-        let plan = &self.plan;
-        let width = P + node.m as usize;
-        let panel = &mut self.values[node.panel as usize..next.panel as usize];
-        for i in 0..P {
-            *at_mut(panel, i * width) = inverse[i];
-        }
-        let adds = plan.blocks[node.block as usize].1 != Class::Multiplier;
-        let mut border = node.border as usize;
-        let (mut column, mut row) = (P, P * width);
-        for source in &plan.sources[node.source as usize + 1..next.source as usize] {
-            let (upper, lower, size) = (source.upper as usize, source.lower as usize, source.size as usize);
-            let mut done = 0;
-            // in pieces of six columns and less
-            while done < size {
-                let columns = (size - done).min(6);
-                with_size!(columns, 1 2 3 4 5; 6, C => {
-                    let u = scaled::<F, P, C>(&inverse, &a[upper + done..], size);
-                    for r in 0..P {
-                        *at_mut(panel, r * width + column) = u[r];
-                    }
-                    for c in 0..C {
-                        let l = *at::<P>(a, lower + (done + c) * P);
-                        *at_mut(panel, row + c * P) = l;
-                        if adds {
-                            let mut sum = 0.0;
-                            for r in 0..P {
-                                sum += (l[r] * u[r][c]).abs();
-                            }
-                            let to = plan.border[border + c] as usize;
-                            at_mut::<1>(&mut self.magnitude, to)[0] += sum;
-                        }
-                    }
-                });
-                done += columns;
-                column += columns;
-                row += columns * P;
-                border += columns;
-            }
-        }
-        self.spread_small::<F, P>(s);
-        Ok(())
-    }
-
-    /// Eliminates a node of P pivots.
-    #[inline(always)]
-    fn eliminate_small<const F: bool, const P: usize>(&mut self, s: usize) -> Result<(), LinearError> {
-        let (node, next) = (self.plan.nodes[s], self.plan.nodes[s + 1]);
-        let width = P + node.m as usize;
-        let panel = &self.values[node.panel as usize..next.panel as usize];
-        let d: [[f64; P]; P] = std::array::from_fn(|r| *at(panel, r * width));
-        let magnitude = *at(&self.magnitude, node.first as usize);
-        let inverse = self.inverse_of::<F, P>(&d, &magnitude, s)?;
-
-        let panel = &mut self.values[node.panel as usize..next.panel as usize];
-        for i in 0..P {
-            *at_mut(panel, i * width) = inverse[i];
-        }
-        let mut column = P;
-        while column < width {
-            let columns = (width - column).min(4);
-            with_size!(columns, 1 2 3; 4, C => {
-                let u = scaled::<F, P, C>(&inverse, &panel[column..], width);
-                for r in 0..P {
-                    *at_mut(panel, r * width + column) = u[r];
-                }
-            });
-            column += columns;
-        }
-        if self.plan.blocks[node.block as usize].1 != Class::Multiplier {
-            self.add_magnitudes(s);
-        }
-        self.spread_small::<F, P>(s);
-        Ok(())
-    }
-
-    /// Subtracts L (D⁻¹ U) of node `s` from the panels of its border.
-    #[inline(always)]
-    fn spread_small<const F: bool, const P: usize>(&mut self, s: usize) {
-        let plan = &self.plan;
-        let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
-        let (m, width) = (node.m as usize, (node.p + node.m) as usize);
-        let (own, later) = self.values.split_at_mut(next.panel as usize); // the border lies in later panels
-        let (upper, lower) = own[node.panel as usize..].split_at(P * width);
-        let pieces = &plan.pieces[node.piece as usize..next.piece as usize];
-        let targets = &plan.targets[node.target as usize..next.target as usize];
-        let mut column = P;
-        for (k, &piece) in pieces.iter().enumerate() {
-            let targets = &targets[k * m..(k + 1) * m];
-            let u = &upper[column..];
-            with_size!(piece, 1 2 3 4 5 6 7; 8, B => spread::<F, P, B>(lower, u, width, targets, later));
-            column += piece as usize;
-        }
-    }
-
-    /// Adds the magnitudes of what node `s` will subtract from the diagonal.
-    fn add_magnitudes(&mut self, s: usize) {
-        let plan = &self.plan;
-        let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
-        let (p, width) = (node.p as usize, (node.p + node.m) as usize);
-        let (upper, lower) = self.values[node.panel as usize..next.panel as usize].split_at(p * width);
-        let border = &plan.border[node.border as usize..next.border as usize];
-        for (i, (l, &to)) in lower.chunks_exact(p.max(1)).zip(border).enumerate() {
-            let sum: f64 = l.iter().enumerate().map(|(r, l)| (l * upper[r * width + p + i]).abs()).sum();
-            self.magnitude[to as usize] += sum;
-        }
-    }
-
-    /// Eliminates any node.
-    #[inline(always)]
-    fn eliminate<const F: bool>(&mut self, s: usize) -> Result<(), LinearError> {
-        let (node, next) = (self.plan.nodes[s], self.plan.nodes[s + 1]);
-        let (first, p, m) = (node.first as usize, node.p as usize, node.m as usize);
-        let width = p + m;
-        let mut adds = false;
-        for b in node.block as usize..next.block as usize {
-            let plan = &self.plan;
-            let (k, class) = (plan.blocks[b].0 as usize, plan.blocks[b].1);
-            let end = if b + 1 < next.block as usize { plan.blocks[b + 1].0 as usize } else { p };
-            let n = end - k;
-            adds |= class != Class::Multiplier;
-            let d = &self.values[node.panel as usize + k * (width + 1)..];
-            let magnitude = &self.magnitude[first + k..first + end];
-            let growth = self.pivot.invert(plan, first + k, d, width, n, magnitude, class)?;
-            self.growth = self.growth.max(growth);
-            self.note_dropped(first + k, n);
-            let inverse = &self.pivot.inverse[..n * n];
-
-            // U ← D⁻¹ U
-            let panel = &mut self.values[node.panel as usize..next.panel as usize];
-            let (upper, lower) = panel.split_at_mut(p * width);
-            let tail = width - end;
-            let old = &mut self.strip[..n * tail];
-            for r in 0..n {
-                let row = (k + r) * width;
-                old[r * tail..(r + 1) * tail].copy_from_slice(&upper[row + end..row + width]);
-                upper[row + k..row + end].copy_from_slice(&inverse[r * n..(r + 1) * n]);
-            }
-            for r in 0..n {
-                let row = &mut upper[(k + r) * width + end..(k + r + 1) * width];
-                row.fill(0.0);
-                for c in 0..n {
-                    subtract_rows::<F, 1>(row, &[-inverse[r * n + c]], &old[c * tail..], tail);
-                }
-            }
-
-            // The rest of the node's pivots.
-            let (done, rest) = upper.split_at_mut(end * width);
-            let done = &done[k * width..];
-            for (r, row) in rest.chunks_exact_mut(width.max(1)).enumerate() {
-                let before = row[end + r];
-                let (factors, row) = row[k..].split_at_mut(n);
-                subtract_products::<F>(row, factors, &done[end..], width);
-                self.magnitude[first + end + r] += (row[r] - before).abs();
-            }
-            if end < p {
-                for row in lower.chunks_exact_mut(p) {
-                    let (factors, row) = row[k..].split_at_mut(n);
-                    subtract_products::<F>(row, factors, &done[end..], width);
-                }
-            }
-        }
-        if adds {
-            self.add_magnitudes(s);
-        }
-
-        let plan = &self.plan;
-        let (own, later) = self.values.split_at_mut(next.panel as usize);
-        let (upper, lower) = own[node.panel as usize..].split_at(p * width);
-        let pieces = &plan.pieces[node.piece as usize..next.piece as usize];
-        let targets = &plan.targets[node.target as usize..next.target as usize];
-        let mut column = p;
-        for (k, &piece) in pieces.iter().enumerate() {
-            let targets = &targets[k * m..(k + 1) * m];
-            let u = &upper[column..];
-            with_size!(piece, 1 2 3 4 5 6 7; 8, B => spread_wide::<F, B>(lower, u, p, width, targets, later));
-            column += piece as usize;
-        }
-        Ok(())
-    }
-
     #[inline(always)]
     fn solve_nodes<const F: bool>(&mut self, b: &mut [f64]) {
-        let plan = &self.plan;
-        let x = &mut self.x;
+        let BlockLu { plan, x, strip, .. } = self;
         for (x, &i) in x.iter_mut().zip(&plan.scalar) {
             *x = b[i as usize];
         }
-        for (s, pair) in plan.nodes.windows(2).enumerate() {
-            let values = &self.values[pair[0].panel as usize..pair[1].panel as usize];
-            match pair[0].kernel {
+        let mut lists = plan.lists();
+        let mut values = self.values.as_slice();
+        let mut first = 0;
+        for node in &plan.nodes {
+            let panel = take(&mut values, node.entries());
+            let border = take(&mut lists.border, node.m as usize);
+            let blocks = take(&mut lists.blocks, node.blocks as usize);
+            match node.kernel {
                 Kernel::Leaf(p) | Kernel::Small(p) => {
-                    with_size!(p, 1 2 3 4 5; 6, P => forward_small::<F, P>(plan, s, values, x));
+                    with_size!(p, 1 2 3 4 5; 6, P => forward_small::<F, P>(panel, border, first, x));
                 }
-                Kernel::General => forward(plan, s, values, x, &mut self.strip),
+                Kernel::General => forward(node, panel, blocks, border, first, x, strip),
             }
+            first += node.p as usize;
         }
-        for (s, pair) in plan.nodes.windows(2).enumerate().rev() {
-            let values = &self.values[pair[0].panel as usize..pair[1].panel as usize];
-            match pair[0].kernel {
+        let mut lists = plan.lists();
+        let mut values = self.values.as_slice();
+        for node in plan.nodes.iter().rev() {
+            first -= node.p as usize;
+            let panel = take_last(&mut values, node.entries());
+            let border = take_last(&mut lists.border, node.m as usize);
+            let blocks = take_last(&mut lists.blocks, node.blocks as usize);
+            match node.kernel {
                 Kernel::Leaf(p) | Kernel::Small(p) => {
-                    with_size!(p, 1 2 3 4 5; 6, P => backward_small::<F, P>(plan, s, values, x));
+                    with_size!(p, 1 2 3 4 5; 6, P => backward_small::<F, P>(panel, border, first, x));
                 }
-                Kernel::General => backward(plan, s, values, x, &mut self.strip),
+                Kernel::General => backward(node, panel, blocks, border, first, x, strip),
             }
         }
         for (x, &i) in x.iter().zip(&plan.scalar) {
@@ -397,15 +152,6 @@ impl BlockLu {
     #[target_feature(enable = "avx2,fma")]
     fn solve_nodes_fused(&mut self, b: &mut [f64]) {
         self.solve_nodes::<true>(b);
-    }
-}
-
-/// x −= factors · rows, for any number of rows.
-#[inline(always)]
-fn subtract_products<const F: bool>(x: &mut [f64], factors: &[f64], rows: &[f64], stride: usize) {
-    for (k, factors) in factors.chunks(6).enumerate() {
-        let rows = &rows[k * 6 * stride..];
-        with_size!(factors.len(), 1 2 3 4 5; 6, N => subtract_rows::<F, N>(x, at(factors, 0), rows, stride));
     }
 }
 
@@ -426,11 +172,23 @@ impl LinearSolver for BlockLu {
             return Err(LinearError::Sizes { expected: self.plan.entries, found: a.values.len() });
         }
         #[cfg(target_arch = "x86_64")]
-        if fused() {
+        let result = if fused() {
             // SAFETY: the processor has what the function is compiled for.
-            return unsafe { self.factor_nodes_fused(&a.values) };
-        }
-        self.factor_nodes::<{ cfg!(target_arch = "aarch64") }>(&a.values)
+            unsafe { self.factor_nodes_fused(&a.values) }
+        } else {
+            self.factor_nodes::<false>(&a.values)
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let result = self.factor_nodes::<{ cfg!(target_arch = "aarch64") }>(&a.values);
+        self.dropped.clear();
+        self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
+        self.dropped.sort_unstable();
+        let row = |k: usize| self.plan.scalar[k] as usize;
+        result.map_err(|error| match error {
+            LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },
+            LinearError::NotFinite { row: k } => LinearError::NotFinite { row: row(k) },
+            other => other,
+        })
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
@@ -441,8 +199,10 @@ impl LinearSolver for BlockLu {
         if fused() {
             // SAFETY: the processor has what the function is compiled for.
             unsafe { self.solve_nodes_fused(b) };
-            return Ok(());
+        } else {
+            self.solve_nodes::<false>(b);
         }
+        #[cfg(not(target_arch = "x86_64"))]
         self.solve_nodes::<{ cfg!(target_arch = "aarch64") }>(b);
         Ok(())
     }
@@ -452,7 +212,7 @@ impl LinearSolver for BlockLu {
     }
 
     fn smallest_kept_pivot(&self) -> f64 {
-        self.growth.recip()
+        self.pivots.growth.recip()
     }
 
     fn name(&self) -> &'static str {
@@ -460,57 +220,247 @@ impl LinearSolver for BlockLu {
     }
 }
 
+/// Fills a panel, `opening.panel` entries into `values`, from the matrix.
+#[inline(always)]
+fn open(opening: &Opening, copies: &[crate::plan::Copy], a: &[f64], values: &mut [f64], magnitude: &mut [f64]) {
+    let (p, width) = (opening.p as usize, (opening.p + opening.m) as usize);
+    let panel = &mut values[opening.panel as usize..][..p * (2 * width - p)];
+    panel.fill(0.0);
+    for block in copies {
+        let columns = block.columns as usize;
+        if columns <= 6 {
+            with_size!(columns, 0 1 2 3 4 5; 6, C => copy::<C>(block, a, panel));
+            continue;
+        }
+        for r in 0..block.rows as usize {
+            let (from, to) = (block.from as usize + r * columns, block.to as usize + r * block.stride as usize);
+            panel[to..to + columns].copy_from_slice(&a[from..from + columns]);
+        }
+    }
+    for r in 0..p {
+        at_mut::<1>(magnitude, opening.first as usize + r)[0] = at::<1>(panel, r * (width + 1))[0].abs();
+    }
+}
+
+/// One node at work.
+struct Step<'a> {
+    node: &'a Node,
+    border: &'a [u32],
+    pieces: &'a [u32],
+    targets: &'a [u32],
+    panel: &'a mut [f64],
+    /// The panels after this one: all that the border touches.
+    later: &'a mut [f64],
+    magnitude: &'a mut [f64],
+    pivots: &'a mut Pivots,
+}
+
+impl Step<'_> {
+    /// Eliminates a node of P pivots straight from the matrix.
+    #[inline(always)]
+    fn eliminate_leaf<const F: bool, const P: usize>(
+        &mut self,
+        a: &[f64],
+        sources: &[Source],
+    ) -> Result<(), LinearError> {
+        let Some((own, sources)) = sources.split_first() else { return Ok(()) };
+        let d: [[f64; P]; P] = std::array::from_fn(|r| *at(a, own.upper as usize + r * P));
+        let magnitude = std::array::from_fn(|r| d[r][r].abs());
+        let inverse = self.pivots.inverse::<F, P>(&d, &magnitude, self.node.class)?;
+        let width = P + self.node.m as usize;
+        for i in 0..P {
+            *at_mut(self.panel, i * width) = inverse[i];
+        }
+        let adds = self.node.class != Class::Multiplier;
+        let mut done = 0;
+        for source in sources {
+            let (upper, lower) = (source.upper as usize, source.lower as usize);
+            with_size!(source.size, 0 1 2 3 4 5; 6, C => {
+                let u = scaled::<F, P, C>(&inverse, a, upper, C);
+                for r in 0..P {
+                    *at_mut(self.panel, r * width + P + done) = u[r];
+                }
+                for c in 0..C {
+                    let l = *at::<P>(a, lower + c * P);
+                    *at_mut(self.panel, P * (width + done + c)) = l;
+                    if adds {
+                        let mut sum = 0.0;
+                        for r in 0..P {
+                            sum += (l[r] * u[r][c]).abs();
+                        }
+                        at_mut::<1>(self.magnitude, self.border[done + c] as usize)[0] += sum;
+                    }
+                }
+                done += C;
+            });
+        }
+        self.spread::<F, P>();
+        Ok(())
+    }
+
+    /// Eliminates a node of P pivots.
+    #[inline(always)]
+    fn eliminate_small<const F: bool, const P: usize>(&mut self) -> Result<(), LinearError> {
+        let width = P + self.node.m as usize;
+        let d: [[f64; P]; P] = std::array::from_fn(|r| *at(self.panel, r * width));
+        let magnitude = *at(self.magnitude, self.pivots.first);
+        let inverse = self.pivots.inverse::<F, P>(&d, &magnitude, self.node.class)?;
+        for i in 0..P {
+            *at_mut(self.panel, i * width) = inverse[i];
+        }
+        let mut column = P;
+        while column < width {
+            let columns = (width - column).min(4);
+            with_size!(columns, 1 2 3; 4, C => {
+                let u = scaled::<F, P, C>(&inverse, self.panel, column, width);
+                for r in 0..P {
+                    *at_mut(self.panel, r * width + column) = u[r];
+                }
+            });
+            column += columns;
+        }
+        if self.node.class != Class::Multiplier {
+            self.add_magnitudes();
+        }
+        self.spread::<F, P>();
+        Ok(())
+    }
+
+    /// Subtracts L (D⁻¹ U) from the panels of the border.
+    #[inline(always)]
+    fn spread<const F: bool, const P: usize>(&mut self) {
+        let width = P + self.node.m as usize;
+        let mut targets = self.targets;
+        let mut column = P;
+        for &piece in self.pieces {
+            let targets = take(&mut targets, self.node.m as usize);
+            with_size!(piece, 1 2 3 4 5 6 7; 8, B => spread::<F, P, B>(self.panel, column, width, targets, self.later));
+            column += piece as usize;
+        }
+    }
+
+    /// Adds the magnitudes of what will be subtracted from the diagonal.
+    fn add_magnitudes(&mut self) {
+        let (p, width) = (self.node.p as usize, (self.node.p + self.node.m) as usize);
+        let (upper, lower) = self.panel.split_at(p * width);
+        for (i, (l, &to)) in lower.chunks_exact(p.max(1)).zip(self.border).enumerate() {
+            let sum: f64 = l.iter().enumerate().map(|(r, l)| (l * upper[r * width + p + i]).abs()).sum();
+            self.magnitude[to as usize] += sum;
+        }
+    }
+
+    /// Eliminates any node.
+    #[inline(always)]
+    fn eliminate<const F: bool>(&mut self, blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> {
+        let (p, m) = (self.node.p as usize, self.node.m as usize);
+        let (first, width) = (self.pivots.first, p + m);
+        let mut k = 0;
+        for &(n, class) in blocks {
+            let (n, end) = (n as usize, k + n as usize);
+            let magnitude = &self.magnitude[first + k..first + end];
+            self.pivots.invert(k, &self.panel[k * (width + 1)..], width, n, magnitude, class)?;
+            let inverse = &self.pivots.inverse[..n * n];
+
+            // U ← D⁻¹ U
+            let (upper, lower) = self.panel.split_at_mut(p * width);
+            let tail = width - end;
+            let old = &mut strip[..n * tail];
+            for r in 0..n {
+                let row = &mut upper[(k + r) * width..(k + r + 1) * width];
+                old[r * tail..(r + 1) * tail].copy_from_slice(&row[end..]);
+                row[k..end].copy_from_slice(&inverse[r * n..(r + 1) * n]);
+                row[end..].fill(0.0);
+            }
+            for r in 0..n {
+                let row = &mut upper[(k + r) * width + end..(k + r + 1) * width];
+                subtract_products::<F>(row, &inverse[r * n..(r + 1) * n], -1.0, old, tail);
+            }
+
+            // The rest of the node's pivots.
+            let (done, rest) = upper.split_at_mut(end * width);
+            let done = &done[k * width + end..];
+            for (r, row) in rest.chunks_exact_mut(width.max(1)).enumerate() {
+                let before = row[end + r];
+                let (factors, row) = row[k..].split_at_mut(n);
+                subtract_products::<F>(row, factors, 1.0, done, width);
+                self.magnitude[first + end + r] += (row[r] - before).abs();
+            }
+            if end < p {
+                for row in lower.chunks_exact_mut(p) {
+                    let (factors, row) = row[k..].split_at_mut(n);
+                    subtract_products::<F>(row, factors, 1.0, done, width);
+                }
+            }
+            k = end;
+        }
+        if blocks.iter().any(|block| block.1 != Class::Multiplier) {
+            self.add_magnitudes();
+        }
+        let mut targets = self.targets;
+        let mut column = p;
+        for &piece in self.pieces {
+            let targets = take(&mut targets, m);
+            with_size!(piece, 1 2 3 4 5 6 7; 8, B => {
+                spread_wide::<F, B>(self.panel, column, p, width, targets, self.later)
+            });
+            column += piece as usize;
+        }
+        Ok(())
+    }
+}
+
 /// x ← D⁻¹ x at the pivots of a node, then x −= L x at its border.
 #[inline(always)]
-fn forward_small<const F: bool, const P: usize>(plan: &Plan, s: usize, values: &[f64], x: &mut [f64]) {
-    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
-    let (first, width) = (node.first as usize, P + node.m as usize);
+fn forward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
+    let width = P + border.len();
     let old = *at::<P>(x, first);
     let mut own = [0.0; P];
     for r in 0..P {
-        let inverse = at::<P>(values, r * width);
+        let inverse = at::<P>(panel, r * width);
         for c in 0..P {
             own[r] = fma::<F>(inverse[c], old[c], own[r]);
         }
     }
     *at_mut(x, first) = own;
-    let border = &plan.border[node.border as usize..next.border as usize];
     for (i, &to) in border.iter().enumerate() {
-        let l = at::<P>(values, P * width + i * P);
-        let mut sum = 0.0;
+        let l = at::<P>(panel, P * (width + i));
+        let x = &mut at_mut::<1>(x, to as usize)[0];
         for r in 0..P {
-            sum = fma::<F>(l[r], own[r], sum);
+            *x = fma::<F>(-l[r], own[r], *x);
         }
-        at_mut::<1>(x, to as usize)[0] -= sum;
     }
 }
 
 /// x −= D⁻¹U x at the pivots of a node, from those of its border.
 #[inline(always)]
-fn backward_small<const F: bool, const P: usize>(plan: &Plan, s: usize, values: &[f64], x: &mut [f64]) {
-    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
-    let (first, width) = (node.first as usize, P + node.m as usize);
+fn backward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
+    let width = P + border.len();
     let mut own = *at::<P>(x, first);
-    let border = &plan.border[node.border as usize..next.border as usize];
     for (i, &from) in border.iter().enumerate() {
         let x = at::<1>(x, from as usize)[0];
         for r in 0..P {
-            own[r] = fma::<F>(-at::<1>(values, r * width + P + i)[0], x, own[r]);
+            own[r] = fma::<F>(-at::<1>(panel, r * width + P + i)[0], x, own[r]);
         }
     }
     *at_mut(x, first) = own;
 }
 
 /// `forward_small` for any node.
-fn forward(plan: &Plan, s: usize, values: &[f64], x: &mut [f64], strip: &mut [f64]) {
-    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
-    let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
-    let (upper, lower) = values.split_at(p * width);
+fn forward(
+    node: &Node,
+    panel: &[f64],
+    blocks: &[(u32, Class)],
+    border: &[u32],
+    first: usize,
+    x: &mut [f64],
+    strip: &mut [f64],
+) {
+    let (p, width) = (node.p as usize, (node.p + node.m) as usize);
+    let (upper, lower) = panel.split_at(p * width);
     let (own, later) = x[first..].split_at_mut(p);
-    let blocks = &plan.blocks[node.block as usize..next.block as usize];
-    for (b, &(k, _)) in blocks.iter().enumerate() {
-        let k = k as usize;
-        let end = blocks.get(b + 1).map_or(p, |next| next.0 as usize);
+    let mut k = 0;
+    for &(n, _) in blocks {
+        let end = k + n as usize;
         for r in k..end {
             strip[r - k] = dot(&upper[r * width + k..r * width + end], &own[k..end]);
         }
@@ -518,31 +468,35 @@ fn forward(plan: &Plan, s: usize, values: &[f64], x: &mut [f64], strip: &mut [f6
         for r in end..p {
             own[r] -= dot(&upper[r * width + k..r * width + end], &own[k..end]);
         }
+        k = end;
     }
-    let border = &plan.border[node.border as usize..next.border as usize];
     for (l, &i) in lower.chunks_exact(p.max(1)).zip(border) {
         later[i as usize - first - p] -= dot(l, own);
     }
 }
 
 /// `backward_small` for any node.
-fn backward(plan: &Plan, s: usize, values: &[f64], x: &mut [f64], strip: &mut [f64]) {
-    let (node, next) = (plan.nodes[s], plan.nodes[s + 1]);
-    let (first, p, width) = (node.first as usize, node.p as usize, (node.p + node.m) as usize);
-    let border = &plan.border[node.border as usize..next.border as usize];
-    for (x_border, &i) in strip.iter_mut().zip(border) {
-        *x_border = x[i as usize];
+fn backward(
+    node: &Node,
+    panel: &[f64],
+    blocks: &[(u32, Class)],
+    border: &[u32],
+    first: usize,
+    x: &mut [f64],
+    strip: &mut [f64],
+) {
+    let (p, width) = (node.p as usize, (node.p + node.m) as usize);
+    for (strip, &i) in strip.iter_mut().zip(border) {
+        *strip = x[i as usize];
     }
     let own = &mut x[first..first + p];
-    let blocks = &plan.blocks[node.block as usize..next.block as usize];
     let mut end = p;
-    for &(k, _) in blocks.iter().rev() {
-        let k = k as usize;
-        for r in k..end {
-            let row = &values[r * width..(r + 1) * width];
+    for &(n, _) in blocks.iter().rev() {
+        for r in end - n as usize..end {
+            let row = &panel[r * width..(r + 1) * width];
             own[r] -= dot(&row[end..p], &own[end..]) + dot(&row[p..], &strip[..border.len()]);
         }
-        end = k;
+        end -= n as usize;
     }
 }
 
@@ -600,6 +554,9 @@ mod tests {
             mixed.springs = vec![(0, 5), (3, 4), (2, 9), (0, 11)];
             mixed.random_joint(&mut rng, 1, &[1, 7, 10]);
             check(&mixed, "mixed with springs and a joint of three");
+            let mut clusters = Sample::tree(&mut rng, &[1, 2, 3], 20, 4);
+            clusters.springs = (0..30).map(|_| (rng.below(20), rng.below(20))).filter(|(a, b)| a != b).collect();
+            check(&clusters, "small bodies with many springs");
         }
         check(&Sample::ladder(6), "ladder");
         check(&Sample::net(5), "net");

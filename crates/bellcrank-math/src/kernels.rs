@@ -1,10 +1,16 @@
 //! Small dense kernels of the block elimination.
 
-use crate::{
-    blocks::Class,
-    plan::{Copy, Plan},
-    solver::LinearError,
-};
+use crate::{blocks::Class, plan::Copy, solver::LinearError};
+
+/// Calls a kernel with the constant that equals a number, the last one for all others.
+macro_rules! with_size {
+    ($size:expr, $($n:literal)* ; $last:literal, $constant:ident => $call:expr) => {
+        match $size {
+            $($n => { const $constant: usize = $n; $call })*
+            _ => { const $constant: usize = $last; $call }
+        }
+    };
+}
 
 /// A multiplier's pivot below this part of the magnitudes summed into it is noise: its constraint
 /// is redundant. Redundant rows were seen at 2e-15, needed ones at 0.1.
@@ -148,29 +154,30 @@ pub fn copy<const C: usize>(copy: &Copy, from: &[f64], to: &mut [f64]) {
     }
 }
 
-/// C columns of D⁻¹ U, from U with rows `stride` apart.
+/// C columns of D⁻¹ U, where U begins at `first` with rows `stride` apart.
 #[inline(always)]
 pub fn scaled<const F: bool, const P: usize, const C: usize>(
     inverse: &[[f64; P]; P],
     u: &[f64],
+    first: usize,
     stride: usize,
 ) -> [[f64; C]; P] {
-    let u: [[f64; C]; P] = std::array::from_fn(|r| *at(u, r * stride));
+    let u: [[f64; C]; P] = std::array::from_fn(|r| *at(u, first + r * stride));
     add_product::<F, P, P, C>(&[[0.0; C]; P], inverse, &u)
 }
 
-/// Subtracts B columns of L U from the places of the border rows.
+/// Subtracts B columns of L (D⁻¹U), from `column` on, from the places of the border rows.
 #[inline(always)]
 pub fn spread<const F: bool, const P: usize, const B: usize>(
-    lower: &[f64],
-    u: &[f64],
+    panel: &[f64],
+    column: usize,
     width: usize,
     targets: &[u32],
     later: &mut [f64],
 ) {
-    let u: [[f64; B]; P] = std::array::from_fn(|r| *at(u, r * width));
+    let u: [[f64; B]; P] = std::array::from_fn(|r| *at(panel, r * width + column));
     for (i, &to) in targets.iter().enumerate() {
-        let l = at::<P>(lower, i * P);
+        let l = at::<P>(panel, P * (width + i));
         let x = at_mut::<B>(later, to as usize);
         for r in 0..P {
             for c in 0..B {
@@ -180,30 +187,35 @@ pub fn spread<const F: bool, const P: usize, const B: usize>(
     }
 }
 
-/// `spread` for any number of pivots, R border rows at a time.
+/// `spread` for any number of pivots.
 #[inline(always)]
 pub fn spread_wide<const F: bool, const B: usize>(
-    lower: &[f64],
-    u: &[f64],
+    panel: &[f64],
+    column: usize,
     p: usize,
     width: usize,
     targets: &[u32],
     later: &mut [f64],
 ) {
     const R: usize = 4;
-    let whole = targets.len() / R * R;
-    for i in (0..whole).step_by(R) {
-        tile::<F, R, B>(&lower[i * p..], u, p, width, &targets[i..], later);
+    let (upper, lower) = panel.split_at(p * width);
+    let mut rows = targets.chunks_exact(R);
+    let mut first = 0;
+    for targets in &mut rows {
+        tile::<F, R, B>(&lower[first * p..], &upper[column..], p, width, targets, later);
+        first += R;
     }
-    for i in whole..targets.len() {
-        tile::<F, 1, B>(&lower[i * p..], u, p, width, &targets[i..], later);
+    for targets in rows.remainder().chunks_exact(1) {
+        tile::<F, 1, B>(&lower[first * p..], &upper[column..], p, width, targets, later);
+        first += 1;
     }
 }
 
+/// `spread_wide` for R border rows.
 #[inline(always)]
 fn tile<const F: bool, const R: usize, const B: usize>(
     lower: &[f64],
-    u: &[f64],
+    upper: &[f64],
     p: usize,
     width: usize,
     targets: &[u32],
@@ -211,7 +223,7 @@ fn tile<const F: bool, const R: usize, const B: usize>(
 ) {
     let mut sum = [[0.0; B]; R];
     for k in 0..p {
-        let u = at::<B>(u, k * width);
+        let u = at::<B>(upper, k * width);
         for r in 0..R {
             let l = at::<1>(lower, r * p + k)[0];
             for c in 0..B {
@@ -227,81 +239,128 @@ fn tile<const F: bool, const R: usize, const B: usize>(
     }
 }
 
-/// x −= Σ factors[k] rows[k] for N rows, `stride` apart.
+/// x −= sign Σ factors[k] rows[k], where the rows are `stride` apart.
 #[inline(always)]
-pub fn subtract_rows<const F: bool, const N: usize>(x: &mut [f64], factors: &[f64; N], rows: &[f64], stride: usize) {
+pub fn subtract_products<const F: bool>(x: &mut [f64], factors: &[f64], sign: f64, rows: &[f64], stride: usize) {
+    for (k, factors) in factors.chunks(6).enumerate() {
+        let rows = &rows[k * 6 * stride..];
+        with_size!(factors.len(), 1 2 3 4 5; 6, N => subtract_rows::<F, N>(x, at(factors, 0), sign, rows, stride));
+    }
+}
+
+#[inline(always)]
+fn subtract_rows<const F: bool, const N: usize>(
+    x: &mut [f64],
+    factors: &[f64; N],
+    sign: f64,
+    rows: &[f64],
+    stride: usize,
+) {
     let rows: [&[f64]; N] = std::array::from_fn(|k| &rows[k * stride..k * stride + x.len()]);
+    let factors = factors.map(|factor| -sign * factor);
     for (j, x) in x.iter_mut().enumerate() {
         for k in 0..N {
-            *x = fma::<F>(-factors[k], at::<1>(rows[k], j)[0], *x);
+            *x = fma::<F>(factors[k], at::<1>(rows[k], j)[0], *x);
         }
     }
 }
 
-/// Inverts diagonal blocks of any size, with a search for pivots where it is needed.
+/// The inversion of diagonal blocks, and what came of it.
 #[derive(Default)]
-pub struct Pivot {
+pub struct Pivots {
+    /// Elimination position of the node at hand.
+    pub first: usize,
+    /// The largest magnitude over pivot.
+    pub growth: f64,
+    /// Elimination positions of the rows dropped.
+    pub dropped: Vec<usize>,
+    /// The last block inverted by `invert` or `search`.
     pub inverse: Vec<f64>,
     work: Vec<f64>,
     scale: Vec<f64>,
     /// Pivot row of every column, or none.
     row_of: Vec<usize>,
-    pub row_used: Vec<bool>,
+    row_used: Vec<bool>,
 }
 
-impl Pivot {
-    pub fn resize(&mut self, n: usize) {
-        self.inverse.resize(n * n, 0.0);
-        self.work.resize(n * n, 0.0);
-        self.scale.resize(n, 0.0);
-        self.row_of.resize(n, 0);
-        self.row_used.resize(n, false);
+impl Pivots {
+    /// For blocks of up to n rows, of which `droppable` in all may be dropped.
+    pub fn new(n: usize, droppable: usize) -> Pivots {
+        Pivots {
+            dropped: Vec::with_capacity(droppable),
+            inverse: vec![0.0; n * n],
+            work: vec![0.0; n * n],
+            scale: vec![0.0; n],
+            row_of: vec![0; n],
+            row_used: vec![false; n],
+            ..Pivots::default()
+        }
     }
 
-    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, at elimination position `first`;
-    /// returns the largest magnitude over pivot.
+    /// Begins a factorization.
+    pub fn start(&mut self) {
+        self.first = 0;
+        self.growth = 0.0;
+        self.dropped.clear();
+    }
+
+    /// D⁻¹ for the diagonal block of a node with one.
+    #[inline(always)]
+    pub fn inverse<const F: bool, const P: usize>(
+        &mut self,
+        d: &[[f64; P]; P],
+        magnitude: &[f64; P],
+        class: Class,
+    ) -> Result<[[f64; P]; P], LinearError> {
+        let (inverse, growth) = invert::<F, P>(d, magnitude);
+        if growth <= 1.0 / SAFE {
+            self.growth = if growth > self.growth { growth } else { self.growth };
+            return Ok(inverse);
+        }
+        self.search(0, d.as_flattened(), P, P, magnitude, class)?;
+        Ok(std::array::from_fn(|i| *at(&self.inverse, i * P)))
+    }
+
+    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, that begins with pivot k of its node.
     pub fn invert(
         &mut self,
-        plan: &Plan,
-        first: usize,
+        k: usize,
         d: &[f64],
         stride: usize,
         n: usize,
         magnitude: &[f64],
         class: Class,
-    ) -> Result<f64, LinearError> {
-        self.row_used[..n].fill(true);
+    ) -> Result<(), LinearError> {
         let w = &mut self.inverse[..n * n];
         for i in 0..n {
             w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
         }
         let mut growth = 0.0;
         for k in 0..n {
-            let size = magnitude[k] / w[k * n + k].abs();
-            growth = if size <= growth { growth } else { size };
+            growth = larger(growth, magnitude[k] / w[k * n + k].abs());
             exchange(w, n, k, k);
         }
         if growth <= 1.0 / SAFE {
-            return Ok(growth);
+            self.growth = self.growth.max(growth);
+            return Ok(());
         }
-        self.search(plan, first, d, stride, n, magnitude, class)
+        self.search(k, d, stride, n, magnitude, class)
     }
 
     /// `invert` by Gauss–Jordan exchanges with complete pivoting, relative to the magnitudes of row
-    /// and column. Rows without a usable pivot are left unmarked in `row_used` if the class allows
-    /// that; their unknowns come out zero.
+    /// and column. Rows without a usable pivot are dropped if the class allows that; their unknowns
+    /// come out zero. Rows in errors are elimination positions.
     #[cold]
     pub fn search(
         &mut self,
-        plan: &Plan,
-        first: usize,
+        k: usize,
         d: &[f64],
         stride: usize,
         n: usize,
         magnitude: &[f64],
         class: Class,
-    ) -> Result<f64, LinearError> {
-        let row_at = |i: usize| plan.scalar[first + i] as usize;
+    ) -> Result<(), LinearError> {
+        let first = self.first + k;
         let w = &mut self.work[..n * n];
         for i in 0..n {
             w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
@@ -309,7 +368,7 @@ impl Pivot {
         for i in 0..n {
             let row = w[i * n..(i + 1) * n].iter().fold(0.0, |m: f64, a| m.max(a.abs()));
             if !row.is_finite() || w[i * n..(i + 1) * n].iter().any(|a| a.is_nan()) {
-                return Err(LinearError::NotFinite { row: row_at(i) });
+                return Err(LinearError::NotFinite { row: first + i });
             }
             let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
             self.scale[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
@@ -336,10 +395,11 @@ impl Pivot {
             self.row_of[c] = r;
             exchange(w, n, r, c);
         }
-        if class != Class::Multiplier
-            && let Some(row) = self.row_used[..n].iter().position(|used| !used)
-        {
-            return Err(LinearError::Singular { row: row_at(row) });
+        for row in (0..n).filter(|&r| !self.row_used[r]) {
+            if class != Class::Multiplier {
+                return Err(LinearError::Singular { row: first + row });
+            }
+            self.dropped.push(first + row);
         }
         // Row r of w now speaks of the unknown c it was exchanged with, column c of the row r.
         self.inverse[..n * n].fill(0.0);
@@ -351,7 +411,8 @@ impl Pivot {
                 }
             }
         }
-        Ok(smallest.recip())
+        self.growth = self.growth.max(smallest.recip());
+        Ok(())
     }
 }
 

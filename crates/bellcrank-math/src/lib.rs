@@ -1,10 +1,12 @@
 //! The mathematics under Bellcrank: vectors and rotations in space, block-sparse matrices and
 //! the linear solvers that factor them.
 
+#[macro_use]
+mod kernels;
+
 pub mod block_lu;
 pub mod blocks;
 pub mod dense;
-mod kernels;
 pub mod ordering;
 mod plan;
 pub mod rotation;

@@ -17,7 +17,7 @@
 
 use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
-    kernels::{Pivots, at, at_mut, copy, fma, scaled, spread, spread_wide, subtract_products},
+    kernels::{Pivots, at, at_mut, copy, fma, rows, scaled, spread, spread_wide, subtract_products},
     plan::{Kernel, Node, Opening, Plan, Source, take, take_last},
     solver::{LinearError, LinearSolver},
 };
@@ -212,7 +212,7 @@ impl LinearSolver for BlockLu {
     }
 
     fn smallest_kept_pivot(&self) -> f64 {
-        self.pivots.growth.recip()
+        self.pivots.smallest
     }
 
     fn name(&self) -> &'static str {
@@ -264,8 +264,11 @@ impl Step<'_> {
         sources: &[Source],
     ) -> Result<(), LinearError> {
         let Some((own, sources)) = sources.split_first() else { return Ok(()) };
-        let d: [[f64; P]; P] = std::array::from_fn(|r| *at(a, own.upper as usize + r * P));
-        let magnitude = std::array::from_fn(|r| d[r][r].abs());
+        let d: [[f64; P]; P] = rows(a, own.upper as usize, P);
+        let mut magnitude = [0.0; P];
+        for r in 0..P {
+            magnitude[r] = d[r][r].abs();
+        }
         let inverse = self.pivots.inverse::<F, P>(&d, &magnitude, self.node.class)?;
         let width = P + self.node.m as usize;
         for i in 0..P {
@@ -302,7 +305,7 @@ impl Step<'_> {
     #[inline(always)]
     fn eliminate_small<const F: bool, const P: usize>(&mut self) -> Result<(), LinearError> {
         let width = P + self.node.m as usize;
-        let d: [[f64; P]; P] = std::array::from_fn(|r| *at(self.panel, r * width));
+        let d: [[f64; P]; P] = rows(self.panel, 0, width);
         let magnitude = *at(self.magnitude, self.pivots.first);
         let inverse = self.pivots.inverse::<F, P>(&d, &magnitude, self.node.class)?;
         for i in 0..P {

@@ -38,6 +38,16 @@ pub fn at_mut<const N: usize>(v: &mut [f64], i: usize) -> &mut [f64; N] {
     unsafe { &mut *v.as_mut_ptr().add(i).cast() }
 }
 
+/// R rows of C numbers, `stride` apart, from `first` on.
+#[inline(always)]
+pub fn rows<const R: usize, const C: usize>(v: &[f64], first: usize, stride: usize) -> [[f64; C]; R] {
+    let mut rows = [[0.0; C]; R]; // no `from_fn`: its closure would be compiled without the features of its caller
+    for r in 0..R {
+        rows[r] = *at(v, first + r * stride);
+    }
+    rows
+}
+
 /// a b + c, in one rounding if FUSED. Only where the processor fuses: elsewhere that is a slow call.
 #[inline(always)]
 pub fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
@@ -64,30 +74,39 @@ fn add_product<const F: bool, const R: usize, const K: usize, const C: usize>(
 
 #[inline(always)]
 fn negative<const R: usize, const C: usize>(a: &[[f64; C]; R]) -> [[f64; C]; R] {
-    a.map(|row| row.map(|x| -x))
+    let mut minus = *a;
+    minus.iter_mut().flatten().for_each(|x| *x = -*x);
+    minus
 }
 
 /// The block of W at (r, c).
 #[inline(always)]
 fn part<const P: usize, const R: usize, const C: usize>(w: &[[f64; P]; P], r: usize, c: usize) -> [[f64; C]; R] {
-    std::array::from_fn(|i| std::array::from_fn(|j| w[r + i][c + j]))
+    let mut part = [[0.0; C]; R];
+    for i in 0..R {
+        for j in 0..C {
+            part[i][j] = w[r + i][c + j];
+        }
+    }
+    part
 }
 
+/// Whether the pivot `next`/`last` is finite and no small part of the magnitude.
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
-    if b <= a { a } else { b } // the second if it is not a number
+fn is_safe(next: f64, last: f64, magnitude: f64) -> bool {
+    let least = SAFE * magnitude * last.abs();
+    next.abs() >= least && least > 0.0 && next.abs() <= f64::MAX
 }
 
-/// W⁻¹ without a search for pivots, and the largest magnitude over pivot: not a number or infinite
-/// if a pivot vanished.
+/// W⁻¹ without a search for pivots, and whether all of them were safe.
 #[inline(always)]
-pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P]) -> ([[f64; P]; P], f64) {
+pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P]) -> ([[f64; P]; P], bool) {
     let mut inverse = [[0.0; P]; P];
-    // P is a constant: one branch stays. Sizes up to three by cofactors, one division on the path.
-    let growth = match P {
+    // P is a constant: one branch stays. Sizes up to three by cofactors, for one division.
+    let safe = match P {
         1 => {
             inverse[0][0] = w[0][0].recip();
-            magnitude[0] * inverse[0][0].abs()
+            is_safe(w[0][0], 1.0, magnitude[0])
         }
         2 => {
             let det = w[0][0] * w[1][1] - w[0][1] * w[1][0];
@@ -96,27 +115,32 @@ pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64
             inverse[0][1] = -w[0][1] * r;
             inverse[1][0] = -w[1][0] * r;
             inverse[1][1] = w[0][0] * r;
-            larger(magnitude[0] / w[0][0].abs(), magnitude[1] * inverse[1][1].abs())
+            is_safe(w[0][0], 1.0, magnitude[0]) & is_safe(det, w[0][0], magnitude[1])
         }
         3 => {
             let minor = |a: usize, b: usize, c: usize, d: usize| w[a][c] * w[b][d] - w[a][d] * w[b][c];
-            let (x, y, z) = (minor(1, 2, 1, 2), minor(1, 2, 0, 2), minor(1, 2, 0, 1));
-            let leading = minor(0, 1, 0, 1);
-            let r = (w[0][0] * x - w[0][1] * y + w[0][2] * z).recip();
-            inverse[0] =
-                std::array::from_fn(|j| [x, -minor(0, 2, 1, 2), minor(0, 1, 1, 2)].get(j).map_or(0.0, |c| c * r));
-            inverse[1] =
-                std::array::from_fn(|j| [-y, minor(0, 2, 0, 2), -minor(0, 1, 0, 2)].get(j).map_or(0.0, |c| c * r));
-            inverse[2] = std::array::from_fn(|j| [z, -minor(0, 2, 0, 1), leading].get(j).map_or(0.0, |c| c * r));
-            let first = larger(magnitude[0] / w[0][0].abs(), magnitude[1] * (w[0][0] / leading).abs());
-            larger(first, magnitude[2] * inverse[2][2].abs())
+            let (x, y, z, leading) = (minor(1, 2, 1, 2), minor(1, 2, 0, 2), minor(1, 2, 0, 1), minor(0, 1, 0, 1));
+            let det = w[0][0] * x - w[0][1] * y + w[0][2] * z;
+            let r = det.recip();
+            inverse[0][0] = x * r;
+            inverse[0][1] = -minor(0, 2, 1, 2) * r;
+            inverse[0][2] = minor(0, 1, 1, 2) * r;
+            inverse[1][0] = -y * r;
+            inverse[1][1] = minor(0, 2, 0, 2) * r;
+            inverse[1][2] = -minor(0, 1, 0, 2) * r;
+            inverse[2][0] = z * r;
+            inverse[2][1] = -minor(0, 2, 0, 1) * r;
+            inverse[2][2] = leading * r;
+            is_safe(w[0][0], 1.0, magnitude[0])
+                & is_safe(leading, w[0][0], magnitude[1])
+                & is_safe(det, leading, magnitude[2])
         }
         4 => invert_by_parts::<F, P, 2, 2>(w, magnitude, &mut inverse),
         5 => invert_by_parts::<F, P, 3, 2>(w, magnitude, &mut inverse),
         6 => invert_by_parts::<F, P, 3, 3>(w, magnitude, &mut inverse),
-        _ => f64::NAN,
+        _ => false,
     };
-    (inverse, growth)
+    (inverse, safe)
 }
 
 /// [A B; C D]⁻¹ = [A⁻¹ + X S⁻¹ Y, −X S⁻¹; −S⁻¹ Y, S⁻¹], X = A⁻¹B, Y = C A⁻¹, S = D − C X.
@@ -125,25 +149,25 @@ fn invert_by_parts<const F: bool, const P: usize, const N: usize, const M: usize
     w: &[[f64; P]; P],
     magnitude: &[f64; P],
     inverse: &mut [[f64; P]; P],
-) -> f64 {
+) -> bool {
     let (b, c): ([[f64; M]; N], [[f64; N]; M]) = (part(w, 0, N), part(w, N, 0));
-    let (a, first) = invert::<F, N>(&part(w, 0, 0), &std::array::from_fn(|i| magnitude[i]));
+    let (a, first) = invert::<F, N>(&part(w, 0, 0), at(magnitude, 0));
     let x = add_product::<F, N, N, M>(&[[0.0; M]; N], &a, &b);
     let y = add_product::<F, M, N, N>(&[[0.0; N]; M], &c, &a);
     let schur = add_product::<F, M, N, M>(&part(w, N, N), &negative(&c), &x);
-    let (s, second) = invert::<F, M>(&schur, &std::array::from_fn(|i| magnitude[N + i]));
-    let xs = add_product::<F, N, M, M>(&[[0.0; M]; N], &x, &s);
-    let sy = add_product::<F, M, M, N>(&[[0.0; N]; M], &s, &y);
-    let corner = add_product::<F, N, M, N>(&a, &xs, &y);
+    let (s, second) = invert::<F, M>(&schur, at(magnitude, N));
+    let minus_xs = add_product::<F, N, M, M>(&[[0.0; M]; N], &negative(&x), &s);
+    let minus_sy = add_product::<F, M, M, N>(&[[0.0; N]; M], &negative(&s), &y);
+    let corner = add_product::<F, N, M, N>(&a, &negative(&minus_xs), &y);
     for i in 0..N {
         inverse[i][..N].copy_from_slice(&corner[i]);
-        inverse[i][N..].copy_from_slice(&negative(&xs)[i]);
+        inverse[i][N..].copy_from_slice(&minus_xs[i]);
     }
     for i in 0..M {
-        inverse[N + i][..N].copy_from_slice(&negative(&sy)[i]);
+        inverse[N + i][..N].copy_from_slice(&minus_sy[i]);
         inverse[N + i][N..].copy_from_slice(&s[i]);
     }
-    larger(first, second)
+    first & second
 }
 
 /// Copies the rows of a block of C columns.
@@ -162,8 +186,7 @@ pub fn scaled<const F: bool, const P: usize, const C: usize>(
     first: usize,
     stride: usize,
 ) -> [[f64; C]; P] {
-    let u: [[f64; C]; P] = std::array::from_fn(|r| *at(u, first + r * stride));
-    add_product::<F, P, P, C>(&[[0.0; C]; P], inverse, &u)
+    add_product::<F, P, P, C>(&[[0.0; C]; P], inverse, &rows(u, first, stride))
 }
 
 /// Subtracts B columns of L (D⁻¹U), from `column` on, from the places of the border rows.
@@ -175,7 +198,7 @@ pub fn spread<const F: bool, const P: usize, const B: usize>(
     targets: &[u32],
     later: &mut [f64],
 ) {
-    let u: [[f64; B]; P] = std::array::from_fn(|r| *at(panel, r * width + column));
+    let u: [[f64; B]; P] = rows(panel, column, width);
     for (i, &to) in targets.iter().enumerate() {
         let l = at::<P>(panel, P * (width + i));
         let x = at_mut::<B>(later, to as usize);
@@ -256,7 +279,8 @@ fn subtract_rows<const F: bool, const N: usize>(
     rows: &[f64],
     stride: usize,
 ) {
-    let rows: [&[f64]; N] = std::array::from_fn(|k| &rows[k * stride..k * stride + x.len()]);
+    let end = x.len();
+    let rows: [&[f64]; N] = std::array::from_fn(|k| &rows[k * stride..k * stride + end]);
     let factors = factors.map(|factor| -sign * factor);
     for (j, x) in x.iter_mut().enumerate() {
         for k in 0..N {
@@ -270,8 +294,8 @@ fn subtract_rows<const F: bool, const N: usize>(
 pub struct Pivots {
     /// Elimination position of the node at hand.
     pub first: usize,
-    /// The largest magnitude over pivot.
-    pub growth: f64,
+    /// The smallest pivot kept, relative to its magnitude, of those that needed a search.
+    pub smallest: f64,
     /// Elimination positions of the rows dropped.
     pub dropped: Vec<usize>,
     /// The last block inverted by `invert` or `search`.
@@ -300,7 +324,7 @@ impl Pivots {
     /// Begins a factorization.
     pub fn start(&mut self) {
         self.first = 0;
-        self.growth = 0.0;
+        self.smallest = SAFE;
         self.dropped.clear();
     }
 
@@ -312,13 +336,12 @@ impl Pivots {
         magnitude: &[f64; P],
         class: Class,
     ) -> Result<[[f64; P]; P], LinearError> {
-        let (inverse, growth) = invert::<F, P>(d, magnitude);
-        if growth <= 1.0 / SAFE {
-            self.growth = if growth > self.growth { growth } else { self.growth };
+        let (inverse, safe) = invert::<F, P>(d, magnitude);
+        if safe {
             return Ok(inverse);
         }
         self.search(0, d.as_flattened(), P, P, magnitude, class)?;
-        Ok(std::array::from_fn(|i| *at(&self.inverse, i * P)))
+        Ok(rows(&self.inverse, 0, P))
     }
 
     /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, that begins with pivot k of its node.
@@ -335,13 +358,12 @@ impl Pivots {
         for i in 0..n {
             w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
         }
-        let mut growth = 0.0;
+        let mut safe = true;
         for k in 0..n {
-            growth = larger(growth, magnitude[k] / w[k * n + k].abs());
+            safe &= is_safe(w[k * n + k], 1.0, magnitude[k]);
             exchange(w, n, k, k);
         }
-        if growth <= 1.0 / SAFE {
-            self.growth = self.growth.max(growth);
+        if safe {
             return Ok(());
         }
         self.search(k, d, stride, n, magnitude, class)
@@ -411,7 +433,7 @@ impl Pivots {
                 }
             }
         }
-        self.growth = self.growth.max(smallest.recip());
+        self.smallest = self.smallest.min(smallest);
         Ok(())
     }
 }

@@ -435,6 +435,12 @@ pub trait Dynamics: Send + Sync {
         (0.0, 0.0, Vec::new())
     }
 
+    /// Whether a velocity was given for the start, so that the others follow it.
+    fn velocity_given(&self, i: usize) -> bool {
+        let _ = i;
+        false
+    }
+
     /// Bodies that keep their start while the model is assembled.
     fn held(&self, body: usize) -> bool {
         let _ = body;

@@ -61,10 +61,10 @@ pub struct BodyEntry {
     pub rotation: Quat,
     /// The angle at the start, in the plane (it may exceed a turn).
     pub angle: f64,
-    /// Velocity of the centre of mass at the start.
-    pub velocity: Vec3,
-    /// Angular velocity at the start, in the world.
-    pub angular_velocity: Vec3,
+    /// Velocity of the centre of mass at the start, where it is given.
+    pub velocity: Option<Vec3>,
+    /// Angular velocity at the start, in the world, where it is given.
+    pub angular_velocity: Option<Vec3>,
     /// Keep the body's start as it is when the mechanism is assembled.
     pub fixed: bool,
     /// What it looks like.

@@ -2,9 +2,9 @@
 
 use crate::bodies::{Body, Coordinates, Orientation, Planar, PointMass, Rigid, Rod, each};
 use crate::file::*;
-use crate::forces;
+use crate::forces::{self, Along};
 use crate::frames::{Attachment, Frame};
-use crate::joints::{self, Axes, Place};
+use crate::joints::{self, Axes, Motion, Place};
 use crate::model::*;
 use bellcrank_math::{Mat3, Quat, Vec3};
 use std::collections::HashMap;
@@ -170,6 +170,31 @@ pub const FORCE_BETWEEN: &[Field] = &[
     Field::optional("axis2", FieldKind::Directions(1, 2), "", "any", "second axis"),
 ];
 
+/// Keys of forces on a joint coordinate.
+pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
+
+/// Keys of controllers.
+pub const FORCE_CONTROL: &[Field] = &[
+    TYPE,
+    ON_JOINT,
+    COORDINATE,
+    Field::optional(
+        "measure",
+        FieldKind::Name,
+        "",
+        "the coordinate it acts on",
+        "what is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a probe, `cart.vx` of a body",
+    ),
+];
+
+const ON_JOINT: Field = Field::required("joint", FieldKind::Name, "", "the joint it acts on");
+const COORDINATE: Field = Field::optional(
+    "coordinate",
+    FieldKind::Name,
+    "",
+    "its only one",
+    "which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …",
+);
 /// Keys of forces on one body.
 pub const FORCE_ON_ONE: &[Field] = &[
     TYPE,
@@ -177,6 +202,18 @@ pub const FORCE_ON_ONE: &[Field] = &[
     Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
     Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
 ];
+
+/// The keys of a kind of force, in groups: those of its ends and its own.
+pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
+    use forces::Ends::*;
+    let ends = match kind.ends {
+        Points | Centres | Frames | Turning => FORCE_BETWEEN,
+        One => FORCE_ON_ONE,
+        Joint => FORCE_ON_JOINT,
+        Control => FORCE_CONTROL,
+    };
+    [ends, kind.fields]
+}
 
 /// Keys of `[probe.NAME]`.
 pub const PROBE: &[Field] = &[
@@ -242,7 +279,8 @@ pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, R
 }
 
 fn interpret(document: Document, path: &str) -> Result<Read, Report> {
-    match Reader::new(&document.root).and_then(|mut r| r.read(path)) {
+    let folder = std::path::Path::new(path).parent();
+    match Reader::new(&document.root, folder).and_then(|mut r| r.read(path)) {
         Ok((model, settings)) => Ok(Read { model, settings, document }),
         Err(problems) => Err(document.report(problems)),
     }
@@ -250,6 +288,7 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
 
 struct Reader<'a> {
     root: &'a Node,
+    folder: Option<&'a std::path::Path>,
     parameters: Parameters,
     plane: bool,
     model: Model,
@@ -258,11 +297,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(root: &'a Node) -> Result<Reader<'a>, Diagnostics> {
+    fn new(root: &'a Node, folder: Option<&'a std::path::Path>) -> Result<Reader<'a>, Diagnostics> {
         let parameters = Parameters::read(root.get("parameter"))?;
         let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
         Ok(Reader {
             root,
+            folder,
             parameters,
             plane,
             model: Model::default(),
@@ -271,9 +311,12 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn context(&self) -> Context<'_> {
+        Context { parameters: &self.parameters, plane: self.plane, variables: &["t"], folder: self.folder }
+    }
+
     fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
-        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
-        read(node, what, fields, &context)
+        read(node, what, fields, &self.context())
     }
 
     fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
@@ -298,8 +341,8 @@ impl<'a> Reader<'a> {
         if self.problems.is_empty() {
             self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
         }
-        self.each("force", Reader::read_force);
         self.each("probe", Reader::read_probe);
+        self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
         if let Some(node) = self.root.get("solve") {
@@ -374,8 +417,8 @@ impl<'a> Reader<'a> {
             at: shape.at.unwrap_or_default(),
             rotation: Quat::IDENTITY,
             angle: 0.0,
-            velocity: values.optional_vector("velocity").unwrap_or_default(),
-            angular_velocity: values.optional_vector("angular_velocity").unwrap_or_default(),
+            velocity: values.optional_vector("velocity"),
+            angular_velocity: values.optional_vector("angular_velocity"),
             fixed: values.flag("fixed"),
             shape: shape.shape,
         };
@@ -479,7 +522,7 @@ impl<'a> Reader<'a> {
             Field::required("axis", FieldKind::Direction, "", "axis of the turn"),
             Field::required("angle", FieldKind::Number, "rad", "angle of the turn"),
         ];
-        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
+        let context = self.context();
         let key = format!("`orientation` of {what}");
         let wrong = |text: String| {
             let help = "a quaternion [w, x, y, z] (body to world), { axis = […], angle = … }, or a 3×3 rotation matrix";
@@ -862,29 +905,157 @@ impl<'a> Reader<'a> {
         let words: Vec<&str> = forces::CATALOG.iter().map(|k| k.name).collect();
         let kind_name = choose(node, &what, "type", &words)?;
         let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
-        let (values, ends) = if kind.ends == Ends::One {
-            let values = self.fields(node, &what, &[FORCE_ON_ONE, kind.fields])?;
-            let end = self.one_end(&values)?;
-            (values, vec![end])
-        } else {
-            let values = self.fields(node, &what, &[FORCE_BETWEEN, kind.fields])?;
-            let bodies = self.two_bodies(&values)?;
-            let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
-            let ends = match kind.ends {
-                // a torque has no point: the place may be left out
-                Ends::Turning if !values.has("at") && !values.has("on") => self.turning_ends(&values, bodies),
-                _ => self.ends(&values, bodies, axes, kind.ends == Ends::Points)?,
-            };
-            (values, ends.to_vec())
+        let values = self.fields(node, &what, &force_fields(kind))?;
+        let (mut acts_on, mut measures) = (None, None);
+        let free = !values.has("at") && !values.has("on");
+        let ends = match kind.ends {
+            Ends::One => vec![self.acted_end(&values)?],
+            Ends::Joint => {
+                let (motion, ends) = self.joint_coordinate(&values)?;
+                acts_on = Some(Along { motion, first: 0 });
+                ends.to_vec()
+            }
+            Ends::Control => {
+                let (motion, acted) = self.joint_coordinate(&values)?;
+                let (measured, mut ends, rate) = match values.optional_name("measure") {
+                    Some(channel) => self.measure(channel, &values)?,
+                    None => (motion, acted.to_vec(), false),
+                };
+                // a joint that measures itself has its two ends once
+                let first = if ends == acted { 0 } else { 2 };
+                ends.extend(&acted[..first]);
+                measures = Some((Along { motion: measured, first: 0 }, rate));
+                acts_on = Some(Along { motion, first });
+                ends
+            }
+            // a torque has no point: the place may be left out
+            Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
+            Ends::Centres if free => {
+                self.two_bodies(&values)?.map(|body| End { body, on: Attachment::CENTRE }).to_vec()
+            }
+            _ => {
+                let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
+                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres);
+                self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
+            }
         };
-        for end in &ends {
-            self.check_place(&values, end, matches!(kind.ends, Ends::Frames | Ends::Turning) || kind.name == "torque")?;
-        }
         let points = ends.iter().map(|e| self.world(e)).collect();
-        let force = (kind.make)(&values, &forces::Placement { points, space: self.model.space })?;
+        let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
+        let masses = ends.iter().map(|e| e.body.map(mass)).collect();
+        let placement = forces::Placement { points, masses, space: self.model.space, acts_on, measures };
+        let force = (kind.make)(&values, &placement)?;
+        for end in &ends {
+            self.check_place(&values, end, force.rotational())?;
+        }
         let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
         self.model.forces.push(entry);
         Ok(())
+    }
+
+    /// The place of a force on one body, with the body's own axes.
+    fn acted_end(&self, v: &Values) -> Result<End, Diagnostics> {
+        let mut end = self.one_end(v)?;
+        if end.body.is_none() {
+            let message = format!("{} acts on the ground, which does not move", v.what());
+            return Err(v.error_at("body", message).help("name a body").into());
+        }
+        end.on.axes = Mat3::IDENTITY;
+        Ok(end)
+    }
+
+    /// The coordinate of a joint that `joint` and `coordinate` name, and the joint's ends.
+    fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
+        let named = v.name("joint");
+        let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
+            // a joint with errors has been told of already
+            let wrong = self.root.get("joint").is_some_and(|section| section.get(named.name).is_some());
+            let names: Vec<&str> = self.model.joints.iter().map(|j| j.name.as_str()).collect();
+            let unknown = || named.unknown("joint", v.what(), names).into();
+            return Err(if wrong { Diagnostics::new() } else { unknown() });
+        };
+        let motions = entry.joint.motions(self.model.space);
+        let (what, joint) = (v.what(), suggest::quoted(&entry.name));
+        let names: Vec<&str> = joints::names(&motions).into_iter().map(|[name, _]| name).collect();
+        let found = match v.optional_name("coordinate") {
+            Some(wanted) => names.iter().position(|n| *n == wanted.name),
+            None if motions.len() == 1 => Some(0),
+            None => None,
+        };
+        if let (Some(k), [first, second, ..]) = (found, entry.ends.as_slice()) {
+            return Ok((motions[k], [*first, *second]));
+        }
+        let (key, help) = match names.len() {
+            0 => ("joint", "choose a joint that has one, such as a revolute or a prismatic one".to_string()),
+            1 => ("coordinate", format!("leave `coordinate` out, or write \"{}\"", names[0])),
+            _ => ("coordinate", format!("add `coordinate = \"…\"`, one of {}", names.join(", "))),
+        };
+        let message = match (names.len(), v.optional_name("coordinate")) {
+            (0, _) => format!("{what} needs a coordinate, but joint {joint} is {} and has none", entry.kind),
+            (_, Some(wanted)) => format!("joint {joint} has no coordinate {} for {what}", suggest::quoted(wanted.name)),
+            (n, None) => format!("{what} does not tell which of the {n} coordinates of joint {joint} it means"),
+        };
+        Err(v.error_at(key, message).help(help).into())
+    }
+
+    /// What a controller measures: a motion between two ends, and whether its rate is meant.
+    fn measure(&self, channel: Named, v: &Values) -> Result<(Motion, Vec<End>, bool), Diagnostics> {
+        let (owner, quantity) = channel.name.rsplit_once('.').unwrap_or((channel.name, ""));
+        let mut choices: Vec<(String, Motion, Vec<End>, bool)> = Vec::new();
+        if let Some(entry) = self.model.joints.iter().find(|j| j.name == owner) {
+            let motions = entry.joint.motions(self.model.space);
+            for (names, motion) in joints::names(&motions).into_iter().zip(motions) {
+                for (name, rate) in names.into_iter().zip([false, true]) {
+                    choices.push((name.to_string(), motion, entry.ends.iter().take(2).copied().collect(), rate));
+                }
+            }
+        }
+        let body = self.body_names.get(owner).copied();
+        let probe = self.model.probes.iter().find(|p| p.name == owner).map(|p| p.end);
+        if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
+            // along the world's axes, seen from a frame at the origin
+            let ends = vec![End { body: None, on: Attachment::CENTRE }, end];
+            for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
+                choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
+                choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));
+            }
+            let turns = |b: usize| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full;
+            if probe.is_none() && self.plane && body.is_some_and(turns) {
+                choices.push(("angle".to_string(), Motion::Rotate(2), ends.clone(), false));
+                choices.push(("w".to_string(), Motion::Rotate(2), ends, true));
+            }
+        }
+        if let Some((_, motion, ends, rate)) = choices.iter().find(|c| c.0 == quantity) {
+            return Ok((*motion, ends.clone(), *rate));
+        }
+        let full: Vec<String> = choices.iter().map(|c| format!("{owner}.{}", c.0)).collect();
+        let mut names: Vec<&str> = full.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            let joints = self.model.joints.iter().map(|j| j.name.as_str());
+            names = joints.chain(self.model.bodies.iter().map(|b| b.name.as_str())).collect();
+            names.extend(self.model.probes.iter().map(|p| p.name.as_str()));
+            if ["joint", "probe"].iter().any(|section| self.root.get(section).is_some_and(|s| s.get(owner).is_some()))
+                && !names.contains(&owner)
+            {
+                return Err(Diagnostics::new()); // its own errors are told already
+            }
+            let absent = if names.contains(&owner) { "which has no coordinate" } else { "which is not in the model" };
+            let message = format!("{} measures {}, {absent}", v.what(), suggest::quoted(channel.name));
+            let near = suggest::nearest(owner, names.iter().copied());
+            let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+            let help = format!(
+                "give a joint, body or probe and what of it, as in \"pin.angle\"; there are {}",
+                suggest::list(names)
+            );
+            return Err(v.error_at("measure", message).label(label).help(help).into());
+        }
+        let message = format!("{} cannot control {}", v.what(), suggest::quoted(channel.name));
+        let near = suggest::nearest(channel.name, names.iter().copied());
+        let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+        Err(v
+            .error_at("measure", message)
+            .label(label)
+            .help(format!("it can be one of {}", suggest::list(names)))
+            .into())
     }
 
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {

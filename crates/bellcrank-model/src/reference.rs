@@ -1,10 +1,13 @@
 //! The reference of the model file, made from the tables that read it: JSON Schema and Markdown.
 
+use crate::file::csv::TABULATED;
 use crate::file::schema::{field_table, object_schema};
 use crate::file::{Field, expression};
-use crate::forces::{self, Ends};
+use crate::forces;
 use crate::joints;
-use crate::read::{BODY, FORCE_BETWEEN, FORCE_ON_ONE, JOINT, MODEL, PROBE, SOLVE, START};
+use crate::read::{
+    BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, JOINT, MODEL, PROBE, SOLVE, START, force_fields,
+};
 use serde_json::{Value, json};
 
 /// The JSON Schema (draft 2020-12) of model files, for editors.
@@ -20,13 +23,7 @@ pub fn schema() -> Value {
         json!({ "oneOf": each.collect::<Vec<_>>() })
     };
     let joint_kinds = joints::CATALOG.iter().map(|k| (k.name, k.doc, vec![JOINT, k.fields])).collect();
-    let force_kinds = forces::CATALOG
-        .iter()
-        .map(|k| {
-            let common = if k.ends == Ends::One { FORCE_ON_ONE } else { FORCE_BETWEEN };
-            (k.name, k.doc, vec![common, k.fields])
-        })
-        .collect();
+    let force_kinds = forces::CATALOG.iter().map(|k| (k.name, k.doc, force_fields(k).to_vec())).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://bellcrank.dev/model.schema.json",
@@ -65,6 +62,14 @@ pub fn markdown() -> String {
     }
     section("`[force.NAME]` between two bodies", "Keys of every force between two bodies.", &[FORCE_BETWEEN]);
     section("`[force.NAME]` on one body", "Keys of every force on one body.", &[FORCE_ON_ONE]);
+    section("`[force.NAME]` on a joint", "Keys of every force along a joint coordinate.", &[FORCE_ON_JOINT]);
+    section("`[force.NAME]` of a controller", "Keys of every controller.", &[FORCE_CONTROL]);
+    section(
+        "Functions of time from a file",
+        "In place of any function of `t`: `{ table = \"load.csv\", column = \"fx\" }`, \
+        or of a vector of them with `columns`. Before the first and after the last time the value stays.",
+        TABULATED,
+    );
     for k in forces::CATALOG {
         section(&format!("Force `{}`", k.name), k.doc, &[k.fields]);
     }

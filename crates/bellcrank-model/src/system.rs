@@ -2,7 +2,7 @@
 
 use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
-use crate::forces::Force;
+use crate::forces::{Force, MAX_STATES, Seen, StateSlopes};
 use crate::frames::*;
 use crate::joints::{Equation, Motion};
 use crate::model::{Model, Space};
@@ -46,7 +46,11 @@ struct PlacedForce {
     force: Arc<dyn Force>,
     ends: Vec<SystemEnd>,
     angle: u32,
+    /// The number of its block of states, or [`NO_STATES`].
+    states: u32,
 }
+
+const NO_STATES: u32 = u32::MAX;
 
 /// A joint coordinate whose turns may have to be counted.
 #[derive(Clone, Copy, Debug)]
@@ -170,11 +174,18 @@ impl System {
             let entry = &self.model.forces[number];
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let force = entry.force.clone();
-            let angle = match force.angle_axis() {
-                Some(axis) => self.push_angle([ends[0], ends[1]], Motion::Rotate(axis)),
+            let angle = match force.measures() {
+                Some(motion) => self.push_angle([ends[0], ends[1]], motion),
                 None => NO_ANGLE,
             };
-            self.forces.push(PlacedForce { force, ends, angle });
+            let mut states = NO_STATES;
+            let n = force.initial().len();
+            if n > 0 {
+                let z = self.layout.nz();
+                states = self.layout.states.len() as u32;
+                self.layout.states.push(z..z + n);
+            }
+            self.forces.push(PlacedForce { force, ends, angle, states });
         }
     }
 
@@ -235,7 +246,8 @@ impl System {
     /// The state the model file describes: not yet assembled.
     pub fn initial_state(&self) -> State {
         let n = self.layout.n();
-        let mut s = State { t: 0.0, q: vec![0.0; n], v: vec![0.0; n], z: Vec::new(), charts: Charts::default() };
+        let z = self.forces.iter().flat_map(|f| f.force.initial()).collect();
+        let mut s = State { t: 0.0, q: vec![0.0; n], v: vec![0.0; n], z, charts: Charts::default() };
         for (b, entry) in self.model.bodies.iter().enumerate() {
             let range = self.layout.bodies[b].clone();
             let q = &mut s.q[range.clone()];
@@ -249,7 +261,8 @@ impl System {
             let mut frame = BodyFrame::default();
             each!(&self.bodies[b], body => {
                 body.locate(&s.q[range.clone()], entry.rotation, &mut frame);
-                body.velocities(&frame, entry.velocity, entry.angular_velocity, &mut s.v[range])
+                let (v, w) = (entry.velocity.unwrap_or_default(), entry.angular_velocity.unwrap_or_default());
+                body.velocities(&frame, v, w, &mut s.v[range])
             });
         }
         // in the plane the angles of the bodies count turns from the start
@@ -565,8 +578,66 @@ impl System {
         }
     }
 
-    fn seen<'a>(&self, f: &PlacedForce, at: &Point, frames: &'a [Frame; MAX_ENDS], w: &'a Workspace) -> Frames<'a> {
-        Frames { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w) }
+    fn seen<'a>(&self, f: &PlacedForce, at: &'a Point, frames: &'a [Frame; MAX_ENDS], w: &'a Workspace) -> Seen<'a> {
+        let z = self.layout.states.get(f.states as usize).map_or(&[][..], |range| &at.z[range.clone()]);
+        Seen { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z }
+    }
+
+    /// The forces with states, each with its part of z.
+    fn stateful(&self) -> impl Iterator<Item = (&PlacedForce, std::ops::Range<usize>)> {
+        let forces = self.forces.iter().filter(|f| f.states != NO_STATES);
+        forces.map(|f| (f, self.layout.states[f.states as usize].clone()))
+    }
+
+    /// The blocks of states with the bodies their forces stand on.
+    fn state_pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.stateful().flat_map(|(f, _)| f.ends.iter().filter(|e| e.body != GROUND).map(|e| (f.states, e.body)))
+    }
+
+    /// out += c φ.
+    fn add_flow(&self, c: f64, at: &Point, w: &Workspace, out: &mut [f64]) {
+        for (f, range) in self.stateful() {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let mut flow = [0.0; MAX_STATES];
+            f.force.flow(&self.seen(f, at, &frames, w), &mut flow[..range.len()]);
+            out[range].iter_mut().zip(flow).for_each(|(o, x)| *o += c * x);
+        }
+    }
+
+    /// The blocks of ∂φ/∂unknown and of ∂f/∂z.
+    fn add_state_derivative(&self, c: f64, piece: Piece, wrt: Unknown, at: &Point, w: &Workspace, out: &mut Targets) {
+        for (f, range) in self.stateful() {
+            let n = range.len();
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let mut slopes = StateSlopes::default();
+            f.force.state_slopes(&self.seen(f, at, &frames, w), &mut slopes);
+            if (piece, wrt) == (Piece::Flow, Unknown::Z) {
+                for (row, block) in slopes.flow_by_state.iter().zip(out.block(n, n).chunks_exact_mut(n)) {
+                    block.iter_mut().zip(row).for_each(|(o, x)| *o += c * x);
+                }
+                continue;
+            }
+            for (k, end) in f.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
+                let b = end.body as usize;
+                let (body, frame, coordinates) = (&self.bodies[b], &w.bodies[b], self.layout.bodies[b].clone());
+                let width = coordinates.len();
+                if piece == Piece::Force {
+                    add_by_columns(out.block(width, n), width, n, |j, column| {
+                        self.pull(end, w, slopes.load_by_state[j][k], c, column)
+                    });
+                    continue;
+                }
+                for (i, row) in out.block(n, width).chunks_exact_mut(width).enumerate() {
+                    let by_twist = slopes.flow_by_twist[i][k];
+                    each!(body, body => if wrt == Unknown::V {
+                        body.pull(frame, &end.on, by_twist, c, row);
+                    } else {
+                        body.pull(frame, &end.on, slopes.flow_by_displacement[i][k], c, row);
+                        body.twist_stiffness(frame, &end.on, &at.v[coordinates.clone()], by_twist, c, row);
+                    });
+                }
+            }
+        }
     }
 
     /// Joint coordinates: their measures, in the order of the model's joints.
@@ -791,7 +862,7 @@ impl Dynamics for System {
                 }
             }
             Piece::ZDot => add(out, &at.zdot),
-            Piece::Flow => {}
+            Piece::Flow => self.add_flow(c, at, w, out),
         }
     }
 
@@ -826,7 +897,9 @@ impl Dynamics for System {
             (Position, Unknown::V) => rows("nonholonomic"),
             (Velocity, Unknown::Q | Unknown::V) => rows("holonomic"),
             (Acceleration, Unknown::Q | Unknown::V) => rows("all"),
-            (ZDot, Unknown::Z) => (0..self.layout.states.len() as u32).map(|k| (k, k)).collect(),
+            (ZDot | Flow, Unknown::Z) => (0..self.layout.states.len() as u32).map(|k| (k, k)).collect(),
+            (Flow, Unknown::Q | Unknown::V) => self.state_pairs().collect(),
+            (Force, Unknown::Z) => self.state_pairs().map(|(k, b)| (b, k)).collect(),
             _ => Vec::new(),
         }
     }
@@ -919,6 +992,9 @@ impl Dynamics for System {
                 }
             }
             (Force, Unknown::Q | Unknown::V) => self.add_force_derivative(c, wrt, at, w, out),
+            (Force, Unknown::Z) | (Flow, Unknown::Q | Unknown::V | Unknown::Z) => {
+                self.add_state_derivative(c, piece, wrt, at, w, out)
+            }
             (Position, Unknown::Q | Unknown::V) | (Velocity, Unknown::Q | Unknown::V) => {
                 for constraint in &self.constraints {
                     let drifts = (piece == Velocity) == constraint.holonomic; // a velocity row
@@ -1009,7 +1085,10 @@ impl Dynamics for System {
     fn name(&self, of: Unknown, block: usize) -> String {
         match of {
             Unknown::Q | Unknown::V => format!("body `{}`", self.model.bodies[block].name),
-            Unknown::Z => format!("state {block}"),
+            Unknown::Z => {
+                let force = self.forces.iter().position(|f| f.states as usize == block);
+                force.map_or_else(String::new, |i| format!("force `{}`", self.model.forces[i].name))
+            }
             Unknown::Lambda | Unknown::Mu => match self.constraints[block].joint {
                 Some(joint) => format!("joint `{}`", self.model.joints[joint].name),
                 None => {
@@ -1083,6 +1162,15 @@ impl Dynamics for System {
         // an angle is reached the short way, whatever turn it is on
         let off = if turn { nearest_turn(value - target, 0.0) } else { value - target };
         (off, rate - row.rate.unwrap_or(rate), self.coordinate_gradient(c, at, w))
+    }
+
+    fn velocity_given(&self, i: usize) -> bool {
+        let b = self.layout.bodies.partition_point(|r| r.end <= i);
+        let entry = &self.model.bodies[b];
+        match each!(&self.bodies[b], body => body.scale(i - self.layout.bodies[b].start)) {
+            Scale::Angle => entry.angular_velocity.is_some(),
+            _ => entry.velocity.is_some(),
+        }
     }
 
     fn held(&self, body: usize) -> bool {

@@ -57,6 +57,24 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\nstiffness = [[30, 2, 1], [2, 20, 3], [1, 3, 10]]\ndamping = [3, 2, 1]",
         "[force.f]\ntype = \"force\"\nbody = \"r\"\non = [0.1, 0.2]\nforce = [\"3 + t\", \"sin(2*t)\"]",
         "[force.f]\ntype = \"torque\"\nbody = \"r\"\ntorque = \"3 + t\"",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2], [0.3, 0.1]]\ncurve = [[-0.5, -8], [-0.1, -1], [0, 0], [0.3, 9], [0.8, 11]]\ndamping = 4\nlength = 0.9",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\nstiffness = 30\ndamping = 2\nlength = 0.7\ntension_only = true\nengagement = 0.2",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\ncurve = [[-1, -20], [-0.5, -3], [0, 0], [1, 1]]\ndamping = 2\nlength = 1.2\ncompression_only = true\nengagement = 0.2",
+        "[force.f]\ntype = \"torsional-spring-damper\"\nbetween = [\"r\", \"b\"]\ncurve = { table = \"curve.csv\", columns = [\"s\", \"f\"], scale = 2 }\ndamping = 4\nangle = 0.2",
+        "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\nstiffness = [30, 20, 10]\noffset = [0.1, -0.2, 0.3]\npreload = [4, 5, 6]\n[force.f.curve]\ny = [[-1, -10], [0, 0], [0.5, 20], [2, 30]]\nangle = { table = \"curve.csv\", columns = [\"s\", \"f\"] }",
+        "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2]\nforce = [{ table = \"load.csv\", column = \"fx\" }, \"sin(2*t)\"]\nframe = \"body\"",
+        "[force.f]\ntype = \"force\"\nbody = \"r\"\nat = [0.3, 0.2]\nforce = { table = \"load.csv\", columns = [\"fx\", \"fy\"], scale = 3, interpolation = \"monotone\" }\nframe = \"body\"",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = { table = \"load.csv\", time = \"time\", column = \"m\" }\nframe = \"body\"",
+        "[force.f]\ntype = \"drag\"\nbody = \"r\"\non = [0.1, 0.2]\ncd = 1.2\narea = 3\nwind = [\"2*t\", 0.5]",
+        "[force.f]\ntype = \"attraction\"\nbetween = [\"p\", \"r\"]\nconstant = 2",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoordinate = \"position\"\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlag = 0.3\nstart = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"r\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.position\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.k]\ntype = \"prismatic\"\nbetween = [\"b\", \"r\"]\nat = [0.5, 0.1]\naxis = [1, 2]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"r.angle\"\nreference = { table = \"load.csv\", column = \"m\" }\nkp = 10\nkd = 2\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"j.rate\"\nreference = \"sin(t)\"\nkp = 10\nki = 4\nlimits = [-20, 15]\nwindup = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",
@@ -91,13 +109,26 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\nstiffness = [30, 20, 25, 3, 4, 5]\ndamping = [3, 2, 1, 0.3, 0.2, 0.1]",
         "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\nforce = [\"3 + t\", \"sin(2*t)\", 1]",
         "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = [\"3 + t\", \"sin(2*t)\", 1]",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2, 0], [0.3, 0, 0]]\ncurve = [[-0.5, -8], [-0.1, -1], [0, 0], [0.3, 9], [0.8, 11]]\ndamping = 4\nlength = 0.9",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0]]\nstiffness = 30\ndamping = 2\nlength = 0.7\ntension_only = true\nengagement = 0.2",
+        "[force.f]\ntype = \"torsional-spring-damper\"\nbetween = [\"a\", \"b\"]\naxis = [1, 1, 0.5]\ncurve = { table = \"curve.csv\", columns = [\"s\", \"f\"] }\ndamping = 4\nangle = 0.2",
+        "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\nstiffness = [30, 20, 25, 3, 4, 5]\ndamping = [3, 2, 1, 0.3, 0.2, 0.1]\noffset = [0.1, -0.2, 0.3, 0.1, 0.2, -0.1]\npreload = [4, 5, 6, 3, 2, 1]\n[force.f.curve]\nz = [[-1, -10], [0, 0], [0.5, 20], [2, 30]]\nrx = { table = \"curve.csv\", columns = [\"s\", \"f\"] }",
+        "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\nforce = [{ table = \"load.csv\", column = \"fx\" }, \"sin(2*t)\", 1]\nframe = \"body\"",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = { table = \"load.csv\", columns = [\"fx\", \"fy\", \"m\"] }\nframe = \"body\"",
+        "[force.f]\ntype = \"drag\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\ncoefficient = 1.2\nwind = [\"2*t\", 0.5, 0]",
+        "[force.f]\ntype = \"attraction\"\nbetween = [\"ground\", \"p\"]\nmasses = [3, 2]\nconstant = 2",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]\nlag = 0.1\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"tip.z\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[probe.tip]\nbody = \"r\"\non = [0.3, 0, 0]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.rate\"\nreference = 1\nkp = 10\nki = 3\nlag = 0.1\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.k]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
     both.iter().flat_map(|(head, list)| list.iter().map(move |e| (format!("{head}\n{e}\n"), e.to_string()))).collect()
 }
 
 fn system(text: &str) -> System {
-    match read_text("sample.toml", text, &[]) {
+    match read_text("tests/catalog/sample.toml", text, &[]) {
         Ok(read) => read.model.compile(),
         Err(report) => panic!("{report}"),
     }
@@ -105,7 +136,7 @@ fn system(text: &str) -> System {
 
 fn random_point(s: &System, random: &mut Random) -> Point {
     let mut p = Point::at(&s.initial_state(), s.layout());
-    for x in [&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot, &mut p.lambda, &mut p.mu] {
+    for x in [&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot, &mut p.z, &mut p.zdot, &mut p.lambda, &mut p.mu] {
         x.iter_mut().for_each(|x| *x += 0.4 * random.number());
     }
     p.charts.centres.iter_mut().for_each(|c| *c = Quat::exp(random.vec3()));
@@ -147,7 +178,10 @@ fn moved(s: &System, p: &Point, wrt: Unknown, i: usize, h: f64, slopes: Slopes) 
             p.v[i] += h;
             p.vdot[i] += slopes.v * h;
         }
-        Unknown::Z => {}
+        Unknown::Z => {
+            p.z[i] += h;
+            p.zdot[i] += slopes.z * h;
+        }
         Unknown::Lambda => p.lambda[i] += h,
         Unknown::Mu => p.mu[i] += h,
     }
@@ -157,8 +191,9 @@ fn moved(s: &System, p: &Point, wrt: Unknown, i: usize, h: f64, slopes: Slopes) 
 #[test]
 fn every_derivative_of_every_piece_agrees_with_differences() {
     use Piece::*;
-    let pieces = [Rate, Speed, GtMu, MinvGtMu, MassAccel, Force, GtLambda, Position, Velocity, Acceleration];
-    let slopes = Slopes { q: 1.3, v: 0.7, z: 1.0 };
+    let pieces =
+        [Rate, Speed, GtMu, MinvGtMu, MassAccel, Force, GtLambda, Position, Velocity, Acceleration, ZDot, Flow];
+    let slopes = Slopes { q: 1.3, v: 0.7, z: 0.9 };
     let mut random = Random::new(3);
     for (text, element) in samples() {
         let s = system(&text);

@@ -105,6 +105,9 @@ const LARGEST_CHANGE: f64 = 0.5;
 /// Bodies that are to stay move this much less easily.
 const HELD: f64 = 1e8;
 
+/// Velocities that were given change this much less easily than those that follow.
+const GIVEN: f64 = 1e8;
+
 /// Least-change solves with the constraints and the given start values as rows.
 struct Closure {
     dynamics: Arc<dyn Dynamics>,
@@ -364,6 +367,10 @@ fn close_velocities(
 ) -> Result<(), AssemblyError> {
     let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.rate.is_some()).collect();
     let mut closure = Closure::new(dynamics.clone(), rows, point, w);
+    // what was given stays as far as it can, what was not follows
+    for (_, weight) in closure.metric.iter_mut().enumerate().filter(|(i, _)| dynamics.velocity_given(*i)) {
+        *weight *= GIVEN;
+    }
     let before = closure.residual(point, w, true);
     report.velocity_residual = (before, before);
     if before == 0.0 {

@@ -100,6 +100,10 @@ const SLOWEST: f64 = 0.9;
 /// DASSL: the estimated remaining error, in units of the tolerance, at which to stop.
 const ENOUGH: f64 = 0.33;
 
+/// A matrix that contracts worse than this is formed anew for the next step: one more factorization
+/// costs less than the iterations it saves (seven-body at rtol 1e-8: 3.9 → 2.2 evaluations per step).
+const AGING: f64 = 0.005;
+
 /// Newton's iteration with its matrix, its factors and what it remembers of their quality.
 pub struct Newton {
     /// How matrices are formed and kept.
@@ -115,6 +119,10 @@ pub struct Newton {
     formed_at: Option<f64>,
     /// The last estimate of ρ/(1 − ρ).
     remaining: f64,
+    /// DASSL takes the contraction of earlier steps for granted while a matrix is kept, and stops after
+    /// one iteration. With constraints the multipliers hide the error: a pendulum at rtol 1e-4 took 1153
+    /// steps to an error of 2e-2 that way, and 190 steps to 1e-3 without. So it is off by default.
+    pub trust_old_contraction: bool,
 }
 
 impl Newton {
@@ -130,6 +138,7 @@ impl Newton {
             linear,
             formed_at: None,
             remaining: 100.0,
+            trust_old_contraction: false,
         }
     }
 
@@ -171,6 +180,9 @@ impl Newton {
 
     fn iterate<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<Converged, IterationError> {
         let mut first = 0.0;
+        if !self.trust_old_contraction {
+            self.remaining = 100.0;
+        }
         for iteration in 0..self.max_iterations {
             of.residual(&mut self.residual);
             self.counts.residuals += 1;
@@ -205,6 +217,9 @@ impl Newton {
                 self.remaining = rate / (1.0 - rate);
             }
             if self.remaining * size <= ENOUGH {
+                if rate > AGING {
+                    self.forget_matrix();
+                }
                 return Ok(Converged { iterations: iteration + 1, rate });
             }
         }

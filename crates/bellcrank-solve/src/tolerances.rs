@@ -6,6 +6,11 @@ use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Point, State};
 
+/// Local errors add up: with the local tolerance a tenth of what the user asks for, the error at the
+/// end came out between 0.3 and 60 times `rtol` on pendulum, top and seven-body mechanism; without, it
+/// was up to 700 times. Hand-written equations keep the plain tolerance of the literature.
+const LOCAL: f64 = 0.1;
+
 /// Keeps the largest speeds seen, so that velocities are weighed by what the machine does.
 pub struct Tolerances {
     scales: Vec<Scale>,
@@ -46,16 +51,16 @@ impl Tolerances {
 
     fn q_tolerance(&self, i: usize, q: f64) -> f64 {
         match self.scales[i] {
-            Scale::Length => self.rtol * self.length + self.atol.unwrap_or(0.0),
-            Scale::Angle => self.rtol + self.atol.unwrap_or(0.0),
+            Scale::Length => LOCAL * (self.rtol * self.length + self.atol.unwrap_or(0.0)),
+            Scale::Angle => LOCAL * (self.rtol + self.atol.unwrap_or(0.0)),
             Scale::Own => self.own(q),
         }
     }
 
     fn v_tolerance(&self, i: usize, v: f64) -> f64 {
         match self.scales[i] {
-            Scale::Length => self.rtol * self.speed + self.atol.unwrap_or(0.0),
-            Scale::Angle => self.rtol * self.spin + self.atol.unwrap_or(0.0),
+            Scale::Length => LOCAL * (self.rtol * self.speed + self.atol.unwrap_or(0.0)),
+            Scale::Angle => LOCAL * (self.rtol * self.spin + self.atol.unwrap_or(0.0)),
             Scale::Own => self.own(v),
         }
     }

@@ -6,7 +6,7 @@ use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::system::System;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{METHODS, MethodName, Options, TESTS, Tested};
-use bellcrank_solve::record::{Folder, Header, Recorder};
+use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_solve::{formulation, options::OptionError};
 use clap::Args;
@@ -70,24 +70,6 @@ pub struct Run {
     quiet: bool,
 }
 
-/// Records nothing.
-struct Nothing;
-
-impl Recorder for Nothing {
-    fn begin(&mut self, _: &Header) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn frame(&mut self, _: f64, _: &[f64]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn end(&mut self, _: &serde_json::Value) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn wants_frames(&self) -> bool {
-        false
-    }
-}
-
 /// Runs a model.
 pub fn run(args: Run) -> Result<(), Failure> {
     let read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
@@ -113,10 +95,10 @@ pub fn run(args: Run) -> Result<(), Failure> {
     }
     let mut progress = Progress::new(until, talk && std::io::stderr().is_terminal());
     let mut folder = args.out.as_ref().map(Folder::new);
-    let mut nothing = Nothing;
+    let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,
-        None => &mut nothing,
+        None => &mut silent,
     };
     let summary = simulation.run(recorder, &mut |t, h| progress.update(t, h));
     progress.finish();

@@ -172,8 +172,8 @@ impl Method for GeneralizedAlpha {
         for (eta, x) in [(&mut s.eta_q, &at.q), (&mut s.eta_v, &at.v), (&mut s.eta_z, &at.z)] {
             eta.clone_from(x);
         }
-        self.lambda.start(&at.lambda);
-        self.mu.start(&at.mu);
+        self.lambda.start(at.t, &at.lambda);
+        self.mu.start(at.t, &at.mu);
     }
 
     fn limit(&mut self, t_stop: f64) {
@@ -232,8 +232,8 @@ impl Method for GeneralizedAlpha {
             guess.z[i] = now.z[i] + h * (c + gamma * change);
         }
         self.stencil.rates(guess);
-        self.lambda.extrapolate(ratio, &mut guess.lambda);
-        self.mu.extrapolate(ratio, &mut guess.mu);
+        self.lambda.extrapolate(self.stencil.t, 2, &mut guess.lambda);
+        self.mu.extrapolate(self.stencil.t, 2, &mut guess.mu);
     }
 
     fn error(&mut self, _: &Point, _: &Weights) -> f64 {
@@ -256,8 +256,8 @@ impl Method for GeneralizedAlpha {
         recover(&mut self.c, &now.z, &p.z);
         std::mem::swap(&mut self.now, &mut self.before);
         self.now.set(p);
-        self.lambda.push(&p.lambda);
-        self.mu.push(&p.mu);
+        self.lambda.push(self.stencil.t, &p.lambda);
+        self.mu.push(self.stencil.t, &p.mu);
         if let Some(clock) = &mut self.clock {
             clock.advance(h, self.stencil.t);
         }

@@ -307,8 +307,8 @@ impl Method for Bdf {
             eta.clear();
             eta.resize(x.len(), 0.0);
         }
-        self.lambda.start(&at.lambda);
-        self.mu.start(&at.mu);
+        self.lambda.start(at.t, &at.lambda);
+        self.mu.start(at.t, &at.mu);
     }
 
     fn limit(&mut self, t_stop: f64) {
@@ -364,10 +364,9 @@ impl Method for Bdf {
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
         guess.z.copy_from_slice(&self.prediction[n + m..]);
         self.stencil.rates(guess);
-        // linear where the order allows it
-        let ratio = if self.k > 1 && self.k_last > 0 { self.h / self.h_last } else { 0.0 };
-        self.lambda.extrapolate(ratio, &mut guess.lambda);
-        self.mu.extrapolate(ratio, &mut guess.mu);
+        // as smooth as the rest: with linear extrapolation the error of λ hides from the first correction
+        self.lambda.extrapolate(self.stencil.t, self.k + 1, &mut guess.lambda);
+        self.mu.extrapolate(self.stencil.t, self.k + 1, &mut guess.mu);
     }
 
     fn error(&mut self, p: &Point, weights: &Weights) -> f64 {
@@ -404,8 +403,8 @@ impl Method for Bdf {
         self.equal_steps = self.coefficients.equal_steps;
         (self.k_last, self.h_last) = (k, h);
         (self.error_failures, self.convergence_failures) = (0, 0);
-        self.lambda.push(&p.lambda);
-        self.mu.push(&p.mu);
+        self.lambda.push(self.stencil.t, &p.lambda);
+        self.mu.push(self.stencil.t, &p.mu);
     }
 
     fn reject(&mut self, why: Rejection) -> Result<(), StepCollapse> {

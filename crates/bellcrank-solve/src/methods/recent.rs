@@ -1,28 +1,44 @@
-//! The last two values of something that has no history of its own.
+//! The last few values of something that has no history of its own.
 
-/// A value and the one before it.
+/// How many values are kept: enough for a cubic.
+const KEPT: usize = 4;
+
+/// Values and their times, the newest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent {
-    pub now: Vec<f64>,
-    before: Vec<f64>,
+    values: [Vec<f64>; KEPT],
+    times: [f64; KEPT],
+    count: usize,
 }
 
 impl Recent {
-    /// Both values are `x`.
-    pub fn start(&mut self, x: &[f64]) {
-        self.now.clear();
-        self.now.extend_from_slice(x);
-        self.before.clone_from(&self.now);
+    /// There is only `x`.
+    pub fn start(&mut self, t: f64, x: &[f64]) {
+        self.values.iter_mut().for_each(|v| {
+            v.clear();
+            v.extend_from_slice(x);
+        });
+        self.times[0] = t;
+        self.count = 1;
     }
+
     /// A new value.
-    pub fn push(&mut self, x: &[f64]) {
-        std::mem::swap(&mut self.now, &mut self.before);
-        self.now.copy_from_slice(x);
+    pub fn push(&mut self, t: f64, x: &[f64]) {
+        self.values.rotate_right(1);
+        self.times.rotate_right(1);
+        self.values[0].copy_from_slice(x);
+        self.times[0] = t;
+        self.count = (self.count + 1).min(KEPT);
     }
-    /// x_n + ratio (x_n − x_{n−1}).
-    pub fn extrapolate(&self, ratio: f64, out: &mut [f64]) {
-        for ((out, now), before) in out.iter_mut().zip(&self.now).zip(&self.before) {
-            *out = now + ratio * (now - before);
+
+    /// The polynomial through the last `points` values (or as many as there are), at the time `t`.
+    pub fn extrapolate(&self, t: f64, points: usize, out: &mut [f64]) {
+        let points = points.clamp(1, self.count.max(1));
+        out.fill(0.0);
+        for i in 0..points {
+            let others = (0..points).filter(|j| *j != i);
+            let c: f64 = others.map(|j| (t - self.times[j]) / (self.times[i] - self.times[j])).product();
+            out.iter_mut().zip(&self.values[i]).for_each(|(o, v)| *o += c * v);
         }
     }
 }

@@ -19,12 +19,31 @@ use bellcrank_math::{Quat, Vec3};
 use std::ops::Range;
 
 /// The centres of the rotation charts and the last accepted values of the joint angles.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Charts {
     /// One centre for every body with a rotation chart: R = R_c exp(φ̃).
     pub centres: Vec<Quat>,
-    /// Continuous angles of the spatial joints at the last accepted step, so that turns are counted.
+    /// Continuous angles of the joints at the last accepted step, so that turns are counted.
     pub angles: Vec<f64>,
+    /// Their rates there: from the angle that was reached with them a new one is less than half a turn off.
+    pub rates: Vec<f64>,
+    /// The time of that step.
+    pub time: f64,
+}
+
+impl Clone for Charts {
+    fn clone(&self) -> Charts {
+        let mut copy = Charts::default();
+        copy.clone_from(self);
+        copy
+    }
+    // the derived one would allocate anew
+    fn clone_from(&mut self, other: &Charts) {
+        self.centres.clone_from(&other.centres);
+        self.angles.clone_from(&other.angles);
+        self.rates.clone_from(&other.rates);
+        self.time = other.time;
+    }
 }
 
 /// All that moves: small, and cloned freely (checkpoints, retries).
@@ -278,6 +297,8 @@ pub struct Workspace {
     pub valid: bool,
     /// Poses of the bodies of a compiled model.
     pub bodies: Vec<crate::frames::BodyFrame>,
+    /// What the angles of the joints are near to at this time.
+    pub near: Vec<f64>,
     /// The blocks of G, by constraint and end (or one dense matrix).
     pub jacobian: Vec<f64>,
     /// Room for dense intermediate matrices of hand-written equations.

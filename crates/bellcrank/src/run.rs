@@ -10,7 +10,7 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{METHODS, MethodName, OptionError, Options, TESTS, Tested};
-use bellcrank_solve::record::{Folder, Header, Recorder};
+use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use clap::Args;
 use std::path::PathBuf;
@@ -76,24 +76,6 @@ fn number(text: &str) -> Result<f64, &'static str> {
     text.parse().map_err(|_| "expected a number, such as 1e-3")
 }
 
-/// Records nothing.
-struct Nothing;
-
-impl Recorder for Nothing {
-    fn begin(&mut self, _: &Header) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn frame(&mut self, _: f64, _: &[f64]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn end(&mut self, _: &serde_json::Value) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn wants_frames(&self) -> bool {
-        false
-    }
-}
-
 /// Runs a model.
 pub fn run(args: Run) -> Result<(), Failure> {
     let read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
@@ -119,10 +101,10 @@ pub fn run(args: Run) -> Result<(), Failure> {
     }
     let mut progress = Progress::new(until, talk);
     let mut folder = args.out.as_ref().map(Folder::new);
-    let mut nothing = Nothing;
+    let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,
-        None => &mut nothing,
+        None => &mut silent,
     };
     let summary = simulation.run(recorder, &mut |t, h| progress.update(t, h));
     progress.finish();

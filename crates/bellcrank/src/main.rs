@@ -5,6 +5,7 @@
 mod progress;
 mod run;
 
+use bellcrank_model::file::diagnostic::escaped;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -26,7 +27,7 @@ enum Command {
     Reference,
 }
 
-/// How a command ends, and what it says of it on stderr.
+/// How a command fails, with the message for stderr.
 pub enum Failure {
     /// Exit code 2.
     BadInput(String),
@@ -49,16 +50,24 @@ fn main() -> ExitCode {
 }
 
 fn fail(text: &str, code: u8) -> ExitCode {
-    let prefix = if text.starts_with("error") { "" } else { "error: " };
-    eprintln!("{prefix}{}", text.trim_end());
+    tell(text.trim_end());
     ExitCode::from(code)
+}
+
+/// Words for people, on stderr; what could fool a terminal is escaped, and a reader that went away is no error.
+fn tell(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stderr().lock();
+    let _ = text.lines().try_for_each(|line| writeln!(out, "{}", escaped(line)));
 }
 
 /// Prints to stdout; a reader that went away is no error.
 fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;
     match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Failed(format!("cannot write: {e}"))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("error: cannot write to stdout: {e}")))
+        }
         _ => Ok(()),
     }
 }

@@ -1196,6 +1196,10 @@ impl Dynamics for System {
         }
     }
 
+    fn integrable(&self, constraint: usize) -> bool {
+        self.constraints[constraint].equations.iter().all(|e| e.integrable())
+    }
+
     fn held(&self, body: usize) -> bool {
         self.model.bodies[body].fixed
     }

@@ -457,11 +457,11 @@ fn a_body_settles_on_its_bushing_and_a_free_one_is_refused() {
 
 #[test]
 fn a_prescribed_swing_takes_the_torque_of_its_equation() {
-    // a uniform rod swung as θ = A sin(Ωt): τ = (m l²/3) θ″ + m g (l/2) sin θ
+    // a uniform rod swung as θ = A sin(Ωt): τ = (m l²/3) θ″ + m g (l/2) cos θ
     let text = r#"
         model = { plane = "xy", gravity = [0, -9.81] }
         [body.rod]
-        rod = { from = [0, 0], to = [0, -1.2], mass = 3 }
+        rod = { from = [0, 0], to = [1.2, 0], mass = 3 }
         [joint.pin]
         type = "revolute"
         between = ["ground", "rod"]
@@ -477,7 +477,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     let (j, k) = (3.0 * 1.44 / 3.0, 3.0 * 9.81 * 0.6);
     let torque = |t: f64| {
         let theta = 0.7 * (3.0 * t).sin();
-        -9.0 * j * theta + k * theta.sin()
+        -9.0 * j * theta + k * theta.cos()
     };
     let column = memory.column("motor.drive_torque").unwrap();
     for (t, x) in memory.times.iter().zip(column) {
@@ -488,7 +488,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     let peak = (0..=200).map(|i| torque(0.01 * i as f64).abs()).fold(0.0, f64::max);
     assert!((d.peak.0.abs() - peak).abs() < 1e-9);
     // the work is what the energy grew by
-    let energy = |t: f64| 0.5 * j * (2.1 * (3.0 * t).cos()).powi(2) - k * (0.7 * (3.0 * t).sin()).cos();
+    let energy = |t: f64| 0.5 * j * (2.1 * (3.0 * t).cos()).powi(2) + k * (0.7 * (3.0 * t).sin()).sin();
     assert!((d.work - (energy(2.0) - energy(0.0))).abs() < 1e-3);
     let undriven = system(&text.replace("[joint.motor]\n        type = \"drive\"\n        joint = \"pin\"\n        angle = \"0.7*sin(3*t)\"", ""));
     let error = inverse(&undriven, 1.0, 0.1, &mut Memory::default()).unwrap_err();

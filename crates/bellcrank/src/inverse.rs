@@ -1,7 +1,8 @@
 //! `bellcrank inverse MODEL`.
 
 use crate::{Failure, output, print};
-use bellcrank_model::file::{Expression, Parameters, Scope};
+use bellcrank_model::file::expression::Scope;
+use bellcrank_model::file::{Expression, Parameters};
 use bellcrank_solve::analyses::inverse::{self as analysis, InverseError};
 use bellcrank_solve::options::Options;
 use bellcrank_solve::record::{Folder, Recorder, Silent};

@@ -10,7 +10,8 @@
 //!     ζ′ = φ_q δ + φ_v ν + φ_z ζ
 //! ```
 //!
-//! S and S_v span the null spaces of G_h and of G; where no row is nonholonomic they are the same. The
+//! S and S_v span the null spaces of G_h and of G; where no row is nonholonomic they are the same (a drive of
+//! a rate leaves no freedom: its coordinate is taken as given). The
 //! primes are rates seen from the world: rotations are perturbed in the body's frame, where δ̇ = ν − Cδ
 //! with Cδ = ω × δ, and so the whirl of a shaft comes out as an observer beside it counts it. The bases
 //! follow the motion without turning in their own span (DS = P + S K with K = −½SᵀṀS). The matrix is
@@ -229,7 +230,7 @@ pub fn linearize(dynamics: &dyn Dynamics, at: &Point) -> Result<Linearization, L
     let mut damping = dense.at_once(Piece::Force, Unknown::V, at);
     let units = units(dynamics);
     let mut holonomic = vec![true; layout.m()];
-    for (rows, _) in layout.constraints.iter().zip(&layout.rates).filter(|(_, r)| r.is_empty()) {
+    for (_, rows) in layout.constraints.iter().enumerate().filter(|(k, _)| !dynamics.integrable(*k)) {
         holonomic[rows.clone()].fill(false);
     }
     let s = normalized(dynamics, &mass, &free_directions(&g, &units, |i| holonomic[i])?)?;
@@ -358,7 +359,7 @@ impl Linearization {
         let unit = |i: usize| if (d..d + d_v).contains(&i) { omega } else { 1.0 };
         let size = d + d_v + nz;
         let scaled = Matrix::from_fn(size, size, |i, j| self.matrix.at(i, j) * unit(j) / unit(i));
-        let mut pairs = scaled.eigen()?;
+        let mut pairs = deflated(&scaled)?;
         for p in &mut pairs {
             for part in [&mut p.re, &mut p.im] {
                 let states = part.split_off(d + d_v);
@@ -368,6 +369,43 @@ impl Linearization {
         }
         Ok(pairs)
     }
+}
+
+/// Below this part of the largest, rows and columns of A are zero.
+const NOTHING: f64 = 1e-12;
+
+/// Eigenvalues with the zero ones split off: A Z = 0, and the rest acts on the complement Q of Z as QᵀAQ.
+/// So that cyclic coordinates, whose zeros are double or triple, come out as zeros and not as roots of the
+/// rounding.
+fn deflated(a: &Matrix) -> Result<Vec<Eigenpair>, LinearError> {
+    let n = a.rows;
+    let z = if n == 0 { Matrix::zeros(0, 0) } else { a.null_space(NOTHING)? };
+    if z.columns == 0 {
+        return a.eigen();
+    }
+    let zeros = (0..z.columns).map(|k| Eigenpair { value: (0.0, 0.0), re: z.column(k), im: vec![0.0; n] });
+    if z.columns == n {
+        return Ok(zeros.collect());
+    }
+    let q = z.transpose().null_space(NOTHING)?;
+    let aq = a.times(&q);
+    let coupling = z.transpose_times(&aq);
+    let mut out: Vec<Eigenpair> = zeros.collect();
+    for p in deflated(&q.transpose_times(&aq))? {
+        let (mut re, mut im) = (q.apply(&p.re), q.apply(&p.im));
+        let (x, y) = p.value;
+        let size = x * x + y * y;
+        if size > 0.0 {
+            // the part along Z: ZᵀAQ x/λ
+            let (a, b) = (coupling.apply(&p.re), coupling.apply(&p.im));
+            let along: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a * x + b * y) / size).collect();
+            let across: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (b * x - a * y) / size).collect();
+            re.iter_mut().zip(z.apply(&along)).for_each(|(r, w)| *r += w);
+            im.iter_mut().zip(z.apply(&across)).for_each(|(i, w)| *i += w);
+        }
+        out.push(Eigenpair { value: p.value, re, im });
+    }
+    Ok(out)
 }
 
 /// ω² below this part of the largest is that of a motion nothing drives back.

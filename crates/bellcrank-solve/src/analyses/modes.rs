@@ -60,18 +60,12 @@ pub struct Modes {
     pub shapes: Vec<Vec<(f64, f64)>>,
 }
 
-/// An eigenvalue of the general problem below this part of the largest is zero: a double zero splits into
-/// ± the root of the rounding.
-const RIGID: f64 = 1e-7;
-
 /// The modes about a point with its v̇ and λ.
 pub fn modes(dynamics: &dyn Dynamics, at: &Point) -> Result<Modes, LinearizationError> {
     let linearization = linearize(dynamics, at)?;
     let mut pairs = linearization.eigen()?;
     let size = |v: (f64, f64)| v.0.hypot(v.1);
     pairs.sort_by(|a, b| size(a.value).total_cmp(&size(b.value)).then(b.value.0.total_cmp(&a.value.0)));
-    let largest = pairs.last().map_or(0.0, |p| size(p.value));
-    let threshold = if linearization.conservative { 0.0 } else { RIGID * largest };
     let d = linearization.counts.0;
     let units = units(dynamics);
     let mut modes: Vec<Mode> = Vec::with_capacity(pairs.len());
@@ -79,7 +73,7 @@ pub fn modes(dynamics: &dyn Dynamics, at: &Point) -> Result<Modes, Linearization
         let (mut re, mut im) =
             (linearization.directions.apply(&p.re[..d]), linearization.directions.apply(&p.im[..d]));
         normalize(&mut re, &mut im, &units);
-        modes.push(Mode { eigenvalue: p.value, re, im, rigid: size(p.value) <= threshold });
+        modes.push(Mode { eigenvalue: p.value, re, im, rigid: size(p.value) == 0.0 });
     }
     let components = components(dynamics);
     let shapes = modes.iter().map(|m| shape(dynamics, at, m, components.is_empty())).collect();

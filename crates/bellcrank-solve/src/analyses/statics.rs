@@ -267,7 +267,8 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
     let mut w = dynamics.workspace();
     dynamics.realize(&at, &mut w);
     let mut urge = vec![0.0; n];
-    if Kkt::new(dynamics.clone()).accelerate(&mut at, &mut w).is_ok() {
+    let mut kkt = Kkt::new(dynamics.clone());
+    if kkt.accelerate(&mut at, &mut w).is_ok() {
         urge.copy_from_slice(&at.vdot);
         at.vdot.fill(0.0);
     }
@@ -295,11 +296,11 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
     let (mut steps, mut rejected) = (0, 0);
     let mut travelled = vec![0.0; n];
     let mut best = f64::INFINITY;
-    let mut idle = 0;
+    let (mut idle, mut still) = (0, 0);
     while steps + rejected < MOST_STEPS {
         let relative = if size > 0.0 { largest(&rest) / size } else { 0.0 };
-        // balanced; a few more steps may still halve what is left
-        if relative <= BALANCED || (idle >= 2 && relative <= ENOUGH) {
+        // balanced, or at rest however long the step; a few more steps may still halve what is left
+        if relative <= BALANCED || still >= 2 || (idle >= 2 && relative <= ENOUGH) {
             break;
         }
         creep.rate = 1.0 / tau;
@@ -332,7 +333,8 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
         creep.step.point.set(&state);
         creep.step.touched();
         at.clone_from(&creep.step.point);
-        size = creep.imbalance(&mut rest);
+        size = size.max(creep.imbalance(&mut rest));
+        still = if reach(&creep.moved, true) < 0.1 * NEWTON { still + 1 } else { 0 };
         let now = if size > 0.0 { largest(&rest) / size } else { 0.0 };
         idle = if now > 0.5 * best { idle + 1 } else { 0 };
         best = best.min(now);
@@ -340,12 +342,14 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
         tau *= if quick { 8.0 } else { 2.0 };
     }
     let residual = if size > 0.0 { largest(&rest) / size } else { 0.0 };
-    if residual > ENOUGH {
+    if residual > ENOUGH && still < 2 {
         let worst = (0..n).max_by(|a, b| rest[*a].abs().total_cmp(&rest[*b].abs())).unwrap_or(0);
         let body = layout.bodies.partition_point(|r| r.end <= worst);
         return Err(StaticsError::Stalled { name: dynamics.name(Unknown::Q, body), residual });
     }
-    let redundant = newton.linear().dropped().len();
+    w.invalidate();
+    dynamics.realize(&at, &mut w);
+    let redundant = kkt.factor(&at, &mut w).map_or(0, |()| kkt.dropped());
     let stability = stability(&**dynamics, &at);
     Ok(Equilibrium { point: at, residual, steps, iterations: newton.counts.iterations, redundant, stability })
 }

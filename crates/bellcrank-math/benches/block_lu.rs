@@ -51,7 +51,7 @@ fn measure(name: &str, a: &BlockMatrix, bodies: usize) {
 fn main() {
     // arguments: parts of names to run, all without
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let mut run = |name: &str, form: Form, bodies: usize, sample: &dyn Fn(&mut Random) -> Sample| {
+    let run = |name: &str, form: Form, bodies: usize, sample: &dyn Fn(&mut Random) -> Sample| {
         let name = format!("{name}, {}", if form == Form::Ggl { "GGL" } else { "index 3" });
         if wanted.is_empty() || wanted.iter().any(|w| format!("{name} {bodies}").ends_with(w.as_str())) {
             let mut rng = Random(1);

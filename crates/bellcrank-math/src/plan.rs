@@ -119,6 +119,8 @@ struct Panel {
     p: u32,
     m: u32,
     offset: u32,
+    /// Where its border begins in `Layout::places`.
+    border: usize,
 }
 
 /// Where every block of the factors lies.
@@ -127,6 +129,8 @@ struct Layout {
     /// Scalar position of every block, and the dimension at the end.
     first: Vec<u32>,
     panels: Vec<Panel>,
+    /// Row of every border block in its panel.
+    places: Vec<u32>,
     node_of: Vec<u32>,
     length: u32,
 }
@@ -141,8 +145,10 @@ impl Layout {
         for (k, &i) in order.iter().enumerate() {
             first.push(first[k] + pattern.size(i as usize) as u32);
         }
-        let border = |k: usize| below[k].iter().map(|&j| first[j as usize + 1] - first[j as usize]).sum::<u32>();
+        let size = |k: u32| first[k as usize + 1] - first[k as usize];
+        let border = |k: usize| below[k].iter().map(|&j| size(j)).sum::<u32>();
         let mut panels = Vec::new();
+        let mut places = Vec::new();
         let mut node_of = Vec::with_capacity(n);
         let mut offset = 0;
         let mut end = 0;
@@ -162,10 +168,15 @@ impl Layout {
             }
             node_of.resize(end, panels.len() as u32);
             let (p, m) = (first[end] - first[start], border(end - 1));
-            panels.push(Panel { start, end, first: first[start], p, m, offset });
+            panels.push(Panel { start, end, first: first[start], p, m, offset, border: places.len() });
+            let mut place = p;
+            for &j in &below[end - 1] {
+                places.push(place);
+                place += size(j);
+            }
             offset += p * (p + 2 * m);
         }
-        Ok(Layout { symbolic, first, panels, node_of, length: offset })
+        Ok(Layout { symbolic, first, panels, places, node_of, length: offset })
     }
 
     fn size(&self, k: usize) -> u32 {
@@ -183,8 +194,7 @@ impl Layout {
         if self.node_of[k] as usize == t {
             return self.first[k] - panel.first;
         }
-        let before = self.border(t).iter().take_while(|&&j| (j as usize) < k);
-        panel.p + before.map(|&j| self.size(j as usize)).sum::<u32>()
+        self.places[panel.border + self.border(t).partition_point(|&j| (j as usize) < k)]
     }
 
     /// Offset of block (i, j) in the factors, and the stride of its rows.
@@ -300,13 +310,13 @@ impl Plan {
         for i in 0..n {
             for (j, from) in pattern.row(i) {
                 let t = layout.node_of[position[i].min(position[j])];
-                if self.nodes[t as usize].sources > 0 {
+                let (rows, columns) = (pattern.size(i) as u32, pattern.size(j) as u32);
+                if self.nodes[t as usize].sources > 0 || rows * columns == 0 {
                     continue;
                 }
                 let (to, stride) = layout.offset(position[i], position[j]);
                 let to = to - layout.panels[t as usize].offset;
                 by_node.push((t, copies.len() as u32));
-                let (rows, columns) = (pattern.size(i) as u32, pattern.size(j) as u32);
                 copies.push(Copy { from: from as u32, to, stride, rows, columns });
             }
         }
@@ -334,8 +344,10 @@ impl Plan {
                 assert!(inside(panel as u32 + opening.panel, size, self.length));
                 assert!(inside(opening.first, opening.p, self.dimension));
                 for copy in take(&mut lists.copies, opening.copies as usize) {
-                    assert!(inside(copy.from, copy.rows * copy.columns, self.entries));
-                    assert!(inside(copy.to + copy.rows.saturating_sub(1) * copy.stride, copy.columns, size as usize));
+                    assert!(
+                        copy.rows > 0 && copy.columns > 0 && inside(copy.from, copy.rows * copy.columns, self.entries)
+                    );
+                    assert!(inside(copy.to + (copy.rows - 1) * copy.stride, copy.columns, size as usize));
                 }
             }
             let blocks = take(&mut lists.blocks, node.blocks as usize);
@@ -350,7 +362,7 @@ impl Plan {
             assert_eq!(matches!(node.kernel, Kernel::Leaf(_)), !sources.is_empty());
             if let [own, others @ ..] = sources {
                 assert!(own.size == p && others.iter().map(|other| other.size).sum::<u32>() == m);
-                assert!(others.iter().all(|other| other.size as usize <= SMALL));
+                assert!(others.iter().all(|other| (1..=SMALL as u32).contains(&other.size)));
                 for source in sources {
                     assert!(inside(source.upper, p * source.size, self.entries));
                     assert!(inside(source.lower, p * source.size, self.entries));
@@ -394,7 +406,7 @@ impl Layout {
         let source = |other: usize| {
             let (upper, lower) = (pattern.offset(own, other)?, pattern.offset(other, own)?);
             let size = pattern.size(other);
-            (size <= SMALL).then_some(Source { upper, lower, size: size as u32 })
+            (1..=SMALL).contains(&size).then_some(Source { upper, lower, size: size as u32 })
         };
         std::iter::once(own).chain(self.border(s).iter().map(|&j| order[j as usize] as usize)).map(source).collect()
     }

@@ -780,11 +780,11 @@ impl Dynamics for System {
 
     fn workspace(&self) -> Workspace {
         Workspace {
-            valid: false,
             bodies: vec![BodyFrame::default(); self.bodies.len()],
             near: vec![0.0; self.angles.len()],
             jacobian: vec![0.0; self.jacobian_size],
             scratch: vec![0.0; self.layout.n()],
+            ..Workspace::default()
         }
     }
 
@@ -1078,10 +1078,10 @@ impl Dynamics for System {
         }
     }
 
-    fn settle(&self, state: &mut State, w: &mut Workspace) -> Option<ChartChange> {
+    fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);
-        let mut change = ChartChange::default();
+        w.recentred.moves.clear();
         for (b, range) in self.layout.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
             let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };
             let i = range.start + k;
@@ -1090,10 +1090,10 @@ impl Dynamics for System {
                 let centre = &mut state.charts.centres[self.charts[b] as usize];
                 *centre = centre.then(Quat::exp(phi));
                 state.q[i..i + 3].fill(0.0);
-                change.moves.push((i, Quat::exp(-phi)));
+                w.recentred.moves.push((i, Quat::exp(-phi)));
             }
         }
-        (!change.moves.is_empty()).then_some(change)
+        !w.recentred.moves.is_empty()
     }
 
     fn scales(&self) -> Vec<Scale> {

@@ -452,6 +452,12 @@ pub trait Dynamics: Send + Sync {
         false
     }
 
+    /// Whether the rows of a constraint are rates of functions of the coordinates: all holonomic ones are, and
+    /// so is a coordinate whose rate is driven.
+    fn integrable(&self, constraint: usize) -> bool {
+        !self.layout().rates[constraint].is_empty()
+    }
+
     /// Bodies that keep their start while the model is assembled.
     fn held(&self, body: usize) -> bool {
         let _ = body;

@@ -709,6 +709,29 @@ impl System {
         load
     }
 
+    /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
+    pub fn drive_rates(&self, t: f64) -> Vec<f64> {
+        let mut out = vec![0.0; self.layout.m()];
+        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            self.add_time(1.0, constraint, t, 1, &mut out[range.clone()]);
+        }
+        out
+    }
+
+    /// Whether the rows of a joint only turn its bodies: their multipliers are torques.
+    pub fn only_turns(&self, joint: usize) -> bool {
+        let state = self.initial_state();
+        let mut w = self.workspace();
+        self.locate(&state.q, &state.charts, &mut w);
+        self.joint_blocks[joint].clone().all(|number| {
+            let c = &self.constraints[number];
+            let frames = self.frames(&c.ends, &w, None);
+            let seen = Frames { t: state.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &w) };
+            let rows = self.rows_of(c, &seen);
+            rows[..c.rows].iter().flatten().all(|form| form.lin == Vec3::ZERO)
+        })
+    }
+
     /// The constraint blocks: first the bodies' own, then those of the joints.
     pub fn constraints(&self) -> &[Constraint] {
         &self.constraints
@@ -1171,6 +1194,10 @@ impl Dynamics for System {
             Scale::Angle => entry.angular_velocity.is_some(),
             _ => entry.velocity.is_some(),
         }
+    }
+
+    fn integrable(&self, constraint: usize) -> bool {
+        self.constraints[constraint].equations.iter().all(|e| e.integrable())
     }
 
     fn held(&self, body: usize) -> bool {

@@ -190,6 +190,12 @@ impl Step {
         self.dynamics.realize(&self.point, &mut self.w);
         &mut self.w
     }
+
+    /// The present point with its workspace, realized.
+    pub fn parts(&mut self) -> (&Point, &mut Workspace) {
+        self.dynamics.realize(&self.point, &mut self.w);
+        (&self.point, &mut self.w)
+    }
 }
 
 impl Residual for Step {

@@ -17,6 +17,10 @@ pub trait Equation: Send + Sync {
     fn holonomic(&self) -> bool {
         true
     }
+    /// Whether its velocity rows are rates of functions of the frames, though it may have no g.
+    fn integrable(&self) -> bool {
+        self.holonomic()
+    }
     /// g.
     fn value(&self, at: &Frames, g: &mut [f64]);
     /// G, a form on the twist of every end; `rows` come zeroed.
@@ -262,6 +266,9 @@ impl Equation for Follow {
     }
     fn holonomic(&self) -> bool {
         !self.by_rate
+    }
+    fn integrable(&self) -> bool {
+        true
     }
     fn value(&self, at: &Frames, g: &mut [f64]) {
         let course = self.course.value(at.t);

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
+mod check;
 mod progress;
 mod run;
 
@@ -20,6 +21,8 @@ struct Cli {
 enum Command {
     /// Simulates a model file.
     Run(run::Run),
+    /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
+    Check(check::Check),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(options) => run::run(options),
+        Command::Check(options) => check::check(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

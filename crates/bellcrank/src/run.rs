@@ -4,6 +4,7 @@ use crate::progress::Progress;
 use crate::{Failure, print};
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::system::System;
+use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{METHODS, MethodName, Options, TESTS, Tested};
 use bellcrank_solve::record::{Folder, Recorder, Silent};
@@ -15,8 +16,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+impl Run {
+    /// All as the file says.
+    pub fn of(model: &str) -> Run {
+        Run { model: model.to_string(), ..Run::default() }
+    }
+}
+
 /// Options of `run`; each is also a key of `[solve]` in the model file, and wins over it.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Run {
     /// The model file (TOML, or JSON by its ending).
     model: String,
@@ -84,14 +92,15 @@ pub fn run(args: Run) -> Result<(), Failure> {
         }
     });
     let start = system.initial_state();
+    let talk = !args.json && !args.quiet;
+    let found = if talk { check::brief(&system, &options) } else { Check::default() };
     let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(e.message + "\nhelp: " + &e.help),
         StartError::Assembly(_) => Failure::BadInput(format!("{}: {e}", args.model)),
         StartError::Step(_) => Failure::Failed(format!("{}: {e}", args.model)),
     })?;
-    let talk = !args.json && !args.quiet;
     if talk {
-        tell_start(&system, &simulation);
+        tell_start(&system, &simulation, &found);
     }
     let mut progress = Progress::new(until, talk && std::io::stderr().is_terminal());
     let mut folder = args.out.as_ref().map(Folder::new);
@@ -132,7 +141,7 @@ fn choice<T>(
 }
 
 /// The options of the command line over those of the file over the defaults.
-fn options(args: &Run, read: &Read) -> Result<Options, Failure> {
+pub fn options(args: &Run, read: &Read) -> Result<Options, Failure> {
     let settings = &read.settings;
     let number = |key: &str, given: Option<f64>| given.or_else(|| settings.numbers.get(key).copied());
     let word = |key: &str, given: &Option<String>| {
@@ -169,7 +178,7 @@ fn options(args: &Run, read: &Read) -> Result<Options, Failure> {
     Ok(options)
 }
 
-fn tell_start(system: &System, simulation: &Simulation) {
+fn tell_start(system: &System, simulation: &Simulation, found: &Check) {
     let model = &system.model;
     let a = simulation.assembly();
     let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
@@ -186,8 +195,16 @@ fn tell_start(system: &System, simulation: &Simulation) {
             String::new()
         },
     );
-    for (joint, rows) in a.redundant_joints.iter().take(5) {
-        eprintln!("  redundant: {} of {joint}", plural(*rows, "equation", "equations"));
+    for r in found.redundancies.iter().take(5) {
+        eprintln!("  redundant: {} of {}", r.directions.join(", "), r.name);
+    }
+    if found.redundancies.is_empty() {
+        for (joint, rows) in a.redundant_joints.iter().take(5) {
+            eprintln!("  redundant: {} of {joint}", plural(*rows, "equation", "equations"));
+        }
+    }
+    for f in found.findings.iter().filter(|f| f.level != Level::Note || f.kind == "unconnected") {
+        eprintln!("{}: {}", f.level.name(), f.message.replace('\n', "\n  "));
     }
     if !a.moved.is_empty() {
         eprintln!(
@@ -218,6 +235,14 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         s.factorizations,
         summary.wall_seconds
     );
+    if !summary.not_unique.is_empty() {
+        let (shown, more) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
+        let rest = if more > 6 { format!(" and {} more", more - 6) } else { String::new() };
+        eprintln!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", "));
+    }
+    for event in summary.events.iter().take(5) {
+        eprintln!("{event}");
+    }
     eprintln!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1);
     let (initial, last, error) = summary.energy;
     eprintln!(

@@ -29,7 +29,7 @@ pub const MODEL: &[Field] = &[
 
 /// Keys of `[body.NAME]`.
 pub const BODY: &[Field] = &[
-    Field::optional("mass", FieldKind::Positive, "kg", "from the shape", "mass"),
+    Field::optional("mass", FieldKind::NonNegative, "kg", "from the shape", "mass; zero where joints hold the body"),
     Field::optional(
         "inertia",
         FieldKind::Square { plane: 1, space: 3 },
@@ -486,7 +486,7 @@ impl<'a> Reader<'a> {
             (false, None) => Body::Point(PointMass::new(mass, dimension)),
             (false, Some(inertia)) if self.plane => {
                 let j = inertia.0[2][2];
-                if j <= 0.0 {
+                if j < 0.0 || (j == 0.0 && mass > 0.0 && values.has("inertia")) {
                     let message = format!("{what}: the moment of inertia must be positive, found {j}");
                     return Err(values.error_at("inertia", message).help("in kg m², about the centre of mass").into());
                 }
@@ -1175,6 +1175,9 @@ fn check_inertia(v: &Values, what: &str, inertia: &Mat3) -> Result<(), Diagnosti
                 return Err(wrong("the inertia matrix is not symmetric").into());
             }
         }
+    }
+    if scale == 0.0 {
+        return Ok(()); // a body that its joints hold needs none
     }
     let second = m[0][0] * m[1][1] - m[0][1] * m[1][0];
     if m[0][0] <= 0.0 || second <= 0.0 || inertia.determinant() <= 0.0 {

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
+mod check;
 mod inverse;
 mod modes;
 mod output;
@@ -31,6 +32,8 @@ enum Command {
     Modes(modes::Modes),
     /// Computes the forces and torques that a prescribed motion takes.
     Inverse(inverse::Inverse),
+    /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
+    Check(check::Check),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Statics(options) => statics::run(options),
         Command::Modes(options) => modes::run(options),
         Command::Inverse(options) => inverse::run(options),
+        Command::Check(options) => check::check(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

@@ -1053,7 +1053,7 @@ impl<'a> Reader<'a> {
             let turns = |b: usize| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full;
             if probe.is_none() && self.plane && body.is_some_and(turns) {
                 choices.push(("angle".to_string(), Motion::Rotate(2), ends.clone(), false));
-                choices.push(("w".to_string(), Motion::Rotate(2), ends, true));
+                choices.push(("wz".to_string(), Motion::Rotate(2), ends, true));
             }
         }
         if let Some((_, motion, ends, rate)) = choices.iter().find(|c| c.0 == quantity) {

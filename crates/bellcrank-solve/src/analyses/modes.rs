@@ -110,7 +110,8 @@ fn components(dynamics: &dyn Dynamics) -> Vec<(String, &'static str)> {
         let (owner, part) = c.name.rsplit_once('.').unwrap_or(("", &c.name));
         let name = match part {
             "vx" | "vy" | "vz" => format!("{owner}.{}", &part[1..]),
-            "w" => format!("{owner}.angle"),
+            // in the plane a body has one angle
+            "wz" if channels.iter().any(|c| c.name == format!("{owner}.angle")) => format!("{owner}.angle"),
             "wx" | "wy" | "wz" => format!("{owner}.r{}", &part[1..]),
             // a joint's rate follows its coordinate
             _ => channels[i.saturating_sub(1)].name.clone(),

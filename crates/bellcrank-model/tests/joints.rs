@@ -487,3 +487,40 @@ fn wrong_joints_are_told_in_the_words_of_the_file() {
     );
     assert!(plane.contains("a planar joint needs space, and the model is planar"), "{plane}");
 }
+
+#[test]
+fn a_stop_pushes_only_beyond_its_limits_and_gives_back_most_of_a_slow_impact() {
+    let text = |damping: f64| {
+        format!(
+            r#"
+            model = {{ plane = "xy" }}
+            body.bead = {{ mass = 2, at = [0, 0] }}
+            joint.wire = {{ type = "point-on-line", between = ["ground", "bead"], at = [0, 0], axis = [1, 0] }}
+            force.end = {{ type = "stop", joint = "wire", lower = -0.5, upper = 1, stiffness = 800, damping = {damping} }}
+            "#
+        )
+    };
+    let force = |s: &System, x: f64, v: f64| {
+        let mut p = Point::at(&s.initial_state(), s.layout());
+        (p.q[0], p.v[0]) = (x, v);
+        values(s, Piece::Force, &p)[0]
+    };
+    let s = system(&text(0.1));
+    for (x, v, expected) in
+        [(0.9, 5.0, 0.0), (-0.4, -5.0, 0.0), (1.1, 2.0, -96.0), (-0.6, -2.0, 96.0), (1.1, -20.0, 0.0)]
+    {
+        close(force(&s, x, v), expected, 1e-9);
+    }
+    // e = 1 − ⅔ α v + O((α v)²), by the classical Runge–Kutta method
+    let (mut x, mut v, h) = (1.0, 0.2, 1e-4);
+    while x >= 1.0 {
+        let rate = |x: f64, v: f64| (v, force(&s, x, v) / 2.0);
+        let (a1, b1) = rate(x, v);
+        let (a2, b2) = rate(x + 0.5 * h * a1, v + 0.5 * h * b1);
+        let (a3, b3) = rate(x + 0.5 * h * a2, v + 0.5 * h * b2);
+        let (a4, b4) = rate(x + h * a3, v + h * b3);
+        x += h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4);
+        v += h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4);
+    }
+    close(-v / 0.2, 1.0 - 2.0 / 3.0 * 0.1 * 0.2, 3e-4);
+}

@@ -293,7 +293,8 @@ impl Closure {
     /// The names of what is open by more than the tolerance, the worst first.
     fn open(&self, tolerance: f64) -> Vec<(f64, String)> {
         let layout = self.dynamics.layout();
-        let worst = |r: &[f64]| r.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let size = |x: f64| if x.is_nan() { f64::INFINITY } else { x.abs() };
+        let worst = |r: &[f64]| r.iter().fold(0.0f64, |m, x| m.max(size(*x)));
         let rows = &self.rhs[self.n..];
         let mut list: Vec<(f64, String)> = layout
             .constraints
@@ -304,9 +305,9 @@ impl Closure {
                 self.start
                     .iter()
                     .enumerate()
-                    .map(|(s, row)| (rows[self.m + s].abs(), format!("the start of joint `{}`", row.name))),
+                    .map(|(s, row)| (size(rows[self.m + s]), format!("the start of joint `{}`", row.name))),
             )
-            .filter(|(r, _)| *r > tolerance)
+            .filter(|(r, _)| *r > tolerance || tolerance.is_nan())
             .collect();
         list.sort_by(|a, b| b.0.total_cmp(&a.0));
         list

@@ -512,11 +512,16 @@ impl Observer {
         found.map_err(|_| StepError::Singular { t: self.state.t, culprit: "the model".into() })
     }
 
-    /// v̇ and λ at `self.state`.
-    fn accelerate(&mut self) -> Result<(), StepError> {
+    /// Poses at `self.state`.
+    fn place(&mut self) {
         self.point.set(&self.state);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
+    }
+
+    /// v̇ and λ at `self.state`.
+    fn accelerate(&mut self) -> Result<(), StepError> {
+        self.place();
         let t = self.state.t;
         self.kkt
             .accelerate(&mut self.point, &mut self.w)
@@ -589,7 +594,11 @@ impl Budget {
             let mut state = std::mem::take(&mut observer.state);
             engine.interpolate(from + place * h, &mut state)?;
             observer.state = state;
-            observer.accelerate()?;
+            if observer.dynamics.driven() {
+                observer.accelerate()?;
+            } else {
+                observer.place();
+            }
             let power = observer.dynamics.energy(&observer.point, &mut observer.w).power;
             self.work += h * weight * power;
         }

@@ -21,8 +21,9 @@ pub struct Check {
 
 /// Looks at a model. What keeps it from running makes the command fail.
 pub fn check(args: Check) -> Result<(), Failure> {
-    let read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
-    let options = run::options(&run::Run::of(&args.model), &read)?;
+    let bad = |report: bellcrank_model::file::Report| Failure::BadInput(report.to_string());
+    let read = read_model(&args.model, &args.set).map_err(bad)?;
+    let options = run::options(&run::Run::of(&args.model), &read).map_err(bad)?;
     let system = Arc::new(read.model.compile());
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {

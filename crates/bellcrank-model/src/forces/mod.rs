@@ -14,6 +14,7 @@ mod line;
 mod load;
 mod pid;
 mod spring_damper;
+mod stop;
 mod torsional;
 
 pub use along::Along;
@@ -167,6 +168,7 @@ pub const CATALOG: &[&Kind] = &[
     &drag::KIND,
     &attraction::KIND,
     &friction::KIND,
+    &stop::KIND,
     &actuator::KIND,
     &pid::KIND,
 ];

@@ -235,7 +235,10 @@ impl fmt::Display for Check {
             if s.decay > 0.0 {
                 write!(f, ", damping up to {:.4} 1/s", s.decay)?;
             }
-            writeln!(f, "; stiffness spread {:.1e}", s.fastest() / s.slowest().max(f64::MIN_POSITIVE))?;
+            match s.slowest() {
+                slowest if slowest > 0.0 => writeln!(f, "; stiffness spread {:.1e}", s.fastest() / slowest)?,
+                _ => writeln!(f)?,
+            }
         }
         if !self.method.is_empty() {
             writeln!(f, "method: {}", self.method)?;
@@ -451,8 +454,8 @@ fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, assembly: &Assembly
     // a shaky structure has dependent rows that are not redundant
     if !shaky {
         w.invalidate();
-        system.realize(point, w);
-        c.redundancies = name_rows(system, &usual.dependent(), point, w);
+        system.realize(start, w);
+        c.redundancies = name_rows(system, &usual.dependent(), start, w);
         c.not_unique = blocks(&usual.support(&*dynamics));
     }
     let advice = if thorough && !c.redundancies.is_empty() { advice(system, point, usual) } else { Vec::new() };
@@ -604,7 +607,7 @@ fn weaker(kind: &str, space: Space) -> [Kinds; 2] {
         (Space::Space, "prismatic") => [&[("cylindrical", coaxial)], BEAD],
         (Space::Space, "fixed") => [&[("spherical", ball), ("revolute", hinge)], &[]],
         (Space::Space, "universal" | "constant-velocity") => [&[("spherical", ball)], &[]],
-        (Space::Space, "cylindrical") => [&[], BEAD],
+        (Space::Space, "cylindrical" | "spherical") => [&[], BEAD],
         (Space::Space, "planar") => [&[("point-on-plane", || vec![hold(Motion::Translate(Z))])], &[]],
         (Space::Plane, "fixed") => [&[("revolute", || vec![coincide(2)])], &[]],
         (Space::Plane, "prismatic") => [&[("point-on-line", || vec![hold(Motion::Translate(Y))])], &[]],
@@ -646,11 +649,11 @@ fn advice(system: &System, at: &Point, usual: &Rank) -> Vec<String> {
     if suspects.len() > MOST {
         return Vec::new();
     }
-    let mut left = system.layout().m() - usual.rank;
-    let mut out = Vec::new();
+    let redundant = system.layout().m() - usual.rank;
+    let mut left = redundant;
     for step in [0, 1] {
         while left > 0 {
-            let mut best: Option<(usize, Model, String)> = None;
+            let mut best: Option<(usize, Model)> = None;
             for &j in &suspects {
                 for (kind, equations) in weaker(model.joints[j].kind, model.space)[step] {
                     let mut changed = model.clone();
@@ -659,28 +662,35 @@ fn advice(system: &System, at: &Point, usual: &Rank) -> Vec<String> {
                     if let Some(r) = redundancy_of(changed.clone(), at, freedom)
                         && best.as_ref().map_or(left, |b| b.0) > r
                     {
-                        best = Some((r, changed, format!("make joint `{}` {kind}", model.joints[j].name)));
+                        best = Some((r, changed));
                     }
                 }
             }
-            let Some((r, changed, words)) = best else { break };
-            (left, model) = (r, changed);
-            out.push(words);
+            let Some(better) = best else { break };
+            (left, model) = better;
         }
     }
+    if left == 0 {
+        let kinds = model.joints.iter().zip(&system.model.joints).filter(|(new, old)| new.kind != old.kind);
+        return kinds.map(|(new, _)| format!("make joint `{}` {}", new.name, new.kind)).collect();
+    }
+    // weaker joints do not do it: fewer may
+    model.clone_from(&system.model);
+    model.start.clear();
+    left = redundant;
+    let mut out = Vec::new();
     while left > 0 {
         let removed = suspects.iter().find_map(|&j| {
             let mut changed = model.clone();
             changed.joints[j].joint = Arc::new(Weaker(Vec::new));
-            changed.joints[j].kind = "none";
             let r = redundancy_of(changed.clone(), at, freedom)?;
             (r < left).then(|| (r, changed, format!("leave out joint `{}`", model.joints[j].name)))
         });
-        let Some((r, changed, words)) = removed else { break };
+        let Some((r, changed, words)) = removed else { return Vec::new() };
         (left, model) = (r, changed);
         out.push(words);
     }
-    if left > 0 { Vec::new() } else { out }
+    out
 }
 
 /// The joints and start values that contradict each other, as few as it takes [Junker 2004].
@@ -939,7 +949,7 @@ fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
                 (1e3, "t m²"),
                 (1e6, "kg km²"),
             ];
-            let fits = |f: f64| (0.05..=1.5).contains(&(radius * f.sqrt() / size));
+            let fits = |f: f64| (0.15..=1.2).contains(&(radius * f.sqrt() / size));
             let guess = units.iter().find(|(f, _)| fits(*f));
             let help = guess.map_or("inertia is in kg m², about the centre of mass".to_string(), |(_, unit)| {
                 format!("inertia is in kg m²: is this one in {unit}?")
@@ -964,20 +974,18 @@ fn slip(j: &Mat3) -> String {
     if flipped.0 != j.0 && fits(&flipped) {
         return "with the opposite products of inertia it would be a body: off the diagonal stands −∫ x y dm".into();
     }
-    for i in 0..3 {
-        for (factor, words) in [
-            (0.1, "ten times too large"),
-            (10.0, "ten times too small"),
-            (1e-3, "a thousand times too large"),
-            (1e3, "a thousand times too small"),
-        ] {
+    let slips = [
+        (0.1, "ten times too large"),
+        (10.0, "ten times too small"),
+        (1e-3, "a thousand times too large"),
+        (1e3, "a thousand times too small"),
+    ];
+    for (factor, words) in slips {
+        for (i, which) in ["first", "second", "third"].into_iter().enumerate() {
             let mut other = *j;
             other.0[i][i] *= factor;
             if fits(&other) {
-                return format!(
-                    "is the {} moment {words}? (in kg m², about the centre of mass)",
-                    ["first", "second", "third"][i]
-                );
+                return format!("is the {which} moment {words}? (in kg m², about the centre of mass)");
             }
         }
     }

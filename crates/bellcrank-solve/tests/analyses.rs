@@ -63,11 +63,16 @@ fn chain(n: usize, l: f64, direction: [f64; 2], head: &str, kind: &str) -> Strin
         if plane { format!("[{x:?}, {y:?}]") } else { format!("[{x:?}, 0, {y:?}]") }
     };
     for k in 0..n {
-        writeln!(text, "[body.b{k}]\nrod = {{ from = {}, to = {}, mass = 1 }}\n{kind}", point(k), point(k + 1)).unwrap();
+        writeln!(text, "[body.b{k}]\nrod = {{ from = {}, to = {}, mass = 1 }}\n{kind}", point(k), point(k + 1))
+            .unwrap();
         let before = if k == 0 { "ground".into() } else { format!("b{}", k - 1) };
         let axis = if plane { "" } else { "axis = [0, 1, 0]" };
-        writeln!(text, "[joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"b{k}\"]\nat = {}\n{axis}", point(k))
-            .unwrap();
+        writeln!(
+            text,
+            "[joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"b{k}\"]\nat = {}\n{axis}",
+            point(k)
+        )
+        .unwrap();
     }
     text
 }
@@ -94,9 +99,22 @@ fn modes_of_a_hanging_chain_are_those_of_its_angles() {
     for (what, text) in [
         ("rigid", chain(n, 0.7, down, plane, "")),
         ("natural", chain(n, 0.7, down, plane, "coordinates = \"natural\"")),
-        ("space", chain(n, 0.7, down, "model = { gravity = [0, 0, -9.81] }", "inertia = [1e-3, 0.04083333333333333, 0.04083333333333333]")),
+        (
+            "space",
+            chain(
+                n,
+                0.7,
+                down,
+                "model = { gravity = [0, 0, -9.81] }",
+                "inertia = [1e-3, 0.04083333333333333, 0.04083333333333333]",
+            ),
+        ),
     ] {
-        let text = if what == "space" { text.replace(", mass = 1 }", "}").replace("inertia", "mass = 1\ninertia") } else { text };
+        let text = if what == "space" {
+            text.replace(", mass = 1 }", "}").replace("inertia", "mass = 1\ninertia")
+        } else {
+            text
+        };
         let found = modes_at_start(&text);
         assert_close(&pulsations(&found), &exact, 1e-9, what);
         assert!(found.linearization.conservative && found.modes.len() == n);
@@ -402,12 +420,30 @@ fn a_hanging_chain_finds_its_catenary() {
         format!("[{:?}, {:?}]", 0.5 * x * s, 0.9 * tent * up + 0.02 * s)
     };
     for k in 0..n {
-        writeln!(text, "[body.b{k}]\nmass = 1.5\ninertia = {:?}\nat = [0, 0]\nrod = {{ from = {}, to = {} }}", 1.5 * l * l / 12.0, node(k), node(k + 1)).unwrap();
+        writeln!(
+            text,
+            "[body.b{k}]\nmass = 1.5\ninertia = {:?}\nat = [0, 0]\nrod = {{ from = {}, to = {} }}",
+            1.5 * l * l / 12.0,
+            node(k),
+            node(k + 1)
+        )
+        .unwrap();
         let before = if k == 0 { "ground".into() } else { format!("b{}", k - 1) };
         let first = if k == 0 { "[0, 0]".into() } else { format!("[{:?}, 0]", l / 2.0) };
-        writeln!(text, "[joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"b{k}\"]\non = [{first}, [{:?}, 0]]", -l / 2.0).unwrap();
+        writeln!(
+            text,
+            "[joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"b{k}\"]\non = [{first}, [{:?}, 0]]",
+            -l / 2.0
+        )
+        .unwrap();
     }
-    writeln!(text, "[joint.end]\ntype = \"revolute\"\nbetween = [\"ground\", \"b{}\"]\non = [[{x:?}, {y:?}], [{:?}, 0]]", n - 1, l / 2.0).unwrap();
+    writeln!(
+        text,
+        "[joint.end]\ntype = \"revolute\"\nbetween = [\"ground\", \"b{}\"]\non = [[{x:?}, {y:?}], [{:?}, 0]]",
+        n - 1,
+        l / 2.0
+    )
+    .unwrap();
     let text = text.replace("at = [0, 0]\nrod", "rod");
     let s = system(&text);
     let found = rest(&s);
@@ -422,7 +458,10 @@ fn a_hanging_chain_finds_its_catenary() {
     let mut w = s.workspace();
     s.realize(&found.point, &mut w);
     let load = s.reaction(0, &found.point, &w);
-    assert!((load.lin[0] - reaction[0]).abs() < 1e-7 && (load.lin[1] - reaction[1]).abs() < 1e-7, "{load:?} {reaction:?}");
+    assert!(
+        (load.lin[0] - reaction[0]).abs() < 1e-7 && (load.lin[1] - reaction[1]).abs() < 1e-7,
+        "{load:?} {reaction:?}"
+    );
     assert_eq!(found.stability.as_ref().unwrap().word(), "stable");
     assert!(found.residual < 1e-8);
 }
@@ -490,7 +529,10 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     // the work is what the energy grew by
     let energy = |t: f64| 0.5 * j * (2.1 * (3.0 * t).cos()).powi(2) + k * (0.7 * (3.0 * t).sin()).sin();
     assert!((d.work - (energy(2.0) - energy(0.0))).abs() < 1e-3);
-    let undriven = system(&text.replace("[joint.motor]\n        type = \"drive\"\n        joint = \"pin\"\n        angle = \"0.7*sin(3*t)\"", ""));
+    let undriven = system(&text.replace(
+        "[joint.motor]\n        type = \"drive\"\n        joint = \"pin\"\n        angle = \"0.7*sin(3*t)\"",
+        "",
+    ));
     let error = inverse(&undriven, 1.0, 0.1, &mut Memory::default()).unwrap_err();
     assert!(matches!(&error, InverseError::Free { freedoms: 1, .. }), "{error}");
     assert!(error.to_string().contains("`pin.angle`") && error.to_string().contains("body `rod`"), "{error}");

@@ -92,7 +92,9 @@ pub fn run(args: Modes) -> Result<(), Failure> {
         }
     }
     match &args.out {
-        Some(folder) => output::write(folder, &[("modes.json", format!("{object:#}\n")), ("modes.csv", found.to_csv())]),
+        Some(folder) => {
+            output::write(folder, &[("modes.json", format!("{object:#}\n")), ("modes.csv", found.to_csv())])
+        }
         None => Ok(()),
     }
 }
@@ -119,10 +121,8 @@ fn reached(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
 }
 
 fn table(found: &analysis::Modes, count: usize) -> String {
-    let mut out = format!(
-        "{:>5}  {:>16}  {:>12}  {:>26}  moves most\n",
-        "mode", "frequency [Hz]", "damping", "eigenvalue [1/s]"
-    );
+    let mut out =
+        format!("{:>5}  {:>16}  {:>12}  {:>26}  moves most\n", "mode", "frequency [Hz]", "damping", "eigenvalue [1/s]");
     for (k, (mode, shape)) in found.modes.iter().zip(&found.shapes).enumerate().take(count) {
         let size = |i: &usize| shape[*i].0.hypot(shape[*i].1);
         let most = (0..shape.len()).max_by(|a, b| size(a).total_cmp(&size(b)));

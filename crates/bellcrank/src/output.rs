@@ -17,8 +17,7 @@ pub fn assembled(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Fail
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let mut state = system.initial_state();
     (state.t, state.charts.time) = (t, t);
-    let (point, _) =
-        initial::assemble(&dynamics, &state).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
+    let (point, _) = initial::assemble(&dynamics, &state).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
     Ok(point)
 }
 

@@ -70,18 +70,14 @@ pub fn modes(dynamics: &dyn Dynamics, at: &Point) -> Result<Modes, Linearization
     let units = units(dynamics);
     let mut modes: Vec<Mode> = Vec::with_capacity(pairs.len());
     for p in &pairs {
-        let (mut re, mut im) =
-            (linearization.directions.apply(&p.re[..d]), linearization.directions.apply(&p.im[..d]));
+        let (mut re, mut im) = (linearization.directions.apply(&p.re[..d]), linearization.directions.apply(&p.im[..d]));
         normalize(&mut re, &mut im, &units);
         modes.push(Mode { eigenvalue: p.value, re, im, rigid: size(p.value) == 0.0 });
     }
     let components = components(dynamics);
     let shapes = modes.iter().map(|m| shape(dynamics, at, m, components.is_empty())).collect();
-    let components = if components.is_empty() {
-        (1..=units.len()).map(|i| (format!("q{i}"), "")).collect()
-    } else {
-        components
-    };
+    let components =
+        if components.is_empty() { (1..=units.len()).map(|i| (format!("q{i}"), "")).collect() } else { components };
     Ok(Modes { modes, linearization, components, shapes })
 }
 

@@ -410,6 +410,11 @@ pub trait Dynamics: Send + Sync {
         true
     }
 
+    /// Whether constraints do work, so that the power depends on λ.
+    fn driven(&self) -> bool {
+        true
+    }
+
     /// The quantities that are recorded, in the order of [`Dynamics::observe`].
     fn channels(&self) -> Vec<Channel> {
         let layout = self.layout();

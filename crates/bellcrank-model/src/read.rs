@@ -29,7 +29,7 @@ pub const MODEL: &[Field] = &[
 
 /// Keys of `[body.NAME]`.
 pub const BODY: &[Field] = &[
-    Field::optional("mass", FieldKind::Positive, "kg", "from the shape", "mass"),
+    Field::optional("mass", FieldKind::NonNegative, "kg", "from the shape", "mass; zero where joints hold the body"),
     Field::optional(
         "inertia",
         FieldKind::Square { plane: 1, space: 3 },
@@ -321,6 +321,7 @@ impl<'a> Reader<'a> {
 
     fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
         self.check_sections();
+        self.check_names();
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
         let stem = std::path::Path::new(path).file_stem().map(|s| s.to_string_lossy().into_owned());
         self.model.name = stem.unwrap_or_default();
@@ -368,10 +369,31 @@ impl<'a> Reader<'a> {
         }
         std::mem::take(&mut self.problems).or(())?;
         if self.model.bodies.is_empty() {
-            let hint = "add a body, for example\n[body.mass]\nmass = 1.0\nat = [0, 0, 0]";
+            let hint = "add one: a table [body.NAME] with at least its `mass`";
             return Err(Diagnostic::error("the model has no bodies").at(self.root.span).help(hint).into());
         }
         Ok((std::mem::take(&mut self.model), settings))
+    }
+
+    /// Bodies, joints and probes must not share names: `pin.x` is one channel.
+    fn check_names(&mut self) {
+        let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
+        for section in ["body", "joint", "probe"] {
+            let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
+            for entry in entries {
+                if let Some((first, span)) = seen.insert(&entry.name, (section, entry.span)) {
+                    let message =
+                        format!("{} is the name of a {first} and of a {section}", suggest::quoted(&entry.name));
+                    self.problems.push(
+                        Diagnostic::error(message)
+                            .at(entry.span)
+                            .label(format!("a {section}"))
+                            .also(span, format!("a {first}"))
+                            .help("give one of them another name: what is recorded of them goes by it"),
+                    );
+                }
+            }
+        }
     }
 
     fn check_sections(&mut self) {
@@ -396,6 +418,12 @@ impl<'a> Reader<'a> {
             return;
         };
         for entry in &table.entries {
+            if entry.name.trim().is_empty() {
+                let message = format!("a name in [{section}] is empty");
+                let help = format!("write [{section}.NAME] above the keys of each");
+                self.problems.push(Diagnostic::error(message).at(entry.span).help(help));
+                continue;
+            }
             let result = one(self, &entry.name, &entry.node, entry.span);
             self.problems.take(result);
         }
@@ -458,7 +486,7 @@ impl<'a> Reader<'a> {
             (false, None) => Body::Point(PointMass::new(mass, dimension)),
             (false, Some(inertia)) if self.plane => {
                 let j = inertia.0[2][2];
-                if j <= 0.0 {
+                if j < 0.0 || (j == 0.0 && mass > 0.0 && values.has("inertia")) {
                     let message = format!("{what}: the moment of inertia must be positive, found {j}");
                     return Err(values.error_at("inertia", message).help("in kg m², about the centre of mass").into());
                 }
@@ -501,7 +529,10 @@ impl<'a> Reader<'a> {
         if self.plane {
             if v.has("orientation") {
                 let help = "a planar body has an `angle`";
-                return Err(v.error_at("orientation", format!("{what} is in the plane")).help(help).into());
+                return Err(v
+                    .error_at("orientation", format!("{what} is in the plane and has no `orientation`"))
+                    .help(help)
+                    .into());
             }
             entry.angle = v.number("angle");
             entry.rotation = Quat::exp(Vec3::Z * entry.angle);
@@ -509,7 +540,7 @@ impl<'a> Reader<'a> {
         }
         if v.has("angle") {
             let help = "in space write `orientation = { axis = [0, 0, 1], angle = … }`";
-            return Err(v.error_at("angle", format!("{what} is in space")).help(help).into());
+            return Err(v.error_at("angle", format!("{what} is in space and has no `angle`")).help(help).into());
         }
         if let Some(node) = v.node("orientation") {
             entry.rotation = self.orientation(node, what)?;
@@ -695,9 +726,10 @@ impl<'a> Reader<'a> {
         let points = match v.optional_points("at") {
             Some(at) => at,
             None => {
-                let hint = if two_points { "[[…], […]]: a point on each body" } else { "[…]: a point" };
+                let at =
+                    if two_points { "`at = [[…], […]]`, a point on each body" } else { "`at = […]`, a point" };
                 let help =
-                    format!("add `at = {hint} in the world at the start`, or `on = [[…], […]]` in the bodies' frames");
+                    format!("add {at} in the world at the start, or `on = [[…], […]]`, a point in each body's frame");
                 return Err(v.error(format!("{what} needs `at` or `on`")).help(help).into());
             }
         };
@@ -1143,6 +1175,9 @@ fn check_inertia(v: &Values, what: &str, inertia: &Mat3) -> Result<(), Diagnosti
                 return Err(wrong("the inertia matrix is not symmetric").into());
             }
         }
+    }
+    if scale == 0.0 {
+        return Ok(()); // a body that its joints hold needs none
     }
     let second = m[0][0] * m[1][1] - m[0][1] * m[1][0];
     if m[0][0] <= 0.0 || second <= 0.0 || inertia.determinant() <= 0.0 {

@@ -1205,17 +1205,11 @@ impl Dynamics for System {
     }
 
     fn has_power(&self) -> bool {
-        let driven = |c: &Constraint| {
-            let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-            c.equations.iter().any(|e| {
-                // a drive that stands still now may move later: sample a few times
-                (0..8).any(|k| {
-                    e.time(0.37 * k as f64, &mut g_t, &mut g_tt);
-                    g_t.iter().any(|g| *g != 0.0)
-                })
-            })
-        };
-        self.forces.iter().any(|f| f.force.has_power()) || self.constraints.iter().any(driven)
+        self.driven() || self.forces.iter().any(|f| f.force.has_power())
+    }
+
+    fn driven(&self) -> bool {
+        self.constraints.iter().any(|c| c.equations.iter().any(|e| e.rheonomic()))
     }
 }
 

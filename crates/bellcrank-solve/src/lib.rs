@@ -2,6 +2,7 @@
 //! values, simulations and the recorders that watch them.
 
 pub mod analyses;
+pub mod check;
 pub mod engines;
 pub mod formulation;
 pub mod initial;

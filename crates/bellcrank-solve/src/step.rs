@@ -114,7 +114,7 @@ impl Step {
     /// The equations of a formulation at some point of the right sizes.
     pub fn new(dynamics: Arc<dyn Dynamics>, formulation: Formulation, point: Point) -> Step {
         let unknowns = Unknowns::of(&*dynamics, &formulation);
-        let mut found: Vec<(f64, Piece, Unknown, Vec<(u32, u32)>)> = Vec::new();
+        let mut found = Vec::new();
         for row in &formulation.rows {
             for &(factor, piece) in &row.terms {
                 for wrt in ORDER {

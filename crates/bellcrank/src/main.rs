@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
+mod check;
 mod inverse;
 mod modes;
 mod output;
@@ -9,6 +10,7 @@ mod progress;
 mod run;
 mod statics;
 
+use bellcrank_model::file::diagnostic::escaped;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -30,13 +32,15 @@ enum Command {
     Modes(modes::Modes),
     /// Computes the forces and torques that a prescribed motion takes.
     Inverse(inverse::Inverse),
+    /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
+    Check(check::Check),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
     Reference,
 }
 
-/// How a command ends, and what it says of it on stderr.
+/// How a command fails, with the message for stderr.
 pub enum Failure {
     /// Exit code 2.
     BadInput(String),
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Command::Statics(options) => statics::run(options),
         Command::Modes(options) => modes::run(options),
         Command::Inverse(options) => inverse::run(options),
+        Command::Check(options) => check::check(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };
@@ -62,16 +67,24 @@ fn main() -> ExitCode {
 }
 
 fn fail(text: &str, code: u8) -> ExitCode {
-    let prefix = if text.starts_with("error") { "" } else { "error: " };
-    eprintln!("{prefix}{}", text.trim_end());
+    tell(text.trim_end());
     ExitCode::from(code)
+}
+
+/// Words for people, on stderr; what could fool a terminal is escaped, and a reader that went away is no error.
+fn tell(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stderr().lock();
+    let _ = text.lines().try_for_each(|line| writeln!(out, "{}", escaped(line)));
 }
 
 /// Prints to stdout; a reader that went away is no error.
 fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;
     match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Failed(format!("cannot write: {e}"))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("error: cannot write to stdout: {e}")))
+        }
         _ => Ok(()),
     }
 }

@@ -33,6 +33,10 @@ pub trait Equation: Send + Sync {
     }
     /// ∂g/∂t and ∂²g/∂t² of rheonomic equations.
     fn time(&self, _t: f64, _g_t: &mut [f64], _g_tt: &mut [f64]) {}
+    /// Whether `time` can give other than zero: then the equation does work.
+    fn rheonomic(&self) -> bool {
+        false
+    }
     /// Whether the rotation of an end matters (or only its origin).
     fn rotational(&self, _end: usize) -> bool {
         true
@@ -171,6 +175,9 @@ impl Equation for Trace {
     fn straight(&self) -> bool {
         true
     }
+    fn rheonomic(&self) -> bool {
+        self.course.iter().any(|x| x.as_constant().is_none())
+    }
     fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
         for (i, x) in self.course.iter().enumerate() {
             let x = x.jet(t);
@@ -272,6 +279,9 @@ impl Equation for Follow {
     }
     fn stiffness(&self, at: &Frames, lambda: &[f64], k: &mut Stiffness) {
         self.motion.curvature(at, lambda[0], k);
+    }
+    fn rheonomic(&self) -> bool {
+        self.by_rate || self.course.as_constant().is_none()
     }
     fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
         let course = self.course.jet(t);

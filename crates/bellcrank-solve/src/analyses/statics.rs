@@ -111,7 +111,9 @@ const BALANCED: f64 = 1e-11;
 /// Rounding may leave this much where forces are sums of much larger ones.
 const ENOUGH: f64 = 1e-8;
 /// A body that went so many lengths of the model runs away.
-const FAR: f64 = 1e3;
+const FAR: f64 = 100.0;
+/// One that went so far when patience ended, too.
+const AWAY: f64 = 10.0;
 /// The largest turn (in rad) and shift (in lengths of the model) of one step.
 const LONGEST: f64 = 0.5;
 /// A stiffness below this part of the largest is none.
@@ -323,9 +325,7 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
         last_move.copy_from_slice(&creep.moved);
         travelled.iter_mut().zip(&creep.moved).for_each(|(t, m)| *t += m);
         if reach(&travelled, false) > FAR {
-            let far = |b: &usize| layout.bodies[*b].clone().map(|i| travelled[i].abs()).fold(0.0, f64::max);
-            let body = (0..layout.bodies.len()).max_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0);
-            return Err(StaticsError::Runaway { name: dynamics.name(Unknown::Q, body), distance: far(&body) });
+            return Err(runaway(&**dynamics, &travelled));
         }
         let mut state = State::default();
         creep.step.point.store(&mut state);
@@ -343,6 +343,9 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
     }
     let residual = if size > 0.0 { largest(&rest) / size } else { 0.0 };
     if residual > ENOUGH && still < 2 {
+        if reach(&travelled, false) > AWAY {
+            return Err(runaway(&**dynamics, &travelled));
+        }
         let worst = (0..n).max_by(|a, b| rest[*a].abs().total_cmp(&rest[*b].abs())).unwrap_or(0);
         let body = layout.bodies.partition_point(|r| r.end <= worst);
         return Err(StaticsError::Stalled { name: dynamics.name(Unknown::Q, body), residual });
@@ -352,6 +355,13 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
     let redundant = kkt.factor(&at, &mut w).map_or(0, |()| kkt.dropped());
     let stability = stability(&**dynamics, &at);
     Ok(Equilibrium { point: at, residual, steps, iterations: newton.counts.iterations, redundant, stability })
+}
+
+fn runaway(dynamics: &dyn Dynamics, travelled: &[f64]) -> StaticsError {
+    let bodies = &dynamics.layout().bodies;
+    let far = |b: &usize| bodies[*b].clone().map(|i| travelled[i].abs()).fold(0.0, f64::max);
+    let body = (0..bodies.len()).max_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0);
+    StaticsError::Runaway { name: dynamics.name(Unknown::Q, body), distance: far(&body) }
 }
 
 /// The signs of the reduced stiffness at an equilibrium; `None` where the model is too large, or has no mass.

@@ -1,10 +1,12 @@
 //! One implicit step as equations for Newton: formulation × equations of motion × stencil.
 
 use crate::formulation::Formulation;
+use crate::kkt::{Kkt, add_position_residual};
 use crate::newton::{Iteration, Residual};
 use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::solver::LinearError;
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Unknown, Workspace};
 use std::ops::Range;
@@ -107,8 +109,25 @@ pub struct Step {
     pub weights: Weights,
     /// Corrections of this size are round-off.
     pub round_off: f64,
+    /// The system [XXᵀ Gᵀ; G 0] that eliminates the multipliers, where the iteration splits.
+    pub elimination: Option<Kkt>,
+    /// The system [M Gᵀ; G 0] of the manifold, where matrices are formed on it.
+    manifold: Option<Manifold>,
     w: Workspace,
 }
+
+/// What it takes to form matrices on the manifold.
+struct Manifold {
+    kkt: Kkt,
+    /// The trial point, while the step's own stands on the manifold.
+    aside: Point,
+    load: Vec<f64>,
+}
+
+/// The prediction is projected until it moves by less than this part of the tolerance.
+const ON_MANIFOLD: f64 = 0.1;
+/// Or so often.
+const PROJECTIONS: usize = 2;
 
 impl Step {
     /// The equations of a formulation at some point of the right sizes.
@@ -151,7 +170,93 @@ impl Step {
             ..Stencil::default()
         };
         let weights = Weights::default();
-        Step { dynamics, formulation, unknowns, pattern, terms, point, stencil, weights, round_off: 0.0, w }
+        Step {
+            dynamics,
+            formulation,
+            unknowns,
+            pattern,
+            terms,
+            point,
+            stencil,
+            weights,
+            round_off: 0.0,
+            elimination: None,
+            manifold: None,
+            w,
+        }
+    }
+
+    /// Prepares for an iteration: what eliminates the multipliers, what stands on the manifold.
+    pub fn prepare(&mut self, iteration: Iteration) {
+        let constrained = self.dynamics.layout().m() > 0;
+        self.elimination = (iteration.splits() && constrained).then(|| Kkt::split(self.dynamics.clone()));
+        self.manifold = (iteration == Iteration::Auto && constrained).then(|| Manifold {
+            kkt: Kkt::new(self.dynamics.clone()),
+            aside: self.point.clone(),
+            load: vec![0.0; self.dynamics.layout().n()],
+        });
+    }
+
+    /// Factorizations of the small systems beside the step's own.
+    pub fn factorizations(&self) -> usize {
+        self.elimination.as_ref().map_or(0, |k| k.factorizations)
+            + self.manifold.as_ref().map_or(0, |m| m.kkt.factorizations)
+    }
+
+    /// λ and μ that balance M v̇ − f and T q̇ − v as well as the system at hand can.
+    fn balance(&mut self, kkt: &mut Kkt, load: &mut [f64]) -> Result<(), LinearError> {
+        let (dynamics, w) = (&self.dynamics, &mut self.w);
+        load.fill(0.0);
+        dynamics.add(-1.0, Piece::MassAccel, &self.point, w, load);
+        dynamics.add(1.0, Piece::Force, &self.point, w, load);
+        let mut lambda = std::mem::take(&mut self.point.lambda);
+        let done = kkt.multipliers(load, &mut lambda);
+        self.point.lambda = lambda;
+        done?;
+        let layout = dynamics.layout();
+        let stabilized = self.formulation.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::GtMu));
+        // a nonholonomic row has no μ, and the system at hand none without it
+        if stabilized && layout.m() == layout.m_rates() {
+            load.fill(0.0);
+            dynamics.add(-1.0, Piece::Rate, &self.point, w, load);
+            dynamics.add(1.0, Piece::Speed, &self.point, w, load);
+            let mut mu = std::mem::take(&mut self.point.mu);
+            let done = kkt.multipliers(load, &mut mu);
+            self.point.mu = mu;
+            done?;
+        }
+        Ok(())
+    }
+
+    /// Sets λ and μ to those of the split; leaves them alone where that cannot be.
+    fn eliminate(&mut self) {
+        let Some(mut kkt) = self.elimination.take() else { return };
+        let mut load = vec![0.0; self.dynamics.layout().n()];
+        if kkt.factor(&self.point, &mut self.w).is_ok() {
+            let _ = self.balance(&mut kkt, &mut load);
+        }
+        self.elimination = Some(kkt);
+    }
+
+    /// Moves the point onto g = 0, keeping the law for the rates, with the least-squares multipliers there.
+    fn go_to_manifold(&mut self, m: &mut Manifold) -> Result<(), LinearError> {
+        m.kkt.factor(&self.point, &mut self.w)?;
+        for _ in 0..PROJECTIONS {
+            let (dynamics, point, w) = (&*self.dynamics, &mut self.point, &mut self.w);
+            let delta = m.kkt.project(|rows| add_position_residual(dynamics, -1.0, point, w, rows))?;
+            let moved = root_mean_square(&[(&self.weights.q, delta)]);
+            dynamics.retract(&mut point.q, delta);
+            self.stencil.rates(point);
+            w.invalidate();
+            dynamics.realize(point, w);
+            if moved <= ON_MANIFOLD {
+                break;
+            }
+        }
+        let mut load = std::mem::take(&mut m.load);
+        let done = self.balance(&mut m.kkt, &mut load);
+        m.load = load;
+        done
     }
 
     /// The sparsity of the matrix.
@@ -195,6 +300,7 @@ impl Step {
 impl Residual for Step {
     fn residual(&mut self, r: &mut [f64]) {
         self.dynamics.realize(&self.point, &mut self.w);
+        self.eliminate();
         r.fill(0.0);
         for row in &self.formulation.rows {
             let out = &mut r[self.unknowns.range(row.pairs)];
@@ -206,6 +312,15 @@ impl Residual for Step {
 
     fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
         self.dynamics.realize(&self.point, &mut self.w);
+        let mut manifold = self.manifold.take();
+        if let Some(m) = &mut manifold {
+            m.aside.clone_from(&self.point);
+            if self.go_to_manifold(m).is_err() {
+                self.point.clone_from(&m.aside);
+                self.w.invalidate();
+                self.dynamics.realize(&self.point, &mut self.w);
+            }
+        }
         for term in &self.terms {
             let bends = matches!(term.piece, Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu) && term.wrt == Unknown::Q;
             if bends && iteration == Iteration::CoordinateModified {
@@ -215,6 +330,11 @@ impl Residual for Step {
             let slopes = self.stencil.slopes;
             self.dynamics.add_derivative(term.factor, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
         }
+        if let Some(m) = &manifold {
+            self.point.clone_from(&m.aside);
+            self.w.invalidate();
+        }
+        self.manifold = manifold;
     }
 
     fn correct(&mut self, dx: &[f64]) {

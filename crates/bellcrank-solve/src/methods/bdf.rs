@@ -15,7 +15,7 @@ use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
-use crate::weights::Weights;
+use crate::weights::{Weights, root_mean_square};
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, Slopes, State};
@@ -43,11 +43,14 @@ pub struct BdfOptions {
     pub fixed_step: Option<f64>,
     /// No step is longer.
     pub max_step: f64,
+    /// λ and μ belong to y, as in DASSL: they are predicted by the formula and tested where the weights
+    /// say so.
+    pub multipliers: bool,
 }
 
 impl Default for BdfOptions {
     fn default() -> BdfOptions {
-        BdfOptions { max_order: HIGHEST_ORDER, fixed_step: None, max_step: f64::INFINITY }
+        BdfOptions { max_order: HIGHEST_ORDER, fixed_step: None, max_step: f64::INFINITY, multipliers: false }
     }
 }
 
@@ -174,13 +177,23 @@ impl Bdf {
 
     fn norm(&self, weights: &Weights, y: &[f64]) -> f64 {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        weights.norm(&y[..n], &y[n..n + m], &y[n + m..])
+        let z = n + m + self.stencil.eta_z.len();
+        if !self.options.multipliers {
+            return weights.norm(&y[..n], &y[n..n + m], &y[n + m..z]);
+        }
+        let mu = z + weights.lambda.len();
+        root_mean_square(&[
+            (&weights.q, &y[..n]),
+            (&weights.v, &y[n..n + m]),
+            (&weights.z, &y[n + m..z]),
+            (&weights.lambda, &y[z..mu]),
+            (&weights.mu, &y[mu..]),
+        ])
     }
 
     /// y − y⁰.
     fn measure(&mut self, p: &Point) {
-        let y = p.q.iter().chain(&p.v).chain(&p.z);
-        for ((e, y), predicted) in self.correction.iter_mut().zip(y).zip(&self.prediction) {
+        for ((e, y), predicted) in self.correction.iter_mut().zip(stacked(p)).zip(&self.prediction) {
             *e = y - predicted;
         }
     }
@@ -265,8 +278,13 @@ impl Bdf {
             (rest, above) = (lower, column);
         }
         // y itself, without the rounding of y⁰ + (y − y⁰)
-        self.phi.iter_mut().zip(p.q.iter().chain(&p.v).chain(&p.z)).for_each(|(x, y)| *x = *y);
+        self.phi[..size].iter_mut().zip(stacked(p)).for_each(|(x, y)| *x = *y);
     }
+}
+
+/// q, v, z, λ, μ one after the other; y is as much of it as there is room for.
+fn stacked(p: &Point) -> impl Iterator<Item = &f64> {
+    p.q.iter().chain(&p.v).chain(&p.z).chain(&p.lambda).chain(&p.mu)
 }
 
 /// y += c x.
@@ -284,7 +302,8 @@ fn factor(error: f64, k: usize) -> f64 {
 impl Method for Bdf {
     fn start(&mut self, at: &Point, h: f64) {
         let h = self.options.fixed_step.unwrap_or(h).min(self.options.max_step);
-        let size = at.q.len() + at.v.len() + at.z.len();
+        let multipliers = if self.options.multipliers { at.lambda.len() + at.mu.len() } else { 0 };
+        let size = at.q.len() + at.v.len() + at.z.len() + multipliers;
         self.clock = Clock::at(at.t);
         (self.k, self.h, self.k_last, self.h_last) = (1, h, 0, 0.0);
         (self.equal_steps, self.opening, self.estimate) = (0, true, None);
@@ -295,11 +314,9 @@ impl Method for Bdf {
         }
         self.phi.clear();
         self.phi.resize(COLUMNS * size, 0.0);
+        self.phi.iter_mut().zip(stacked(at)).take(size).for_each(|(x, y)| *x = *y);
         let rates = at.qdot.iter().chain(&at.vdot).chain(&at.zdot);
-        for (i, (y, rate)) in at.q.iter().chain(&at.v).chain(&at.z).zip(rates).enumerate() {
-            self.phi[i] = *y;
-            self.phi[size + i] = h * rate;
-        }
+        self.phi[size..].iter_mut().zip(rates).for_each(|(x, rate)| *x = h * rate);
         self.psi[0] = h;
         for (eta, x) in
             [(&mut self.stencil.eta_q, &at.q), (&mut self.stencil.eta_v, &at.v), (&mut self.stencil.eta_z, &at.z)]
@@ -362,8 +379,14 @@ impl Method for Bdf {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
         guess.q.copy_from_slice(&self.prediction[..n]);
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
-        guess.z.copy_from_slice(&self.prediction[n + m..]);
+        let z = n + m + self.stencil.eta_z.len();
+        guess.z.copy_from_slice(&self.prediction[n + m..z]);
         self.stencil.rates(guess);
+        if self.options.multipliers {
+            let multipliers = guess.lambda.iter_mut().chain(&mut guess.mu);
+            multipliers.zip(&self.prediction[z..]).for_each(|(l, p)| *l = *p);
+            return;
+        }
         // as smooth as the rest: with linear extrapolation the error of λ hides from the first correction
         self.lambda.extrapolate(self.stencil.t, self.k + 1, &mut guess.lambda);
         self.mu.extrapolate(self.stencil.t, self.k + 1, &mut guess.mu);
@@ -445,7 +468,7 @@ impl Method for Bdf {
     fn interpolate(&self, t: f64, out: &mut State) {
         let (n, m, size) = (self.stencil.eta_q.len(), self.stencil.eta_v.len(), self.size());
         out.t = t;
-        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..size)] {
+        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..n + m + self.stencil.eta_z.len())] {
             x.resize(at.len(), 0.0);
             x.fill(0.0);
             // before the first step there is the start and its rates

@@ -142,7 +142,6 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     let bdf = Bdf::new(BdfOptions {
         max_order: s.max_order,
         fixed_step: step,
-        multipliers: s.tested == Tested::All,
         ..BdfOptions::default()
     });
     let control = Control {

@@ -127,7 +127,7 @@ impl Kkt {
         }
     }
 
-    /// The multipliers with Gᵀλ = r, where that can be: by least squares in the norm of M⁻¹, or on the
+    /// The multipliers with Gᵀλ = r as far as can be: by least squares in the norm of M⁻¹, or on the
     /// dependent coordinates of a split; with the factors at hand.
     pub fn multipliers(&mut self, r: &[f64], lambda: &mut [f64]) -> Result<(), LinearError> {
         self.rhs.fill(0.0);

@@ -46,7 +46,7 @@ pub enum Tested {
     Q,
     /// Coordinates and velocities.
     QV,
-    /// Also the multipliers, as in classical GGL codes.
+    /// Also the multipliers, as in classical GGL codes (in the convergence test).
     All,
 }
 

@@ -374,7 +374,6 @@ fn implicit_engine(
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
-            multipliers: tested == Tested::All,
             ..BdfOptions::default()
         })),
     };

@@ -3,6 +3,7 @@
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual};
 use crate::newton::{Iteration, Residual};
+use crate::splitting::Split;
 use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
@@ -109,25 +110,36 @@ pub struct Step {
     pub weights: Weights,
     /// Corrections of this size are round-off.
     pub round_off: f64,
-    /// The system [XXᵀ Gᵀ; G 0] that eliminates the multipliers, where the iteration splits.
-    pub elimination: Option<Kkt>,
-    /// The system [M Gᵀ; G 0] of the manifold, where matrices are formed on it.
-    manifold: Option<Manifold>,
+    /// What eliminates the multipliers, in iterations that do.
+    elimination: Option<Elimination>,
     w: Workspace,
 }
 
-/// What it takes to form matrices on the manifold.
-struct Manifold {
+/// The system that gives multipliers to given rates: [XXᵀ Gᵀ; G 0] of a split, or [M Gᵀ; G 0].
+struct Elimination {
     kkt: Kkt,
+    /// Whether matrices are formed on the manifold; else the system is that of a split.
+    on_manifold: bool,
+    factored: bool,
     /// The trial point, while the step's own stands on the manifold.
     aside: Point,
     load: Vec<f64>,
+    rest: Vec<f64>,
+    change: Vec<f64>,
 }
 
-/// The prediction is projected until it moves by less than this part of the tolerance.
+/// The prediction is on the manifold when its projection moves by less than this part of the tolerance.
 const ON_MANIFOLD: f64 = 0.1;
-/// Or so often.
+
+/// How often a projection is repeated with factors that are not of this point.
 const PROJECTIONS: usize = 2;
+
+/// And how often the multipliers are corrected at most (S1c at ε = 1e-10, TOL 1e-3: 31 evaluations with
+/// two corrections, 25 with four, as many as with new factors).
+const REPETITIONS: usize = 4;
+
+/// Or until they change by less than this part of themselves.
+const BALANCED: f64 = 1e-6;
 
 impl Step {
     /// The equations of a formulation at some point of the right sizes.
@@ -181,69 +193,89 @@ impl Step {
             weights,
             round_off: 0.0,
             elimination: None,
-            manifold: None,
             w,
         }
     }
 
-    /// Prepares for an iteration: what eliminates the multipliers, what stands on the manifold.
+    /// Prepares for an iteration: what eliminates the multipliers.
     pub fn prepare(&mut self, iteration: Iteration) {
-        let constrained = self.dynamics.layout().m() > 0;
-        self.elimination = (iteration.splits() && constrained).then(|| Kkt::split(self.dynamics.clone()));
-        self.manifold = (iteration == Iteration::Auto && constrained).then(|| Manifold {
-            kkt: Kkt::new(self.dynamics.clone()),
+        let (dynamics, layout) = (&self.dynamics, self.dynamics.layout());
+        let on_manifold = iteration == Iteration::Auto;
+        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Elimination {
+            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::split(dynamics.clone()) },
+            on_manifold,
+            factored: false,
             aside: self.point.clone(),
-            load: vec![0.0; self.dynamics.layout().n()],
+            load: vec![0.0; layout.n()],
+            rest: vec![0.0; layout.n()],
+            change: vec![0.0; layout.m()],
         });
     }
 
-    /// Factorizations of the small systems beside the step's own.
-    pub fn factorizations(&self) -> usize {
-        self.elimination.as_ref().map_or(0, |k| k.factorizations)
-            + self.manifold.as_ref().map_or(0, |m| m.kkt.factorizations)
+    /// Changes the split that eliminates the multipliers, if one does; the matrix is another then.
+    pub fn set_split(&mut self, split: &Split) -> bool {
+        match &mut self.elimination {
+            Some(e) if !e.on_manifold => e.kkt.set_split(split),
+            _ => return false,
+        }
+        true
     }
 
-    /// λ and μ that balance M v̇ − f and T q̇ − v as well as the system at hand can.
-    fn balance(&mut self, kkt: &mut Kkt, load: &mut [f64]) -> Result<(), LinearError> {
-        let (dynamics, w) = (&self.dynamics, &mut self.w);
-        load.fill(0.0);
-        dynamics.add(-1.0, Piece::MassAccel, &self.point, w, load);
-        dynamics.add(1.0, Piece::Force, &self.point, w, load);
-        let mut lambda = std::mem::take(&mut self.point.lambda);
-        let done = kkt.multipliers(load, &mut lambda);
-        self.point.lambda = lambda;
-        done?;
+    /// Factorizations of the small system beside the step's own.
+    pub fn factorizations(&self) -> usize {
+        self.elimination.as_ref().map_or(0, |e| e.kkt.factorizations)
+    }
+
+    /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system at hand can:
+    /// at once with factors of this point, and by repetition with older ones.
+    fn balance(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
+        let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
         let layout = dynamics.layout();
         let stabilized = self.formulation.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::GtMu));
         // a nonholonomic row has no μ, and the system at hand none without it
-        if stabilized && layout.m() == layout.m_rates() {
-            load.fill(0.0);
-            dynamics.add(-1.0, Piece::Rate, &self.point, w, load);
-            dynamics.add(1.0, Piece::Speed, &self.point, w, load);
-            let mut mu = std::mem::take(&mut self.point.mu);
-            let done = kkt.multipliers(load, &mut mu);
-            self.point.mu = mu;
-            done?;
+        let both = stabilized && layout.m() == layout.m_rates();
+        for of in [Unknown::Lambda, Unknown::Mu].into_iter().take(1 + both as usize) {
+            let (given, taken, reaction) = match of {
+                Unknown::Lambda => (Piece::Force, Piece::MassAccel, Piece::GtLambda),
+                _ => (Piece::Speed, Piece::Rate, Piece::GtMu),
+            };
+            e.load.fill(0.0);
+            dynamics.add(1.0, given, point, w, &mut e.load);
+            dynamics.add(-1.0, taken, point, w, &mut e.load);
+            for _ in 0..if e.on_manifold { REPETITIONS } else { 1 } {
+                e.rest.copy_from_slice(&e.load);
+                dynamics.add(-1.0, reaction, point, w, &mut e.rest);
+                e.kkt.multipliers(&e.rest, &mut e.change)?;
+                let multipliers = if of == Unknown::Lambda { &mut point.lambda } else { &mut point.mu };
+                multipliers.iter_mut().zip(&e.change).for_each(|(l, d)| *l += d);
+                let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+                if largest(&e.change) <= BALANCED * largest(multipliers) {
+                    break;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Sets λ and μ to those of the split; leaves them alone where that cannot be.
+    /// Eliminates λ and μ before a residual is formed; leaves them alone where that cannot be. A split
+    /// does it exactly; on the manifold the factors of the last matrix do it by repetition.
     fn eliminate(&mut self) {
-        let Some(mut kkt) = self.elimination.take() else { return };
-        let mut load = vec![0.0; self.dynamics.layout().n()];
-        if kkt.factor(&self.point, &mut self.w).is_ok() {
-            let _ = self.balance(&mut kkt, &mut load);
+        let Some(mut e) = self.elimination.take() else { return };
+        if !(e.on_manifold && e.factored) {
+            e.factored = e.kkt.factor(&self.point, &mut self.w).is_ok();
         }
-        self.elimination = Some(kkt);
+        if e.factored {
+            let _ = self.balance(&mut e);
+        }
+        self.elimination = Some(e);
     }
 
-    /// Moves the point onto g = 0, keeping the law for the rates, with the least-squares multipliers there.
-    fn go_to_manifold(&mut self, m: &mut Manifold) -> Result<(), LinearError> {
-        m.kkt.factor(&self.point, &mut self.w)?;
+    /// Moves the point onto g = 0 with the factors of the last matrix, keeping the law for the rates, and
+    /// takes the least-squares multipliers there.
+    fn go_to_manifold(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
         for _ in 0..PROJECTIONS {
             let (dynamics, point, w) = (&*self.dynamics, &mut self.point, &mut self.w);
-            let delta = m.kkt.project(|rows| add_position_residual(dynamics, -1.0, point, w, rows))?;
+            let delta = e.kkt.project(|rows| add_position_residual(dynamics, -1.0, point, w, rows))?;
             let moved = root_mean_square(&[(&self.weights.q, delta)]);
             dynamics.retract(&mut point.q, delta);
             self.stencil.rates(point);
@@ -253,10 +285,10 @@ impl Step {
                 break;
             }
         }
-        let mut load = std::mem::take(&mut m.load);
-        let done = self.balance(&mut m.kkt, &mut load);
-        m.load = load;
-        done
+        e.factored = false;
+        e.kkt.factor(&self.point, &mut self.w)?;
+        e.factored = true;
+        self.balance(e)
     }
 
     /// The sparsity of the matrix.
@@ -312,11 +344,13 @@ impl Residual for Step {
 
     fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
         self.dynamics.realize(&self.point, &mut self.w);
-        let mut manifold = self.manifold.take();
-        if let Some(m) = &mut manifold {
-            m.aside.clone_from(&self.point);
-            if self.go_to_manifold(m).is_err() {
-                self.point.clone_from(&m.aside);
+        let mut elimination = self.elimination.take();
+        let manifold = elimination.as_mut().filter(|e| e.on_manifold && e.factored);
+        let moved = manifold.is_some();
+        if let Some(e) = manifold {
+            e.aside.clone_from(&self.point);
+            if self.go_to_manifold(e).is_err() {
+                self.point.clone_from(&e.aside);
                 self.w.invalidate();
                 self.dynamics.realize(&self.point, &mut self.w);
             }
@@ -330,11 +364,11 @@ impl Residual for Step {
             let slopes = self.stencil.slopes;
             self.dynamics.add_derivative(term.factor, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
         }
-        if let Some(m) = &manifold {
-            self.point.clone_from(&m.aside);
+        if let Some(e) = elimination.as_ref().filter(|_| moved) {
+            self.point.clone_from(&e.aside);
             self.w.invalidate();
         }
-        self.manifold = manifold;
+        self.elimination = elimination;
     }
 
     fn correct(&mut self, dx: &[f64]) {

@@ -131,14 +131,13 @@ impl Implicit {
             Splitting { split, kkt, restricts: on == On::Independent, changes: 0 }
         });
         if let Some(s) = &splitting {
-            if let Some(elimination) = &mut step.elimination {
-                elimination.set_split(&s.split);
-            }
+            step.set_split(&s.split);
             if s.restricts {
                 weights.restrict(&s.split.independent);
             }
         }
-        method.start(start, first_step(&weights));
+        // over all coordinates, as in DASSL: the start knows no split yet
+        method.start(start, first_step(&newton_weights));
         Implicit {
             dynamics,
             method,
@@ -183,8 +182,7 @@ impl Implicit {
         self.dynamics.realize(&self.step.point, &mut self.w);
         if s.split.renew(&s.kkt.constraint_rows(&self.step.point, &mut self.w)) {
             s.changes += 1;
-            if let Some(elimination) = &mut self.step.elimination {
-                elimination.set_split(&s.split);
+            if self.step.set_split(&s.split) {
                 self.newton.forget_matrix();
             }
         }

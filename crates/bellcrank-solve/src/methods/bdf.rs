@@ -15,7 +15,7 @@ use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
-use crate::weights::{Weights, root_mean_square};
+use crate::weights::Weights;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, Slopes, State};
@@ -43,14 +43,11 @@ pub struct BdfOptions {
     pub fixed_step: Option<f64>,
     /// No step is longer.
     pub max_step: f64,
-    /// λ and μ belong to y, as in DASSL: they are predicted by the formula and tested where the weights
-    /// say so.
-    pub multipliers: bool,
 }
 
 impl Default for BdfOptions {
     fn default() -> BdfOptions {
-        BdfOptions { max_order: HIGHEST_ORDER, fixed_step: None, max_step: f64::INFINITY, multipliers: false }
+        BdfOptions { max_order: HIGHEST_ORDER, fixed_step: None, max_step: f64::INFINITY }
     }
 }
 
@@ -177,18 +174,7 @@ impl Bdf {
 
     fn norm(&self, weights: &Weights, y: &[f64]) -> f64 {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        let z = n + m + self.stencil.eta_z.len();
-        if !self.options.multipliers {
-            return weights.norm(&y[..n], &y[n..n + m], &y[n + m..z]);
-        }
-        let mu = z + weights.lambda.len();
-        root_mean_square(&[
-            (&weights.q, &y[..n]),
-            (&weights.v, &y[n..n + m]),
-            (&weights.z, &y[n + m..z]),
-            (&weights.lambda, &y[z..mu]),
-            (&weights.mu, &y[mu..]),
-        ])
+        weights.norm(&y[..n], &y[n..n + m], &y[n + m..])
     }
 
     /// y − y⁰.
@@ -282,9 +268,9 @@ impl Bdf {
     }
 }
 
-/// q, v, z, λ, μ one after the other; y is as much of it as there is room for.
+/// y = (q, v, z).
 fn stacked(p: &Point) -> impl Iterator<Item = &f64> {
-    p.q.iter().chain(&p.v).chain(&p.z).chain(&p.lambda).chain(&p.mu)
+    p.q.iter().chain(&p.v).chain(&p.z)
 }
 
 /// y += c x.
@@ -302,8 +288,7 @@ fn factor(error: f64, k: usize) -> f64 {
 impl Method for Bdf {
     fn start(&mut self, at: &Point, h: f64) {
         let h = self.options.fixed_step.unwrap_or(h).min(self.options.max_step);
-        let multipliers = if self.options.multipliers { at.lambda.len() + at.mu.len() } else { 0 };
-        let size = at.q.len() + at.v.len() + at.z.len() + multipliers;
+        let size = at.q.len() + at.v.len() + at.z.len();
         self.clock = Clock::at(at.t);
         (self.k, self.h, self.k_last, self.h_last) = (1, h, 0, 0.0);
         (self.equal_steps, self.opening, self.estimate) = (0, true, None);
@@ -379,14 +364,8 @@ impl Method for Bdf {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
         guess.q.copy_from_slice(&self.prediction[..n]);
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
-        let z = n + m + self.stencil.eta_z.len();
-        guess.z.copy_from_slice(&self.prediction[n + m..z]);
+        guess.z.copy_from_slice(&self.prediction[n + m..]);
         self.stencil.rates(guess);
-        if self.options.multipliers {
-            let multipliers = guess.lambda.iter_mut().chain(&mut guess.mu);
-            multipliers.zip(&self.prediction[z..]).for_each(|(l, p)| *l = *p);
-            return;
-        }
         // as smooth as the rest: with linear extrapolation the error of λ hides from the first correction
         self.lambda.extrapolate(self.stencil.t, self.k + 1, &mut guess.lambda);
         self.mu.extrapolate(self.stencil.t, self.k + 1, &mut guess.mu);
@@ -468,7 +447,7 @@ impl Method for Bdf {
     fn interpolate(&self, t: f64, out: &mut State) {
         let (n, m, size) = (self.stencil.eta_q.len(), self.stencil.eta_v.len(), self.size());
         out.t = t;
-        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..n + m + self.stencil.eta_z.len())] {
+        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..size)] {
             x.resize(at.len(), 0.0);
             x.fill(0.0);
             // before the first step there is the start and its rates

@@ -139,11 +139,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     let options = Options { rtol: s.tolerance, atol: Some(s.tolerance), until, ..Options::default() };
     let tolerances = Tolerances::new(&**dynamics, &options, s.tested);
     let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
-    let bdf = Bdf::new(BdfOptions {
-        max_order: s.max_order,
-        fixed_step: step,
-        ..BdfOptions::default()
-    });
+    let bdf = Bdf::new(BdfOptions { max_order: s.max_order, fixed_step: step, ..BdfOptions::default() });
     let control = Control {
         iteration: s.iteration,
         max_iterations: s.max_iterations,

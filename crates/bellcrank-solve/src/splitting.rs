@@ -195,7 +195,19 @@ mod tests {
         // a sequence for which row-wise pivots alone are poor: |Q| grows like 2^m
         let m = 6;
         let rows: Vec<Vec<f64>> = (0..m)
-            .map(|i| (0..=m).map(|j| if j == i { 1.0 } else if j > i { -0.99 } else { 0.0 }).collect())
+            .map(|i| {
+                (0..=m)
+                    .map(|j| {
+                        if j == i {
+                            1.0
+                        } else if j > i {
+                            -0.99
+                        } else {
+                            0.0
+                        }
+                    })
+                    .collect()
+            })
             .collect();
         let rows = dense(&rows.iter().map(|r| &r[..]).collect::<Vec<_>>());
         let mut plain = Split { independent: vec![true; m + 1], ..Split::default() };

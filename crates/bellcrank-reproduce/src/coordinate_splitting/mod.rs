@@ -3,4 +3,6 @@
 pub mod problems;
 
 #[cfg(test)]
+mod projector;
+#[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ fn identity(n: usize, m: &mut [f64]) {
 
 /// One body (x, y, θ) on ½(x² + y² − ℓ) = 0 and θ = 0, held by a planar bushing of stiffness 1/ε and
 /// damping c: the simplified bushing of tables 1 and 2, and preloaded that of table 3.
+#[derive(Clone)]
 pub struct Bushing {
     /// 1/stiffness.
     pub epsilon: f64,
@@ -83,6 +84,7 @@ impl Equations for Bushing {
 }
 
 /// Two bodies (x, y, θ), the first held, the second on a rod and a bushing to it: table 4.
+#[derive(Clone)]
 pub struct TwoBody {
     /// Stiffness.
     pub stiffness: f64,
@@ -168,6 +170,7 @@ pub enum Pull {
 }
 
 /// A point mass on the unit circle under gravity (0, −1): g = ½(q·q − 1).
+#[derive(Clone)]
 pub struct PointMass {
     /// 1/stiffness.
     pub epsilon: f64,

@@ -18,7 +18,13 @@ fn explore() {
     }
     let dassl = std::env::var("DASSL").is_ok();
     let presets = [Preset::Cs, Preset::Cm, Preset::Auto, Preset::GglStar];
-    let show = |name: &str, tol: f64, order: usize, d: &std::sync::Arc<dyn bellcrank_model::Dynamics>, q: &[f64], v: &[f64], t: f64| {
+    let show = |name: &str,
+                tol: f64,
+                order: usize,
+                d: &std::sync::Arc<dyn bellcrank_model::Dynamics>,
+                q: &[f64],
+                v: &[f64],
+                t: f64| {
         let start = consistent(d, q, v).unwrap();
         let mut line = format!("{name:22} {tol:e} order {order}: ");
         let mut f = Vec::new();
@@ -32,20 +38,38 @@ fn explore() {
     };
     for tol in [1e-3, 1e-4, 1e-5, 1e-6] {
         for order in [2, 5] {
-        for eps in [1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
-            show(&format!("S1c {eps:e}"), tol, order, &own(PointMass::s1c(eps)), &[1.0, 0.0], &[0.0; 2], 1.0);
-        }
-        for eps in [1e-2, 1e-4, 1e-6, 1e-8] {
-            if eps == 1e-8 && tol < 1e-4 { continue; }
-            for angle in [-0.25f64, 0.2] {
-                show(&format!("S1a {eps:e} from {angle}"), tol, order, &own(PointMass::s1a(eps)), &[angle.cos(), angle.sin()], &[0.0; 2], 2.0);
-                show(&format!("S1b {eps:e} from {angle}"), tol, order, &own(PointMass::s1b(eps)), &[angle.cos(), angle.sin()], &[0.0; 2], 2.0);
+            for eps in [1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
+                show(&format!("S1c {eps:e}"), tol, order, &own(PointMass::s1c(eps)), &[1.0, 0.0], &[0.0; 2], 1.0);
             }
-        }
-        for k in [1e4, 1e5, 1e6, 1e8, 1e10] {
-            let (q, v) = TwoBody::start();
-            show(&format!("table 4 {k:e}"), tol, order, &own(TwoBody::with_stiffness(k)), &q, &v, 0.5);
-        }
+            for eps in [1e-2, 1e-4, 1e-6, 1e-8] {
+                if eps == 1e-8 && tol < 1e-4 {
+                    continue;
+                }
+                for angle in [-0.25f64, 0.2] {
+                    show(
+                        &format!("S1a {eps:e} from {angle}"),
+                        tol,
+                        order,
+                        &own(PointMass::s1a(eps)),
+                        &[angle.cos(), angle.sin()],
+                        &[0.0; 2],
+                        2.0,
+                    );
+                    show(
+                        &format!("S1b {eps:e} from {angle}"),
+                        tol,
+                        order,
+                        &own(PointMass::s1b(eps)),
+                        &[angle.cos(), angle.sin()],
+                        &[0.0; 2],
+                        2.0,
+                    );
+                }
+            }
+            for k in [1e4, 1e5, 1e6, 1e8, 1e10] {
+                let (q, v) = TwoBody::start();
+                show(&format!("table 4 {k:e}"), tol, order, &own(TwoBody::with_stiffness(k)), &q, &v, 0.5);
+            }
         }
     }
 }

@@ -170,7 +170,8 @@ impl Implicit {
         } else {
             step.weights.clone_from(&self.newton_weights);
             // DASSL: 100 ε ‖y‖
-            step.round_off = 100.0 * f64::EPSILON * self.newton_weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            step.round_off =
+                100.0 * f64::EPSILON * self.newton_weights.norm(&self.state.q, &self.state.v, &self.state.z);
         }
     }
 
@@ -325,7 +326,9 @@ impl Engine for Implicit {
             convergence_failures: self.convergence_failures,
             residual_evaluations: c.residuals,
             jacobian_evaluations: c.jacobians,
-            factorizations: c.factorizations + self.step.factorizations() + self.projection.as_ref().map_or(0, |p| p.factorizations()),
+            factorizations: c.factorizations
+                + self.step.factorizations()
+                + self.projection.as_ref().map_or(0, |p| p.factorizations()),
             iterations: c.iterations,
         }
     }

@@ -137,7 +137,8 @@ pub fn own<E: Equations + 'static>(equations: E) -> Arc<dyn Dynamics> {
 /// Runs to a time; with `step` in fixed steps without error test.
 pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option<f64>, s: &Setting) -> Outcome {
     let options = Options { rtol: s.tolerance, atol: Some(s.tolerance), until, ..Options::default() };
-    let tolerances = Tolerances::new(&**dynamics, &options, s.tested);
+    let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
+    tolerances.velocities_converge = true;
     let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
     let bdf = Bdf::new(BdfOptions { max_order: s.max_order, fixed_step: step, ..BdfOptions::default() });
     let control = Control {

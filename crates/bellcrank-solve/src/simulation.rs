@@ -360,7 +360,8 @@ fn implicit_engine(
     let form = formulation::by_name(formulation).unwrap_or_else(formulation::ggl);
     // velocities of index-3 steps oscillate with the step size: they cannot decide
     let tested = options.test.unwrap_or(if form.index == 3 { Tested::Q } else { Tested::QV });
-    let tolerances = Tolerances::new(&**dynamics, options, tested);
+    let mut tolerances = Tolerances::new(&**dynamics, options, tested);
+    tolerances.velocities_converge = form.index != 3;
     let fixed = options.step.is_some();
     let control = Control {
         iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { Iteration::Auto }),

@@ -5,7 +5,7 @@ use crate::{Failure, print};
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::system::System;
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{METHODS, MethodName, Options, TESTS, Tested};
+use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, Options, TESTS, Tested};
 use bellcrank_solve::record::{Folder, Header, Recorder};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_solve::{formulation, options::OptionError};
@@ -26,12 +26,15 @@ pub struct Run {
     /// Formulation: index3, ggl, si2, index1.
     #[arg(long)]
     formulation: Option<String>,
-    /// Newton's iteration: full, simplified, cm.
+    /// Newton's iteration: auto, full, simplified, cs, cm.
     #[arg(long)]
     iteration: Option<String>,
     /// Which unknowns decide: q, q+v, all.
     #[arg(long)]
     test: Option<String>,
+    /// On which coordinates errors are tested: all, independent.
+    #[arg(long)]
+    on: Option<String>,
     /// Fixed step size in s.
     #[arg(long, value_name = "H", conflicts_with = "rtol")]
     step: Option<f64>,
@@ -163,6 +166,8 @@ fn options(args: &Run, read: &Read) -> Result<Options, Failure> {
     let form = word("formulation", &args.formulation);
     let iteration = word("iteration", &args.iteration);
     let test = word("test", &args.test);
+    let on = word("on", &args.on);
+    let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
     let count = |key: &str, given: Option<usize>| given.or_else(|| settings.numbers.get(key).map(|x| *x as usize));
@@ -172,13 +177,14 @@ fn options(args: &Run, read: &Read) -> Result<Options, Failure> {
         formulation: choice("formulation", form.as_deref(), formulation::NAMES, static_name)?,
         iteration: choice("iteration", iteration.as_deref(), newton::NAMES, Iteration::by_name)?,
         test: choice("test", test.as_deref(), &tests, Tested::by_name)?,
+        on: choice("choice of coordinates", on.as_deref(), &coordinates, On::by_name)?.unwrap_or(defaults.on),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
         atol: number("atol", args.atol),
         until: number("until", args.until).unwrap_or(defaults.until),
         sample: number("sample", args.sample),
         max_order: count("max_order", args.max_order).unwrap_or(defaults.max_order),
-        max_iterations: args.max_iterations,
+        max_iterations: count("max_iterations", args.max_iterations),
         rho: number("rho", args.rho).unwrap_or(defaults.rho),
         interrupt: defaults.interrupt,
     };

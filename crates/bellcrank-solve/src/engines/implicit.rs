@@ -121,7 +121,8 @@ impl Implicit {
         tolerances.see(&state.v);
         let mut newton_weights = Weights::default();
         tolerances.weigh(&state, start, &mut newton_weights);
-        let mut weights = newton_weights.clone();
+        let mut weights = Weights::default();
+        tolerances.restrict(&newton_weights, &mut weights);
         let mut w = dynamics.workspace();
         let splits = (iteration.splits() || on == On::Independent) && dynamics.layout().m() > 0;
         let splitting = splits.then(|| {
@@ -273,6 +274,8 @@ impl Engine for Implicit {
                     .map_err(|_| StepError::Singular { t, culprit: "the constraints".into() })?;
                 self.step.stencil.rates(&mut self.step.point);
                 self.step.touched();
+            } else if !self.fixed {
+                self.step.polish();
             }
             break;
         }
@@ -281,7 +284,7 @@ impl Engine for Implicit {
         self.steps += 1;
         self.tolerances.see(&self.state.v);
         self.tolerances.weigh(&self.state, &self.step.point, &mut self.newton_weights);
-        self.weights.clone_from(&self.newton_weights);
+        self.tolerances.restrict(&self.newton_weights, &mut self.weights);
         self.look_at_split();
         Ok(())
     }

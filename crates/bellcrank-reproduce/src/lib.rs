@@ -2,4 +2,5 @@
 //! whether it holds.
 
 pub mod coordinate_splitting;
+pub mod report;
 pub mod study;

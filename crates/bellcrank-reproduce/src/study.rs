@@ -8,7 +8,7 @@ use bellcrank_solve::engines::{Engine, Statistics};
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
 use bellcrank_solve::methods::bdf::{Bdf, BdfOptions, first_step};
-use bellcrank_solve::newton::Iteration;
+use bellcrank_solve::newton::{Converged, Iteration};
 use bellcrank_solve::options::{On, Options, Tested};
 use bellcrank_solve::tolerances::Tolerances;
 use std::sync::Arc;
@@ -98,6 +98,8 @@ pub struct Outcome {
     pub last: Point,
     /// Time, step size, order and energy after every step.
     pub course: Vec<(f64, f64, usize, f64)>,
+    /// What Newton's iteration took in the last step.
+    pub convergence: Converged,
     /// Whether it reached the end.
     pub finished: bool,
 }
@@ -167,5 +169,6 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         course.push((engine.state().t, engine.state().t - from, order, energy.kinetic + energy.stored));
         engine.settle();
     }
-    Outcome { statistics: engine.statistics(), last: engine.point().clone(), course, finished }
+    let (statistics, convergence) = (engine.statistics(), engine.convergence());
+    Outcome { statistics, last: engine.point().clone(), course, convergence, finished }
 }

@@ -77,8 +77,10 @@ pub trait Residual {
 pub struct Converged {
     /// Iterations.
     pub iterations: usize,
-    /// The last estimate of the contraction.
+    /// The last estimate of the contraction, (‖Δ_m‖/‖Δ_1‖)^{1/(m−1)}.
     pub rate: f64,
+    /// The ratio of the last two corrections.
+    pub contraction: f64,
 }
 
 /// Why a solve gave up.
@@ -124,6 +126,8 @@ pub struct Newton {
     pub max_iterations: usize,
     /// The work so far.
     pub counts: Counts,
+    /// What the last solve that converged took.
+    pub last: Converged,
     linear: Box<dyn LinearSolver>,
     matrix: BlockMatrix,
     residual: Vec<f64>,
@@ -148,6 +152,7 @@ impl Newton {
             iteration,
             max_iterations,
             counts: Counts::default(),
+            last: Converged::default(),
             residual: vec![0.0; pattern.dimension()],
             matrix: BlockMatrix::new(pattern),
             linear,
@@ -195,7 +200,7 @@ impl Newton {
     }
 
     fn iterate<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<Converged, IterationError> {
-        let mut first = 0.0;
+        let (mut first, mut before) = (0.0, f64::INFINITY);
         if !self.trust_old_contraction || slope != self.last_slope {
             self.remaining = 100.0;
         }
@@ -221,8 +226,11 @@ impl Newton {
             of.correct(&self.residual);
             self.counts.iterations += 1;
             let mut rate = 0.0;
+            let contraction = size / before;
+            before = size;
             if size <= of.round_off() {
-                return Ok(Converged { iterations: iteration + 1, rate });
+                self.last = Converged { iterations: iteration + 1, rate, contraction };
+                return Ok(self.last);
             }
             if iteration == 0 {
                 first = size;
@@ -237,7 +245,8 @@ impl Newton {
                 if rate > AGING && !self.trust_old_contraction {
                     self.forget_matrix();
                 }
-                return Ok(Converged { iterations: iteration + 1, rate });
+                self.last = Converged { iterations: iteration + 1, rate, contraction };
+                return Ok(self.last);
             }
         }
         Err(IterationError::Diverged)

@@ -3,6 +3,7 @@
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
 mod progress;
+mod reproduce;
 mod run;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +21,8 @@ struct Cli {
 enum Command {
     /// Simulates a model file.
     Run(run::Run),
+    /// Computes the tables of a paper again, ours beside the paper's.
+    Reproduce(reproduce::Reproduce),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(options) => run::run(options),
+        Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

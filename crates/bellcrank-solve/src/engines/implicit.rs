@@ -4,7 +4,7 @@ use super::{Engine, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::{Method, Rejection};
-use crate::newton::{Iteration, IterationError, Newton};
+use crate::newton::{Converged, Iteration, IterationError, Newton};
 use crate::options::On;
 use crate::splitting::Split;
 use crate::step::Step;
@@ -191,6 +191,11 @@ impl Implicit {
         if s.restricts {
             self.weights.restrict(&s.split.independent);
         }
+    }
+
+    /// What the last solve that converged took.
+    pub fn convergence(&self) -> Converged {
+        self.newton.last
     }
 
     /// The split in use, if there is one, and how often it was chosen anew.

@@ -3,7 +3,6 @@
 mod common;
 
 use bellcrank_math::{Mat3, Quat, Vec3};
-use bellcrank_model::Dynamics;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::simulation::{Simulation, Status};

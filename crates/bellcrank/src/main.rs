@@ -7,6 +7,7 @@ mod inverse;
 mod modes;
 mod output;
 mod progress;
+mod reproduce;
 mod run;
 mod statics;
 
@@ -34,6 +35,8 @@ enum Command {
     Inverse(inverse::Inverse),
     /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
     Check(check::Check),
+    /// Computes the tables of a paper again, ours beside the paper's.
+    Reproduce(reproduce::Reproduce),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Modes(options) => modes::run(options),
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
+        Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

@@ -9,6 +9,7 @@ pub mod frames;
 pub mod joints;
 pub mod model;
 pub mod read;
+pub mod scene;
 pub mod system;
 #[doc(hidden)]
 pub mod testing;

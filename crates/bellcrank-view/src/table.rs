@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -34,6 +35,10 @@ pub struct Table {
 impl Table {
     /// Opens a file and reads its footer.
     pub fn open(path: &Path) -> io::Result<Table> {
+        guarded(|| Table::read_footer(path))
+    }
+
+    fn read_footer(path: &Path) -> io::Result<Table> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();
         let meta = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(plain)?;
@@ -92,6 +97,10 @@ impl Table {
 
     /// Rows of some columns, one column after the other.
     pub fn read(&self, columns: &[usize], rows: Range<usize>) -> io::Result<Vec<f64>> {
+        guarded(|| self.read_rows(columns, rows))
+    }
+
+    fn read_rows(&self, columns: &[usize], rows: Range<usize>) -> io::Result<Vec<f64>> {
         if rows.start > rows.end || rows.end > self.rows() || columns.iter().any(|c| *c >= self.width()) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there are no such rows or columns"));
         }
@@ -228,6 +237,11 @@ impl ChunkReader for Slab {
         }
         Ok(rest.slice(..length))
     }
+}
+
+/// The reader of Parquet asserts some things about its input: damage must be an error, not the end of us.
+fn guarded<T>(read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(damaged("its contents make no sense")))
 }
 
 fn damaged(what: impl Into<String>) -> io::Error {

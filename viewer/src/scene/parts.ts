@@ -48,7 +48,6 @@ export interface Parts {
 }
 
 /** Above these numbers things are drawn with fewer strokes. */
-export const MANY_BODIES = 3000;
 const MANY_SPRINGS = 1500;
 /** More bodies than this are coloured in order. */
 const CROWD = 40;

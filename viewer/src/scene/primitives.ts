@@ -136,14 +136,16 @@ export type Primitive = "link" | "ball" | "box" | "wedge" | "cone" | "coil" | "a
 export const PRIMITIVES: Primitive[] = ["link", "ball", "box", "wedge", "cone", "coil", "arc"];
 
 /** The solids; coarser ones for many bodies. */
-export function primitives(many: boolean): Record<Primitive, BufferGeometry> {
+export function primitives(bodies: number): Record<Primitive, BufferGeometry> {
+  const level = bodies <= 150 ? 0 : bodies <= 3000 ? 1 : 2;
+  const of = (...options: [number, number, number]) => options[level];
   return {
-    link: prism(LINK, many ? 14 : 40, many ? 1 : 3),
-    ball: prism(LINK, many ? 12 : 32, many ? 3 : 8),
-    box: prism(SQUARE, many ? 4 : 12, many ? 1 : 3),
+    link: prism(LINK, of(40, 24, 12), of(3, 2, 1)),
+    ball: prism(LINK, of(32, 18, 10), of(8, 4, 2)),
+    box: prism(SQUARE, of(12, 4, 4), of(3, 1, 1)),
     wedge: prism(WEDGE, 12, 2),
-    cone: cone(many ? 8 : 20),
-    coil: coil(many ? 4 : 8, many ? 6 : 18, many ? 3 : 7),
+    cone: cone(of(20, 12, 8)),
+    coil: coil(of(8, 6, 4), of(18, 10, 6), of(7, 5, 3)),
     arc: arc(40, 8),
   };
 }

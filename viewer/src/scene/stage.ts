@@ -9,7 +9,7 @@ import type { Results } from "../data/results";
 import { dot, norm, scale as times, sub, unit } from "./algebra";
 import { Grid } from "./grid";
 import { type Entity, type Scene, type Vec, entities } from "./model";
-import { type Group, MANY_BODIES, type Parts, type Travel, build } from "./parts";
+import { type Group, type Parts, type Travel, build } from "./parts";
 import { Poses, Slots } from "./poses";
 import { primitives } from "./primitives";
 import { Solids } from "./solids";
@@ -21,6 +21,9 @@ type Camera = PerspectiveCamera | OrthographicCamera;
 
 const FOV = 32;
 const SHADOWED = 5000;
+/** A frame that takes longer than SLOW is slow; a picture rests when nothing was drawn for REST (milliseconds). */
+const SLOW = 60;
+const REST = 500;
 /** So many points decide what a view must show; a ball is seen by the corners of a cube within it. */
 const POINTS = 60_000;
 const ROUND = 1 / Math.sqrt(3);
@@ -59,6 +62,11 @@ export class Stage {
   private readonly up: Vec;
   private readonly pickTarget = new WebGLRenderTarget(1, 1);
   private dirty = true;
+  private drawn = 0;
+  private drawnAs = 0;
+  private slow = 0;
+  private moving = false;
+  private level = 0;
   private selected = -1;
   private hovered = -1;
   private flight: { start: number; from: Pose; to: Pose } | null = null;
@@ -101,8 +109,8 @@ export class Stage {
   }
 
   private makeSolids(): Solids {
-    const many = this.scene.bodies.length > MANY_BODIES;
-    return new Solids(this.parts.parts, this.slots, primitives(many), this.scene.bodies.length <= SHADOWED);
+    const n = this.scene.bodies.length;
+    return new Solids(this.parts.parts, this.slots, primitives(n), n <= SHADOWED);
   }
 
   private makeControls(): OrbitControls {
@@ -476,7 +484,7 @@ export class Stage {
     if (width < 1 || height < 1) return;
     const pose = this.pose();
     [this.width, this.height] = [width, height];
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, 2));
+    this.renderer.setPixelRatio(this.ratio(this.drawnAs));
     this.renderer.setSize(width, height, false);
     this.solids.resize(width, height);
     if (Number.isFinite(pose.size) && pose.size > 0) this.place(pose);
@@ -508,10 +516,38 @@ export class Stage {
     } else {
       this.controls.update();
     }
-    if (!this.dirty) return;
+    if (!this.dirty) {
+      // at rest the picture is drawn in full
+      this.moving = false;
+      if (this.drawnAs > 0 && now - this.drawn > REST) this.render(0, now);
+      return;
+    }
     this.dirty = this.flight !== null;
+    // where drawing is slow, what moves is drawn more simply
+    const passed = now - this.drawn;
+    if (this.moving && passed > SLOW) this.slow += passed > 4 * SLOW ? 2 : 1;
+    else this.slow = Math.max(0, this.slow - 0.1);
+    if (this.slow > 4 && this.level < 2) [this.level, this.slow] = [this.level + 1, 0];
+    this.render(this.moving ? this.level : 0, now);
+    this.moving = true;
+  }
+
+  /** Draws: 0 in full, 1 without shadows, 2 also with fewer pixels and shorter traces. */
+  private render(level: number, now: number): void {
+    if (level !== this.drawnAs) {
+      this.key.castShadow = level === 0 && this.renderer.shadowMap.enabled;
+      this.traces.draft(level > 1);
+      this.renderer.setPixelRatio(this.ratio(level));
+      this.drawnAs = level;
+    }
+    this.drawn = now;
     this.draw();
     this.onDraw();
+  }
+
+  private ratio(level: number): number {
+    const full = Math.min(devicePixelRatio || 1, 2);
+    return level > 1 ? Math.min(full, 1) * 0.7 : full;
   }
 
   draw(): void {
@@ -523,7 +559,7 @@ export class Stage {
 
   /** A picture of the scene on a ground of the given colour. */
   picture(paper: string): Promise<Blob | null> {
-    this.draw();
+    this.render(0, this.drawn);
     const copy = document.createElement("canvas");
     [copy.width, copy.height] = [this.canvas.width, this.canvas.height];
     const pen = copy.getContext("2d");

@@ -9,7 +9,7 @@ import type { Scene } from "./model";
 import type { Theme } from "./theme";
 
 /** Longer paths are drawn with so many points. */
-const POINTS = 20_000;
+const POINTS = 6000;
 /** So many probes are traced. */
 const PROBES = 60;
 
@@ -58,6 +58,11 @@ export class Traces {
       t.past.geometry.instanceCount = Math.min(t.points - 1, Math.floor((row + share) / t.every));
       t.past.visible = t.past.geometry.instanceCount > 0;
     }
+  }
+
+  /** Leaves out what is to come. */
+  draft(on: boolean): void {
+    this.traces.forEach((t) => (t.whole.visible = !on));
   }
 
   paint(theme: Theme): void {

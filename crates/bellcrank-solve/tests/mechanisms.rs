@@ -348,7 +348,7 @@ fn chaplygins_sleigh_goes_its_way() {
         between = ["ground", "sleigh"]
         at = [0, 0]
         axis = [1, 0]
-        [probe.edge]
+        [probe.tip]
         body = "sleigh"
         at = [0, 0]
     "#;
@@ -361,9 +361,9 @@ fn chaplygins_sleigh_goes_its_way() {
         let angle = at("sleigh.angle", i);
         close(angle, heading, 1e-8, "heading");
         close(at("sleigh.w", i), w, 1e-8, "ω");
-        close(at("edge.vx", i) * angle.cos() + at("edge.vy", i) * angle.sin(), v, 1e-8, "speed");
-        close(at("edge.x", i), x, 1e-8, "x");
-        close(at("edge.y", i), y, 1e-8, "y");
+        close(at("tip.vx", i) * angle.cos() + at("tip.vy", i) * angle.sin(), v, 1e-8, "speed");
+        close(at("tip.x", i), x, 1e-8, "x");
+        close(at("tip.y", i), y, 1e-8, "y");
     }
 }
 

@@ -405,7 +405,8 @@ impl<'a> Reader<'a> {
     fn check_sections(&mut self) {
         let known: Vec<&str> = LAYOUT.settings.iter().chain(LAYOUT.named).copied().collect();
         let Some(table) = self.root.as_table() else { return };
-        for entry in table.entries.iter().filter(|e| !known.contains(&e.name.as_str())) {
+        // editors look for `$schema`
+        for entry in table.entries.iter().filter(|e| !known.contains(&e.name.as_str()) && e.name != "$schema") {
             let near = suggest::nearest(&entry.name, known.iter().copied());
             let label = near.map_or("not a known section".into(), |n| format!("did you mean `{n}`?"));
             let help = format!("sections are {}", known.join(", "));

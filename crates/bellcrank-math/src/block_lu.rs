@@ -274,7 +274,6 @@ impl Step<'_> {
         for i in 0..P {
             *at_mut(self.panel, i * width) = inverse[i];
         }
-        let adds = self.node.class != Class::Multiplier;
         let mut done = 0;
         for source in sources {
             let (upper, lower) = (source.upper as usize, source.lower as usize);
@@ -283,15 +282,12 @@ impl Step<'_> {
                 for r in 0..P {
                     *at_mut(self.panel, r * width + P + done) = u[r];
                 }
+                let magnitude = at_mut::<C>(self.magnitude, self.border[done] as usize);
                 for c in 0..C {
                     let l = *at::<P>(a, lower + c * P);
                     *at_mut(self.panel, P * (width + done + c)) = l;
-                    if adds {
-                        let mut sum = 0.0;
-                        for r in 0..P {
-                            sum += (l[r] * u[r][c]).abs();
-                        }
-                        at_mut::<1>(self.magnitude, self.border[done + c] as usize)[0] += sum;
+                    for r in 0..P {
+                        magnitude[c] += (l[r] * u[r][c]).abs();
                     }
                 }
                 done += C;

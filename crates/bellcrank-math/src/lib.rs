@@ -7,6 +7,7 @@ mod kernels;
 pub mod block_lu;
 pub mod blocks;
 pub mod dense;
+pub mod matrix;
 pub mod ordering;
 mod plan;
 pub mod rotation;

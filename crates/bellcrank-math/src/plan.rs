@@ -372,6 +372,11 @@ impl Plan {
             panel += node.entries();
             let border = take(&mut lists.border, m as usize);
             assert!(border.iter().all(|&i| (first..self.dimension).contains(&(i as usize))));
+            let mut rows = border;
+            for source in sources.iter().skip(1) {
+                let block = take(&mut rows, source.size as usize);
+                assert!(block.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a block lies together");
+            }
             let pieces = take(&mut lists.pieces, node.pieces as usize);
             assert!(pieces.iter().sum::<u32>() == m && pieces.iter().all(|&piece| piece as usize <= PIECE));
             for &piece in pieces {

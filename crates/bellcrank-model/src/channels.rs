@@ -6,7 +6,7 @@
 //! | `crank.angle` | rad | angle, in the plane |
 //! | `crank.qw crank.qx crank.qy crank.qz` | | rotation as unit quaternion, body to world, in space |
 //! | `crank.vx …` | m/s | velocity of the centre of mass |
-//! | `crank.w` or `crank.wx crank.wy crank.wz` | rad/s | angular velocity, in the world |
+//! | `crank.wz`, in space also `crank.wx crank.wy` | rad/s | angular velocity, in the world |
 //! | `pin.angle pin.rate`, `slide.position slide.rate` | rad, rad/s; m, m/s | joint coordinates, continuous over many turns |
 //! | `sleeve.angle sleeve.rate sleeve.position sleeve.speed` | | those of a joint that turns and slides; a second turn or slide has `angle2` … |
 //! | `pin.fx … pin.mz` | N, N m | reaction on the second body, at the joint, in the world |
@@ -45,7 +45,7 @@ pub fn list(system: &System) -> Vec<Channel> {
         }
         AXES[..dimension].iter().for_each(|a| push(format!("{}.v{a}", b.name), "m/s"));
         match plane {
-            true if turning => push(format!("{}.w", b.name), "rad/s"),
+            true if turning => push(format!("{}.wz", b.name), "rad/s"),
             false if turning => AXES.iter().for_each(|a| push(format!("{}.w{a}", b.name), "rad/s")),
             _ => {}
         }
@@ -61,7 +61,7 @@ pub fn list(system: &System) -> Vec<Channel> {
     for j in &model.joints {
         AXES[..dimension].iter().for_each(|a| push(format!("{}.f{a}", j.name), "N"));
         match plane {
-            true => push(format!("{}.m", j.name), "N m"),
+            true => push(format!("{}.mz", j.name), "N m"),
             false => AXES.iter().for_each(|a| push(format!("{}.m{a}", j.name), "N m")),
         }
     }

@@ -29,7 +29,7 @@ pub const MODEL: &[Field] = &[
 
 /// Keys of `[body.NAME]`.
 pub const BODY: &[Field] = &[
-    Field::optional("mass", FieldKind::Positive, "kg", "from the shape", "mass"),
+    Field::optional("mass", FieldKind::NonNegative, "kg", "from the shape", "mass; zero where joints hold the body"),
     Field::optional(
         "inertia",
         FieldKind::Square { plane: 1, space: 3 },
@@ -493,7 +493,7 @@ impl<'a> Reader<'a> {
             (false, None) => Body::Point(PointMass::new(mass, dimension)),
             (false, Some(inertia)) if self.plane => {
                 let j = inertia.0[2][2];
-                if j <= 0.0 {
+                if j < 0.0 || (j == 0.0 && mass > 0.0 && values.has("inertia")) {
                     let message = format!("{what}: the moment of inertia must be positive, found {j}");
                     return Err(values.error_at("inertia", message).help("in kg m², about the centre of mass").into());
                 }
@@ -1060,7 +1060,7 @@ impl<'a> Reader<'a> {
             let turns = |b: usize| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full;
             if probe.is_none() && self.plane && body.is_some_and(turns) {
                 choices.push(("angle".to_string(), Motion::Rotate(2), ends.clone(), false));
-                choices.push(("w".to_string(), Motion::Rotate(2), ends, true));
+                choices.push(("wz".to_string(), Motion::Rotate(2), ends, true));
             }
         }
         if let Some((_, motion, ends, rate)) = choices.iter().find(|c| c.0 == quantity) {
@@ -1182,6 +1182,9 @@ fn check_inertia(v: &Values, what: &str, inertia: &Mat3) -> Result<(), Diagnosti
                 return Err(wrong("the inertia matrix is not symmetric").into());
             }
         }
+    }
+    if scale == 0.0 {
+        return Ok(()); // a body that its joints hold needs none
     }
     let second = m[0][0] * m[1][1] - m[0][1] * m[1][0];
     if m[0][0] <= 0.0 || second <= 0.0 || inertia.determinant() <= 0.0 {

@@ -709,6 +709,29 @@ impl System {
         load
     }
 
+    /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
+    pub fn drive_rates(&self, t: f64) -> Vec<f64> {
+        let mut out = vec![0.0; self.layout.m()];
+        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            self.add_time(1.0, constraint, t, 1, &mut out[range.clone()]);
+        }
+        out
+    }
+
+    /// Whether the rows of a joint only turn its bodies: their multipliers are torques.
+    pub fn only_turns(&self, joint: usize) -> bool {
+        let state = self.initial_state();
+        let mut w = self.workspace();
+        self.locate(&state.q, &state.charts, &mut w);
+        self.joint_blocks[joint].clone().all(|number| {
+            let c = &self.constraints[number];
+            let frames = self.frames(&c.ends, &w, None);
+            let seen = Frames { t: state.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &w) };
+            let rows = self.rows_of(c, &seen);
+            rows[..c.rows].iter().flatten().all(|form| form.lin == Vec3::ZERO)
+        })
+    }
+
     /// The constraint blocks: first the bodies' own, then those of the joints.
     pub fn constraints(&self) -> &[Constraint] {
         &self.constraints
@@ -757,11 +780,11 @@ impl Dynamics for System {
 
     fn workspace(&self) -> Workspace {
         Workspace {
-            valid: false,
             bodies: vec![BodyFrame::default(); self.bodies.len()],
             near: vec![0.0; self.angles.len()],
             jacobian: vec![0.0; self.jacobian_size],
             scratch: vec![0.0; self.layout.n()],
+            ..Workspace::default()
         }
     }
 
@@ -1055,10 +1078,10 @@ impl Dynamics for System {
         }
     }
 
-    fn settle(&self, state: &mut State, w: &mut Workspace) -> Option<ChartChange> {
+    fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);
-        let mut change = ChartChange::default();
+        w.recentred.moves.clear();
         for (b, range) in self.layout.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
             let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };
             let i = range.start + k;
@@ -1067,10 +1090,10 @@ impl Dynamics for System {
                 let centre = &mut state.charts.centres[self.charts[b] as usize];
                 *centre = centre.then(Quat::exp(phi));
                 state.q[i..i + 3].fill(0.0);
-                change.moves.push((i, Quat::exp(-phi)));
+                w.recentred.moves.push((i, Quat::exp(-phi)));
             }
         }
-        (!change.moves.is_empty()).then_some(change)
+        !w.recentred.moves.is_empty()
     }
 
     fn scales(&self) -> Vec<Scale> {
@@ -1173,22 +1196,20 @@ impl Dynamics for System {
         }
     }
 
+    fn integrable(&self, constraint: usize) -> bool {
+        self.constraints[constraint].equations.iter().all(|e| e.integrable())
+    }
+
     fn held(&self, body: usize) -> bool {
         self.model.bodies[body].fixed
     }
 
     fn has_power(&self) -> bool {
-        let driven = |c: &Constraint| {
-            let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-            c.equations.iter().any(|e| {
-                // a drive that stands still now may move later: sample a few times
-                (0..8).any(|k| {
-                    e.time(0.37 * k as f64, &mut g_t, &mut g_tt);
-                    g_t.iter().any(|g| *g != 0.0)
-                })
-            })
-        };
-        self.forces.iter().any(|f| f.force.has_power()) || self.constraints.iter().any(driven)
+        self.driven() || self.forces.iter().any(|f| f.force.has_power())
+    }
+
+    fn driven(&self) -> bool {
+        self.constraints.iter().any(|c| c.equations.iter().any(|e| e.rheonomic()))
     }
 }
 

@@ -13,7 +13,7 @@ const UNTIL: f64 = 0.5;
 /// Velocities at the end.
 fn speeds(summary: &bellcrank_solve::Summary) -> Vec<f64> {
     let moving = |name: &str| {
-        name.rsplit_once('.').is_some_and(|(_, p)| matches!(p, "vx" | "vy" | "vz" | "w" | "wx" | "wy" | "wz"))
+        name.rsplit_once('.').is_some_and(|(_, p)| matches!(p, "vx" | "vy" | "vz" | "wx" | "wy" | "wz"))
     };
     summary.last.iter().filter(|(name, _)| moving(name)).map(|(_, v)| *v).collect()
 }

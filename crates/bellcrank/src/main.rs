@@ -2,8 +2,13 @@
 //!
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
+mod check;
+mod inverse;
+mod modes;
+mod output;
 mod progress;
 mod run;
+mod statics;
 
 use bellcrank_model::file::diagnostic::escaped;
 use clap::{Parser, Subcommand};
@@ -21,6 +26,14 @@ struct Cli {
 enum Command {
     /// Simulates a model file.
     Run(run::Run),
+    /// Finds the pose in which all forces balance, and tells whether it is stable.
+    Statics(statics::Statics),
+    /// Linearizes a model about a state: frequencies, damping and mode shapes.
+    Modes(modes::Modes),
+    /// Computes the forces and torques that a prescribed motion takes.
+    Inverse(inverse::Inverse),
+    /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
+    Check(check::Check),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -39,6 +52,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(options) => run::run(options),
+        Command::Statics(options) => statics::run(options),
+        Command::Modes(options) => modes::run(options),
+        Command::Inverse(options) => inverse::run(options),
+        Command::Check(options) => check::check(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

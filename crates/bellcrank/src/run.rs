@@ -6,6 +6,7 @@ use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::system::System;
+use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
@@ -17,8 +18,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+impl Run {
+    /// All as the file says.
+    pub fn of(model: &str) -> Run {
+        Run { model: model.to_string(), ..Run::default() }
+    }
+}
+
 /// Options of `run`; each is also a key of `[solve]` in the model file, and wins over it.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Run {
     /// The model file (TOML, or JSON by its ending).
     model: String,
@@ -90,14 +98,15 @@ pub fn run(args: Run) -> Result<(), Failure> {
         }
     });
     let start = system.initial_state();
+    let talk = !args.json && !args.quiet;
+    let found = if talk { check::brief(&system, &options) } else { Check::default() };
     let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
         StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
     })?;
-    let talk = !args.json && !args.quiet;
     if talk {
-        tell_start(&system, &simulation);
+        tell_start(&system, &simulation, &found);
     }
     let mut progress = Progress::new(until, talk);
     let mut folder = args.out.as_ref().map(Folder::new);
@@ -195,7 +204,7 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
 }
 
 /// The options of the command line over those of the file over the defaults.
-fn options(args: &Run, read: &Read) -> Result<Options, Report> {
+pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     if let (Some(_), Some(_)) = (args.step, args.rtol) {
         let problem = Diagnostic::error("--step and --rtol exclude each other")
             .help("--step fixes the step size, --rtol lets the error choose it: leave one of them out");
@@ -254,7 +263,7 @@ fn tell_line(line: String) {
     tell(&escaped(&line));
 }
 
-fn tell_start(system: &System, simulation: &Simulation) {
+fn tell_start(system: &System, simulation: &Simulation, found: &Check) {
     const MOST: usize = 8;
     let model = &system.model;
     let a = simulation.assembly();
@@ -270,8 +279,16 @@ fn tell_start(system: &System, simulation: &Simulation) {
         plural(model.forces.len(), "force", "forces"),
         plural(a.degrees_of_freedom, "degree of freedom", "degrees of freedom"),
     ));
-    for (joint, rows) in a.redundant_joints.iter().take(MOST) {
-        tell_line(format!("  redundant: {} of {joint}", plural(*rows, "equation", "equations")));
+    for r in found.redundancies.iter().take(MOST) {
+        tell_line(format!("  redundant: {} of {}", r.directions.join(", "), r.name));
+    }
+    if found.redundancies.is_empty() {
+        for (joint, rows) in a.redundant_joints.iter().take(MOST) {
+            tell_line(format!("  redundant: {} of {joint}", plural(*rows, "equation", "equations")));
+        }
+    }
+    for f in found.findings.iter().filter(|f| f.level != Level::Note || f.kind == "unconnected") {
+        tell_line(format!("{}: {}", f.level.name(), f.message));
     }
     if !a.moved.is_empty() {
         let iterations = plural(a.iterations, "iteration", "iterations");
@@ -300,6 +317,14 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         s.factorizations,
         summary.wall_seconds
     ));
+    if !summary.not_unique.is_empty() {
+        let (shown, all) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
+        let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
+        tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
+    }
+    for event in summary.events.iter().take(5) {
+        tell_line(event.to_string());
+    }
     tell_line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1));
     let (initial, last, error) = summary.energy;
     let (initial, last) = (figure(initial), figure(last));

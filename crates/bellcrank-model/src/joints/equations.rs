@@ -17,6 +17,10 @@ pub trait Equation: Send + Sync {
     fn holonomic(&self) -> bool {
         true
     }
+    /// Whether its velocity rows are rates of functions of the frames, though it may have no g.
+    fn integrable(&self) -> bool {
+        self.holonomic()
+    }
     /// g.
     fn value(&self, at: &Frames, g: &mut [f64]);
     /// G, a form on the twist of every end; `rows` come zeroed.
@@ -29,6 +33,10 @@ pub trait Equation: Send + Sync {
     }
     /// ∂g/∂t and ∂²g/∂t² of rheonomic equations.
     fn time(&self, _t: f64, _g_t: &mut [f64], _g_tt: &mut [f64]) {}
+    /// Whether `time` can give other than zero: then the equation does work.
+    fn rheonomic(&self) -> bool {
+        false
+    }
     /// Whether the rotation of an end matters (or only its origin).
     fn rotational(&self, _end: usize) -> bool {
         true
@@ -167,6 +175,9 @@ impl Equation for Trace {
     fn straight(&self) -> bool {
         true
     }
+    fn rheonomic(&self) -> bool {
+        self.course.iter().any(|x| x.as_constant().is_none())
+    }
     fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
         for (i, x) in self.course.iter().enumerate() {
             let x = x.jet(t);
@@ -256,6 +267,9 @@ impl Equation for Follow {
     fn holonomic(&self) -> bool {
         !self.by_rate
     }
+    fn integrable(&self) -> bool {
+        true
+    }
     fn value(&self, at: &Frames, g: &mut [f64]) {
         let course = self.course.value(at.t);
         g[0] = self.motion.between().value_near(at, course) - course;
@@ -265,6 +279,9 @@ impl Equation for Follow {
     }
     fn stiffness(&self, at: &Frames, lambda: &[f64], k: &mut Stiffness) {
         self.motion.curvature(at, lambda[0], k);
+    }
+    fn rheonomic(&self) -> bool {
+        self.by_rate || self.course.as_constant().is_none()
     }
     fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
         let course = self.course.jet(t);

@@ -28,6 +28,7 @@ mod universal;
 use crate::file::{Diagnostic, Diagnostics, Field, Values};
 use crate::frames::Frame;
 use crate::model::Space;
+pub use drive::drive_of;
 pub use equations::Equation;
 
 /// The first axis of a frame.

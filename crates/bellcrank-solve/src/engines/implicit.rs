@@ -253,8 +253,8 @@ impl Engine for Implicit {
     }
 
     fn settle(&mut self) {
-        if let Some(change) = self.dynamics.settle(&mut self.state, &mut self.w) {
-            self.method.recentre(&change);
+        if self.dynamics.settle(&mut self.state, &mut self.w) {
+            self.method.recentre(&self.w.recentred);
             self.step.point.q.clone_from(&self.state.q);
         }
         self.step.point.charts.clone_from(&self.state.charts);

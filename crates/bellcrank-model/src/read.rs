@@ -239,12 +239,18 @@ pub const SOLVE: &[Field] = &[
     Field::optional("until", FieldKind::Positive, "s", "1", "end of the simulation"),
     Field::optional("method", FieldKind::Name, "", "auto", "method of integration"),
     Field::optional("formulation", FieldKind::Name, "", "by the method", "form of the equations"),
-    Field::optional("iteration", FieldKind::Name, "", "auto", "Newton's iteration"),
+    Field::optional("iteration", FieldKind::Name, "", "by the method", "Newton's iteration"),
     Field::optional("test", FieldKind::Name, "", "q+v", "which unknowns decide"),
     Field::optional("on", FieldKind::Name, "", "all", "on which coordinates errors are tested"),
     Field::optional("step", FieldKind::Positive, "s", "error control", "fixed step size"),
     Field::optional("rtol", FieldKind::Positive, "", "1e-6", "relative tolerance"),
-    Field::optional("atol", FieldKind::Positive, "", "rtol", "absolute tolerance"),
+    Field::optional(
+        "atol",
+        FieldKind::Positive,
+        "SI",
+        "none",
+        "absolute tolerance, added to `rtol` times the size of the machine",
+    ),
     Field::optional("sample", FieldKind::Positive, "s", "a 200th of the run", "distance of recorded samples"),
     Field::optional("max_order", FieldKind::Count, "", "5", "highest order of BDF"),
     Field::optional("max_iterations", FieldKind::Count, "", "by the method", "most Newton iterations per step"),
@@ -401,7 +407,8 @@ impl<'a> Reader<'a> {
     fn check_sections(&mut self) {
         let known: Vec<&str> = LAYOUT.settings.iter().chain(LAYOUT.named).copied().collect();
         let Some(table) = self.root.as_table() else { return };
-        for entry in table.entries.iter().filter(|e| !known.contains(&e.name.as_str())) {
+        // editors look for `$schema`
+        for entry in table.entries.iter().filter(|e| !known.contains(&e.name.as_str()) && e.name != "$schema") {
             let near = suggest::nearest(&entry.name, known.iter().copied());
             let label = near.map_or("not a known section".into(), |n| format!("did you mean `{n}`?"));
             let help = format!("sections are {}", known.join(", "));

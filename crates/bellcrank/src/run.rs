@@ -146,12 +146,15 @@ pub fn run(args: Run) -> Result<(), Failure> {
 fn placed(read: &Read, text: &str) -> String {
     let (message, help) = text.split_once("\nhelp: ").unwrap_or((text, ""));
     let named = |(section, before): (&str, &str)| {
-        let name = message.split_once(before)?.1.split_once('`')?.0;
-        read.document.root.get(section)?.as_table()?.entry(name).map(|entry| entry.span)
+        let at = message.find(before)?;
+        let name = message[at + before.len()..].split_once('`')?.0;
+        let entry = read.document.root.get(section)?.as_table()?.entry(name)?;
+        Some((at, entry.span))
     };
-    let place = [("joint", "joint `"), ("body", "body `"), ("body", "rod `")].into_iter().find_map(named);
+    let places = [("start", "the start of joint `"), ("joint", "joint `"), ("body", "body `"), ("body", "rod `")];
+    let place = places.into_iter().filter_map(named).min_by_key(|(at, _)| *at);
     let mut problem = Diagnostic::error(message.replace("\n  ", "; ")).help(help);
-    problem.span = place;
+    problem.span = place.map(|(_, span)| span);
     read.document.report(problem.into()).to_string()
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Scratch, is_readable, root};
+use common::{Scratch, root};
 use serde_json::Value;
 use std::path::Path;
 
@@ -77,7 +77,7 @@ fn every_problem_meets_its_reference() {
         std::fs::read_dir(root().join("tests/problems")).unwrap().map(|e| e.unwrap().path()).collect();
     folders.sort();
     let (mut problems, mut runs) = (Vec::new(), 0);
-    for folder in folders.iter().filter(|f| is_readable(&f.join("model.toml"))) {
+    for folder in &folders {
         let name = folder.file_name().unwrap().to_string_lossy();
         assert!(folder.join("README.md").exists(), "{name} says nothing of its source");
         let rows = table(folder);
@@ -94,7 +94,7 @@ fn every_problem_meets_its_reference() {
             runs += 1;
         }
     }
-    assert!(runs >= 12, "{runs}");
+    assert!(runs >= 15, "{runs}");
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
 }
 

@@ -20,12 +20,6 @@ pub fn models() -> Vec<PathBuf> {
     found
 }
 
-/// Whether every kind of joint of a model file is in this build.
-pub fn is_readable(path: &Path) -> bool {
-    let known = |kind: &str| bellcrank_model::joints::CATALOG.iter().any(|k| k.name == kind);
-    known("point-on-line") || !std::fs::read_to_string(path).unwrap().contains("\"point-on-line\"")
-}
-
 /// A folder that is removed with its owner, in which the program runs.
 pub struct Scratch(PathBuf);
 

@@ -1,0 +1,160 @@
+//! What is published beside the program is what the program says, and every model obeys the schema.
+
+mod common;
+
+use common::{Scratch, models, root};
+use serde_json::{Value, json};
+
+/// A published file must be the output of a command; `BELLCRANK_UPDATE=1` writes it anew.
+fn check_current(file: &str, command: &str) {
+    let said = Scratch::new(command).bellcrank(&[command]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let path = root().join(file);
+    if std::env::var_os("BELLCRANK_UPDATE").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &said.stdout).unwrap();
+    }
+    let published = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        published == said.stdout,
+        "{file} is not what the program says today; write it anew with\n\
+         cargo run --release -- {command} > {file}"
+    );
+}
+
+#[test]
+fn the_schema_is_current() {
+    check_current("schema/model.schema.json", "schema");
+}
+
+#[test]
+fn the_reference_is_current() {
+    check_current("docs/model-file.md", "reference");
+}
+
+/// Checks a value against the part of JSON Schema (draft 2020-12) that the schema uses; other words in it
+/// are an error, so that nothing is skipped.
+fn validate(value: &Value, schema: &Value, path: &str) -> Result<(), String> {
+    let wrong = |what: String| Err(format!("{path}: {what}"));
+    let rules = schema.as_object().ok_or(format!("{path}: {schema} is no schema"))?;
+    for (word, rule) in rules {
+        let fits = match word.as_str() {
+            "$schema" | "$id" | "title" | "description" | "default" => true,
+            "type" => {
+                let one = |t: &Value| match t.as_str() {
+                    Some("object") => value.is_object(),
+                    Some("array") => value.is_array(),
+                    Some("string") => value.is_string(),
+                    Some("boolean") => value.is_boolean(),
+                    Some("number") => value.is_number(),
+                    Some("integer") => value.as_f64().is_some_and(|x| x.fract() == 0.0),
+                    _ => false,
+                };
+                rule.as_array().map_or_else(|| one(rule), |types| types.iter().any(one))
+            }
+            "enum" => rule.as_array().is_some_and(|list| list.contains(value)),
+            "const" => rule == value,
+            "minimum" => value.as_f64().is_none_or(|x| rule.as_f64().is_some_and(|least| x >= least)),
+            "exclusiveMinimum" => value.as_f64().is_none_or(|x| rule.as_f64().is_some_and(|least| x > least)),
+            "minLength" => value.as_str().is_none_or(|s| s.chars().count() as u64 >= rule.as_u64().unwrap_or(0)),
+            "minItems" => value.as_array().is_none_or(|a| a.len() as u64 >= rule.as_u64().unwrap_or(0)),
+            "maxItems" => value.as_array().is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap_or(0)),
+            "items" => {
+                for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+                    validate(item, rule, &format!("{path}[{i}]"))?;
+                }
+                true
+            }
+            "properties" => {
+                for (name, inner) in value.as_object().into_iter().flatten() {
+                    if let Some(schema) = rule.get(name) {
+                        validate(inner, schema, &format!("{path}.{name}"))?;
+                    }
+                }
+                true
+            }
+            "additionalProperties" => {
+                let known = |name: &String| rules.get("properties").is_some_and(|p| p.get(name).is_some());
+                for (name, inner) in value.as_object().into_iter().flatten().filter(|(name, _)| !known(name)) {
+                    match rule {
+                        Value::Bool(false) => return wrong(format!("`{name}` is not a known key")),
+                        Value::Bool(true) => {}
+                        schema => validate(inner, schema, &format!("{path}.{name}"))?,
+                    }
+                }
+                true
+            }
+            "required" => {
+                let names = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
+                names.into_iter().all(|name| value.as_object().is_none_or(|o| o.contains_key(name)))
+            }
+            "anyOf" | "oneOf" => {
+                let results: Vec<_> =
+                    rule.as_array().into_iter().flatten().map(|schema| validate(value, schema, path)).collect();
+                match (results.iter().filter(|r| r.is_ok()).count(), word.as_str()) {
+                    (1, _) => true,
+                    (0, _) => return wrong(format!("fits none of {word}: {results:?}")),
+                    (_, kind) => kind == "anyOf",
+                }
+            }
+            _ => return wrong(format!("the schema says `{word}`, which is not understood here")),
+        };
+        if !fits {
+            return wrong(format!("{value} does not fit {word} {rule}"));
+        }
+    }
+    Ok(())
+}
+
+/// The model as JSON, through the same reader as the program's.
+fn to_json(text: &str) -> Value {
+    use bellcrank_model::file::{Node, Value as Tree};
+    fn convert(node: &Node) -> Value {
+        match &node.value {
+            Tree::Table(t) => Value::Object(t.entries.iter().map(|e| (e.name.clone(), convert(&e.node))).collect()),
+            Tree::Array(list) => list.iter().map(convert).collect(),
+            Tree::Number(x) => json!(x),
+            Tree::Integer(n) => json!(n),
+            Tree::Bool(b) => json!(b),
+            Tree::String { text, .. } => json!(text),
+        }
+    }
+    let read = bellcrank_model::file::Document::parse("m.toml", text.into(), &[], &bellcrank_model::read::LAYOUT);
+    convert(&read.unwrap_or_else(|report| panic!("{report}")).root)
+}
+
+#[test]
+fn every_model_obeys_the_schema() {
+    let schema: Value = bellcrank_model::reference::schema();
+    let fuzz =
+        ["plane", "space", "drives", "shafts"].map(|n| root().join(format!("crates/bellcrank/tests/fuzz/{n}.toml")));
+    for path in models().iter().chain(&fuzz) {
+        let model = to_json(&std::fs::read_to_string(path).unwrap());
+        validate(&model, &schema, "model").unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_program_refuses() {
+    let schema = bellcrank_model::reference::schema();
+    let good = "[body.a]\nmass = 1\n[joint.j]\ntype = \"distance\"\nbetween = [\"ground\", \"a\"]\nat = [[0, 0, 1], [0, 0, 0]]\n";
+    let fits = |text: &str| validate(&to_json(text), &schema, "model");
+    assert_eq!(fits(good), Ok(()));
+    for (old, new) in [
+        ("mass = 1", "mas = 1"),
+        ("mass = 1", "mass = -1"),
+        ("mass = 1", "mass = 0"),
+        ("mass = 1", "mass = [1]"),
+        ("mass = 1", "mass = true"),
+        ("[body.a]\nmass = 1\n", ""),
+        ("\"distance\"", "\"distanc\""),
+        ("type = \"distance\"\n", ""),
+        ("[\"ground\", \"a\"]", "[\"ground\"]"),
+        ("[\"ground\", \"a\"]", "[\"ground\", \"\"]"),
+        ("[0, 0, 1]", "[0, 0, 1, 2]"),
+        ("[joint.j]", "[joints.j]"),
+    ] {
+        assert!(good.contains(old));
+        assert!(fits(&good.replace(old, new)).is_err(), "{new:?} in the place of {old:?} fits the schema");
+    }
+}

@@ -3,17 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-fn run(program: &str, arguments: &[&str], dir: &Path) -> Option<String> {
-    let out = Command::new(program).args(arguments).current_dir(dir).stdin(Stdio::null()).output().ok()?;
-    if !out.status.success() {
-        eprintln!(
-            "{program} {arguments:?}: {}{}",
-            String::from_utf8_lossy(&out.stdout),
-            String::from_utf8_lossy(&out.stderr)
-        );
-        return None;
-    }
-    Some(String::from_utf8_lossy(&out.stdout).trim().to_string())
+/// The output of a program, or what it said before it failed.
+fn run(program: &str, arguments: &[&str], dir: &Path) -> Result<String, String> {
+    let out = Command::new(program).args(arguments).current_dir(dir).stdin(Stdio::null()).output();
+    let out = out.map_err(|e| e.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    if out.status.success() { Ok(text(&out.stdout)) } else { Err(format!("{}\n{}", text(&out.stdout), text(&out.stderr))) }
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -51,7 +46,7 @@ fn the_committed_page_is_what_the_source_builds() {
     let (major, minor) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     // what vite needs
     if !((major == 20 && minor >= 19) || (major == 22 && minor >= 12) || major > 22)
-        || run("npm", &["--version"], &source).is_none()
+        || run("npm", &["--version"], &source).is_err()
     {
         eprintln!("NOTE: the viewer's page is not rebuilt here: that needs node 20.19 or later, and npm");
         return;
@@ -61,7 +56,9 @@ fn the_committed_page_is_what_the_source_builds() {
         let _ = std::fs::remove_dir_all(copied.join(old));
     }
     copy(&source, &copied);
-    if run("npm", &["ci", "--no-audit", "--no-fund", "--prefer-offline"], &copied).is_none() {
+    if let Err(e) = run("npm", &["ci", "--no-audit", "--no-fund", "--prefer-offline"], &copied) {
+        let offline = ["ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "E404", "E403"];
+        assert!(offline.iter().any(|code| e.contains(code)), "npm ci: {e}");
         eprintln!("NOTE: the viewer's page is not rebuilt here: its packages cannot be had");
         return;
     }

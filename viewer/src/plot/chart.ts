@@ -94,11 +94,11 @@ export function draw(pen: Pen, results: Results, chart: Chart): Range {
   const along = ticks(chart.range.from, chart.range.to, Math.max(2, Math.round(w / 90)));
   along.values.forEach((t, i) => {
     pen.line([x(t), top, x(t), top + h], theme.line, 1);
-    if (x(t) < width - RIGHT - 26) pen.text(x(t), height - 7, along.labels[i], { colour: theme.muted, align: "middle" });
+    if (x(t) < width - RIGHT - (along.offset || along.factor ? 90 : 26)) pen.text(x(t), height - 7, along.labels[i], { colour: theme.muted, align: "middle" });
   });
-  pen.text(width - RIGHT, height - 7, along.factor ? `${along.factor} s` : "s", { colour: theme.muted, align: "end" });
+  pen.text(width - RIGHT, height - 7, [along.factor, along.offset, "s"].filter(Boolean).join(" "), { colour: theme.muted, align: "end" });
   if (bottom < 0 && above > 0) pen.line([LEFT, y(0), LEFT + w, y(0)], theme.muted, 0.8);
-  const unit = [across.factor, results.units[columns[0]] ?? ""].filter(Boolean).join(" ");
+  const unit = [across.factor, across.offset, results.units[columns[0]] ?? ""].filter(Boolean).join(" ");
   pen.text(13, top + h / 2, unit, { colour: theme.muted, align: "middle", turned: true });
   pen.within(LEFT, top, w, h, () => {
     known.forEach((values, k) => {

@@ -106,6 +106,7 @@ export class PlotPanel {
       this.read(p);
     });
     this.changed();
+    [...made].at(-1)?.element.scrollIntoView({ block: "nearest" });
   }
 
   clear(): void {

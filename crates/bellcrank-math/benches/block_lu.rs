@@ -22,7 +22,10 @@ fn measure(name: &str, a: &BlockMatrix, bodies: usize) {
     let start = Instant::now();
     let mut lu = BlockLu::for_pattern(a.pattern()).expect("not too large");
     let analysis = start.elapsed().as_secs_f64() * 1e6 / bodies as f64;
-    let repetitions = (30_000_000 / a.values.len()).clamp(10, 20_000);
+    let repetitions = std::env::var("REPETITIONS")
+        .ok()
+        .and_then(|r| r.parse().ok())
+        .unwrap_or((30_000_000 / a.values.len()).clamp(10, 20_000));
     let factor = best(|| lu.factor(a).expect("regular"), repetitions);
     let b: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).sin()).collect();
     let mut x = b.clone();
@@ -48,9 +51,9 @@ fn measure(name: &str, a: &BlockMatrix, bodies: usize) {
 fn main() {
     // arguments: parts of names to run, all without
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let mut run = |name: &str, form: Form, bodies: usize, sample: &dyn Fn(&mut Random) -> Sample| {
+    let run = |name: &str, form: Form, bodies: usize, sample: &dyn Fn(&mut Random) -> Sample| {
         let name = format!("{name}, {}", if form == Form::Ggl { "GGL" } else { "index 3" });
-        if wanted.is_empty() || wanted.iter().any(|w| format!("{name} {bodies}").contains(w.as_str())) {
+        if wanted.is_empty() || wanted.iter().any(|w| format!("{name} {bodies}").ends_with(w.as_str())) {
             let mut rng = Random(1);
             let matrix = sample(&mut rng).matrix(form, 1e3, &mut rng);
             measure(&name, &matrix, bodies);

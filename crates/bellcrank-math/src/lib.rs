@@ -1,10 +1,15 @@
 //! The mathematics under Bellcrank: vectors and rotations in space, block-sparse matrices and
 //! the linear solvers that factor them.
 
+#[macro_use]
+mod kernels;
+
 pub mod block_lu;
 pub mod blocks;
 pub mod dense;
+pub mod matrix;
 pub mod ordering;
+mod plan;
 pub mod rotation;
 pub mod solver;
 pub mod sparse;

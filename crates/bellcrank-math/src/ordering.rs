@@ -212,7 +212,7 @@ struct Quotient<'a> {
     /// |Lₑ \ Lₚ| of the elements seen in this step, valid where `seen` is the step.
     outside: Vec<u32>,
     seen: Vec<u32>,
-    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    heap: BinaryHeap<Reverse<(u32, bool, u32)>>,
     ready: Vec<bool>,
     waiting: Vec<u32>,
     waiters: Lists,
@@ -256,14 +256,15 @@ impl<'a> Quotient<'a> {
 
     fn push(&mut self, i: usize) {
         if self.ready[i] {
-            self.heap.push(Reverse((self.degree[i], i as u32)));
+            let later = self.pattern.class(i) == Class::Multiplier;
+            self.heap.push(Reverse((self.degree[i], later, i as u32)));
         }
     }
 
     /// Eliminates ready variables, the smallest degree first, until `until` blocks are ordered.
     fn run(&mut self, order: &mut Vec<u32>, until: usize) {
         while order.len() < until {
-            let Some(Reverse((degree, p))) = self.heap.pop() else { return };
+            let Some(Reverse((degree, _, p))) = self.heap.pop() else { return };
             let p = p as usize;
             if self.weight[p] == 0 || degree != self.degree[p] {
                 continue;
@@ -484,5 +485,61 @@ impl<'a> Quotient<'a> {
             waiting[i as usize] += 1;
         }
         (waiting, Lists::grouped(self.n, &wait))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_lu::samples::{Form, Random, Sample, Shuffled};
+
+    #[test]
+    fn fill_grows_linearly() {
+        type Make = fn(usize) -> Sample;
+        let samples: [(&str, f64, Make); 3] = [
+            ("chain", 1e4, |n| Sample::tree(&mut Random(1), &[3], n, 1)),
+            ("tree", 1e4, |n| Sample::tree(&mut Random(2), &[3], n, n / 4)),
+            ("ladder", 1e5, |n| Sample::ladder(n / 3)),
+        ];
+        for (form, part) in [(Form::Index3, 1.0), (Form::Ggl, 0.1)] {
+            for (name, n, make) in samples {
+                let n = n * part;
+                let entries =
+                    |n: f64| fill(make(n as usize).matrix(form, 1.0, &mut Random(1)).pattern()).unwrap() as f64;
+                let exponent = (entries(n) / entries(100.0)).ln() / (n / 100.0).ln();
+                assert!(exponent <= 1.05, "{name}: exponent {exponent}");
+            }
+        }
+        let ladder = Sample::ladder(333).matrix(Form::Index3, 1.0, &mut Random(1));
+        assert!(fill(ladder.pattern()).unwrap() <= 71 * 1000);
+    }
+
+    #[test]
+    fn a_shuffled_ladder_fills_no_more() {
+        let a = Sample::ladder(300).matrix(Form::Index3, 1.0, &mut Random(1));
+        let straight = fill(a.pattern()).unwrap();
+        let shuffled = fill(a.shuffled(&mut Random(4)).pattern()).unwrap();
+        assert!(shuffled as f64 <= 1.1 * straight as f64, "{straight} to {shuffled}");
+    }
+
+    #[test]
+    fn classes_are_kept_in_order() {
+        let mut rng = Random(8);
+        let mut s = Sample::tree(&mut rng, &[3, 6], 40, 7);
+        s.springs = vec![(0, 20), (5, 30), (3, 8)];
+        s.random_joint(&mut rng, 2, &[1, 17, 33]);
+        let a = s.matrix(Form::Ggl, 1.0, &mut rng);
+        let pattern = a.pattern();
+        let order = symbolic(pattern).unwrap().order;
+        let position = |b: usize| order.iter().position(|&k| k as usize == b).unwrap();
+        let n = s.bodies.len();
+        for (j, joint) in s.joints.iter().enumerate() {
+            let (lambda, mu) = (2 * n + 2 * j, 2 * n + 2 * j + 1);
+            assert!(position(lambda) < position(mu));
+            for &(b, _) in &joint.on {
+                assert!(position(b) < position(n + b), "velocity, then coordinates");
+                assert!(position(n + b) < position(lambda), "bodies, then their joints");
+            }
+        }
     }
 }

@@ -20,6 +20,7 @@ pub trait LinearSolver: Send {
     /// The scalar rows that were dropped as redundant by the last factorization, ascending.
     fn dropped(&self) -> &[usize];
     /// The smallest pivot that was kept, relative to the magnitude of what it was summed from.
+    /// Backends need not tell apart those above a few percent.
     fn smallest_kept_pivot(&self) -> f64;
     /// The name of the backend.
     fn name(&self) -> &'static str;

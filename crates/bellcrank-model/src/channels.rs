@@ -6,8 +6,9 @@
 //! | `crank.angle` | rad | angle, in the plane |
 //! | `crank.qw crank.qx crank.qy crank.qz` | | rotation as unit quaternion, body to world, in space |
 //! | `crank.vx …` | m/s | velocity of the centre of mass |
-//! | `crank.w` or `crank.wx crank.wy crank.wz` | rad/s | angular velocity, in the world |
+//! | `crank.wz`, in space also `crank.wx crank.wy` | rad/s | angular velocity, in the world |
 //! | `pin.angle pin.rate`, `slide.position slide.rate` | rad, rad/s; m, m/s | joint coordinates, continuous over many turns |
+//! | `sleeve.angle sleeve.rate sleeve.position sleeve.speed` | | those of a joint that turns and slides; a second turn or slide has `angle2` … |
 //! | `pin.fx … pin.mz` | N, N m | reaction on the second body, at the joint, in the world |
 //! | `B.x B.vx B.ax …` | m, m/s, m/s² | motion of a probe |
 //! | `energy.kinetic energy.stored energy.total` | J | energies |
@@ -15,7 +16,7 @@
 use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::dynamics::{Channel, Dynamics, Point, Workspace};
 use crate::frames::Attachment;
-use crate::joints::Motion;
+use crate::joints;
 use crate::model::{End, Space};
 use crate::system::System;
 use bellcrank_math::Vec3;
@@ -44,29 +45,23 @@ pub fn list(system: &System) -> Vec<Channel> {
         }
         AXES[..dimension].iter().for_each(|a| push(format!("{}.v{a}", b.name), "m/s"));
         match plane {
-            true if turning => push(format!("{}.w", b.name), "rad/s"),
+            true if turning => push(format!("{}.wz", b.name), "rad/s"),
             false if turning => AXES.iter().for_each(|a| push(format!("{}.w{a}", b.name), "rad/s")),
             _ => {}
         }
     }
-    for c in system.coordinates() {
-        let name = &model.joints[c.joint].name;
-        let both = system.coordinates().iter().filter(|o| o.joint == c.joint).count() > 1;
-        match c.motion {
-            Motion::Rotate(_) => {
-                push(format!("{name}.angle"), "rad");
-                push(format!("{name}.rate"), "rad/s");
-            }
-            Motion::Translate(_) => {
-                push(format!("{name}.position"), "m");
-                push(format!("{name}.{}", if both { "speed" } else { "rate" }), "m/s");
-            }
+    for j in &model.joints {
+        let motions = j.joint.motions(model.space);
+        for (motion, [value, rate]) in motions.iter().zip(joints::names(&motions)) {
+            let units = if motion.turns() { ["rad", "rad/s"] } else { ["m", "m/s"] };
+            push(format!("{}.{value}", j.name), units[0]);
+            push(format!("{}.{rate}", j.name), units[1]);
         }
     }
     for j in &model.joints {
         AXES[..dimension].iter().for_each(|a| push(format!("{}.f{a}", j.name), "N"));
         match plane {
-            true => push(format!("{}.m", j.name), "N m"),
+            true => push(format!("{}.mz", j.name), "N m"),
             false => AXES.iter().for_each(|a| push(format!("{}.m{a}", j.name), "N m")),
         }
     }

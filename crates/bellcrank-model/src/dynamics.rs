@@ -18,17 +18,38 @@
 use bellcrank_math::{Quat, Vec3};
 use std::ops::Range;
 
+/// Implements `Clone` so that `clone_from` re-uses the vectors of every field: a derived one does not.
+#[macro_export]
+macro_rules! clone_by_fields {
+    ($type:ty { $($field:ident),* }) => {
+        impl Clone for $type {
+            fn clone(&self) -> Self {
+                Self { $($field: self.$field.clone()),* }
+            }
+            fn clone_from(&mut self, other: &Self) {
+                $(self.$field.clone_from(&other.$field);)*
+            }
+        }
+    };
+}
+
 /// The centres of the rotation charts and the last accepted values of the joint angles.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Charts {
     /// One centre for every body with a rotation chart: R = R_c exp(φ̃).
     pub centres: Vec<Quat>,
-    /// Continuous angles of the spatial joints at the last accepted step, so that turns are counted.
+    /// Continuous angles of the joints at the last accepted step, so that turns are counted.
     pub angles: Vec<f64>,
+    /// Their rates there: from the angle that was reached with them a new one is less than half a turn off.
+    pub rates: Vec<f64>,
+    /// The time of that step.
+    pub time: f64,
 }
 
+clone_by_fields!(Charts { centres, angles, rates, time });
+
 /// All that moves: small, and cloned freely (checkpoints, retries).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct State {
     /// Time.
     pub t: f64,
@@ -41,6 +62,8 @@ pub struct State {
     /// Where the rotation charts are centred.
     pub charts: Charts,
 }
+
+clone_by_fields!(State { t, q, v, z, charts });
 
 /// A trial point of the equations: a state with its rates and multipliers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -278,10 +301,14 @@ pub struct Workspace {
     pub valid: bool,
     /// Poses of the bodies of a compiled model.
     pub bodies: Vec<crate::frames::BodyFrame>,
+    /// What the angles of the joints are near to at this time.
+    pub near: Vec<f64>,
     /// The blocks of G, by constraint and end (or one dense matrix).
     pub jacobian: Vec<f64>,
     /// Room for dense intermediate matrices of hand-written equations.
     pub scratch: Vec<f64>,
+    /// The charts that the last [`Dynamics::settle`] re-centred.
+    pub recentred: ChartChange,
 }
 
 impl Workspace {
@@ -350,10 +377,10 @@ pub trait Dynamics: Send + Sync {
     }
 
     /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;
-    /// to be called at every accepted step. `None`: no centre changed.
-    fn settle(&self, state: &mut State, w: &mut Workspace) -> Option<ChartChange> {
+    /// to be called at every accepted step. True if a centre changed: `w.recentred` tells which.
+    fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
         let _ = (state, w);
-        None
+        false
     }
 
     /// What each coordinate measures.
@@ -380,6 +407,11 @@ pub trait Dynamics: Send + Sync {
 
     /// Whether energy leaves or enters other than through gravity and springs.
     fn has_power(&self) -> bool {
+        true
+    }
+
+    /// Whether constraints do work, so that the power depends on λ.
+    fn driven(&self) -> bool {
         true
     }
 
@@ -418,6 +450,12 @@ pub trait Dynamics: Send + Sync {
     fn velocity_given(&self, i: usize) -> bool {
         let _ = i;
         false
+    }
+
+    /// Whether the rows of a constraint are rates of functions of the coordinates: all holonomic ones are, and
+    /// so is a coordinate whose rate is driven.
+    fn integrable(&self, constraint: usize) -> bool {
+        !self.layout().rates[constraint].is_empty()
     }
 
     /// Bodies that keep their start while the model is assembled.

@@ -6,8 +6,8 @@
 
 use bellcrank_math::{Mat3, Vec3};
 
-/// The most frames an element may touch.
-pub const MAX_ENDS: usize = 3;
+/// The most frames an element may touch: those of two joints, for a gear or a controller.
+pub const MAX_ENDS: usize = 4;
 /// The most rows a single constraint block of a joint may have.
 pub const MAX_ROWS: usize = 6;
 /// The most coordinates a body of the catalog may have.
@@ -66,8 +66,8 @@ pub struct Frames<'a> {
     pub t: f64,
     /// One for each end.
     pub ends: &'a [Frame],
-    /// The last accepted value of the element's angle, which tells full turns apart.
-    pub near: f64,
+    /// The last accepted values of the element's angles, which tell full turns apart.
+    pub near: &'a [f64],
 }
 
 /// A linear form on twists, lin·v + ang·ω: a row of G, or a force with its torque.
@@ -109,7 +109,7 @@ pub const ANG: usize = 1;
 
 impl Default for Stiffness {
     fn default() -> Stiffness {
-        Stiffness { part: [[[[Mat3::ZERO; 2]; 2]; 3]; 3], touched: [[false; 3]; 3] }
+        Stiffness { part: [[[[Mat3::ZERO; 2]; 2]; MAX_ENDS]; MAX_ENDS], touched: [[false; MAX_ENDS]; MAX_ENDS] }
     }
 }
 
@@ -127,6 +127,26 @@ impl Stiffness {
             self.part[i][j] = [[Mat3::ZERO; 2]; 2];
         }
         self.part[i][j][load][motion] += m;
+    }
+
+    /// Adds a form on the motion of end `j`, times a load on end `i`: the outer product of both.
+    pub fn add_outer(&mut self, i: usize, load: Covector, j: usize, by: Covector) {
+        for (l, load) in [load.lin, load.ang].into_iter().enumerate() {
+            for (m, by) in [by.lin, by.ang].into_iter().enumerate() {
+                self.add(i, l, j, m, load.outer(by));
+            }
+        }
+    }
+
+    /// Adds c times what was found for fewer ends, the first of which is here the end `first`.
+    pub fn add_scaled(&mut self, c: f64, other: &Stiffness, first: usize) {
+        for i in 0..MAX_ENDS - first {
+            for j in (0..MAX_ENDS - first).filter(|&j| other.touched[i][j]) {
+                for (load, part) in other.part[i][j].iter().enumerate() {
+                    (0..2).for_each(|motion| self.add(first + i, load, first + j, motion, part[motion] * c));
+                }
+            }
+        }
     }
 
     /// Row `r` (0–2 force, 3–5 torque) of the part (i, j), or `None` where nothing was added.

@@ -3,6 +3,7 @@
 
 pub mod bodies;
 pub mod channels;
+pub mod curve;
 pub mod dynamics;
 pub mod file;
 pub mod forces;

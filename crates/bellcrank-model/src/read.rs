@@ -2,9 +2,9 @@
 
 use crate::bodies::{Body, Coordinates, Orientation, Planar, PointMass, Rigid, Rod, each};
 use crate::file::*;
-use crate::forces;
-use crate::frames::Attachment;
-use crate::joints::{self, Axes, Motion};
+use crate::forces::{self, Along};
+use crate::frames::{Attachment, Frame};
+use crate::joints::{self, Axes, Motion, Place};
 use crate::model::*;
 use bellcrank_math::{Mat3, Quat, Vec3};
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub const MODEL: &[Field] = &[
 
 /// Keys of `[body.NAME]`.
 pub const BODY: &[Field] = &[
-    Field::optional("mass", FieldKind::Positive, "kg", "from the shape", "mass"),
+    Field::optional("mass", FieldKind::NonNegative, "kg", "from the shape", "mass; zero where joints hold the body"),
     Field::optional(
         "inertia",
         FieldKind::Square { plane: 1, space: 3 },
@@ -97,7 +97,7 @@ pub const JOINT: &[Field] = &[
         FieldKind::Points(1, 2),
         "m",
         "",
-        "the joint's point in the world at the start (two for a distance)",
+        "the joint's point in the world at the start (two for a distance or a rolling disk)",
     ),
     Field::optional(
         "on",
@@ -122,6 +122,32 @@ pub const JOINT: &[Field] = &[
     ),
 ];
 
+/// Keys of joints that hold a point of one body.
+pub const JOINT_ON_ONE: &[Field] = &[
+    TYPE,
+    Field::required("body", FieldKind::Name, "", "the body whose point it holds"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+];
+
+/// Keys of joints that act on the motion of another.
+pub const JOINT_ON_JOINT: &[Field] = &[TYPE, Field::required("joint", FieldKind::Name, "", "the joint it acts on")];
+
+/// Keys of joints that tie the motions of two others.
+pub const JOINT_ON_JOINTS: &[Field] =
+    &[TYPE, Field::required("joints", FieldKind::Names(2, 2), "", "the two joints whose motions it ties")];
+
+/// The keys of a kind of joint, in groups: those of its place and its own.
+pub fn joint_fields(kind: &joints::Kind) -> [&'static [Field]; 2] {
+    let place = match kind.place {
+        Place::Shared(_) | Place::Points(_) => JOINT,
+        Place::Body => JOINT_ON_ONE,
+        Place::Joint => JOINT_ON_JOINT,
+        Place::Joints => JOINT_ON_JOINTS,
+    };
+    [place, kind.fields]
+}
+
 /// Keys of forces between two bodies.
 pub const FORCE_BETWEEN: &[Field] = &[
     TYPE,
@@ -144,6 +170,31 @@ pub const FORCE_BETWEEN: &[Field] = &[
     Field::optional("axis2", FieldKind::Directions(1, 2), "", "any", "second axis"),
 ];
 
+/// Keys of forces on a joint coordinate.
+pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
+
+/// Keys of controllers.
+pub const FORCE_CONTROL: &[Field] = &[
+    TYPE,
+    ON_JOINT,
+    COORDINATE,
+    Field::optional(
+        "measure",
+        FieldKind::Name,
+        "",
+        "the coordinate it acts on",
+        "what is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a probe, `cart.vx` of a body",
+    ),
+];
+
+const ON_JOINT: Field = Field::required("joint", FieldKind::Name, "", "the joint it acts on");
+const COORDINATE: Field = Field::optional(
+    "coordinate",
+    FieldKind::Name,
+    "",
+    "its only one",
+    "which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …",
+);
 /// Keys of forces on one body.
 pub const FORCE_ON_ONE: &[Field] = &[
     TYPE,
@@ -152,6 +203,18 @@ pub const FORCE_ON_ONE: &[Field] = &[
     Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
 ];
 
+/// The keys of a kind of force, in groups: those of its ends and its own.
+pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
+    use forces::Ends::*;
+    let ends = match kind.ends {
+        Points | Centres | Frames | Turning => FORCE_BETWEEN,
+        One => FORCE_ON_ONE,
+        Joint => FORCE_ON_JOINT,
+        Control => FORCE_CONTROL,
+    };
+    [ends, kind.fields]
+}
+
 /// Keys of `[probe.NAME]`.
 pub const PROBE: &[Field] = &[
     Field::required("body", FieldKind::Name, "", "the body it sits on"),
@@ -159,11 +222,16 @@ pub const PROBE: &[Field] = &[
     Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
 ];
 
-/// Keys of `[start]` entries: those of a joint's motions.
+/// Keys of `[start]` entries: the names of a joint's coordinates and rates, see [`joints::names`].
 pub const START: &[Field] = &[
     Field::optional("angle", FieldKind::Number, "rad", "as drawn", "angle of a joint that turns"),
     Field::optional("position", FieldKind::Number, "m", "as drawn", "position of a joint that slides"),
-    Field::optional("rate", FieldKind::Number, "rad/s, m/s", "0", "rate of the joint's coordinate"),
+    Field::optional("rate", FieldKind::Number, "rad/s, m/s", "0", "rate of the angle, or of the position of a slide"),
+    Field::optional("speed", FieldKind::Number, "m/s", "0", "rate of the position of a joint that also turns"),
+    Field::optional("angle2", FieldKind::Number, "rad", "as drawn", "second angle of a joint that has two"),
+    Field::optional("position2", FieldKind::Number, "m", "as drawn", "second position of a joint that has two"),
+    Field::optional("rate2", FieldKind::Number, "rad/s, m/s", "0", "rate of the second angle or position"),
+    Field::optional("speed2", FieldKind::Number, "m/s", "0", "rate of the second position of a joint that also turns"),
 ];
 
 /// Keys of `[solve]`: defaults of the options of the same names.
@@ -213,7 +281,8 @@ pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, R
 }
 
 fn interpret(document: Document, path: &str) -> Result<Read, Report> {
-    match Reader::new(&document.root).and_then(|mut r| r.read(path)) {
+    let folder = std::path::Path::new(path).parent();
+    match Reader::new(&document.root, folder).and_then(|mut r| r.read(path)) {
         Ok((model, settings)) => Ok(Read { model, settings, document }),
         Err(problems) => Err(document.report(problems)),
     }
@@ -221,6 +290,7 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
 
 struct Reader<'a> {
     root: &'a Node,
+    folder: Option<&'a std::path::Path>,
     parameters: Parameters,
     plane: bool,
     model: Model,
@@ -229,11 +299,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(root: &'a Node) -> Result<Reader<'a>, Diagnostics> {
+    fn new(root: &'a Node, folder: Option<&'a std::path::Path>) -> Result<Reader<'a>, Diagnostics> {
         let parameters = Parameters::read(root.get("parameter"))?;
         let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
         Ok(Reader {
             root,
+            folder,
             parameters,
             plane,
             model: Model::default(),
@@ -242,13 +313,17 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn context(&self) -> Context<'_> {
+        Context { parameters: &self.parameters, plane: self.plane, variables: &["t"], folder: self.folder }
+    }
+
     fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
-        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
-        read(node, what, fields, &context)
+        read(node, what, fields, &self.context())
     }
 
     fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
         self.check_sections();
+        self.check_names();
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
         let stem = std::path::Path::new(path).file_stem().map(|s| s.to_string_lossy().into_owned());
         self.model.name = stem.unwrap_or_default();
@@ -266,8 +341,11 @@ impl<'a> Reader<'a> {
         // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
         std::mem::take(&mut self.problems).or(())?;
         self.each("joint", Reader::read_joint);
-        self.each("force", Reader::read_force);
+        if self.problems.is_empty() {
+            self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
+        }
         self.each("probe", Reader::read_probe);
+        self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
         if let Some(node) = self.root.get("solve") {
@@ -293,10 +371,31 @@ impl<'a> Reader<'a> {
         }
         std::mem::take(&mut self.problems).or(())?;
         if self.model.bodies.is_empty() {
-            let hint = "add a body, for example\n[body.mass]\nmass = 1.0\nat = [0, 0, 0]";
+            let hint = "add one: a table [body.NAME] with at least its `mass`";
             return Err(Diagnostic::error("the model has no bodies").at(self.root.span).help(hint).into());
         }
         Ok((std::mem::take(&mut self.model), settings))
+    }
+
+    /// Bodies, joints and probes must not share names: `pin.x` is one channel.
+    fn check_names(&mut self) {
+        let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
+        for section in ["body", "joint", "probe"] {
+            let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
+            for entry in entries {
+                if let Some((first, span)) = seen.insert(&entry.name, (section, entry.span)) {
+                    let message =
+                        format!("{} is the name of a {first} and of a {section}", suggest::quoted(&entry.name));
+                    self.problems.push(
+                        Diagnostic::error(message)
+                            .at(entry.span)
+                            .label(format!("a {section}"))
+                            .also(span, format!("a {first}"))
+                            .help("give one of them another name: what is recorded of them goes by it"),
+                    );
+                }
+            }
+        }
     }
 
     fn check_sections(&mut self) {
@@ -321,6 +420,12 @@ impl<'a> Reader<'a> {
             return;
         };
         for entry in &table.entries {
+            if entry.name.trim().is_empty() {
+                let message = format!("a name in [{section}] is empty");
+                let help = format!("write [{section}.NAME] above the keys of each");
+                self.problems.push(Diagnostic::error(message).at(entry.span).help(help));
+                continue;
+            }
             let result = one(self, &entry.name, &entry.node, entry.span);
             self.problems.take(result);
         }
@@ -383,7 +488,7 @@ impl<'a> Reader<'a> {
             (false, None) => Body::Point(PointMass::new(mass, dimension)),
             (false, Some(inertia)) if self.plane => {
                 let j = inertia.0[2][2];
-                if j <= 0.0 {
+                if j < 0.0 || (j == 0.0 && mass > 0.0 && values.has("inertia")) {
                     let message = format!("{what}: the moment of inertia must be positive, found {j}");
                     return Err(values.error_at("inertia", message).help("in kg m², about the centre of mass").into());
                 }
@@ -426,7 +531,10 @@ impl<'a> Reader<'a> {
         if self.plane {
             if v.has("orientation") {
                 let help = "a planar body has an `angle`";
-                return Err(v.error_at("orientation", format!("{what} is in the plane")).help(help).into());
+                return Err(v
+                    .error_at("orientation", format!("{what} is in the plane and has no `orientation`"))
+                    .help(help)
+                    .into());
             }
             entry.angle = v.number("angle");
             entry.rotation = Quat::exp(Vec3::Z * entry.angle);
@@ -434,7 +542,7 @@ impl<'a> Reader<'a> {
         }
         if v.has("angle") {
             let help = "in space write `orientation = { axis = [0, 0, 1], angle = … }`";
-            return Err(v.error_at("angle", format!("{what} is in space")).help(help).into());
+            return Err(v.error_at("angle", format!("{what} is in space and has no `angle`")).help(help).into());
         }
         if let Some(node) = v.node("orientation") {
             entry.rotation = self.orientation(node, what)?;
@@ -447,7 +555,7 @@ impl<'a> Reader<'a> {
             Field::required("axis", FieldKind::Direction, "", "axis of the turn"),
             Field::required("angle", FieldKind::Number, "rad", "angle of the turn"),
         ];
-        let context = Context { parameters: &self.parameters, plane: self.plane, variables: &["t"] };
+        let context = self.context();
         let key = format!("`orientation` of {what}");
         let wrong = |text: String| {
             let help = "a quaternion [w, x, y, z] (body to world), { axis = […], angle = … }, or a 3×3 rotation matrix";
@@ -581,6 +689,17 @@ impl<'a> Reader<'a> {
         let axis = |key: &str, k: usize| v.optional_points(key).map(|a| a[k.min(a.len() - 1)]);
         let frame = |k: usize| -> Result<Mat3, Diagnostics> {
             match axes {
+                Axes::Shafts => self.shaft(v, bodies, k),
+                Axes::Rolling if self.plane => {
+                    let y = v.optional_vector("normal").unwrap_or(Vec3::Y);
+                    Ok(Mat3::from_columns(y.cross(Vec3::Z), y, Vec3::Z))
+                }
+                Axes::Rolling => {
+                    let normal = || v.optional_vector("normal");
+                    let z = if k == 0 { normal() } else { axis("axis", 1) }.unwrap_or(Vec3::Z);
+                    let x = z.any_perpendicular();
+                    Ok(Mat3::from_columns(x, z.cross(x), z))
+                }
                 Axes::Turning if self.plane => Ok(Mat3::IDENTITY),
                 Axes::Sliding if self.plane => {
                     let x = axis("axis", k).unwrap_or(Vec3::X);
@@ -609,9 +728,10 @@ impl<'a> Reader<'a> {
         let points = match v.optional_points("at") {
             Some(at) => at,
             None => {
-                let hint = if two_points { "[[…], […]]: a point on each body" } else { "[…]: a point" };
+                let at =
+                    if two_points { "`at = [[…], […]]`, a point on each body" } else { "`at = […]`, a point" };
                 let help =
-                    format!("add `at = {hint} in the world at the start`, or `on = [[…], […]]` in the bodies' frames");
+                    format!("add {at} in the world at the start, or `on = [[…], […]]`, a point in each body's frame");
                 return Err(v.error(format!("{what} needs `at` or `on`")).help(help).into());
             }
         };
@@ -632,6 +752,31 @@ impl<'a> Reader<'a> {
             Ok(end)
         };
         Ok([place(0)?, place(1)?])
+    }
+
+    /// The frame of one of two shafts that meet: in the world, or with `on` in the body's frame.
+    fn shaft(&self, v: &Values, bodies: [Option<usize>; 2], k: usize) -> Result<Mat3, Diagnostics> {
+        let place = |k: usize| match bodies[k] {
+            Some(b) if v.has("on") => self.pose(b).1,
+            _ => Mat3::IDENTITY,
+        };
+        let given = |key: &str, k: usize| v.optional_points(key).map(|a| a[k.min(a.len() - 1)]);
+        let first = place(0) * given("axis", 0).unwrap_or(Vec3::Z);
+        let second = match given("axis2", 1) {
+            Some(z) => place(1) * z,
+            None => place(1) * given("axis", 1).unwrap_or(Vec3::Z),
+        };
+        let (axis, cosine) = (first.cross(second), first.dot(second));
+        let angle = axis.norm().atan2(cosine);
+        if angle > std::f64::consts::FRAC_PI_2 {
+            let message = format!("the shafts of {} are bent by {:.0}°", v.what(), angle.to_degrees());
+            let help = "`axis` points along the first shaft towards the joint, `axis2` along the second away from it";
+            return Err(v.error_at("axis2", message).help(help).into());
+        }
+        let x = first.any_perpendicular();
+        let straight = Mat3::from_columns(x, first.cross(x), first);
+        let bend = axis.normalized().map_or(Mat3::IDENTITY, |n| Quat::exp(n * angle).matrix());
+        Ok(place(k).transpose() * if k == 0 { straight } else { bend * straight })
     }
 
     fn two_bodies(&self, v: &Values) -> Result<[Option<usize>; 2], Diagnostics> {
@@ -685,27 +830,106 @@ impl<'a> Reader<'a> {
         }
     }
 
+    fn joint_kind(&self, what: &str, node: &Node) -> Result<&'static joints::Kind, Diagnostics> {
+        let words: Vec<&str> = joints::CATALOG.iter().map(|k| k.name).collect();
+        let name = choose(node, what, "type", &words)?;
+        let kind = joints::CATALOG.iter().find(|k| k.name == name).expect("chosen from the catalog");
+        match kind.in_plane {
+            Some(instead) if self.plane => {
+                let message = format!("{what}: a {name} joint needs space, and the model is planar");
+                let span = node.get("type").map_or(node.span, |n| n.span);
+                Err(Diagnostic::error(message).at(span).help(format!("in the plane use {instead}")).into())
+            }
+            _ => Ok(kind),
+        }
+    }
+
+    /// Reads a joint between bodies; those that stand on other joints are left for [`Self::read_coupler`].
     fn read_joint(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
         let what = format!("joint {}", suggest::quoted(name));
-        let words: Vec<&str> = joints::CATALOG.iter().map(|k| k.name).collect();
-        let kind_name = choose(node, &what, "type", &words)?;
-        let kind = joints::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
-        let values = self.fields(node, &what, &[JOINT, kind.fields])?;
-        let bodies = self.two_bodies(&values)?;
-        let ends = self.ends(&values, bodies, kind.axes, kind.two_points)?;
-        let space = self.model.space;
-        let placement = joints::Placement { points: [self.world(&ends[0]), self.world(&ends[1])], space };
-        let joint = (kind.make)(&values, &placement)?;
-        let rotational = joint.equations(space).iter().any(|e| e.rotational());
-        for end in &ends {
-            self.check_place(&values, end, rotational)?;
+        let kind = self.joint_kind(&what, node)?;
+        let two_points = matches!(kind.place, Place::Points(_));
+        let (values, ends) = match kind.place {
+            Place::Joint | Place::Joints => return Ok(()),
+            Place::Shared(axes) | Place::Points(axes) => {
+                let values = self.fields(node, &what, &joint_fields(kind))?;
+                let bodies = self.two_bodies(&values)?;
+                let ends = self.ends(&values, bodies, axes, two_points)?;
+                (values, ends)
+            }
+            Place::Body => {
+                let values = self.fields(node, &what, &joint_fields(kind))?;
+                let end = self.one_end(&values)?;
+                (values, [End { body: None, on: Attachment::CENTRE }, end])
+            }
+        };
+        self.add_joint(name, kind, &values, ends.to_vec(), Vec::new())
+    }
+
+    /// Reads a joint that stands on other joints.
+    fn read_coupler(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        let what = format!("joint {}", suggest::quoted(name));
+        let kind = self.joint_kind(&what, node)?;
+        let key = match kind.place {
+            Place::Joint => "joint",
+            Place::Joints => "joints",
+            _ => return Ok(()),
+        };
+        let values = self.fields(node, &what, &joint_fields(kind))?;
+        let named = if key == "joint" { vec![values.name(key)] } else { values.names(key).to_vec() };
+        let mut problems = Diagnostics::new();
+        let found: Vec<usize> = named.iter().filter_map(|n| problems.take(self.joint(*n, &what))).collect();
+        problems.or(())?;
+        let entries = || found.iter().map(|j| &self.model.joints[*j]);
+        let ends: Vec<End> = match kind.place {
+            Place::Joint => entries().flat_map(|j| j.ends.clone()).collect(),
+            _ => entries().map(|j| j.ends[1]).chain(entries().map(|j| j.ends[0])).collect(),
+        };
+        if found.len() == 2 && found[0] == found[1] {
+            let message = format!("{what} ties joint `{}` to itself", named[0].name);
+            return Err(values.error_at(key, message).help("name two different joints").into());
         }
-        self.model.joints.push(JointEntry {
-            name: name.to_string(),
-            kind: kind.name,
-            joint: Arc::from(joint),
-            ends: ends.to_vec(),
-        });
+        let base = |j: &JointEntry| joints::Base {
+            name: j.name.clone(),
+            kind: j.kind,
+            motions: j.joint.motions(self.model.space),
+        };
+        let bases = entries().map(base).collect();
+        self.add_joint(name, kind, &values, ends, bases)
+    }
+
+    /// The number of a joint between bodies.
+    fn joint(&self, named: Named, of: &str) -> Result<usize, Diagnostic> {
+        let names = || self.model.joints.iter().map(|j| j.name.as_str());
+        names().position(|n| n == named.name).ok_or_else(|| named.unknown("joint", of, names().collect::<Vec<_>>()))
+    }
+
+    fn add_joint(
+        &mut self,
+        name: &str,
+        kind: &'static joints::Kind,
+        values: &Values,
+        ends: Vec<End>,
+        bases: Vec<joints::Base>,
+    ) -> Result<(), Diagnostics> {
+        let space = self.model.space;
+        let frame = |end: &End| {
+            let r = end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1);
+            Frame { p: self.world(end), r: r * end.on.axes, ..Frame::default() }
+        };
+        let angle = |end: &End| end.body.map_or(0.0, |b| self.model.bodies[b].angle);
+        let placement = joints::Placement {
+            frames: ends.iter().map(frame).collect(),
+            angles: ends.iter().map(angle).collect(),
+            space,
+            joints: bases,
+        };
+        let joint = (kind.make)(values, &placement)?;
+        let equations = joint.equations(space);
+        for (k, end) in ends.iter().enumerate() {
+            self.check_place(values, end, equations.iter().any(|e| e.rotational(k)))?;
+        }
+        self.model.joints.push(JointEntry { name: name.to_string(), kind: kind.name, joint: Arc::from(joint), ends });
         Ok(())
     }
 
@@ -715,29 +939,157 @@ impl<'a> Reader<'a> {
         let words: Vec<&str> = forces::CATALOG.iter().map(|k| k.name).collect();
         let kind_name = choose(node, &what, "type", &words)?;
         let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
-        let (values, ends) = if kind.ends == Ends::One {
-            let values = self.fields(node, &what, &[FORCE_ON_ONE, kind.fields])?;
-            let end = self.one_end(&values)?;
-            (values, vec![end])
-        } else {
-            let values = self.fields(node, &what, &[FORCE_BETWEEN, kind.fields])?;
-            let bodies = self.two_bodies(&values)?;
-            let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
-            let ends = match kind.ends {
-                // a torque has no point: the place may be left out
-                Ends::Turning if !values.has("at") && !values.has("on") => self.turning_ends(&values, bodies),
-                _ => self.ends(&values, bodies, axes, kind.ends == Ends::Points)?,
-            };
-            (values, ends.to_vec())
+        let values = self.fields(node, &what, &force_fields(kind))?;
+        let (mut acts_on, mut measures) = (None, None);
+        let free = !values.has("at") && !values.has("on");
+        let ends = match kind.ends {
+            Ends::One => vec![self.acted_end(&values)?],
+            Ends::Joint => {
+                let (motion, ends) = self.joint_coordinate(&values)?;
+                acts_on = Some(Along { motion, first: 0 });
+                ends.to_vec()
+            }
+            Ends::Control => {
+                let (motion, acted) = self.joint_coordinate(&values)?;
+                let (measured, mut ends, rate) = match values.optional_name("measure") {
+                    Some(channel) => self.measure(channel, &values)?,
+                    None => (motion, acted.to_vec(), false),
+                };
+                // a joint that measures itself has its two ends once
+                let first = if ends == acted { 0 } else { 2 };
+                ends.extend(&acted[..first]);
+                measures = Some((Along { motion: measured, first: 0 }, rate));
+                acts_on = Some(Along { motion, first });
+                ends
+            }
+            // a torque has no point: the place may be left out
+            Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
+            Ends::Centres if free => {
+                self.two_bodies(&values)?.map(|body| End { body, on: Attachment::CENTRE }).to_vec()
+            }
+            _ => {
+                let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
+                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres);
+                self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
+            }
         };
-        for end in &ends {
-            self.check_place(&values, end, matches!(kind.ends, Ends::Frames | Ends::Turning) || kind.name == "torque")?;
-        }
         let points = ends.iter().map(|e| self.world(e)).collect();
-        let force = (kind.make)(&values, &forces::Placement { points, space: self.model.space })?;
+        let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
+        let masses = ends.iter().map(|e| e.body.map(mass)).collect();
+        let placement = forces::Placement { points, masses, space: self.model.space, acts_on, measures };
+        let force = (kind.make)(&values, &placement)?;
+        for end in &ends {
+            self.check_place(&values, end, force.rotational())?;
+        }
         let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
         self.model.forces.push(entry);
         Ok(())
+    }
+
+    /// The place of a force on one body, with the body's own axes.
+    fn acted_end(&self, v: &Values) -> Result<End, Diagnostics> {
+        let mut end = self.one_end(v)?;
+        if end.body.is_none() {
+            let message = format!("{} acts on the ground, which does not move", v.what());
+            return Err(v.error_at("body", message).help("name a body").into());
+        }
+        end.on.axes = Mat3::IDENTITY;
+        Ok(end)
+    }
+
+    /// The coordinate of a joint that `joint` and `coordinate` name, and the joint's ends.
+    fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
+        let named = v.name("joint");
+        let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
+            // a joint with errors has been told of already
+            let wrong = self.root.get("joint").is_some_and(|section| section.get(named.name).is_some());
+            let names: Vec<&str> = self.model.joints.iter().map(|j| j.name.as_str()).collect();
+            let unknown = || named.unknown("joint", v.what(), names).into();
+            return Err(if wrong { Diagnostics::new() } else { unknown() });
+        };
+        let motions = entry.joint.motions(self.model.space);
+        let (what, joint) = (v.what(), suggest::quoted(&entry.name));
+        let names: Vec<&str> = joints::names(&motions).into_iter().map(|[name, _]| name).collect();
+        let found = match v.optional_name("coordinate") {
+            Some(wanted) => names.iter().position(|n| *n == wanted.name),
+            None if motions.len() == 1 => Some(0),
+            None => None,
+        };
+        if let (Some(k), [first, second, ..]) = (found, entry.ends.as_slice()) {
+            return Ok((motions[k], [*first, *second]));
+        }
+        let (key, help) = match names.len() {
+            0 => ("joint", "choose a joint that has one, such as a revolute or a prismatic one".to_string()),
+            1 => ("coordinate", format!("leave `coordinate` out, or write \"{}\"", names[0])),
+            _ => ("coordinate", format!("add `coordinate = \"…\"`, one of {}", names.join(", "))),
+        };
+        let message = match (names.len(), v.optional_name("coordinate")) {
+            (0, _) => format!("{what} needs a coordinate, but joint {joint} is {} and has none", entry.kind),
+            (_, Some(wanted)) => format!("joint {joint} has no coordinate {} for {what}", suggest::quoted(wanted.name)),
+            (n, None) => format!("{what} does not tell which of the {n} coordinates of joint {joint} it means"),
+        };
+        Err(v.error_at(key, message).help(help).into())
+    }
+
+    /// What a controller measures: a motion between two ends, and whether its rate is meant.
+    fn measure(&self, channel: Named, v: &Values) -> Result<(Motion, Vec<End>, bool), Diagnostics> {
+        let (owner, quantity) = channel.name.rsplit_once('.').unwrap_or((channel.name, ""));
+        let mut choices: Vec<(String, Motion, Vec<End>, bool)> = Vec::new();
+        if let Some(entry) = self.model.joints.iter().find(|j| j.name == owner) {
+            let motions = entry.joint.motions(self.model.space);
+            for (names, motion) in joints::names(&motions).into_iter().zip(motions) {
+                for (name, rate) in names.into_iter().zip([false, true]) {
+                    choices.push((name.to_string(), motion, entry.ends.iter().take(2).copied().collect(), rate));
+                }
+            }
+        }
+        let body = self.body_names.get(owner).copied();
+        let probe = self.model.probes.iter().find(|p| p.name == owner).map(|p| p.end);
+        if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
+            // along the world's axes, seen from a frame at the origin
+            let ends = vec![End { body: None, on: Attachment::CENTRE }, end];
+            for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
+                choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
+                choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));
+            }
+            let turns = |b: usize| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full;
+            if probe.is_none() && self.plane && body.is_some_and(turns) {
+                choices.push(("angle".to_string(), Motion::Rotate(2), ends.clone(), false));
+                choices.push(("wz".to_string(), Motion::Rotate(2), ends, true));
+            }
+        }
+        if let Some((_, motion, ends, rate)) = choices.iter().find(|c| c.0 == quantity) {
+            return Ok((*motion, ends.clone(), *rate));
+        }
+        let full: Vec<String> = choices.iter().map(|c| format!("{owner}.{}", c.0)).collect();
+        let mut names: Vec<&str> = full.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            let joints = self.model.joints.iter().map(|j| j.name.as_str());
+            names = joints.chain(self.model.bodies.iter().map(|b| b.name.as_str())).collect();
+            names.extend(self.model.probes.iter().map(|p| p.name.as_str()));
+            if ["joint", "probe"].iter().any(|section| self.root.get(section).is_some_and(|s| s.get(owner).is_some()))
+                && !names.contains(&owner)
+            {
+                return Err(Diagnostics::new()); // its own errors are told already
+            }
+            let absent = if names.contains(&owner) { "which has no coordinate" } else { "which is not in the model" };
+            let message = format!("{} measures {}, {absent}", v.what(), suggest::quoted(channel.name));
+            let near = suggest::nearest(owner, names.iter().copied());
+            let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+            let help = format!(
+                "give a joint, body or probe and what of it, as in \"pin.angle\"; there are {}",
+                suggest::list(names)
+            );
+            return Err(v.error_at("measure", message).label(label).help(help).into());
+        }
+        let message = format!("{} cannot control {}", v.what(), suggest::quoted(channel.name));
+        let near = suggest::nearest(channel.name, names.iter().copied());
+        let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+        Err(v
+            .error_at("measure", message)
+            .label(label)
+            .help(format!("it can be one of {}", suggest::list(names)))
+            .into())
     }
 
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
@@ -781,20 +1133,19 @@ impl<'a> Reader<'a> {
         };
         let values = self.fields(node, &what, &[START])?;
         let motions = self.model.joints[joint].joint.motions(self.model.space);
-        for key in ["angle", "position", "rate"].into_iter().filter(|k| values.has(k)) {
-            let fits = |m: &Motion| match key {
-                "angle" => matches!(m, Motion::Rotate(_)),
-                "position" => matches!(m, Motion::Translate(_)),
-                _ => true,
-            };
-            let Some(motion) = motions.iter().position(fits) else {
+        let names = joints::names(&motions);
+        for key in START.iter().map(|f| f.name).filter(|k| values.has(k)) {
+            let Some(motion) = names.iter().position(|n| n.contains(&key)) else {
                 let kind = self.model.joints[joint].kind;
                 let message = format!("a {kind} joint has no `{key}` to start with");
-                let help = "give the bodies' own `velocity`, `angular_velocity`, `at` or orientation instead";
+                let help = match names.len() {
+                    0 => "give the bodies' own `velocity`, `angular_velocity`, `at` or orientation instead".into(),
+                    _ => format!("it has `{}`", names.concat().join("`, `")),
+                };
                 return Err(values.error_at(key, message).help(help).into());
             };
             let x = values.optional_number(key);
-            let (value, rate) = if key == "rate" { (None, x) } else { (x, None) };
+            let (value, rate) = if key == names[motion][1] { (None, x) } else { (x, None) };
             self.model.start.push(Start { joint, motion, value, rate });
         }
         Ok(())
@@ -826,6 +1177,9 @@ fn check_inertia(v: &Values, what: &str, inertia: &Mat3) -> Result<(), Diagnosti
                 return Err(wrong("the inertia matrix is not symmetric").into());
             }
         }
+    }
+    if scale == 0.0 {
+        return Ok(()); // a body that its joints hold needs none
     }
     let second = m[0][0] * m[1][1] - m[0][1] * m[1][0];
     if m[0][0] <= 0.0 || second <= 0.0 || inertia.determinant() <= 0.0 {

@@ -1,10 +1,14 @@
 //! The reference of the model file, made from the tables that read it: JSON Schema and Markdown.
 
+use crate::file::csv::TABULATED;
 use crate::file::schema::{field_table, object_schema};
 use crate::file::{Field, expression};
-use crate::forces::{self, Ends};
-use crate::joints;
-use crate::read::{BODY, FORCE_BETWEEN, FORCE_ON_ONE, JOINT, MODEL, PROBE, SOLVE, START};
+use crate::forces;
+use crate::joints::{self, Place};
+use crate::read::{
+    BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
+    JOINT_ON_ONE, MODEL, PROBE, SOLVE, START, force_fields, joint_fields,
+};
 use serde_json::{Value, json};
 
 /// The JSON Schema (draft 2020-12) of model files, for editors.
@@ -19,14 +23,8 @@ pub fn schema() -> Value {
         });
         json!({ "oneOf": each.collect::<Vec<_>>() })
     };
-    let joint_kinds = joints::CATALOG.iter().map(|k| (k.name, k.doc, vec![JOINT, k.fields])).collect();
-    let force_kinds = forces::CATALOG
-        .iter()
-        .map(|k| {
-            let common = if k.ends == Ends::One { FORCE_ON_ONE } else { FORCE_BETWEEN };
-            (k.name, k.doc, vec![common, k.fields])
-        })
-        .collect();
+    let joint_kinds = joints::CATALOG.iter().map(|k| (k.name, k.doc, joint_fields(k).to_vec())).collect();
+    let force_kinds = forces::CATALOG.iter().map(|k| (k.name, k.doc, force_fields(k).to_vec())).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://bellcrank.dev/model.schema.json",
@@ -55,21 +53,48 @@ pub fn markdown() -> String {
     out += "TOML (or JSON), SI units, names as table keys. Any number may be an expression of parameters; \
             loads and drives also of `t`.\n";
     let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| {
-        out += &format!("\n## {title}\n\n{text}\n\n{}", field_table(fields));
+        out += &format!("\n## {title}\n\n{text}\n");
+        if fields.iter().any(|group| !group.is_empty()) {
+            out += &format!("\n{}", field_table(fields));
+        }
     };
     section("`[model]`", "What the model is.", &[MODEL]);
     section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
-    section("`[joint.NAME]`", "Keys of every joint.", &[JOINT]);
+    section("`[joint.NAME]` between two bodies", "Keys of every joint between two bodies.", &[JOINT]);
+    section("`[joint.NAME]` on one body", "Keys of joints that hold a point of one body.", &[JOINT_ON_ONE]);
+    section("`[joint.NAME]` on a joint", "Keys of joints that act on the motion of another.", &[JOINT_ON_JOINT]);
+    section("`[joint.NAME]` on two joints", "Keys of joints that tie the motions of two others.", &[JOINT_ON_JOINTS]);
     for k in joints::CATALOG {
-        section(&format!("Joint `{}`", k.name), k.doc, &[k.fields]);
+        let place = match k.place {
+            Place::Shared(_) => "Between two bodies.",
+            Place::Points(_) => "Between two bodies, with a point on each.",
+            Place::Body => "On one body.",
+            Place::Joint => "On a joint.",
+            Place::Joints => "On two joints.",
+        };
+        let plane = k.in_plane.map_or(String::new(), |instead| format!(" Only in space; in the plane use {instead}."));
+        section(&format!("Joint `{}`", k.name), &format!("{} {place}{plane}", k.doc), &[k.fields]);
     }
     section("`[force.NAME]` between two bodies", "Keys of every force between two bodies.", &[FORCE_BETWEEN]);
     section("`[force.NAME]` on one body", "Keys of every force on one body.", &[FORCE_ON_ONE]);
+    section("`[force.NAME]` on a joint", "Keys of every force along a joint coordinate.", &[FORCE_ON_JOINT]);
+    section("`[force.NAME]` of a controller", "Keys of every controller.", &[FORCE_CONTROL]);
+    section(
+        "Functions of time from a file",
+        "In place of any function of `t`: `{ table = \"load.csv\", column = \"fx\" }`, \
+        or of a vector of them with `columns`. Before the first and after the last time the value stays.",
+        TABULATED,
+    );
     for k in forces::CATALOG {
         section(&format!("Force `{}`", k.name), k.doc, &[k.fields]);
     }
     section("`[probe.NAME]`", "A point whose motion is recorded.", &[PROBE]);
-    section("`[start]`", "Joint coordinates at the start: `pin = { rate = 1.0 }`; the rest is assembled.", &[START]);
+    section(
+        "`[start]`",
+        "Joint coordinates at the start: `pin = { rate = 1.0 }`; the rest is assembled. A turn has `angle` and `rate`, \
+        a slide `position` and `rate`, or `speed` where the joint also turns; the results have the same names.",
+        &[START],
+    );
     section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[SOLVE]);
     out += "\n## Expressions\n\n";
     out += &expression::function_table();

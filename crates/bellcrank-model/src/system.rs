@@ -2,7 +2,7 @@
 
 use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
-use crate::forces::Force;
+use crate::forces::{Force, MAX_STATES, Seen, StateSlopes};
 use crate::frames::*;
 use crate::joints::{Equation, Motion};
 use crate::model::{Model, Space};
@@ -35,6 +35,8 @@ pub struct Constraint {
     pub ends: Vec<SystemEnd>,
     /// How many rows it has.
     pub rows: usize,
+    /// The number of the joint it belongs to; `None` for a body's own.
+    pub joint: Option<usize>,
     holonomic: bool,
     straight: bool,
     angle: u32,
@@ -44,7 +46,11 @@ struct PlacedForce {
     force: Arc<dyn Force>,
     ends: Vec<SystemEnd>,
     angle: u32,
+    /// The number of its block of states, or [`NO_STATES`].
+    states: u32,
 }
+
+const NO_STATES: u32 = u32::MAX;
 
 /// A joint coordinate whose turns may have to be counted.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +78,8 @@ pub struct System {
     bodies: Vec<Body>,
     charts: Vec<u32>,
     constraints: Vec<Constraint>,
-    /// The first constraint that belongs to a joint; those before are the bodies' own.
-    first_joint: usize,
+    /// The constraint blocks of each joint: its holonomic equations, then the others.
+    joint_blocks: Vec<std::ops::Range<usize>>,
     forces: Vec<PlacedForce>,
     angles: Vec<Angle>,
     coordinates: Vec<Coordinate>,
@@ -110,7 +116,7 @@ impl System {
             bodies,
             charts,
             constraints: Vec::new(),
-            first_joint: 0,
+            joint_blocks: Vec::new(),
             forces: Vec::new(),
             angles: Vec::new(),
             coordinates: Vec::new(),
@@ -130,10 +136,9 @@ impl System {
         for b in 0..self.bodies.len() {
             if each!(&self.bodies[b], b => b.own_rows()) > 0 {
                 let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0 };
-                self.push_constraint(Vec::new(), vec![end], 1, NO_ANGLE);
+                self.push_constraint(Vec::new(), vec![end], 1, None, NO_ANGLE);
             }
         }
-        self.first_joint = self.constraints.len();
     }
 
     fn add_joints(&mut self) {
@@ -142,17 +147,25 @@ impl System {
             let entry = &self.model.joints[number];
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let (equations, motions) = (entry.joint.equations(space), entry.joint.motions(space));
-            let mut first_angle = NO_ANGLE;
             for motion in motions {
                 let pair = [ends[0], ends[1]];
                 let angle = self.push_angle(pair, motion);
-                if first_angle == NO_ANGLE {
-                    first_angle = angle;
-                }
                 self.coordinates.push(Coordinate { joint: number, motion, ends: pair, angle });
             }
-            let rows = equations.iter().map(|e| e.rows()).sum();
-            self.push_constraint(equations, ends, rows, first_angle);
+            let first = self.constraints.len();
+            // position rows and velocity rows stand in different places of a formulation
+            let (holonomic, others): (Vec<_>, Vec<_>) = equations.into_iter().partition(|e| e.holonomic());
+            for block in [holonomic, others].into_iter().filter(|b| !b.is_empty()) {
+                let first_angle = self.angles.len() as u32;
+                let angles: Vec<_> = block.iter().flat_map(|e| e.angles()).collect();
+                for m in &angles {
+                    self.push_angle(m.ends.map(|e| ends[e]), m.motion);
+                }
+                let angle = if angles.is_empty() { NO_ANGLE } else { first_angle };
+                let rows = block.iter().map(|e| e.rows()).sum();
+                self.push_constraint(block, ends.clone(), rows, Some(number), angle);
+            }
+            self.joint_blocks.push(first..self.constraints.len());
         }
     }
 
@@ -161,16 +174,23 @@ impl System {
             let entry = &self.model.forces[number];
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let force = entry.force.clone();
-            let angle = match force.angle_axis() {
-                Some(axis) => self.push_angle([ends[0], ends[1]], Motion::Rotate(axis)),
+            let angle = match force.measures() {
+                Some(motion) => self.push_angle([ends[0], ends[1]], motion),
                 None => NO_ANGLE,
             };
-            self.forces.push(PlacedForce { force, ends, angle });
+            let mut states = NO_STATES;
+            let n = force.initial().len();
+            if n > 0 {
+                let z = self.layout.nz();
+                states = self.layout.states.len() as u32;
+                self.layout.states.push(z..z + n);
+            }
+            self.forces.push(PlacedForce { force, ends, angle, states });
         }
     }
 
     fn push_angle(&mut self, ends: [SystemEnd; 2], motion: Motion) -> u32 {
-        if let Motion::Translate(_) = motion {
+        if !motion.turns() {
             return NO_ANGLE;
         }
         self.angles.push(Angle { ends, motion });
@@ -182,6 +202,7 @@ impl System {
         equations: Vec<Box<dyn Equation>>,
         mut ends: Vec<SystemEnd>,
         rows: usize,
+        joint: Option<usize>,
         angle: u32,
     ) {
         for end in &mut ends {
@@ -195,7 +216,7 @@ impl System {
         let (m, k) = (self.layout.m(), self.layout.m_rates());
         self.layout.constraints.push(m..m + rows);
         self.layout.rates.push(k..if holonomic { k + rows } else { k });
-        self.constraints.push(Constraint { equations, ends, rows, holonomic, straight, angle });
+        self.constraints.push(Constraint { equations, ends, rows, joint, holonomic, straight, angle });
     }
 
     /// The radius of the model's points about their middle, a length that does not depend on the
@@ -225,7 +246,8 @@ impl System {
     /// The state the model file describes: not yet assembled.
     pub fn initial_state(&self) -> State {
         let n = self.layout.n();
-        let mut s = State { t: 0.0, q: vec![0.0; n], v: vec![0.0; n], z: Vec::new(), charts: Charts::default() };
+        let z = self.forces.iter().flat_map(|f| f.force.initial()).collect();
+        let mut s = State { t: 0.0, q: vec![0.0; n], v: vec![0.0; n], z, charts: Charts::default() };
         for (b, entry) in self.model.bodies.iter().enumerate() {
             let range = self.layout.bodies[b].clone();
             let q = &mut s.q[range.clone()];
@@ -259,11 +281,17 @@ impl System {
             return;
         }
         self.locate(&s.q, &s.charts, w);
-        for (i, angle) in self.angles.iter().enumerate() {
-            let ends = [self.frame(&angle.ends[0], w, None), self.frame(&angle.ends[1], w, None)];
-            let value = angle.motion.value(&Frames { t: s.t, ends: &ends, near: s.charts.angles[i] });
-            s.charts.angles[i] = value;
+        let passed = s.t - s.charts.time;
+        s.charts.rates.resize(self.angles.len(), 0.0);
+        for (angle, (old, old_rate)) in self.angles.iter().zip(s.charts.angles.iter_mut().zip(&mut s.charts.rates)) {
+            let ends = [0, 1].map(|k| self.frame(&angle.ends[k], w, Some(&s.v)));
+            let seen = Frames { t: s.t, ends: &ends, near: &[] };
+            let gradient = angle.motion.gradient(&seen);
+            let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
+            *old = angle.motion.between().value_near(&seen, *old + 0.5 * passed * (*old_rate + rate));
+            *old_rate = rate;
         }
+        s.charts.time = s.t;
     }
 
     fn locate(&self, q: &[f64], charts: &Charts, w: &mut Workspace) {
@@ -302,9 +330,10 @@ impl System {
         out
     }
 
+    /// The counted angles of an element, from its first one on.
     #[inline]
-    fn near(angle: u32, charts: &Charts) -> f64 {
-        if angle == NO_ANGLE { 0.0 } else { charts.angles[angle as usize] }
+    fn near(angle: u32, w: &Workspace) -> &[f64] {
+        if angle == NO_ANGLE { &[] } else { &w.near[angle as usize..] }
     }
 
     /// Adds Bᵀ(load) of one end into the forces on its body.
@@ -335,7 +364,7 @@ impl System {
             return;
         }
         let frames = self.frames(&c.ends, w, None);
-        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
         let rows = self.rows_of(c, &at);
         for (k, end) in c.ends.iter().enumerate() {
             if end.body == GROUND {
@@ -366,7 +395,7 @@ impl System {
             return out;
         }
         let frames = self.frames(&c.ends, w, Some(u));
-        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
         let rows = self.rows_of(c, &at);
         let mut bend = [Row::default(); MAX_ROWS];
         if !c.straight {
@@ -416,7 +445,7 @@ impl System {
         }
         let ends = &constraint.ends;
         let frames = self.frames(ends, w, None);
-        let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, &at.charts) };
+        let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, w) };
         let rows = self.rows_of(constraint, &at);
         let mut k = Stiffness::default();
         let mut first = 0;
@@ -541,7 +570,7 @@ impl System {
         for f in &self.forces {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let mut loads = [Covector::default(); MAX_ENDS];
-            let seen = self.seen(f, at, &frames);
+            let seen = self.seen(f, at, &frames, w);
             f.force.load(&seen, &mut loads[..f.ends.len()]);
             for (end, load) in f.ends.iter().zip(loads).filter(|(e, _)| e.body != GROUND) {
                 self.pull(end, w, load, c, &mut out[self.layout.bodies[end.body as usize].clone()]);
@@ -549,8 +578,66 @@ impl System {
         }
     }
 
-    fn seen<'a>(&self, f: &PlacedForce, at: &Point, frames: &'a [Frame; MAX_ENDS]) -> Frames<'a> {
-        Frames { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, &at.charts) }
+    fn seen<'a>(&self, f: &PlacedForce, at: &'a Point, frames: &'a [Frame; MAX_ENDS], w: &'a Workspace) -> Seen<'a> {
+        let z = self.layout.states.get(f.states as usize).map_or(&[][..], |range| &at.z[range.clone()]);
+        Seen { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z }
+    }
+
+    /// The forces with states, each with its part of z.
+    fn stateful(&self) -> impl Iterator<Item = (&PlacedForce, std::ops::Range<usize>)> {
+        let forces = self.forces.iter().filter(|f| f.states != NO_STATES);
+        forces.map(|f| (f, self.layout.states[f.states as usize].clone()))
+    }
+
+    /// The blocks of states with the bodies their forces stand on.
+    fn state_pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.stateful().flat_map(|(f, _)| f.ends.iter().filter(|e| e.body != GROUND).map(|e| (f.states, e.body)))
+    }
+
+    /// out += c φ.
+    fn add_flow(&self, c: f64, at: &Point, w: &Workspace, out: &mut [f64]) {
+        for (f, range) in self.stateful() {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let mut flow = [0.0; MAX_STATES];
+            f.force.flow(&self.seen(f, at, &frames, w), &mut flow[..range.len()]);
+            out[range].iter_mut().zip(flow).for_each(|(o, x)| *o += c * x);
+        }
+    }
+
+    /// The blocks of ∂φ/∂unknown and of ∂f/∂z.
+    fn add_state_derivative(&self, c: f64, piece: Piece, wrt: Unknown, at: &Point, w: &Workspace, out: &mut Targets) {
+        for (f, range) in self.stateful() {
+            let n = range.len();
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let mut slopes = StateSlopes::default();
+            f.force.state_slopes(&self.seen(f, at, &frames, w), &mut slopes);
+            if (piece, wrt) == (Piece::Flow, Unknown::Z) {
+                for (row, block) in slopes.flow_by_state.iter().zip(out.block(n, n).chunks_exact_mut(n)) {
+                    block.iter_mut().zip(row).for_each(|(o, x)| *o += c * x);
+                }
+                continue;
+            }
+            for (k, end) in f.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
+                let b = end.body as usize;
+                let (body, frame, coordinates) = (&self.bodies[b], &w.bodies[b], self.layout.bodies[b].clone());
+                let width = coordinates.len();
+                if piece == Piece::Force {
+                    add_by_columns(out.block(width, n), width, n, |j, column| {
+                        self.pull(end, w, slopes.load_by_state[j][k], c, column)
+                    });
+                    continue;
+                }
+                for (i, row) in out.block(n, width).chunks_exact_mut(width).enumerate() {
+                    let by_twist = slopes.flow_by_twist[i][k];
+                    each!(body, body => if wrt == Unknown::V {
+                        body.pull(frame, &end.on, by_twist, c, row);
+                    } else {
+                        body.pull(frame, &end.on, slopes.flow_by_displacement[i][k], c, row);
+                        body.twist_stiffness(frame, &end.on, &at.v[coordinates.clone()], by_twist, c, row);
+                    });
+                }
+            }
+        }
     }
 
     /// Joint coordinates: their measures, in the order of the model's joints.
@@ -561,7 +648,7 @@ impl System {
     /// The value of a joint coordinate and its rate.
     pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
         let ends = c.ends.map(|e| self.frame(&e, w, Some(&at.v)));
-        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, &at.charts) };
+        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
         let gradient = c.motion.gradient(&seen);
         (c.motion.value(&seen), gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]))
     }
@@ -569,7 +656,7 @@ impl System {
     /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
     pub fn coordinate_gradient(&self, c: &Coordinate, at: &Point, w: &Workspace) -> Vec<(usize, Vec<f64>)> {
         let ends = c.ends.map(|e| self.frame(&e, w, None));
-        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, &at.charts) };
+        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
         let gradient = c.motion.gradient(&seen);
         let mut out = Vec::new();
         for (end, form) in c.ends.iter().zip(gradient).filter(|(e, _)| e.body != GROUND) {
@@ -608,27 +695,51 @@ impl System {
 
     /// The load that a joint puts on its second body, at the joint, in the world: −Gᵀλ at the frame.
     pub fn reaction(&self, joint: usize, at: &Point, w: &Workspace) -> Covector {
-        let number = self.first_joint + joint;
-        let c = &self.constraints[number];
-        let frames = self.frames(&c.ends, w, None);
-        let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &at.charts) };
-        let rows = self.rows_of(c, &seen);
         let mut load = Covector::default();
-        for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
-            load.lin -= row[1].lin * *l;
-            load.ang -= row[1].ang * *l;
+        for number in self.joint_blocks[joint].clone() {
+            let c = &self.constraints[number];
+            let frames = self.frames(&c.ends, w, None);
+            let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
+            let rows = self.rows_of(c, &seen);
+            for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
+                load.lin -= row[1].lin * *l;
+                load.ang -= row[1].ang * *l;
+            }
         }
         load
     }
 
-    /// The constraint blocks: first the bodies' own, then one for each joint.
+    /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
+    pub fn drive_rates(&self, t: f64) -> Vec<f64> {
+        let mut out = vec![0.0; self.layout.m()];
+        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            self.add_time(1.0, constraint, t, 1, &mut out[range.clone()]);
+        }
+        out
+    }
+
+    /// Whether the rows of a joint only turn its bodies: their multipliers are torques.
+    pub fn only_turns(&self, joint: usize) -> bool {
+        let state = self.initial_state();
+        let mut w = self.workspace();
+        self.locate(&state.q, &state.charts, &mut w);
+        self.joint_blocks[joint].clone().all(|number| {
+            let c = &self.constraints[number];
+            let frames = self.frames(&c.ends, &w, None);
+            let seen = Frames { t: state.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &w) };
+            let rows = self.rows_of(c, &seen);
+            rows[..c.rows].iter().flatten().all(|form| form.lin == Vec3::ZERO)
+        })
+    }
+
+    /// The constraint blocks: first the bodies' own, then those of the joints.
     pub fn constraints(&self) -> &[Constraint] {
         &self.constraints
     }
 
-    /// The number of the first constraint block that belongs to a joint.
-    pub fn first_joint(&self) -> usize {
-        self.first_joint
+    /// The constraint blocks of a joint: one for its holonomic equations and one for the others.
+    pub fn blocks(&self, joint: usize) -> std::ops::Range<usize> {
+        self.joint_blocks[joint].clone()
     }
 
     /// The pose of a body: origin of its frame (the centre of mass) and rotation.
@@ -669,10 +780,11 @@ impl Dynamics for System {
 
     fn workspace(&self) -> Workspace {
         Workspace {
-            valid: false,
             bodies: vec![BodyFrame::default(); self.bodies.len()],
+            near: vec![0.0; self.angles.len()],
             jacobian: vec![0.0; self.jacobian_size],
             scratch: vec![0.0; self.layout.n()],
+            ..Workspace::default()
         }
     }
 
@@ -681,6 +793,10 @@ impl Dynamics for System {
             return;
         }
         self.locate(&at.q, &at.charts, w);
+        let passed = at.t - at.charts.time;
+        for (near, (angle, rate)) in w.near.iter_mut().zip(at.charts.angles.iter().zip(&at.charts.rates)) {
+            *near = angle + passed * rate;
+        }
         for c in &self.constraints {
             self.realize_constraint(c, at, w);
         }
@@ -736,7 +852,7 @@ impl Dynamics for System {
                         continue;
                     }
                     let frames = self.frames(&constraint.ends, w, None);
-                    let near = Self::near(constraint.angle, &at.charts);
+                    let near = Self::near(constraint.angle, w);
                     let seen = Frames { t: at.t, ends: &frames[..constraint.ends.len()], near };
                     let mut g = [0.0; MAX_ROWS];
                     let mut first = 0;
@@ -769,7 +885,7 @@ impl Dynamics for System {
                 }
             }
             Piece::ZDot => add(out, &at.zdot),
-            Piece::Flow => {}
+            Piece::Flow => self.add_flow(c, at, w, out),
         }
     }
 
@@ -804,7 +920,9 @@ impl Dynamics for System {
             (Position, Unknown::V) => rows("nonholonomic"),
             (Velocity, Unknown::Q | Unknown::V) => rows("holonomic"),
             (Acceleration, Unknown::Q | Unknown::V) => rows("all"),
-            (ZDot, Unknown::Z) => (0..self.layout.states.len() as u32).map(|k| (k, k)).collect(),
+            (ZDot | Flow, Unknown::Z) => (0..self.layout.states.len() as u32).map(|k| (k, k)).collect(),
+            (Flow, Unknown::Q | Unknown::V) => self.state_pairs().collect(),
+            (Force, Unknown::Z) => self.state_pairs().map(|(k, b)| (b, k)).collect(),
             _ => Vec::new(),
         }
     }
@@ -897,6 +1015,9 @@ impl Dynamics for System {
                 }
             }
             (Force, Unknown::Q | Unknown::V) => self.add_force_derivative(c, wrt, at, w, out),
+            (Force, Unknown::Z) | (Flow, Unknown::Q | Unknown::V | Unknown::Z) => {
+                self.add_state_derivative(c, piece, wrt, at, w, out)
+            }
             (Position, Unknown::Q | Unknown::V) | (Velocity, Unknown::Q | Unknown::V) => {
                 for constraint in &self.constraints {
                     let drifts = (piece == Velocity) == constraint.holonomic; // a velocity row
@@ -957,10 +1078,10 @@ impl Dynamics for System {
         }
     }
 
-    fn settle(&self, state: &mut State, w: &mut Workspace) -> Option<ChartChange> {
+    fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);
-        let mut change = ChartChange::default();
+        w.recentred.moves.clear();
         for (b, range) in self.layout.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
             let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };
             let i = range.start + k;
@@ -969,10 +1090,10 @@ impl Dynamics for System {
                 let centre = &mut state.charts.centres[self.charts[b] as usize];
                 *centre = centre.then(Quat::exp(phi));
                 state.q[i..i + 3].fill(0.0);
-                change.moves.push((i, Quat::exp(-phi)));
+                w.recentred.moves.push((i, Quat::exp(-phi)));
             }
         }
-        (!change.moves.is_empty()).then_some(change)
+        !w.recentred.moves.is_empty()
     }
 
     fn scales(&self) -> Vec<Scale> {
@@ -987,12 +1108,17 @@ impl Dynamics for System {
     fn name(&self, of: Unknown, block: usize) -> String {
         match of {
             Unknown::Q | Unknown::V => format!("body `{}`", self.model.bodies[block].name),
-            Unknown::Z => format!("state {block}"),
-            Unknown::Lambda | Unknown::Mu if block < self.first_joint => {
-                let body = self.constraints[block].ends[0].body as usize;
-                format!("the length of rod `{}`", self.model.bodies[body].name)
+            Unknown::Z => {
+                let force = self.forces.iter().position(|f| f.states as usize == block);
+                force.map_or_else(String::new, |i| format!("force `{}`", self.model.forces[i].name))
             }
-            Unknown::Lambda | Unknown::Mu => format!("joint `{}`", self.model.joints[block - self.first_joint].name),
+            Unknown::Lambda | Unknown::Mu => match self.constraints[block].joint {
+                Some(joint) => format!("joint `{}`", self.model.joints[joint].name),
+                None => {
+                    let body = self.constraints[block].ends[0].body as usize;
+                    format!("the length of rod `{}`", self.model.bodies[body].name)
+                }
+            },
         }
     }
 
@@ -1009,7 +1135,7 @@ impl Dynamics for System {
         }
         for f in &self.forces {
             let frames = self.frames(&f.ends, w, Some(&at.v));
-            let seen = self.seen(f, at, &frames);
+            let seen = self.seen(f, at, &frames, w);
             e.stored += f.force.stored(&seen);
             e.power += f.force.power(&seen);
         }
@@ -1055,7 +1181,7 @@ impl Dynamics for System {
         let c = &self.coordinates[row.coordinate];
         let (value, rate) = self.coordinate(c, at, w);
         let target = row.value.unwrap_or(value);
-        let turn = matches!(c.motion, Motion::Rotate(_));
+        let turn = c.motion.turns();
         // an angle is reached the short way, whatever turn it is on
         let off = if turn { nearest_turn(value - target, 0.0) } else { value - target };
         (off, rate - row.rate.unwrap_or(rate), self.coordinate_gradient(c, at, w))
@@ -1070,22 +1196,20 @@ impl Dynamics for System {
         }
     }
 
+    fn integrable(&self, constraint: usize) -> bool {
+        self.constraints[constraint].equations.iter().all(|e| e.integrable())
+    }
+
     fn held(&self, body: usize) -> bool {
         self.model.bodies[body].fixed
     }
 
     fn has_power(&self) -> bool {
-        let driven = |c: &Constraint| {
-            let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-            c.equations.iter().any(|e| {
-                // a drive that stands still now may move later: sample a few times
-                (0..8).any(|k| {
-                    e.time(0.37 * k as f64, &mut g_t, &mut g_tt);
-                    g_t.iter().any(|g| *g != 0.0)
-                })
-            })
-        };
-        self.forces.iter().any(|f| f.force.has_power()) || self.constraints.iter().any(driven)
+        self.driven() || self.forces.iter().any(|f| f.force.has_power())
+    }
+
+    fn driven(&self) -> bool {
+        self.constraints.iter().any(|c| c.equations.iter().any(|e| e.rheonomic()))
     }
 }
 
@@ -1132,7 +1256,7 @@ impl System {
         let (mut k, mut d) = (Stiffness::default(), Stiffness::default());
         for f in self.forces.iter().filter(|f| wrt == Unknown::Q || f.force.damped()) {
             let frames = self.frames(&f.ends, w, Some(&at.v));
-            let seen = self.seen(f, at, &frames);
+            let seen = self.seen(f, at, &frames, w);
             k.clear();
             d.clear();
             f.force.stiffness(&seen, &mut k, &mut d);

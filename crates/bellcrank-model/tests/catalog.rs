@@ -1,17 +1,20 @@
 //! Laws that every body, joint and force must obey: each derivative of each piece against
 //! differences at random states, G against ġ, and energy against power.
 
-use bellcrank_math::Quat;
-use bellcrank_model::dynamics::{Dynamics, Layout, Targets};
+use bellcrank_math::{Quat, Vec3};
+use bellcrank_model::bodies::Body;
+use bellcrank_model::dynamics::Dynamics;
+use bellcrank_model::joints::Motion;
 use bellcrank_model::read::read_text;
-use bellcrank_model::testing::Random;
-use bellcrank_model::{Piece, Point, Slopes, System, Unknown, Workspace};
+use bellcrank_model::testing::{Random, assemble, derivative, least_squares, values};
+use bellcrank_model::{Piece, Point, Slopes, State, System, Unknown};
 
 const PLANE: &str = r#"
 model = { plane = "xy", gravity = [0.3, -9.81] }
 [body]
 a = { mass = 2.0, inertia = 0.3, at = [0.1, 0.2], angle = 0.4 }
 b = { mass = 1.0, inertia = 0.2, at = [0.9, -0.3], angle = -1.2 }
+c = { mass = 1.5, inertia = 0.1, at = [-0.4, 0.8], angle = 7.5 }
 p = { mass = 0.5, at = [1.0, 1.0] }
 r = { rod = { from = [0, 0], to = [1.2, 0.5], mass = 0.7 }, coordinates = "natural" }
 "#;
@@ -21,6 +24,7 @@ model = { gravity = [0.3, -9.81, 0.7] }
 [body]
 a = { mass = 2.0, inertia = [0.3, 0.5, 0.6], at = [0.1, 0.2, 0.3], orientation = { axis = [1, 2, 3], angle = 0.4 } }
 b = { mass = 1.0, inertia = [[0.4, 0.05, 0], [0.05, 0.5, 0.02], [0, 0.02, 0.3]], at = [0.9, -0.3, 0.2] }
+c = { mass = 1.5, inertia = [0.2, 0.3, 0.25], at = [-0.4, 0.8, 0.1], orientation = { axis = [2, -1, 1], angle = 0.8 } }
 p = { mass = 0.5, at = [1.0, 1.0, 0.5] }
 r = { rod = { from = [0, 0, 0], to = [1.2, 0.5, -0.3], mass = 0.7 }, coordinates = "natural" }
 "#;
@@ -36,11 +40,43 @@ fn samples() -> Vec<(String, String)> {
         "[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
         "[joint.j]\ntype = \"spherical\"\nbetween = [\"p\", \"b\"]\non = [[0, 0], [0.3, 0.1]]",
         "[joint.j]\ntype = \"distance\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2], [0.3, 0.1]]",
+        "[joint.j]\ntype = \"distance\"\nbetween = [\"b\", \"p\"]\non = [[0.1, 0.2], [0, 0]]\nlength = 0.4",
+        "[joint.j]\ntype = \"point-on-line\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[joint.j]\ntype = \"point-on-line\"\nbetween = [\"r\", \"p\"]\non = [[0.1, 0.1], [0, 0]]\naxis = [1, 0.3]",
+        "[joint.j]\ntype = \"knife-edge\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[joint.j]\ntype = \"knife-edge\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[joint.j]\ntype = \"rolling-disk\"\nbetween = [\"a\", \"b\"]\nat = [[0.5, 0.1], [0.9, -0.3]]\nnormal = [0.2, 1]\nradius = 0.3",
+        "[joint.j]\ntype = \"drive-point\"\nbody = \"b\"\non = [0.1, 0.2]\nposition = [\"cos(t)\", \"2*t^2\"]",
+        "[joint.p]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.j]\ntype = \"drive\"\njoint = \"p\"\nangle = \"3*sin(2*t)\"",
+        "[joint.p]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[joint.j]\ntype = \"drive\"\njoint = \"p\"\nrate = \"3*sin(2*t)\"",
+        "[joint.p]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.s]\ntype = \"revolute\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\n[joint.j]\ntype = \"gear\"\njoints = [\"p\", \"s\"]\nratio = -0.7",
+        "[joint.p]\ntype = \"revolute\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1]\n[joint.s]\ntype = \"revolute\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\n[joint.j]\ntype = \"belt\"\njoints = [\"p\", \"s\"]\nradii = [0.2, 0.5]",
+        "[joint.p]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\naxis = [1, 0.3]\n[joint.j]\ntype = \"rack\"\njoints = [\"p\", \"s\"]\nradius = 0.4",
         "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2], [0.3, 0.1]]\nstiffness = 30\ndamping = 4\nlength = 0.2",
         "[force.f]\ntype = \"torsional-spring-damper\"\nbetween = [\"r\", \"b\"]\nstiffness = 30\ndamping = 4\nangle = 0.2",
         "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\nstiffness = [[30, 2, 1], [2, 20, 3], [1, 3, 10]]\ndamping = [3, 2, 1]",
         "[force.f]\ntype = \"force\"\nbody = \"r\"\non = [0.1, 0.2]\nforce = [\"3 + t\", \"sin(2*t)\"]",
         "[force.f]\ntype = \"torque\"\nbody = \"r\"\ntorque = \"3 + t\"",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2], [0.3, 0.1]]\ncurve = [[-0.5, -8], [-0.1, -1], [0, 0], [0.3, 9], [0.8, 11]]\ndamping = 4\nlength = 0.9",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\nstiffness = 30\ndamping = 2\nlength = 0.7\ntension_only = true\nengagement = 0.2",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\ncurve = [[-1, -20], [-0.5, -3], [0, 0], [1, 1]]\ndamping = 2\nlength = 1.2\ncompression_only = true\nengagement = 0.2",
+        "[force.f]\ntype = \"torsional-spring-damper\"\nbetween = [\"r\", \"b\"]\ncurve = { table = \"curve.csv\", columns = [\"s\", \"f\"], scale = 2 }\ndamping = 4\nangle = 0.2",
+        "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\nstiffness = [30, 20, 10]\noffset = [0.1, -0.2, 0.3]\npreload = [4, 5, 6]\n[force.f.curve]\ny = [[-1, -10], [0, 0], [0.5, 20], [2, 30]]\nangle = { table = \"curve.csv\", columns = [\"s\", \"f\"] }",
+        "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2]\nforce = [{ table = \"load.csv\", column = \"fx\" }, \"sin(2*t)\"]\nframe = \"body\"",
+        "[force.f]\ntype = \"force\"\nbody = \"r\"\nat = [0.3, 0.2]\nforce = { table = \"load.csv\", columns = [\"fx\", \"fy\"], scale = 3, interpolation = \"monotone\" }\nframe = \"body\"",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = { table = \"load.csv\", time = \"time\", column = \"m\" }\nframe = \"body\"",
+        "[force.f]\ntype = \"drag\"\nbody = \"r\"\non = [0.1, 0.2]\ncd = 1.2\narea = 3\nwind = [\"2*t\", 0.5]",
+        "[force.f]\ntype = \"attraction\"\nbetween = [\"p\", \"r\"]\nconstant = 2",
+        "[force.f]\ntype = \"stop\"\njoint = \"j\"\nlower = -0.2\nupper = 0.1\nstiffness = 30\ndamping = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"stop\"\njoint = \"j\"\nupper = 0.05\nstiffness = 30\n[joint.j]\ntype = \"point-on-line\"\nbetween = [\"a\", \"p\"]\non = [[0.2, 0], [0, 0]]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoordinate = \"position\"\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlag = 0.3\nstart = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"r\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.position\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.k]\ntype = \"prismatic\"\nbetween = [\"b\", \"r\"]\nat = [0.5, 0.1]\naxis = [1, 2]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"r.angle\"\nreference = { table = \"load.csv\", column = \"m\" }\nkp = 10\nkd = 2\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"j.rate\"\nreference = \"sin(t)\"\nkp = 10\nki = 4\nlimits = [-20, 15]\nwindup = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",
@@ -49,18 +85,53 @@ fn samples() -> Vec<(String, String)> {
         "[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
         "[joint.j]\ntype = \"spherical\"\nbetween = [\"a\", \"r\"]\non = [[0.5, 0.1, 0.2], [0.3, 0, 0]]",
         "[joint.j]\ntype = \"distance\"\nbetween = [\"p\", \"b\"]\non = [[0, 0, 0], [0.3, 0.1, 0.2]]",
+        "[joint.j]\ntype = \"cylindrical\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\naxis2 = [1, -1, 0]",
+        "[joint.j]\ntype = \"universal\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\naxis2 = [1, -1, 0]",
+        "[joint.j]\ntype = \"constant-velocity\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\naxis2 = [1, 0.6, 0.5]",
+        "[joint.j]\ntype = \"constant-velocity\"\nbetween = [\"a\", \"b\"]\non = [[0.5, 0.1, 0.2], [-0.3, 0, 0.1]]\naxis = [0, 1, 0.5]\naxis2 = [0, 1, 0.6]",
+        "[joint.j]\ntype = \"planar\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"point-on-line\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"point-on-line\"\nbetween = [\"a\", \"p\"]\non = [[0.2, 0, 0.1], [0, 0, 0]]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"point-on-plane\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"point-on-plane\"\nbetween = [\"a\", \"r\"]\non = [[0.2, 0, 0.1], [0.1, 0, 0]]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"screw\"\nbetween = [\"a\", \"b\"]\npitch = 0.8\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"knife-edge\"\nbetween = [\"ground\", \"b\"]\naxis2 = [1, -1, 0]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"knife-edge\"\nbetween = [\"a\", \"b\"]\naxis2 = [1, -1, 0]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.j]\ntype = \"rolling-disk\"\nbetween = [\"ground\", \"b\"]\nat = [[0, 0, 0], [0.9, -0.3, 0.2]]\naxis = [1, 0.2, 0.3]\nradius = 0.3",
+        "[joint.j]\ntype = \"rolling-disk\"\nbetween = [\"a\", \"b\"]\nat = [[0.1, 0.2, 0], [0.9, -0.3, 0.2]]\nnormal = [0.2, 0.1, 1]\naxis = [1, 0.2, 0.3]\nradius = 0.3",
+        "[joint.j]\ntype = \"drive-point\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\nposition = [\"cos(t)\", \"2*t^2\", 1]",
+        "[joint.p]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\naxis2 = [1, -1, 0]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.j]\ntype = \"drive\"\njoint = \"p\"\nangle2 = \"3*sin(2*t)\"",
+        "[joint.p]\ntype = \"cylindrical\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.j]\ntype = \"drive\"\njoint = \"p\"\nangle = \"3*sin(2*t)\"\n[joint.k]\ntype = \"drive\"\njoint = \"p\"\nspeed = \"3*sin(2*t)\"",
+        "[joint.p]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.s]\ntype = \"revolute\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\n[joint.j]\ntype = \"gear\"\njoints = [\"p\", \"s\"]\nratio = -0.7",
+        "[joint.p]\ntype = \"revolute\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.s]\ntype = \"revolute\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\n[joint.j]\ntype = \"belt\"\ncrossed = true\njoints = [\"p\", \"s\"]\nradii = [0.2, 0.5]",
+        "[joint.p]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\n[joint.j]\ntype = \"rack\"\njoints = [\"p\", \"s\"]\nradius = 0.4",
         "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2, 0], [0.3, 0, 0]]\nstiffness = 30\ndamping = 4\nlength = 0.2",
         "[force.f]\ntype = \"torsional-spring-damper\"\nbetween = [\"a\", \"b\"]\naxis = [1, 1, 0.5]\nstiffness = 30\ndamping = 4\nangle = 0.2",
         "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\nstiffness = [30, 20, 25, 3, 4, 5]\ndamping = [3, 2, 1, 0.3, 0.2, 0.1]",
         "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\nforce = [\"3 + t\", \"sin(2*t)\", 1]",
         "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = [\"3 + t\", \"sin(2*t)\", 1]",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2, 0], [0.3, 0, 0]]\ncurve = [[-0.5, -8], [-0.1, -1], [0, 0], [0.3, 9], [0.8, 11]]\ndamping = 4\nlength = 0.9",
+        "[force.f]\ntype = \"spring-damper\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0]]\nstiffness = 30\ndamping = 2\nlength = 0.7\ntension_only = true\nengagement = 0.2",
+        "[force.f]\ntype = \"torsional-spring-damper\"\nbetween = [\"a\", \"b\"]\naxis = [1, 1, 0.5]\ncurve = { table = \"curve.csv\", columns = [\"s\", \"f\"] }\ndamping = 4\nangle = 0.2",
+        "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\nstiffness = [30, 20, 25, 3, 4, 5]\ndamping = [3, 2, 1, 0.3, 0.2, 0.1]\noffset = [0.1, -0.2, 0.3, 0.1, 0.2, -0.1]\npreload = [4, 5, 6, 3, 2, 1]\n[force.f.curve]\nz = [[-1, -10], [0, 0], [0.5, 20], [2, 30]]\nrx = { table = \"curve.csv\", columns = [\"s\", \"f\"] }",
+        "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\nforce = [{ table = \"load.csv\", column = \"fx\" }, \"sin(2*t)\", 1]\nframe = \"body\"",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = { table = \"load.csv\", columns = [\"fx\", \"fy\", \"m\"] }\nframe = \"body\"",
+        "[force.f]\ntype = \"drag\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\ncoefficient = 1.2\nwind = [\"2*t\", 0.5, 0]",
+        "[force.f]\ntype = \"attraction\"\nbetween = [\"ground\", \"p\"]\nmasses = [3, 2]\nconstant = 2",
+        "[force.f]\ntype = \"stop\"\njoint = \"j\"\ncoordinate = \"angle2\"\nlower = -0.2\nupper = 0.1\nstiffness = 30\ndamping = 2\n[joint.j]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\naxis2 = [1, -1, 0]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*sin(t)\"\nlimits = [-1.9, 2]\nlag = 0.1\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"tip.z\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[probe.tip]\nbody = \"r\"\non = [0.3, 0, 0]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.rate\"\nreference = 1\nkp = 10\nki = 3\nlag = 0.1\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.k]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
     both.iter().flat_map(|(head, list)| list.iter().map(move |e| (format!("{head}\n{e}\n"), e.to_string()))).collect()
 }
 
 fn system(text: &str) -> System {
-    match read_text("sample.toml", text, &[]) {
+    match read_text("tests/catalog/sample.toml", text, &[]) {
         Ok(read) => read.model.compile(),
         Err(report) => panic!("{report}"),
     }
@@ -68,47 +139,31 @@ fn system(text: &str) -> System {
 
 fn random_point(s: &System, random: &mut Random) -> Point {
     let mut p = Point::at(&s.initial_state(), s.layout());
-    for x in [&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot, &mut p.lambda, &mut p.mu] {
+    for x in [&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot, &mut p.z, &mut p.zdot, &mut p.lambda, &mut p.mu] {
         x.iter_mut().for_each(|x| *x += 0.4 * random.number());
     }
     p.charts.centres.iter_mut().for_each(|c| *c = Quat::exp(random.vec3()));
     p.t = 0.7;
+    count_turns(s, &mut p);
     p
 }
 
-fn values(s: &System, piece: Piece, p: &Point) -> Vec<f64> {
-    let mut w = s.workspace();
-    s.realize(p, &mut w);
-    let mut out = vec![0.0; s.layout().rows(piece).last().map_or(0, |r| r.end)];
-    s.add(1.0, piece, p, &mut w, &mut out);
-    out
+/// Takes the angles of the joints as they are now for those of the last step.
+fn count_turns(s: &System, p: &mut Point) {
+    let mut state = State::default();
+    p.store(&mut state);
+    s.settle(&mut state, &mut s.workspace());
+    p.set(&state);
 }
 
-/// ∂piece/∂unknown as a dense matrix.
-fn derivative(s: &System, piece: Piece, wrt: Unknown, slopes: Slopes, p: &Point) -> Vec<Vec<f64>> {
-    let layout: &Layout = s.layout();
-    let (rows, columns) = (layout.rows(piece), layout.columns(wrt));
-    let mut w: Workspace = s.workspace();
-    s.realize(p, &mut w);
-    let pattern = s.pattern(piece, wrt);
-    let mut offsets = Vec::new();
-    let mut size = 0;
-    for &(r, c) in &pattern {
-        offsets.push(size as u32);
-        size += rows[r as usize].len() * columns[c as usize].len();
-    }
-    let mut buffer = vec![0.0; size];
-    s.add_derivative(1.0, piece, wrt, slopes, p, &mut w, &mut Targets::new(&mut buffer, &offsets));
-    let mut dense = vec![vec![0.0; columns.last().map_or(0, |r| r.end)]; rows.last().map_or(0, |r| r.end)];
-    for (&(r, c), &at) in pattern.iter().zip(&offsets) {
-        let (r, c) = (rows[r as usize].clone(), columns[c as usize].clone());
-        for i in 0..r.len() {
-            for j in 0..c.len() {
-                dense[r.start + i][c.start + j] += buffer[at as usize + i * c.len() + j];
-            }
+/// Moves the point to the centres of its charts, where a retraction follows the motion to second order.
+fn centre_charts(s: &System, p: &mut Point) {
+    for (body, range) in s.model.bodies.iter().zip(&s.layout().bodies) {
+        if let Body::Rigid(_) = body.body {
+            p.q[range.start + 3..range.end].fill(0.0);
         }
     }
-    dense
+    count_turns(s, p);
 }
 
 /// The point with one unknown moved by h, its rates following the slopes.
@@ -126,7 +181,10 @@ fn moved(s: &System, p: &Point, wrt: Unknown, i: usize, h: f64, slopes: Slopes) 
             p.v[i] += h;
             p.vdot[i] += slopes.v * h;
         }
-        Unknown::Z => {}
+        Unknown::Z => {
+            p.z[i] += h;
+            p.zdot[i] += slopes.z * h;
+        }
         Unknown::Lambda => p.lambda[i] += h,
         Unknown::Mu => p.mu[i] += h,
     }
@@ -136,8 +194,9 @@ fn moved(s: &System, p: &Point, wrt: Unknown, i: usize, h: f64, slopes: Slopes) 
 #[test]
 fn every_derivative_of_every_piece_agrees_with_differences() {
     use Piece::*;
-    let pieces = [Rate, Speed, GtMu, MinvGtMu, MassAccel, Force, GtLambda, Position, Velocity, Acceleration];
-    let slopes = Slopes { q: 1.3, v: 0.7, z: 1.0 };
+    let pieces =
+        [Rate, Speed, GtMu, MinvGtMu, MassAccel, Force, GtLambda, Position, Velocity, Acceleration, ZDot, Flow];
+    let slopes = Slopes { q: 1.3, v: 0.7, z: 0.9 };
     let mut random = Random::new(3);
     for (text, element) in samples() {
         let s = system(&text);
@@ -188,28 +247,29 @@ fn constraint_rows_are_the_time_derivatives_of_g() {
         let s = system(&text);
         for _ in 0..20 {
             let mut p = random_point(&s, &mut random);
-            // at a chart's centre a retraction follows the motion to second order
-            for b in s.layout().bodies.iter().filter(|b| b.len() == 6 && text.starts_with("\nmodel = { g")) {
-                if b.start < 12 {
-                    p.q[b.start + 3..b.start + 6].fill(0.0);
-                }
-            }
+            centre_charts(&s, &mut p);
             let h = 1e-4;
             let (plus, minus) = (flow(&s, &p, h), flow(&s, &p, -h));
             let (g_plus, g_minus) = (values(&s, Piece::Position, &plus), values(&s, Piece::Position, &minus));
             let velocity = values(&s, Piece::Velocity, &p);
             let (v_plus, v_minus) = (values(&s, Piece::Velocity, &plus), values(&s, Piece::Velocity, &minus));
             let acceleration = values(&s, Piece::Acceleration, &p);
-            for i in 0..velocity.len() {
-                let rate = (g_plus[i] - g_minus[i]) / (2.0 * h);
-                assert!((rate - velocity[i]).abs() < 1e-6, "ġ of\n{element}: {rate} against {}", velocity[i]);
-                let second = (v_plus[i] - v_minus[i]) / (2.0 * h);
-                let scale = 1.0 + second.abs();
-                assert!(
-                    (second - acceleration[i]).abs() < 1e-5 * scale,
-                    "g̈ of\n{element}: {second} against {}",
-                    acceleration[i]
-                );
+            let close = |x: f64, difference: f64, what: &str| {
+                let scale = 1.0 + difference.abs();
+                assert!((x - difference).abs() < 2e-6 * scale, "{what} of\n{element}: {difference} against {x}");
+            };
+            for (rows, rates) in s.layout().constraints.iter().zip(&s.layout().rates) {
+                for (k, row) in rows.clone().enumerate() {
+                    let first = (g_plus[row] - g_minus[row]) / (2.0 * h);
+                    if rates.is_empty() {
+                        // the position row of a nonholonomic constraint is its velocity row
+                        close(acceleration[row], first, "the rate of the velocity row");
+                        continue;
+                    }
+                    let rate = rates.start + k;
+                    close(velocity[rate], first, "ġ");
+                    close(acceleration[row], (v_plus[rate] - v_minus[rate]) / (2.0 * h), "g̈");
+                }
             }
         }
     }
@@ -223,11 +283,7 @@ fn energy_changes_by_the_power_of_every_force() {
         for _ in 0..50 {
             let mut p = random_point(&s, &mut random);
             p.lambda.fill(0.0);
-            for b in s.layout().bodies.iter().filter(|b| b.len() == 6 && text.starts_with("\nmodel = { g")) {
-                if b.start < 12 {
-                    p.q[b.start + 3..b.start + 6].fill(0.0);
-                }
-            }
+            centre_charts(&s, &mut p);
             let energy = |p: &Point| {
                 let mut w = s.workspace();
                 s.realize(p, &mut w);
@@ -257,4 +313,213 @@ fn the_samples_hold_every_kind_of_the_catalogs() {
     for kind in joints.chain(forces) {
         assert!(all.contains(&format!("type = \"{kind}\"")), "no sample of `{kind}`: add one to `samples`");
     }
+}
+
+fn joint_samples() -> impl Iterator<Item = (System, String)> {
+    samples().into_iter().filter(|(_, e)| e.starts_with("[joint")).map(|(text, e)| (system(&text), e))
+}
+
+/// G, all rows: those of positions and those of velocities.
+fn jacobian(s: &System, p: &Point) -> Vec<Vec<f64>> {
+    let columns = derivative(s, Piece::GtLambda, Unknown::Lambda, Slopes::default(), p);
+    (0..s.layout().m()).map(|i| columns.iter().map(|row| row[i]).collect()).collect()
+}
+
+fn times(a: &[Vec<f64>], x: &[f64]) -> Vec<f64> {
+    a.iter().map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[test]
+fn joints_keep_their_derivatives_at_a_thousand_states() {
+    let pieces = [
+        (Piece::Position, Unknown::Q),
+        (Piece::Position, Unknown::V),
+        (Piece::Velocity, Unknown::Q),
+        (Piece::GtLambda, Unknown::Q),
+    ];
+    let mut random = Random::new(6);
+    for (s, element) in joint_samples() {
+        for _ in 0..1000 {
+            let p = random_point(&s, &mut random);
+            let direction = random.vector(s.layout().n());
+            for (piece, wrt) in pieces {
+                let exact = times(&derivative(&s, piece, wrt, Slopes::default(), &p), &direction);
+                // the difference over twice the step tells how wrong that over the step may be
+                let difference = |h: f64| -> Vec<f64> {
+                    let [plus, minus] = [h, -h].map(|h| {
+                        let mut moved = p.clone();
+                        let step: Vec<f64> = direction.iter().map(|d| d * h).collect();
+                        match wrt {
+                            Unknown::Q => s.retract(&mut moved.q, &step),
+                            _ => moved.v.iter_mut().zip(&step).for_each(|(v, d)| *v += d),
+                        }
+                        values(&s, piece, &moved)
+                    });
+                    plus.iter().zip(&minus).map(|(p, m)| (p - m) / (2.0 * h)).collect()
+                };
+                let (fine, coarse) = (difference(1e-5), difference(2e-5));
+                for i in 0..exact.len() {
+                    let allowed = 1e-6 * (1.0 + fine[i].abs()) + (fine[i] - coarse[i]).abs();
+                    assert!(
+                        (exact[i] - fine[i]).abs() < allowed,
+                        "∂{piece:?}/∂{wrt:?}, row {i}, of\n{element}: {} against {}",
+                        exact[i],
+                        fine[i]
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A random point on the constraints of positions, and a velocity on those of velocities.
+fn consistent_point(s: &System, random: &mut Random, element: &str) -> Point {
+    for _ in 0..100 {
+        let mut p = Point::at(&s.initial_state(), s.layout());
+        p.t = 0.7;
+        p.q.iter_mut().for_each(|x| *x += 0.3 * random.number());
+        count_turns(s, &mut p);
+        if assemble(s, &mut p) > 1e-12 {
+            continue; // too far away
+        }
+        count_turns(s, &mut p);
+        p.v = random.vector(s.layout().n());
+        for _ in 0..3 {
+            let mut off = values(s, Piece::Position, &p);
+            let rates = values(s, Piece::Velocity, &p);
+            for (rows, range) in s.layout().constraints.iter().zip(&s.layout().rates).filter(|(_, r)| !r.is_empty()) {
+                off[rows.clone()].copy_from_slice(&rates[range.clone()]);
+            }
+            let correction = least_squares(&jacobian(s, &p), &off);
+            p.v.iter_mut().zip(correction).for_each(|(v, c)| *v -= c);
+            let rest = times(&jacobian(s, &p), &p.v);
+            assert!(rest.iter().all(|r| r.is_finite()), "{element}");
+        }
+        return p;
+    }
+    panic!("cannot be assembled:\n{element}");
+}
+
+#[test]
+fn joints_transmit_no_power_but_that_of_their_drives() {
+    let mut random = Random::new(7);
+    for (s, element) in joint_samples() {
+        for _ in 0..100 {
+            let mut p = consistent_point(&s, &mut random, &element);
+            p.lambda = random.vector(s.layout().m());
+            let work = -dot(&values(&s, Piece::GtLambda, &p), &p.v);
+            let mut w = s.workspace();
+            s.realize(&p, &mut w);
+            let power = s.energy(&p, &mut w).power;
+            assert!((work - power).abs() < 1e-10, "power of\n{element}: {work} against {power}");
+            let driven = element.contains("\"drive");
+            assert!(driven == (power != 0.0) && driven == s.has_power(), "power of\n{element}: {power}");
+        }
+    }
+}
+
+#[test]
+fn reactions_are_what_the_second_body_feels() {
+    let mut random = Random::new(8);
+    for (s, element) in joint_samples() {
+        // a body that is the second one of joints alone
+        let joints = &s.model.joints;
+        let second =
+            |b: usize| joints.iter().all(|j| j.ends.iter().enumerate().all(|(k, e)| k == 1 || e.body != Some(b)));
+        for b in (0..s.model.bodies.len()).filter(|&b| second(b)) {
+            let mut p = random_point(&s, &mut random);
+            // the rod's own length is no reaction
+            for (c, rows) in s.constraints().iter().zip(&s.layout().constraints).filter(|(c, _)| c.joint.is_none()) {
+                assert!(c.rows == 1);
+                p.lambda[rows.clone()].fill(0.0);
+            }
+            let mut w = s.workspace();
+            s.realize(&p, &mut w);
+            let range = s.layout().bodies[b].clone();
+            let work = -dot(&values(&s, Piece::GtLambda, &p)[range.clone()], &p.v[range]);
+            let felt = joints.iter().enumerate().filter(|(_, j)| j.ends[1].body == Some(b));
+            let felt: f64 = felt.map(|(k, j)| s.reaction(k, &p, &w).on(&s.look(&j.ends[1], &w, &p.v))).sum();
+            assert!((work - felt).abs() < 1e-12 * (1.0 + work.abs()), "{element}: {work} against {felt}");
+        }
+    }
+}
+
+/// The free motions S of a joint, as twists of its second frame seen from the first.
+fn free_twists(s: &System, joint: usize, element: &str, p: &Point) -> Vec<(Vec3, Vec3)> {
+    let entry = &s.model.joints[joint];
+    let mut w = s.workspace();
+    s.realize(p, &mut w);
+    let [first, second] = [0, 1].map(|k| s.look(&entry.ends[k], &w, &p.v));
+    let twist = |m: &Motion| match *m {
+        Motion::Rotate(axis) => (Vec3::ZERO, first.axis(axis)),
+        Motion::RotateSecond(axis) => (Vec3::ZERO, second.axis(axis)),
+        Motion::Translate(axis) => (first.axis(axis), Vec3::ZERO),
+    };
+    let twists: Vec<_> = entry.joint.motions(s.model.space).iter().map(twist).collect();
+    if entry.kind == "screw" {
+        assert!(element.contains("pitch = 0.8"));
+        let lead = 0.8 / std::f64::consts::TAU;
+        return vec![(twists[1].0 * lead, twists[0].1)];
+    }
+    twists
+}
+
+#[test]
+fn constraints_do_not_feel_the_free_motions() {
+    let mut random = Random::new(9);
+    let mut tested = 0;
+    for (s, element) in joint_samples().filter(|(s, _)| s.model.joints.len() == 1) {
+        let ends = &s.model.joints[0].ends;
+        let Some(b) = ends[1].body else { continue };
+        for _ in 0..100 {
+            let p = consistent_point(&s, &mut random, &element);
+            let g = jacobian(&s, &p);
+            for (k, (v, w)) in free_twists(&s, 0, &element, &p).into_iter().enumerate() {
+                // the first body moves at random, the second is carried along and moves by S against it
+                let mut moving = p.clone();
+                moving.v = random.vector(s.layout().n());
+                let mut work = s.workspace();
+                s.realize(&p, &mut work);
+                let frame = |k: usize, v: &[f64]| s.look(&ends[k], &work, v);
+                let (first, at) = (frame(0, &moving.v), frame(1, &moving.v).p);
+                let target = [first.v + first.w.cross(at - first.p) + v, first.w + w];
+                let range = s.layout().bodies[b].clone();
+                let column = |j: usize| {
+                    let mut unit = vec![0.0; s.layout().n()];
+                    unit[j] = 1.0;
+                    let f = frame(1, &unit);
+                    [f.v.0, f.w.0].concat()
+                };
+                let columns: Vec<_> = range.clone().map(column).collect();
+                let rows: Vec<Vec<f64>> = (0..6).map(|i| columns.iter().map(|c| c[i]).collect()).collect();
+                let found = least_squares(&rows, &[target[0].0, target[1].0].concat());
+                if times(&rows, &found)
+                    .iter()
+                    .zip([target[0].0, target[1].0].concat())
+                    .any(|(x, y)| (x - y).abs() > 1e-9)
+                {
+                    continue; // a point, or a rod: it cannot be carried along
+                }
+                moving.v[range].copy_from_slice(&found);
+                for (c, rows) in s.constraints().iter().zip(&s.layout().constraints).filter(|(c, _)| c.joint.is_some())
+                {
+                    let felt = times(&g[rows.clone()], &moving.v);
+                    assert!(felt.iter().all(|f| f.abs() < 1e-9), "motion {k} of\n{element}: {felt:?}");
+                    assert!(c.joint == Some(0));
+                }
+                // the coordinate that belongs to it moves, at rate one, and no other
+                for (i, c) in s.coordinates().iter().enumerate().filter(|_| !element.contains("screw")) {
+                    let (_, rate) = s.coordinate(c, &moving, &work);
+                    let expected = (i == k) as u8 as f64;
+                    assert!((rate - expected).abs() < 1e-9, "rate {i} under motion {k} of\n{element}: {rate}");
+                }
+                tested += 1;
+            }
+        }
+    }
+    assert!(tested > 1000, "{tested}");
 }

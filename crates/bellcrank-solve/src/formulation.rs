@@ -79,6 +79,14 @@ pub fn index1() -> Formulation {
     Formulation { name: "index1", rows: vec![kinematics(None), balance(), flow(), acceleration], index: 1 }
 }
 
+/// Equilibrium: the balance without M v̇, at rest. It is no formulation of a motion, and has no name there.
+pub fn statics() -> Formulation {
+    let balance = row(Unknown::Q, &[(-1.0, Piece::Force), (1.0, Piece::GtLambda)]);
+    let flow = row(Unknown::Z, &[(-1.0, Piece::Flow)]);
+    let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
+    Formulation { name: "statics", rows: vec![balance, flow, position], index: 3 }
+}
+
 /// The formulation of a name.
 pub fn by_name(name: &str) -> Option<Formulation> {
     match name {

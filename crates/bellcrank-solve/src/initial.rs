@@ -3,8 +3,10 @@
 //! Positions move as little as possible (lengths and angles weighed by the size of the model) until
 //! the constraints and the given joint coordinates hold; velocities change as little as possible; the
 //! accelerations and reactions follow from the equations of motion. Redundant rows are harmless:
-//! the linear solver drops them.
+//! the linear solver drops them. Near singular positions, and where a full step would not close the
+//! joints further, the step is damped [Levenberg 1944, Marquardt 1963].
 
+use crate::check;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::solver::{self, LinearSolver};
@@ -24,6 +26,17 @@ pub struct Moved {
     pub angle: f64,
 }
 
+/// A joint that was open at the start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gap {
+    /// The user's name of the joint, or of the given start value.
+    pub name: String,
+    /// Its largest residual in m (or rad) before the assembly, and after.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+}
+
 /// What it took to make a start consistent.
 #[derive(Clone, Debug, Default)]
 pub struct Assembly {
@@ -35,10 +48,14 @@ pub struct Assembly {
     pub velocity_residual: (f64, f64),
     /// The bodies that moved, the farthest first.
     pub moved: Vec<Moved>,
+    /// The joints that were open, the widest first.
+    pub gaps: Vec<Gap>,
     /// Constraint rows found redundant at the start.
     pub redundant: usize,
     /// Degrees of freedom at the start.
     pub degrees_of_freedom: usize,
+    /// The redundant constraint rows.
+    pub redundant_rows: Vec<usize>,
     /// Names of the joints with redundant rows, with how many.
     pub redundant_joints: Vec<(String, usize)>,
 }
@@ -54,6 +71,8 @@ pub enum AssemblyError {
         by: f64,
         /// Other joints that stay open.
         others: Vec<String>,
+        /// Bodies that were not to move.
+        held: Vec<String>,
     },
     /// The given rates contradict the joints, or each other.
     Rates {
@@ -72,10 +91,13 @@ pub enum AssemblyError {
 impl fmt::Display for AssemblyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AssemblyError::Open { worst, by, others } => {
+            AssemblyError::Open { worst, by, others, held } => {
                 write!(f, "the model cannot be assembled: {worst} stays open by {by:.3e} m")?;
                 if !others.is_empty() {
                     write!(f, "\n  also open: {}", others.join(", "))?;
+                }
+                if !held.is_empty() {
+                    write!(f, "\n  held by `fixed = true`: {}", held.join(", "))?;
                 }
                 write!(
                     f,
@@ -99,7 +121,16 @@ impl fmt::Display for AssemblyError {
 
 impl std::error::Error for AssemblyError {}
 
-const MAX_ITERATIONS: usize = 60;
+const MAX_ITERATIONS: usize = 200;
+/// The first damping after a step that did not serve, relative to rows of unit length; each further
+/// one is ten times stronger, up to the last.
+const DAMPING: (f64, f64) = (1e-4, 1e8);
+/// A step is damped that is longer than this many times the gap: the position is all but singular.
+const LONGEST: f64 = 1e3;
+/// So many iterations without closing by a tenth are the end: this is as near as it gets.
+const PATIENCE: usize = 25;
+/// Where the start leads nowhere: other starts are tried near to it, up to this far, in lengths of the model.
+const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
 const LARGEST_CHANGE: f64 = 0.5;
 /// Bodies that are to stay move this much less easily.
@@ -117,6 +148,10 @@ struct Closure {
     columns: Vec<u32>,
     metric: Vec<f64>,
     rhs: Vec<f64>,
+    /// One over the length of each row of G.
+    row_scale: Vec<f64>,
+    /// Bodies that do not move at all.
+    frozen: Vec<bool>,
     n: usize,
     m: usize,
 }
@@ -157,29 +192,56 @@ impl Closure {
         let (n, m) = (layout.n(), layout.m());
         let linear = solver::choose(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
-        Closure { matrix: BlockMatrix::new(pattern), linear, columns, metric, rhs, n, m, start, dynamics }
+        let row_scale = vec![1.0; rhs.len() - n];
+        let frozen = vec![false; bodies];
+        let matrix = BlockMatrix::new(pattern);
+        Closure { matrix, linear, columns, metric, rhs, row_scale, frozen, n, m, start, dynamics }
     }
 
     fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), usize> {
+        self.factor_damped(at, w, 0.0)
+    }
+
+    /// Factors [W Gᵀ; G −μ D⁻²] with D the scale of the rows.
+    fn factor_damped(&mut self, at: &Point, w: &mut Workspace, damping: f64) -> Result<(), usize> {
         self.matrix.clear();
-        let layout = self.dynamics.layout();
+        let dynamics = self.dynamics.clone();
+        let layout = dynamics.layout();
         let mut out = Targets::new(&mut self.matrix.values, &self.columns);
         let slopes = Slopes::default();
         self.dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, slopes, at, w, &mut out);
         let bodies = layout.bodies.len();
+        let mut lengths = vec![0.0; self.row_scale.len()];
         let pairs = self.dynamics.pattern(Piece::GtLambda, Unknown::Lambda);
-        for (b, k) in pairs {
+        let mut done = std::collections::HashSet::new();
+        for (b, k) in pairs.into_iter().filter(|pair| done.insert(*pair)) {
+            let rows = layout.constraints[k as usize].clone();
             let (b, k) = (b as usize, bodies + k as usize);
-            transpose(&mut self.matrix, b, k);
+            self.finish_block(b, k, rows, &mut lengths);
         }
-        for (s, row) in self.start.iter().enumerate() {
+        for s in 0..self.start.len() {
             let k = bodies + layout.constraints.len() + s;
-            let (_, _, gradient) = self.dynamics.start_row(row, at, w);
+            let (_, _, gradient) = self.dynamics.start_row(&self.start[s], at, w);
             for (b, form) in gradient {
                 if let Some(block) = self.matrix.block_mut(b, k) {
                     block.copy_from_slice(&form);
                 }
-                transpose(&mut self.matrix, b, k);
+                self.finish_block(b, k, self.m + s..self.m + s + 1, &mut lengths);
+            }
+        }
+        // a row that is all but flat must not outweigh the others
+        let flat = 1e-6 / (1.0 + self.dynamics.length().powi(2));
+        for (scale, length) in self.row_scale.iter_mut().zip(&lengths) {
+            *scale = 1.0 / (length + flat).sqrt();
+        }
+        if damping > 0.0 {
+            let mut row = 0;
+            for k in bodies..self.matrix.pattern().blocks() {
+                let size = self.matrix.pattern().size(k);
+                if let Some(block) = self.matrix.block_mut(k, k) {
+                    (0..size).for_each(|i| block[i * size + i] = -damping / self.row_scale[row + i].powi(2));
+                }
+                row += size;
             }
         }
         for (b, range) in layout.bodies.iter().enumerate() {
@@ -189,6 +251,27 @@ impl Closure {
             }
         }
         self.linear.factor(&self.matrix).map_err(|_| 0)
+    }
+
+    /// Takes frozen bodies out of a block of Gᵀ, adds to the squared lengths of its rows, and transposes it.
+    fn finish_block(&mut self, b: usize, k: usize, rows: std::ops::Range<usize>, lengths: &mut [f64]) {
+        let frozen = self.frozen[b];
+        let first = self.dynamics.layout().bodies[b].start;
+        let Some(block) = self.matrix.block_mut(b, k) else { return };
+        if frozen {
+            block.fill(0.0);
+        }
+        for (i, column) in block.chunks_exact(rows.len().max(1)).enumerate() {
+            for (sum, g) in lengths[rows.clone()].iter_mut().zip(column) {
+                *sum += g * g / self.metric[first + i];
+            }
+        }
+        transpose(&mut self.matrix, b, k);
+    }
+
+    /// The length of all residuals, each in units of the motion that would close it.
+    fn gap(&self) -> f64 {
+        self.rhs[self.n..].iter().zip(&self.row_scale).map(|(r, s)| (r * s) * (r * s)).sum::<f64>().sqrt()
     }
 
     /// Residuals of all rows, constraints first, with their opposite as right-hand side.
@@ -210,7 +293,8 @@ impl Closure {
     /// The names of what is open by more than the tolerance, the worst first.
     fn open(&self, tolerance: f64) -> Vec<(f64, String)> {
         let layout = self.dynamics.layout();
-        let worst = |r: &[f64]| r.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let size = |x: f64| if x.is_nan() { f64::INFINITY } else { x.abs() };
+        let worst = |r: &[f64]| r.iter().fold(0.0f64, |m, x| m.max(size(*x)));
         let rows = &self.rhs[self.n..];
         let mut list: Vec<(f64, String)> = layout
             .constraints
@@ -221,9 +305,9 @@ impl Closure {
                 self.start
                     .iter()
                     .enumerate()
-                    .map(|(s, row)| (rows[self.m + s].abs(), format!("the start of joint `{}`", row.name))),
+                    .map(|(s, row)| (size(rows[self.m + s]), format!("the start of joint `{}`", row.name))),
             )
-            .filter(|(r, _)| *r > tolerance)
+            .filter(|(r, _)| *r > tolerance || tolerance.is_nan())
             .collect();
         list.sort_by(|a, b| b.0.total_cmp(&a.0));
         list
@@ -261,14 +345,17 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     let mut w = dynamics.workspace();
     let mut report = Assembly::default();
     close_positions(dynamics, &mut point, &mut w, &mut report)?;
+    moved(&**dynamics, state, &point, &mut report);
     let mut settled = State::default();
     point.store(&mut settled);
     dynamics.settle(&mut settled, &mut w);
     point.set(&settled);
-    moved(&**dynamics, state, &point, &mut report);
     w.invalidate();
     dynamics.realize(&point, &mut w);
     close_velocities(dynamics, &mut point, &mut w, &mut report)?;
+    if let Some(name) = check::free_without_mass(&**dynamics, &point, &mut w).into_iter().next() {
+        return Err(AssemblyError::Singular { name });
+    }
     let mut kkt = Kkt::new(dynamics.clone());
     kkt.accelerate(&mut point, &mut w).map_err(|e| AssemblyError::Singular { name: name_of(&kkt, e) })?;
     dynamics.rates(&point.q, &point.v, &mut point.qdot);
@@ -278,7 +365,8 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     report.redundant = kkt.dropped();
     report.degrees_of_freedom = layout.n() + report.redundant - layout.m();
     let mut counted: Vec<(String, usize)> = Vec::new();
-    for row in kkt.dropped_rows() {
+    report.redundant_rows = kkt.dropped_rows();
+    for &row in &report.redundant_rows {
         let block = layout.constraints.partition_point(|r| r.end <= row);
         let name = dynamics.name(Unknown::Lambda, block);
         match counted.last_mut() {
@@ -304,15 +392,82 @@ fn close_positions(
     report: &mut Assembly,
 ) -> Result<(), AssemblyError> {
     let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.value.is_some()).collect();
+    let start = point.clone();
+    let first = match descend(dynamics, rows.clone(), point, w, true, report) {
+        Ok(()) => return Ok(()),
+        Err(e) => e,
+    };
+    // another way round may lead there, from a start nearby
+    let (scales, length) = (dynamics.scales(), dynamics.length());
+    let held: Vec<usize> = (0..dynamics.layout().bodies.len()).filter(|&b| dynamics.held(b)).collect();
+    let mut random = Random(1);
+    for far in DETOURS {
+        let mut aside: Vec<f64> = scales.iter().map(|s| far * random.next() * reach(*s, length)).collect();
+        held.iter().for_each(|&b| aside[dynamics.layout().bodies[b].clone()].fill(0.0));
+        let (mut trial, mut found) = (start.clone(), Assembly::default());
+        dynamics.retract(&mut trial.q, &aside);
+        w.invalidate();
+        if descend(dynamics, rows.clone(), &mut trial, w, true, &mut found).is_ok() {
+            report.iterations += found.iterations;
+            report.residual.1 = found.residual.1;
+            report.gaps.iter_mut().for_each(|g| g.after = found.residual.1.min(g.before));
+            *point = trial;
+            return Ok(());
+        }
+    }
+    *point = start;
+    Err(first)
+}
+
+/// Closes the constraints alone (not the given start values) from a point nearby, as `assemble` does.
+pub fn close(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> Result<(), AssemblyError> {
+    w.invalidate();
+    descend(dynamics, Vec::new(), point, w, false, &mut Assembly::default())
+}
+
+/// Numbers in [−1, 1] that look random: xorshift [Marsaglia 2003].
+pub(crate) struct Random(pub u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> f64 {
+        for shift in [13i32, -7, 17] {
+            self.0 ^= if shift > 0 { self.0 << shift } else { self.0 >> -shift };
+        }
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// How much of a coordinate is one length of the model.
+pub(crate) fn reach(scale: Scale, length: f64) -> f64 {
+    match scale {
+        Scale::Angle => 1.0,
+        _ => length,
+    }
+}
+
+fn descend(
+    dynamics: &Arc<dyn Dynamics>,
+    rows: Vec<StartRow>,
+    point: &mut Point,
+    w: &mut Workspace,
+    hold: bool,
+    report: &mut Assembly,
+) -> Result<(), AssemblyError> {
     dynamics.realize(point, w);
     let mut closure = Closure::new(dynamics.clone(), rows, point, w);
+    for (b, range) in dynamics.layout().bodies.iter().enumerate().filter(|(b, _)| dynamics.held(*b)) {
+        closure.frozen[b] = hold;
+        closure.metric[range.clone()].iter_mut().for_each(|w| *w /= HELD);
+    }
     let (length, scales) = (dynamics.length(), dynamics.scales());
     let largest = point.q.iter().fold(length, |m, q| m.max(q.abs()));
     // what rounding leaves of differences of coordinates
     let tolerance = 1e-12 * length + 32.0 * f64::EPSILON * largest;
     let mut residual = closure.residual(point, w, false);
     report.residual = (residual, residual);
-    let mut polished = false;
+    let open_before = closure.open(tolerance);
+    let (mut damping, mut polished) = (0.0, false);
+    let (mut patience, mut milestone) = (PATIENCE, f64::INFINITY);
     while residual > tolerance || !polished {
         // one more iteration after the tolerance is met squares what is left
         polished = residual <= tolerance;
@@ -321,40 +476,61 @@ fn close_positions(
         }
         report.iterations += 1;
         let before = point.q.clone();
-        closure.residual(point, w, false);
-        if closure.factor(point, w).is_err() || closure.linear.solve(&mut closure.rhs).is_err() {
-            break;
-        }
-        let mut delta = closure.rhs[..closure.n].to_vec();
-        shorten(&mut delta, &scales, length);
-        // never make it worse: halve until the joints are less open than before
         let mut improved = false;
-        for _ in 0..12 {
-            dynamics.retract(&mut point.q, &delta);
-            w.invalidate();
-            dynamics.realize(point, w);
-            let now = closure.residual(point, w, false);
-            if now < residual {
-                (residual, improved) = (now, true);
+        while !improved && damping <= DAMPING.1 {
+            closure.residual(point, w, false);
+            let solved = closure.factor_damped(point, w, damping).is_ok();
+            let gap = closure.gap();
+            if gap < 0.9 * milestone {
+                (patience, milestone) = (PATIENCE, gap);
+            }
+            let solved = solved && closure.linear.solve(&mut closure.rhs).is_ok();
+            let mut delta = closure.rhs[..closure.n].to_vec();
+            let long = delta.iter().zip(&closure.metric).map(|(d, w)| d * d * w).sum::<f64>().sqrt();
+            if solved && long.is_finite() && (long <= LONGEST * gap || damping >= 1.0) {
+                shorten(&mut delta, &scales, length);
+                dynamics.retract(&mut point.q, &delta);
+                w.invalidate();
+                dynamics.realize(point, w);
+                let now = closure.residual(point, w, false);
+                // never make it worse
+                if closure.gap() < gap && now.is_finite() {
+                    (residual, improved) = (now, true);
+                    break;
+                }
+                point.q.copy_from_slice(&before);
+                w.invalidate();
+                dynamics.realize(point, w);
+            }
+            if polished {
                 break;
             }
-            point.q.copy_from_slice(&before);
-            delta.iter_mut().for_each(|d| *d *= 0.5);
+            damping = (10.0 * damping).max(DAMPING.0);
         }
-        w.invalidate();
-        dynamics.realize(point, w);
         if !improved {
             break;
         }
+        damping = if damping > DAMPING.0 { 0.1 * damping } else { 0.0 };
+        patience -= 1;
+        if patience == 0 {
+            break;
+        }
     }
+    closure.residual(point, w, false);
+    let open = closure.open(0.0);
     report.residual.1 = residual;
+    let after = |name: &str| open.iter().find(|(_, n)| n == name).map_or(0.0, |(r, _)| *r);
+    let gaps = open_before.into_iter().map(|(before, name)| Gap { after: after(&name), before, name });
+    report.gaps = gaps.collect();
     // a singular position closes only with the square root of the precision
-    if residual > tolerance.max(1e-9 * length) {
-        closure.residual(point, w, false);
-        let mut open = closure.open(tolerance.max(1e-9 * length));
-        let (by, worst) = open.remove(0);
-        let others = open.into_iter().take(5).map(|(_, name)| name).collect();
-        return Err(AssemblyError::Open { worst, by, others });
+    let enough = tolerance.max(1e-9 * length);
+    if residual > enough {
+        let mut open = open.into_iter().filter(|(r, _)| *r > enough);
+        let (by, worst) = open.next().unwrap_or((residual, "the model".into()));
+        let others = open.take(5).map(|(_, name)| name).collect();
+        let held = closure.frozen.iter().enumerate().filter(|(_, f)| **f);
+        let held = held.map(|(b, _)| dynamics.name(Unknown::Q, b)).collect();
+        return Err(AssemblyError::Open { worst, by, others, held });
     }
     Ok(())
 }
@@ -438,7 +614,7 @@ impl Follower {
         let tolerance = 1e-13 * length + 32.0 * f64::EPSILON * largest;
         let open = |c: &Closure, by: f64| {
             let worst = c.open(0.0).into_iter().next().map_or_else(|| "the model".into(), |(_, name)| name);
-            AssemblyError::Open { worst, by, others: Vec::new() }
+            AssemblyError::Open { worst, by, others: Vec::new(), held: Vec::new() }
         };
         let mut residual = f64::INFINITY;
         for _ in 0..12 {

@@ -9,7 +9,7 @@ use crate::splitting::{SparseRow, Split};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::dense::DenseLu;
 use bellcrank_math::solver::{self, LinearError, LinearSolver};
-use bellcrank_model::dynamics::Targets;
+use bellcrank_model::dynamics::{Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::sync::Arc;
 
@@ -97,31 +97,33 @@ impl Kkt {
         self.linear.factor(&self.matrix)
     }
 
+    /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a split in its place.
     fn form(&mut self, at: &Point, w: &mut Workspace) {
-        self.matrix.clear();
-        let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
-        let mut add = |piece, wrt, offsets: &[u32]| {
-            let mut out = Targets::new(&mut self.matrix.values, offsets);
-            self.dynamics.add_derivative(1.0, piece, wrt, slopes, at, w, &mut out);
+        self.fill_constraints(at, w);
+        let Some(x) = &self.independent else {
+            let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
+            let mut out = Targets::new(&mut self.matrix.values, &self.mass);
+            return self.dynamics.add_derivative(1.0, Piece::MassAccel, Unknown::V, slopes, at, w, &mut out);
         };
-        if self.independent.is_none() {
-            add(Piece::MassAccel, Unknown::V, &self.mass);
+        for (b, range) in self.dynamics.layout().bodies.iter().enumerate() {
+            let n = range.len();
+            if let Some(block) = self.matrix.block_mut(b, b) {
+                range.clone().enumerate().for_each(|(i, k)| block[i * n + i] = x[k]);
+            }
         }
-        add(Piece::GtLambda, Unknown::Lambda, &self.columns);
+    }
+
+    /// The matrix with G and Gᵀ, and nothing else.
+    fn fill_constraints(&mut self, at: &Point, w: &mut Workspace) {
+        self.matrix.clear();
+        let mut out = Targets::new(&mut self.matrix.values, &self.columns);
+        self.dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, &mut out);
         // a pair may occur more than once, so the transposes are set, not added
         for &(from, to, n, m) in &self.rows {
             for i in 0..n as usize {
                 for j in 0..m as usize {
                     self.matrix.values[to as usize + j * n as usize + i] =
                         self.matrix.values[from as usize + i * m as usize + j];
-                }
-            }
-        }
-        if let Some(x) = &self.independent {
-            for (b, range) in self.dynamics.layout().bodies.iter().enumerate() {
-                let n = range.len();
-                if let Some(block) = self.matrix.block_mut(b, b) {
-                    range.clone().enumerate().for_each(|(i, k)| block[i * n + i] = x[k]);
                 }
             }
         }
@@ -185,6 +187,74 @@ impl Kkt {
         Ok(&self.rhs[..self.n])
     }
 
+    /// The multipliers of least size that pull like λ: the least Σ (dₖ λ'ₖ)² with Gᵀλ' = Gᵀλ, at a realized
+    /// point; with λ' = λ where no row is redundant. A proximal iteration on
+    ///
+    /// ```text
+    ///     [ ε W  Gᵀ  ] [ y  ]   [ Gᵀ(λ − λ') ]
+    ///     [ G   −d²  ] [ Δλ'] = [     0      ]
+    /// ```
+    ///
+    /// whose error falls by ε/(ε + σ²) each time, σ the singular values of d⁻¹G W^(−1/2).
+    pub fn least_multipliers(
+        &mut self,
+        scales: &RowScales,
+        at: &Point,
+        w: &mut Workspace,
+        lambda: &mut [f64],
+    ) -> Result<(), LinearError> {
+        self.fill_constraints(at, w);
+        let bodies = self.dynamics.layout().bodies.len();
+        let (mut column, mut row) = (0, 0);
+        for k in 0..self.matrix.pattern().blocks() {
+            let size = self.matrix.pattern().size(k);
+            let Some(block) = self.matrix.block_mut(k, k) else { continue };
+            for i in 0..size {
+                block[i * size + i] = match k < bodies {
+                    true => PROXIMAL * scales.columns[column + i],
+                    false => -scales.rows[row + i].powi(2),
+                };
+            }
+            if k < bodies { column += size } else { row += size }
+        }
+        self.factorizations += 1;
+        self.linear.factor(&self.matrix)?;
+        let mut wanted = vec![0.0; self.n];
+        self.add_pull(1.0, lambda, &mut wanted);
+        let size = wanted.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        lambda.fill(0.0);
+        for _ in 0..12 {
+            self.rhs.fill(0.0);
+            self.rhs[..self.n].copy_from_slice(&wanted);
+            let mut rest = std::mem::take(&mut self.rhs);
+            self.add_pull(-1.0, lambda, &mut rest[..self.n]);
+            let left = rest[..self.n].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            self.rhs = rest;
+            if left <= 1e-13 * size {
+                break;
+            }
+            self.linear.solve(&mut self.rhs)?;
+            lambda.iter_mut().zip(&self.rhs[self.n..]).for_each(|(l, d)| *l += d);
+        }
+        Ok(())
+    }
+
+    /// out += c Gᵀλ with the G of the matrix.
+    fn add_pull(&self, c: f64, lambda: &[f64], out: &mut [f64]) {
+        let pattern = self.matrix.pattern();
+        for b in 0..self.dynamics.layout().bodies.len() {
+            let rows = pattern.range(b);
+            for (k, offset) in pattern.row(b).filter(|(k, _)| pattern.range(*k).start >= self.n) {
+                let columns = pattern.range(k);
+                let block = self.matrix.values[offset..].chunks_exact(columns.len());
+                for (i, g) in rows.clone().zip(block) {
+                    let l = &lambda[columns.start - self.n..columns.end - self.n];
+                    out[i] += c * g.iter().zip(l).map(|(g, l)| g * l).sum::<f64>();
+                }
+            }
+        }
+    }
+
     /// How many constraint rows the last factorization found redundant.
     pub fn dropped(&self) -> usize {
         self.linear.dropped().len()
@@ -209,6 +279,84 @@ impl Kkt {
             false => self.dynamics.name(Unknown::Lambda, block - bodies),
         }
     }
+}
+
+/// ε of the proximal iteration for the least multipliers.
+const PROXIMAL: f64 = 1e-6;
+
+/// What one unit of each coordinate and of each multiplier weighs.
+pub struct RowScales {
+    /// L² for an angle, 1 for a length.
+    columns: Vec<f64>,
+    /// 1/L for a torque, 1 for a force: a torque counts like the force that makes it with the length of the model.
+    rows: Vec<f64>,
+}
+
+impl RowScales {
+    /// The scales of some equations at a realized point.
+    pub fn new(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> RowScales {
+        let (length, scales) = (dynamics.length(), dynamics.scales());
+        let angle = |i: usize| scales[i] == Scale::Angle;
+        let columns = (0..scales.len()).map(|i| if angle(i) { length * length } else { 1.0 }).collect();
+        let mut shifts = vec![false; dynamics.layout().m()];
+        let layout = dynamics.layout();
+        each_block(dynamics, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, |b, k, block| {
+            let (rows, columns) = (layout.bodies[b].clone(), layout.constraints[k].clone());
+            for (_, values) in rows.zip(block.chunks_exact(columns.len())).filter(|(i, _)| !angle(*i)) {
+                columns.clone().zip(values).for_each(|(k, g)| shifts[k] |= g.abs() > 1e-9);
+            }
+        });
+        RowScales { columns, rows: shifts.into_iter().map(|s| if s { 1.0 } else { 1.0 / length }).collect() }
+    }
+}
+
+/// Hands every block of ∂piece/∂unknown, by rows, to `visit` with its row and column block.
+pub fn each_block(
+    dynamics: &dyn Dynamics,
+    piece: Piece,
+    wrt: Unknown,
+    slopes: Slopes,
+    at: &Point,
+    w: &mut Workspace,
+    mut visit: impl FnMut(usize, usize, &[f64]),
+) {
+    let layout = dynamics.layout();
+    let pairs = dynamics.pattern(piece, wrt);
+    let mut offsets = Vec::with_capacity(pairs.len());
+    let mut size = 0;
+    for &(r, c) in &pairs {
+        offsets.push(size as u32);
+        size += layout.rows(piece)[r as usize].len() * layout.columns(wrt)[c as usize].len();
+    }
+    let mut values = vec![0.0; size];
+    dynamics.add_derivative(1.0, piece, wrt, slopes, at, w, &mut Targets::new(&mut values, &offsets));
+    for (k, &(r, c)) in pairs.iter().enumerate() {
+        let end = offsets.get(k + 1).map_or(size, |o| *o as usize);
+        visit(r as usize, c as usize, &values[offsets[k] as usize..end]);
+    }
+}
+
+/// ∂piece/∂unknown as a dense matrix by rows.
+pub fn dense(
+    dynamics: &dyn Dynamics,
+    piece: Piece,
+    wrt: Unknown,
+    slopes: Slopes,
+    at: &Point,
+    w: &mut Workspace,
+) -> Vec<f64> {
+    let layout = dynamics.layout();
+    let (rows, columns) = (layout.rows(piece), layout.columns(wrt));
+    let last = |r: &[std::ops::Range<usize>]| r.last().map_or(0, |r| r.end);
+    let width = last(columns);
+    let mut out = vec![0.0; last(rows) * width];
+    each_block(dynamics, piece, wrt, slopes, at, w, |r, c, block| {
+        let (rows, columns) = (rows[r].clone(), columns[c].clone());
+        for (i, values) in rows.zip(block.chunks_exact(columns.len().max(1))) {
+            columns.clone().zip(values).for_each(|(j, x)| out[i * width + j] += x);
+        }
+    });
+    out
 }
 
 /// Adds c times the velocity residual of every constraint row, nonholonomic ones included.

@@ -1,6 +1,8 @@
 //! How the equations are solved: formulations, methods, Newton's iteration, consistent initial
 //! values, simulations and the recorders that watch them.
 
+pub mod analyses;
+pub mod check;
 pub mod engines;
 pub mod formulation;
 pub mod initial;

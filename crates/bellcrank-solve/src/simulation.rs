@@ -6,7 +6,7 @@ use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, Statistics, StepError};
 use crate::formulation;
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::kkt::{Kkt, RowScales, add_position_residual, add_velocity_residual};
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
 use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, RK4};
@@ -61,6 +61,10 @@ pub struct Summary {
     pub last: Vec<(String, f64)>,
     /// What the assembly found.
     pub assembly: Assembly,
+    /// The joints whose reactions are not unique: those of least size are reported.
+    pub not_unique: Vec<String>,
+    /// What changed on the way: the number of redundant equations.
+    pub events: Vec<String>,
 }
 
 impl Summary {
@@ -94,6 +98,9 @@ impl Summary {
             "wall_seconds": self.wall_seconds,
             "degrees_of_freedom": self.assembly.degrees_of_freedom,
             "redundant_equations": self.assembly.redundant,
+            "reactions_unique": self.not_unique.is_empty(),
+            "reactions_not_unique": self.not_unique,
+            "events": self.events,
             "drift": { "position": self.drift.0, "velocity": self.drift.1 },
             "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
             "choices": self.choices,
@@ -157,7 +164,7 @@ impl Simulation {
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
         let engine = first_engine(&dynamics, &options, &start, &assembly, &mut choices).map_err(StartError::Step)?;
-        let mut observer = Observer::new(dynamics.clone(), &start);
+        let mut observer = Observer::new(dynamics.clone(), &start, assembly.redundant);
         let energy = observer.energy(&start);
         let budget = Budget::new(&*dynamics, energy);
         Ok(Simulation {
@@ -309,6 +316,8 @@ impl Simulation {
             t: self.engine.state().t,
             last,
             assembly: self.assembly.clone(),
+            not_unique: self.observer.not_unique.clone(),
+            events: self.observer.events.clone(),
         }
     }
 }
@@ -420,28 +429,104 @@ struct Observer {
     state: State,
     values: Vec<f64>,
     rows: Vec<f64>,
+    /// For reactions of least size, where equations are redundant.
+    least: Option<(Kkt, RowScales)>,
+    redundant: usize,
+    not_unique: Vec<String>,
+    events: Vec<String>,
 }
 
+/// So many events are told.
+const EVENTS: usize = 50;
+
 impl Observer {
-    fn new(dynamics: Arc<dyn Dynamics>, start: &Point) -> Observer {
+    fn new(dynamics: Arc<dyn Dynamics>, start: &Point, redundant: usize) -> Observer {
         let mut state = State::default();
         start.store(&mut state);
-        Observer {
+        let mut observer = Observer {
             kkt: Kkt::new(dynamics.clone()),
             point: start.clone(),
             w: dynamics.workspace(),
             state,
             values: Vec::new(),
             rows: vec![0.0; dynamics.layout().m()],
+            least: None,
+            redundant,
+            not_unique: Vec::new(),
+            events: Vec::new(),
             dynamics,
+        };
+        if redundant > 0 {
+            observer.find_not_unique();
         }
+        observer
+    }
+
+    /// The joints with multipliers that can be changed without any effect: random ones lose that part of
+    /// themselves when they are made least.
+    fn find_not_unique(&mut self) {
+        let mut random = initial::Random(11);
+        self.w.invalidate();
+        self.dynamics.realize(&self.point, &mut self.w);
+        let any: Vec<f64> = self.rows.iter().map(|_| random.next()).collect();
+        let mut least = any.clone();
+        let (kkt, scales) = self.least.get_or_insert_with(|| {
+            (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
+        });
+        if kkt.least_multipliers(scales, &self.point, &mut self.w, &mut least).is_err() {
+            return;
+        }
+        self.not_unique.clear();
+        for (k, range) in self.dynamics.layout().constraints.iter().enumerate() {
+            let name = self.dynamics.name(bellcrank_model::Unknown::Lambda, k);
+            if range.clone().any(|i| (any[i] - least[i]).abs() > 1e-4) && self.not_unique.last() != Some(&name) {
+                self.not_unique.push(name);
+            }
+        }
+    }
+
+    /// Takes notice of a change of the rank.
+    fn notice(&mut self) {
+        let now = self.kkt.dropped();
+        if now == self.redundant {
+            return;
+        }
+        let t = self.state.t;
+        match self.events.len() {
+            n if n < EVENTS => self.events.push(format!(
+                "t = {t:.6} s: {now} redundant equations instead of {}: the position is singular, or was",
+                self.redundant
+            )),
+            EVENTS => self.events.push("and more".into()),
+            _ => {}
+        }
+        self.redundant = now;
+    }
+
+    /// λ of least size among those that pull alike.
+    fn least(&mut self) -> Result<(), StepError> {
+        if self.kkt.dropped() == 0 {
+            return Ok(());
+        }
+        let (kkt, scales) = self.least.get_or_insert_with(|| {
+            (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
+        });
+        let mut lambda = std::mem::take(&mut self.point.lambda);
+        let found = kkt.least_multipliers(scales, &self.point, &mut self.w, &mut lambda);
+        self.point.lambda = lambda;
+        found.map_err(|_| StepError::Singular { t: self.state.t, culprit: "the model".into() })
+    }
+
+    /// Poses at `self.state`.
+    fn place(&mut self) {
+        self.point.set(&self.state);
+        self.w.invalidate();
+        self.dynamics.realize(&self.point, &mut self.w);
     }
 
     /// v̇ and λ at `self.state`.
     fn accelerate(&mut self) -> Result<(), StepError> {
-        self.point.set(&self.state);
-        self.w.invalidate();
-        self.dynamics.realize(&self.point, &mut self.w);
+        self.place();
         let t = self.state.t;
         self.kkt
             .accelerate(&mut self.point, &mut self.w)
@@ -451,6 +536,8 @@ impl Observer {
     /// Fills `values` with all channels at `self.state`.
     fn observe(&mut self) -> Result<(), StepError> {
         self.accelerate()?;
+        self.notice();
+        self.least()?;
         self.dynamics.observe(&self.point, &mut self.w, &mut self.values);
         Ok(())
     }
@@ -512,7 +599,11 @@ impl Budget {
             let mut state = std::mem::take(&mut observer.state);
             engine.interpolate(from + place * h, &mut state)?;
             observer.state = state;
-            observer.accelerate()?;
+            if observer.dynamics.driven() {
+                observer.accelerate()?;
+            } else {
+                observer.place();
+            }
             let power = observer.dynamics.energy(&observer.point, &mut observer.w).power;
             self.work += h * weight * power;
         }

@@ -3,7 +3,7 @@
 use bellcrank_model::{Point, Slopes};
 
 /// q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z at the time `t` = t_n + `h`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Stencil {
     /// The new time.
     pub t: f64,
@@ -18,6 +18,8 @@ pub struct Stencil {
     /// η_z.
     pub eta_z: Vec<f64>,
 }
+
+bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
 
 impl Stencil {
     /// Sets the rates of a point from its q, v, z, and its time.

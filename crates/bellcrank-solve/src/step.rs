@@ -151,7 +151,7 @@ impl Step {
     /// The equations of a formulation at some point of the right sizes.
     pub fn new(dynamics: Arc<dyn Dynamics>, formulation: Formulation, point: Point) -> Step {
         let unknowns = Unknowns::of(&*dynamics, &formulation);
-        let mut found: Vec<(f64, Piece, Unknown, Vec<(u32, u32)>)> = Vec::new();
+        let mut found = Vec::new();
         for row in &formulation.rows {
             for &(factor, piece) in &row.terms {
                 for wrt in ORDER {
@@ -380,6 +380,12 @@ impl Step {
     pub fn realized(&mut self) -> &mut Workspace {
         self.dynamics.realize(&self.point, &mut self.w);
         &mut self.w
+    }
+
+    /// The present point with its workspace, realized.
+    pub fn parts(&mut self) -> (&Point, &mut Workspace) {
+        self.dynamics.realize(&self.point, &mut self.w);
+        (&self.point, &mut self.w)
     }
 }
 

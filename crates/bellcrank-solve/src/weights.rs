@@ -1,7 +1,7 @@
 //! Weighted norms: what one unit of error means for every unknown.
 
 /// Reciprocal tolerances of the tested unknowns; zero for those that do not decide.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Weights {
     /// For the coordinates.
     pub q: Vec<f64>,
@@ -14,6 +14,8 @@ pub struct Weights {
     /// For the multipliers μ, where they are tested.
     pub mu: Vec<f64>,
 }
+
+bellcrank_model::clone_by_fields!(Weights { q, v, z, lambda, mu });
 
 impl Weights {
     /// √(Σ (wᵢ xᵢ)² / count) over the tested q, v, z, the count being of non-zero weights.

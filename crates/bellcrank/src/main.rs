@@ -2,10 +2,16 @@
 //!
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
+mod check;
+mod inverse;
+mod modes;
+mod output;
 mod progress;
 mod reproduce;
 mod run;
+mod statics;
 
+use bellcrank_model::file::diagnostic::escaped;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -21,6 +27,14 @@ struct Cli {
 enum Command {
     /// Simulates a model file.
     Run(run::Run),
+    /// Finds the pose in which all forces balance, and tells whether it is stable.
+    Statics(statics::Statics),
+    /// Linearizes a model about a state: frequencies, damping and mode shapes.
+    Modes(modes::Modes),
+    /// Computes the forces and torques that a prescribed motion takes.
+    Inverse(inverse::Inverse),
+    /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
+    Check(check::Check),
     /// Computes the tables of a paper again, ours beside the paper's.
     Reproduce(reproduce::Reproduce),
     /// Prints the JSON Schema of model files, for editors.
@@ -29,7 +43,7 @@ enum Command {
     Reference,
 }
 
-/// How a command ends, and what it says of it on stderr.
+/// How a command fails, with the message for stderr.
 pub enum Failure {
     /// Exit code 2.
     BadInput(String),
@@ -41,6 +55,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(options) => run::run(options),
+        Command::Statics(options) => statics::run(options),
+        Command::Modes(options) => modes::run(options),
+        Command::Inverse(options) => inverse::run(options),
+        Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
@@ -53,16 +71,24 @@ fn main() -> ExitCode {
 }
 
 fn fail(text: &str, code: u8) -> ExitCode {
-    let prefix = if text.starts_with("error") { "" } else { "error: " };
-    eprintln!("{prefix}{}", text.trim_end());
+    tell(text.trim_end());
     ExitCode::from(code)
+}
+
+/// Words for people, on stderr; what could fool a terminal is escaped, and a reader that went away is no error.
+fn tell(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stderr().lock();
+    let _ = text.lines().try_for_each(|line| writeln!(out, "{}", escaped(line)));
 }
 
 /// Prints to stdout; a reader that went away is no error.
 fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;
     match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Failed(format!("cannot write: {e}"))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("error: cannot write to stdout: {e}")))
+        }
         _ => Ok(()),
     }
 }

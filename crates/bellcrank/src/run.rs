@@ -1,22 +1,32 @@
 //! `bellcrank run MODEL`.
 
 use crate::progress::Progress;
-use crate::{Failure, print};
+use crate::{Failure, print, tell};
+use bellcrank_model::file::diagnostic::escaped;
+use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::system::System;
+use bellcrank_solve::check::{self, Check, Level};
+use bellcrank_solve::engines::StepError;
+use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, Options, TESTS, Tested};
-use bellcrank_solve::record::{Folder, Header, Recorder};
+use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, OptionError, Options, TESTS, Tested};
+use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
-use bellcrank_solve::{formulation, options::OptionError};
 use clap::Args;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+impl Run {
+    /// All as the file says.
+    pub fn of(model: &str) -> Run {
+        Run { model: model.to_string(), ..Run::default() }
+    }
+}
+
 /// Options of `run`; each is also a key of `[solve]` in the model file, and wins over it.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Run {
     /// The model file (TOML, or JSON by its ending).
     model: String,
@@ -36,19 +46,19 @@ pub struct Run {
     #[arg(long)]
     on: Option<String>,
     /// Fixed step size in s.
-    #[arg(long, value_name = "H", conflicts_with = "rtol")]
+    #[arg(long, value_name = "H", value_parser = number, allow_negative_numbers = true)]
     step: Option<f64>,
     /// Relative tolerance of error-controlled methods.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = number, allow_negative_numbers = true)]
     rtol: Option<f64>,
     /// Absolute tolerance, in SI units.
-    #[arg(long, value_name = "A")]
+    #[arg(long, value_name = "A", value_parser = number, allow_negative_numbers = true)]
     atol: Option<f64>,
     /// End of the run in s.
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = number, allow_negative_numbers = true)]
     until: Option<f64>,
     /// Distance of recorded samples in s.
-    #[arg(long, value_name = "DT")]
+    #[arg(long, value_name = "DT", value_parser = number, allow_negative_numbers = true)]
     sample: Option<f64>,
     /// Highest order of bdf, 1 to 5.
     #[arg(long, value_name = "K")]
@@ -57,7 +67,7 @@ pub struct Run {
     #[arg(long, value_name = "N")]
     max_iterations: Option<usize>,
     /// Spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped.
-    #[arg(long)]
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
     rho: Option<f64>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
@@ -73,28 +83,14 @@ pub struct Run {
     quiet: bool,
 }
 
-/// Records nothing.
-struct Nothing;
-
-impl Recorder for Nothing {
-    fn begin(&mut self, _: &Header) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn frame(&mut self, _: f64, _: &[f64]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn end(&mut self, _: &serde_json::Value) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn wants_frames(&self) -> bool {
-        false
-    }
+fn number(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "expected a number, such as 1e-3")
 }
 
 /// Runs a model.
 pub fn run(args: Run) -> Result<(), Failure> {
     let read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
-    let options = options(&args, &read)?;
+    let options = options(&args, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
     let system = Arc::new(read.model.compile());
     let interrupt = options.interrupt.clone();
     let until = options.until;
@@ -105,79 +101,140 @@ pub fn run(args: Run) -> Result<(), Failure> {
         }
     });
     let start = system.initial_state();
-    let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
-        StartError::Option(e) => Failure::BadInput(e.message + "\nhelp: " + &e.help),
-        StartError::Assembly(_) => Failure::BadInput(format!("{}: {e}", args.model)),
-        StartError::Step(_) => Failure::Failed(format!("{}: {e}", args.model)),
-    })?;
     let talk = !args.json && !args.quiet;
+    let found = if talk { check::brief(&system, &options) } else { Check::default() };
+    let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
+        StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
+        StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
+        StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
+    })?;
     if talk {
-        tell_start(&system, &simulation);
+        tell_start(&system, &simulation, &found);
     }
-    let mut progress = Progress::new(until, talk && std::io::stderr().is_terminal());
+    let mut progress = Progress::new(until, talk);
     let mut folder = args.out.as_ref().map(Folder::new);
-    let mut nothing = Nothing;
+    let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,
-        None => &mut nothing,
+        None => &mut silent,
     };
     let summary = simulation.run(recorder, &mut |t, h| progress.update(t, h));
     progress.finish();
+    if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
+        return Err(Failure::BadInput(placed(&read, why))); // nothing was computed: the folder was no good
+    }
     if args.json {
         print(&summary.to_json().to_string())?;
     } else if talk {
         tell_end(&summary, args.out.as_ref());
     }
     match &summary.status {
-        Status::Failed(e) => Err(Failure::Failed(format!("{}: {e}", args.model))),
-        Status::Interrupted => Err(Failure::Failed(format!(
-            "interrupted at t = {} s; results up to there are kept\nhelp: run it again to the end, or read what was recorded",
-            summary.t
-        ))),
+        Status::Failed(e) => Err(Failure::Failed(placed(&read, &e.to_string()))),
+        Status::Interrupted => {
+            let message = format!("interrupted at t = {} s", summary.t);
+            let help = match &args.out {
+                Some(out) => format!("what was recorded up to there is in {}", out.display()),
+                None => "with --out DIR what was computed up to there would be kept".into(),
+            };
+            Err(Failure::Failed(read.document.report(Diagnostic::error(message).help(help).into()).to_string()))
+        }
         Status::Finished => Ok(()),
     }
 }
 
+/// A failure in words `… joint `x` …` and help, pointing at the joint or body where the file has it.
+fn placed(read: &Read, text: &str) -> String {
+    let (message, help) = text.split_once("\nhelp: ").unwrap_or((text, ""));
+    let named = |(section, before): (&str, &str)| {
+        let name = message.split_once(before)?.1.split_once('`')?.0;
+        read.document.root.get(section)?.as_table()?.entry(name).map(|entry| entry.span)
+    };
+    let place = [("joint", "joint `"), ("body", "body `"), ("body", "rod `")].into_iter().find_map(named);
+    let mut problem = Diagnostic::error(message.replace("\n  ", "; ")).help(help);
+    problem.span = place;
+    read.document.report(problem.into()).to_string()
+}
+
+/// A word of the command line, or else of the file with its place.
+type Word<'a> = Option<(&'a str, Option<Span>)>;
+
 fn choice<T>(
+    read: &Read,
     option: &str,
-    word: Option<&str>,
+    word: Word,
     names: &[&str],
     find: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>, Failure> {
-    let Some(word) = word else { return Ok(None) };
+) -> Result<Option<T>, Report> {
+    let Some((word, place)) = word else { return Ok(None) };
     find(word).map(Some).ok_or_else(|| {
-        let near = bellcrank_model::file::suggest::nearest(word, names.iter().copied());
-        let hint = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
-        Failure::BadInput(format!("unknown {option} `{word}`\nhelp: {hint}one of {}", names.join(", ")))
+        let mut problem = Diagnostic::error(format!("unknown {option} {}", suggest::quoted(word)));
+        problem.span = place;
+        let near = suggest::nearest(word, names.iter().copied()).map(|n| format!("did you mean `{n}`?"));
+        problem = match (near, place) {
+            (Some(near), Some(_)) => problem.label(near),
+            (Some(near), None) => problem.help(near),
+            _ => problem,
+        };
+        read.document.report(problem.help(format!("{option}s are {}", names.join(", "))).into())
     })
 }
 
+/// The message for a choice that cannot be run; it points into the file if it was made there.
+fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
+    let key = e.option.trim_start_matches("--").replace('-', "_");
+    let on_command_line = match key.as_str() {
+        "method" => args.method.is_some(),
+        "formulation" => args.formulation.is_some(),
+        "iteration" => args.iteration.is_some(),
+        "step" => args.step.is_some() || args.method.is_some(),
+        "rtol" => args.rtol.is_some(),
+        "atol" => args.atol.is_some(),
+        "until" => args.until.is_some(),
+        "sample" => args.sample.is_some(),
+        "max_order" => args.max_order.is_some(),
+        "rho" => args.rho.is_some(),
+        _ => true,
+    };
+    let mut problem = Diagnostic::error(e.message).help(e.help);
+    if let (false, Some(solve)) = (on_command_line, read.document.root.get("solve")) {
+        // where a step is missing, the method asks for it
+        problem.span = solve.get(&key).or_else(|| solve.get("method")).map(|node| node.span);
+    }
+    read.document.report(problem.into())
+}
+
 /// The options of the command line over those of the file over the defaults.
-fn options(args: &Run, read: &Read) -> Result<Options, Failure> {
+pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
+    if let (Some(_), Some(_)) = (args.step, args.rtol) {
+        let problem = Diagnostic::error("--step and --rtol exclude each other")
+            .help("--step fixes the step size, --rtol lets the error choose it: leave one of them out");
+        return Err(problem.into());
+    }
     let settings = &read.settings;
     let number = |key: &str, given: Option<f64>| given.or_else(|| settings.numbers.get(key).copied());
-    let word = |key: &str, given: &Option<String>| {
-        given.clone().or_else(|| settings.words.get(key).map(|(word, _)| word.clone()))
-    };
+    fn word<'a>(read: &'a Read, key: &str, given: &'a Option<String>) -> Word<'a> {
+        let given = given.as_ref().map(|word| (word.as_str(), None));
+        given.or_else(|| read.settings.words.get(key).map(|(word, span)| (word.as_str(), Some(*span))))
+    }
     let defaults = Options::default();
     let methods: Vec<&str> = METHODS.iter().map(|(_, name, _)| *name).collect();
     let tests: Vec<&str> = TESTS.iter().map(|(_, name)| *name).collect();
-    let method = word("method", &args.method);
-    let form = word("formulation", &args.formulation);
-    let iteration = word("iteration", &args.iteration);
-    let test = word("test", &args.test);
-    let on = word("on", &args.on);
+    let method = word(read, "method", &args.method);
+    let form = word(read, "formulation", &args.formulation);
+    let iteration = word(read, "iteration", &args.iteration);
+    let test = word(read, "test", &args.test);
+    let on = word(read, "on", &args.on);
     let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
     let count = |key: &str, given: Option<usize>| given.or_else(|| settings.numbers.get(key).map(|x| *x as usize));
     let static_name = |name: &str| formulation::NAMES.iter().copied().find(|n| *n == name);
     let options = Options {
-        method: choice("method", method.as_deref(), &methods, MethodName::by_name)?.unwrap_or(defaults.method),
-        formulation: choice("formulation", form.as_deref(), formulation::NAMES, static_name)?,
-        iteration: choice("iteration", iteration.as_deref(), newton::NAMES, Iteration::by_name)?,
-        test: choice("test", test.as_deref(), &tests, Tested::by_name)?,
-        on: choice("choice of coordinates", on.as_deref(), &coordinates, On::by_name)?.unwrap_or(defaults.on),
+        method: choice(read, "method", method, &methods, MethodName::by_name)?.unwrap_or(defaults.method),
+        formulation: choice(read, "formulation", form, formulation::NAMES, static_name)?,
+        iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
+        test: choice(read, "test", test, &tests, Tested::by_name)?,
+        on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
         atol: number("atol", args.atol),
@@ -188,75 +245,107 @@ fn options(args: &Run, read: &Read) -> Result<Options, Failure> {
         rho: number("rho", args.rho).unwrap_or(defaults.rho),
         interrupt: defaults.interrupt,
     };
-    let told = |e: OptionError| Failure::BadInput(format!("{}\nhelp: {}", e.message, e.help));
-    options.check().map_err(told)?;
+    options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)
 }
 
-fn tell_start(system: &System, simulation: &Simulation) {
+fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// Nine digits after the point, or of the fraction where the number is very large or small.
+fn figure(x: f64) -> String {
+    match x.abs() {
+        0.0 | 1e-3..1e7 => format!("{x:.9}"),
+        _ => format!("{x:.9e}"),
+    }
+}
+
+/// Words that may hold the user's names, in one line.
+fn tell_line(line: String) {
+    tell(&escaped(&line));
+}
+
+fn tell_start(system: &System, simulation: &Simulation, found: &Check) {
+    const MOST: usize = 8;
     let model = &system.model;
     let a = simulation.assembly();
-    let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
-    eprintln!(
-        "{}: {}, {}, {}; {}{}",
+    let redundant = match a.redundant {
+        0 => String::new(),
+        n => format!(", {}", plural(n, "redundant equation", "redundant equations")),
+    };
+    tell_line(format!(
+        "{}: {}, {}, {}; {}{redundant}",
         model.name,
         plural(model.bodies.len(), "body", "bodies"),
         plural(model.joints.len(), "joint", "joints"),
         plural(model.forces.len(), "force", "forces"),
         plural(a.degrees_of_freedom, "degree of freedom", "degrees of freedom"),
-        if a.redundant > 0 {
-            format!(", {}", plural(a.redundant, "redundant equation", "redundant equations"))
-        } else {
-            String::new()
-        },
-    );
-    for (joint, rows) in a.redundant_joints.iter().take(5) {
-        eprintln!("  redundant: {} of {joint}", plural(*rows, "equation", "equations"));
+    ));
+    for r in found.redundancies.iter().take(MOST) {
+        tell_line(format!("  redundant: {} of {}", r.directions.join(", "), r.name));
+    }
+    if found.redundancies.is_empty() {
+        for (joint, rows) in a.redundant_joints.iter().take(MOST) {
+            tell_line(format!("  redundant: {} of {joint}", plural(*rows, "equation", "equations")));
+        }
+    }
+    for f in found.findings.iter().filter(|f| f.level != Level::Note || f.kind == "unconnected") {
+        tell_line(format!("{}: {}", f.level.name(), f.message));
     }
     if !a.moved.is_empty() {
-        eprintln!(
-            "assembled in {} (joints were open by {:.3e} m):",
-            plural(a.iterations, "iteration", "iterations"),
-            a.residual.0
-        );
-        for m in a.moved.iter().take(8) {
-            eprintln!("  {} moved by {:.3e} m and {:.3e} rad", m.name, m.distance, m.angle);
+        let iterations = plural(a.iterations, "iteration", "iterations");
+        tell_line(format!("assembled in {iterations} (joints were open by {:.3e} m):", a.residual.0));
+        for m in a.moved.iter().take(MOST) {
+            tell_line(format!("  {} moved by {:.3e} m and {:.3e} rad", m.name, m.distance, m.angle));
         }
-        if a.moved.len() > 8 {
-            eprintln!("  and {} more", a.moved.len() - 8);
+        if a.moved.len() > MOST {
+            tell_line(format!("  and {} more", a.moved.len() - MOST));
         }
     }
 }
 
 fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
+    const MOST: usize = 24;
     let s = &summary.statistics;
     let (method, formulation, iteration) = summary.names;
     for choice in &summary.choices {
-        eprintln!("auto: {choice}");
+        tell_line(format!("auto: {choice}"));
     }
-    eprintln!(
-        "{method} on {formulation} ({iteration}): {} steps, {} rejected, {} evaluations, {} factorizations, {:.3} s",
-        s.steps,
+    tell_line(format!(
+        "{method} on {formulation} ({iteration}): {}, {} rejected, {} evaluations, {} factorizations, {:.3} s",
+        plural(s.steps, "step", "steps"),
         s.error_test_failures + s.convergence_failures,
         s.residual_evaluations,
         s.factorizations,
         summary.wall_seconds
-    );
-    eprintln!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1);
-    let (initial, last, error) = summary.energy;
-    eprintln!(
-        "energy: {initial:.9} J at the start, {last:.9} J at the end, largest error of the balance {error:.2e} J"
-    );
-    eprintln!("t = {} s:", summary.t);
-    let width = summary.last.iter().take(24).map(|(n, _)| n.chars().count()).max().unwrap_or(0);
-    for (name, value) in summary.last.iter().take(24) {
-        let name = bellcrank_model::file::suggest::quoted(name).trim_matches('`').to_string();
-        eprintln!("  {name:width$}  {value:.9}");
+    ));
+    if !summary.not_unique.is_empty() {
+        let (shown, all) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
+        let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
+        tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
     }
-    if summary.last.len() > 24 {
-        eprintln!("  and {} more channels (--json prints them all)", summary.last.len() - 24);
+    for event in summary.events.iter().take(5) {
+        tell_line(event.to_string());
+    }
+    tell_line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1));
+    let (initial, last, error) = summary.energy;
+    let (initial, last) = (figure(initial), figure(last));
+    tell_line(format!(
+        "energy: {initial} J at the start, {last} J at the end, largest error of the balance {error:.2e} J"
+    ));
+    tell_line(format!("t = {} s:", summary.t));
+    let name = |name: &str| escaped(suggest::quoted(name).trim_matches('`'));
+    let shown: Vec<(String, f64)> = summary.last.iter().take(MOST).map(|(n, x)| (name(n), *x)).collect();
+    let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, value) in shown {
+        tell_line(format!("  {name:width$}  {:>17}", figure(value)));
+    }
+    if summary.last.len() > MOST {
+        let more = plural(summary.last.len() - MOST, "more channel", "more channels");
+        tell_line(format!("  and {more} (--json prints them all)"));
     }
     if let Some(out) = out {
-        eprintln!("results: {}", out.display());
+        tell_line(format!("results: {}", out.display()));
     }
 }

@@ -69,7 +69,7 @@ impl Sample {
             (0..3 * m + 1).map(|b| rng.number() * 0.2 + if b % 3 == 0 { -1.5 } else { 0.0 }).collect();
         let mut pin = |ends: &[(usize, f64)]| {
             let on = ends.iter().enumerate().map(|(k, &(b, end))| {
-                let (sin, cos) = (angles[b] * 1.0).sin_cos();
+                let (sin, cos) = angles[b].sin_cos();
                 let sign = if k == 0 { 1.0 } else { -1.0 };
                 let (x, y) = (end * 0.5 * cos, end * 0.5 * sin);
                 (b, vec![sign, 0.0, -sign * y, 0.0, sign, sign * x])
@@ -120,7 +120,7 @@ impl Sample {
 
     /// The Newton matrix of an implicit step with dq/dt = α q.
     pub fn matrix(&self, form: Form, alpha: f64, rng: &mut Random) -> BlockMatrix {
-        let (nb, nj) = (self.bodies.len(), self.joints.len());
+        let nb = self.bodies.len();
         let ggl = form == Form::Ggl;
         let first_q = if ggl { nb } else { 0 };
         let (v, q) = (|b: usize| b, |b: usize| first_q + b);
@@ -173,7 +173,6 @@ impl Sample {
                     blocks.push((mu(j), q(*b), g.iter().map(|x| 0.3 * x).collect()));
                 }
             }
-            let _ = nj;
         }
         let entries = blocks.iter().map(|(i, j, _)| (*i as u32, *j as u32)).collect();
         let mut a = BlockMatrix::new(Arc::new(BlockPattern::new(sizes, classes, entries)));
@@ -183,5 +182,36 @@ impl Sample {
             }
         }
         a
+    }
+}
+
+pub trait Shuffled {
+    /// The same matrix with its blocks renumbered at random.
+    fn shuffled(&self, rng: &mut Random) -> Self;
+}
+
+impl Shuffled for BlockMatrix {
+    fn shuffled(&self, rng: &mut Random) -> BlockMatrix {
+        let old = self.pattern();
+        let n = old.blocks();
+        let mut from: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            from.swap(i, rng.below(i + 1));
+        }
+        let mut to = vec![0; n];
+        from.iter().enumerate().for_each(|(new, &old)| to[old] = new);
+        let entries = (0..n).flat_map(|i| old.row(i).map(move |(j, _)| (i, j)));
+        let entries: Vec<(usize, usize)> = entries.collect();
+        let mut shuffled = BlockMatrix::new(Arc::new(BlockPattern::new(
+            from.iter().map(|&i| old.size(i)).collect(),
+            from.iter().map(|&i| old.class(i)).collect(),
+            entries.iter().map(|&(i, j)| (to[i] as u32, to[j] as u32)).collect(),
+        )));
+        for (i, j) in entries {
+            if let (Some(to), Some(from)) = (shuffled.block_mut(to[i], to[j]), self.block(i, j)) {
+                to.copy_from_slice(from);
+            }
+        }
+        shuffled
     }
 }

@@ -52,7 +52,7 @@ pub trait Coordinates {
     fn load_stiffness(&self, frame: &BodyFrame, on: &Attachment, load: Covector, c: f64, out: &mut [f64]);
     /// out += c M x.
     fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]);
-    /// x ← M⁻¹ x.
+    /// x ← M⁻¹ x; where there is no mass, x stays: projections may be weighed by any positive matrix.
     fn divide_by_mass(&self, x: &mut [f64]);
     /// Gyroscopic force: out += c f(v).
     fn add_gyroscopic(&self, _c: f64, _v: &[f64], _out: &mut [f64]) {}
@@ -74,6 +74,11 @@ pub trait Coordinates {
     fn orientation(&self) -> Orientation {
         Orientation::Full
     }
+}
+
+/// A mass to divide by.
+fn or_one(mass: f64) -> f64 {
+    if mass > 0.0 { mass } else { 1.0 }
 }
 
 /// How much of a rotation the frames on a body have.

@@ -87,8 +87,9 @@ impl Coordinates for Planar {
         out[2] += c * self.inertia * x[2];
     }
     fn divide_by_mass(&self, x: &mut [f64]) {
-        x[0] /= self.mass;
-        x[1] /= self.mass;
-        x[2] /= self.inertia;
+        let [m, j] = [self.mass, self.inertia].map(super::or_one);
+        x[0] /= m;
+        x[1] /= m;
+        x[2] /= j;
     }
 }

@@ -54,7 +54,7 @@ impl Coordinates for PointMass {
         out.iter_mut().zip(x).for_each(|(o, x)| *o += c * self.mass * x);
     }
     fn divide_by_mass(&self, x: &mut [f64]) {
-        x.iter_mut().for_each(|x| *x /= self.mass);
+        x.iter_mut().for_each(|x| *x /= super::or_one(self.mass));
     }
     fn orientation(&self) -> Orientation {
         Orientation::None

@@ -16,7 +16,7 @@ pub struct Rigid {
 impl Rigid {
     /// Mass in kg and inertia about the centre of mass in the body frame, in kg m².
     pub fn new(mass: f64, inertia: Mat3) -> Rigid {
-        Rigid { mass, inertia, inverse_inertia: inertia.inverse().unwrap_or(Mat3::ZERO) }
+        Rigid { mass, inertia, inverse_inertia: inertia.inverse().unwrap_or(Mat3::IDENTITY) }
     }
 }
 
@@ -91,7 +91,7 @@ impl Coordinates for Rigid {
     }
     fn divide_by_mass(&self, x: &mut [f64]) {
         let (f, torque) = halves(x);
-        x[..3].copy_from_slice(&(f * (1.0 / self.mass)).0);
+        x[..3].copy_from_slice(&(f * (1.0 / super::or_one(self.mass))).0);
         x[3..6].copy_from_slice(&(self.inverse_inertia * torque).0);
     }
     fn add_gyroscopic(&self, c: f64, v: &[f64], out: &mut [f64]) {

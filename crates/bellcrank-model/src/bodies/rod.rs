@@ -120,7 +120,7 @@ impl Coordinates for Rod {
     }
     fn divide_by_mass(&self, x: &mut [f64]) {
         let (f, k) = self.split(x);
-        let s = 1.0 / self.mass;
+        let s = 1.0 / super::or_one(self.mass);
         let (a, b) = ((f * 4.0 + k * 6.0) * s, (f * 6.0 + k * 12.0) * s);
         x[..self.dimension].copy_from_slice(&a.0[..self.dimension]);
         x[self.dimension..].copy_from_slice(&b.0[..self.dimension]);

@@ -281,7 +281,7 @@ fn shown(c: char) -> String {
 }
 
 /// A text in one line that is safe to print.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     if text.chars().any(is_unsafe) {
         text.chars().map(|c| if is_unsafe(c) { c.escape_default().to_string() } else { c.into() }).collect()
     } else {

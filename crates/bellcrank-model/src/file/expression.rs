@@ -20,7 +20,9 @@
 
 use super::parameters::Parameters;
 use super::suggest::{count, list, nearest, quoted};
+use crate::curve::Curve;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A value with its first and second derivative in one variable, by default time: (f, ḟ, f̈).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,6 +40,8 @@ pub struct Jet {
 pub struct Expression {
     program: Box<[Step]>,
     text: Box<str>,
+    /// Applied to the result of the program.
+    curve: Option<Arc<Curve>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -378,7 +382,13 @@ impl Jet {
 impl Expression {
     /// An expression that is a number.
     pub fn constant(value: f64) -> Expression {
-        Expression { program: Box::new([Step::Number(value)]), text: "".into() }
+        Expression { program: Box::new([Step::Number(value)]), text: "".into(), curve: None }
+    }
+
+    /// A curve as a function of the first variable; `text` tells where it comes from.
+    pub fn tabulated(curve: Curve, text: &str) -> Expression {
+        let program = Box::new([Step::Variable(0)]);
+        Expression { program, text: text.into(), curve: Some(Arc::new(curve)) }
     }
 
     /// Reads an expression. One without free variables must come out finite.
@@ -399,7 +409,7 @@ impl Expression {
         }
         match program[..] {
             [Step::Number(value)] => Ok(Expression::constant(value)),
-            _ => Ok(Expression { program: program.into(), text: text.into() }),
+            _ => Ok(Expression { program: program.into(), text: text.into(), curve: None }),
         }
     }
 
@@ -457,7 +467,10 @@ impl Expression {
             }
             top += 1;
         }
-        stack[0]
+        match &self.curve {
+            None => stack[0],
+            Some(curve) => curve.value(stack[0]),
+        }
     }
 
     /// Value and derivatives, given the variables as jets: the total derivative along them. With one
@@ -481,7 +494,13 @@ impl Expression {
             }
             top += 1;
         }
-        stack[0]
+        match &self.curve {
+            None => stack[0],
+            Some(curve) => {
+                let f = curve.jet(stack[0].value);
+                stack[0].chain(f.value, f.rate, f.second)
+            }
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use super::suggest::{count, list, nearest, quoted};
 use super::tree::{Node, Value};
 use bellcrank_math::Vec3;
 use std::fmt::Display;
+use std::path::Path;
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,8 @@ pub enum FieldKind {
     Name,
     /// From the first to the second number of names.
     Names(usize, usize),
-    /// A function of time: a number, or an expression of parameters and `t`.
+    /// A function of time: a number, an expression of parameters and `t`, or a table
+    /// ([`TABULATED`](super::csv::TABULATED)).
     Function,
     /// A vector: 2 numbers in the plane, 3 in space.
     Vector,
@@ -80,7 +82,7 @@ pub enum FieldKind {
     Directions(usize, usize),
     /// From the first to the second number of numbers.
     Numbers(usize, usize),
-    /// Rows of two numbers.
+    /// Rows of two numbers, or a table of them ([`TABULATED_PAIRS`](super::csv::TABULATED_PAIRS)).
     Pairs,
     /// An n×n matrix, or the n numbers of its diagonal, or its one number if n = 1.
     Square {
@@ -135,6 +137,8 @@ pub struct Context<'a> {
     pub plane: bool,
     /// The free variables of functions, usually `["t"]`.
     pub variables: &'a [&'a str],
+    /// The model's folder, where its tables lie; `None` if the model is no file.
+    pub folder: Option<&'a Path>,
 }
 
 /// A name the user wrote, and where.
@@ -357,9 +361,12 @@ impl Context<'_> {
         self.expression(node, what, &[]).map(|e| e.as_constant().unwrap_or(f64::NAN))
     }
 
-    /// A function of the free variables.
-    pub fn function(&self, node: &Node, what: &dyn Display) -> Result<Expression, Diagnostic> {
-        self.expression(node, what, self.variables)
+    /// A function of the free variables, or one of time from a table.
+    pub fn function(&self, node: &Node, what: &dyn Display) -> Result<Expression, Diagnostics> {
+        if node.as_table().is_some() && self.variables == ["t"] {
+            return self.tabulated(node, what);
+        }
+        Ok(self.expression(node, what, self.variables)?)
     }
 
     fn expression(&self, node: &Node, what: &dyn Display, variables: &[&str]) -> Result<Expression, Diagnostic> {
@@ -419,6 +426,9 @@ impl Context<'_> {
 
     /// A vector of functions: always three, the third zero in the plane.
     pub fn functions(&self, node: &Node, what: &dyn Display) -> Result<Vec<Expression>, Diagnostics> {
+        if node.as_table().is_some() {
+            return self.tabulated_vector(node, what);
+        }
         let mut problems = Diagnostics::new();
         let entries = self.components(node, what)?.iter();
         let mut list: Vec<Expression> = entries.filter_map(|e| problems.take(self.function(e, what))).collect();
@@ -477,6 +487,9 @@ impl Context<'_> {
     }
 
     fn pairs(&self, node: &Node, what: &dyn Display) -> Result<Vec<[f64; 2]>, Diagnostics> {
+        if node.as_table().is_some() {
+            return self.tabulated_pairs(node, what);
+        }
         let Some(rows) = node.as_array() else {
             return Err(expected(node, what, "a list of pairs [[x, y], …]").into());
         };
@@ -708,7 +721,7 @@ mod tests {
         let root = crate::file::toml::parse(&Source::new("m", text.into()), 0).unwrap();
         let mut parameters = Parameters::default();
         parameters.set("L", 0.5);
-        let context = Context { parameters: &parameters, plane, variables: &["t"] };
+        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None };
         test(read(&root, "thing `a`", &[FIELDS], &context).unwrap());
     }
 

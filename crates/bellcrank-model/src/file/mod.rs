@@ -10,6 +10,7 @@
 //! description reads the file, checks it, writes the JSON Schema and the table in the documentation.
 //! Every value remembers the [`Span`] it came from, so whoever refuses it later can still point there.
 
+pub mod csv;
 pub mod diagnostic;
 pub mod expression;
 pub mod fields;
@@ -190,7 +191,7 @@ mod tests {
         let document = Document::parse(name, text.into(), &set, &LAYOUT)?;
         let parameters = Parameters::read(document.root.get("parameter")).map_err(|p| document.report(p))?;
         let plane = document.root.get("model").and_then(|m| m.get("plane")).is_some();
-        let context = Context { parameters: &parameters, plane, variables: &["t"] };
+        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None };
         let mut problems = Diagnostics::new();
         for (section, fields) in [("body", BODY), ("joint", JOINT), ("force", FORCE)] {
             let entries = problems.take(document.section(section)).unwrap_or_default();
@@ -417,7 +418,7 @@ stiffness = "k"
     fn unknown_names_are_told_with_what_there_is() {
         let document = Document::parse("m.toml", "body = \"lnik\"".into(), &[], &LAYOUT).unwrap();
         let parameters = Parameters::default();
-        let context = Context { parameters: &parameters, plane: true, variables: &["t"] };
+        let context = Context { parameters: &parameters, plane: true, variables: &["t"], folder: None };
         const PROBE: &[Field] = &[Field::required("body", FieldKind::Name, "", "the body")];
         let values = read(&document.root, "probe `B`", &[PROBE], &context).unwrap();
         let problem = values.name("body").unknown("body", values.what(), ["ground", "crank", "link"]);

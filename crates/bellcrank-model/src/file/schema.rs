@@ -1,5 +1,6 @@
 //! What the fields say about themselves: JSON Schema for editors, a table for the documentation.
 
+use super::csv::{TABULATED, TABULATED_PAIRS, TABULATED_VECTOR};
 use super::fields::{Field, FieldKind};
 use serde_json::{Map, Value as Json, json};
 
@@ -56,6 +57,7 @@ fn default_value(field: &Field) -> Option<Json> {
 fn kind_schema(kind: FieldKind) -> Json {
     use FieldKind::*;
     let number = || json!({ "type": ["number", "string"] });
+    let function = || json!({ "anyOf": [number(), object_schema(TABULATED)] });
     let list = |items: Json, least: usize, most: usize| {
         let mut schema = json!({ "type": "array", "items": items, "minItems": least });
         if most < usize::MAX {
@@ -65,7 +67,8 @@ fn kind_schema(kind: FieldKind) -> Json {
     };
     let vector = || list(number(), 2, 3);
     match kind {
-        Number | Function => number(),
+        Number => number(),
+        Function => function(),
         Positive => json!({ "type": ["number", "string"], "exclusiveMinimum": 0 }),
         NonNegative => json!({ "type": ["number", "string"], "minimum": 0 }),
         Integer => json!({ "type": ["integer", "string"] }),
@@ -78,14 +81,18 @@ fn kind_schema(kind: FieldKind) -> Json {
             let names = list(json!({ "type": "string", "minLength": 1 }), least, most);
             if least <= 1 { json!({ "anyOf": [{ "type": "string", "minLength": 1 }, names] }) } else { names }
         }
-        Vector | VectorFunction | Point | Direction => vector(),
-        Axial | AxialFunction => json!({ "anyOf": [number(), list(number(), 3, 3)] }),
+        Vector | Point | Direction => vector(),
+        Axial => json!({ "anyOf": [number(), list(number(), 3, 3)] }),
+        VectorFunction => json!({ "anyOf": [list(function(), 2, 3), object_schema(TABULATED_VECTOR)] }),
+        AxialFunction => {
+            json!({ "anyOf": [function(), list(function(), 3, 3), object_schema(TABULATED_VECTOR)] })
+        }
         Points(least, most) | Directions(least, most) => match (least, most) {
             (0 | 1, _) => json!({ "anyOf": [vector(), list(vector(), least, most)] }),
             _ => list(vector(), least, most),
         },
         Numbers(least, most) => list(number(), least, most),
-        Pairs => list(list(number(), 2, 2), 0, usize::MAX),
+        Pairs => json!({ "anyOf": [list(list(number(), 2, 2), 2, usize::MAX), object_schema(TABULATED_PAIRS)] }),
         Square { plane, space } => {
             let mut sizes = vec![plane, space];
             sizes.dedup();
@@ -146,9 +153,9 @@ fn kind_words(kind: FieldKind) -> String {
         Text => "text".into(),
         Name => "name".into(),
         Names(least, most) => several(least, most, "name"),
-        Function => "function of `t`".into(),
+        Function => "function of `t`, or `{ table = \"file.csv\", column = \"name\" }`".into(),
         Vector => "vector".into(),
-        VectorFunction => "vector of functions of `t`".into(),
+        VectorFunction => "vector of functions of `t`, or `{ table = \"file.csv\", columns = […] }`".into(),
         Axial => "number in the plane, vector in space".into(),
         AxialFunction => "function of `t` in the plane, vector of them in space".into(),
         Point => "point".into(),
@@ -156,7 +163,7 @@ fn kind_words(kind: FieldKind) -> String {
         Direction => "direction".into(),
         Directions(least, most) => several(least, most, "direction"),
         Numbers(least, most) => several(least, most, "number"),
-        Pairs => "pairs of numbers".into(),
+        Pairs => "pairs of numbers, or `{ table = \"file.csv\", columns = [\"x\", \"y\"] }`".into(),
         Square { plane: 1, space } => format!("number in the plane; {space} numbers or {space}×{space} in space"),
         Square { plane, space } if plane == space => format!("{space} numbers or {space}×{space}"),
         Square { plane, space } => {

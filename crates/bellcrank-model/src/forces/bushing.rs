@@ -1,16 +1,23 @@
 //! A bushing: six springs and dampers between two frames, coupled by full matrices.
 
-use super::{Ends, Force, Kind, Placement};
+use super::characteristic::curve;
+use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::curve::Curve;
 use crate::file::{Diagnostics, Field, FieldKind, Values};
-use crate::frames::{ANG, Covector, Frames, LIN, Stiffness};
+use crate::frames::{ANG, Covector, LIN, Stiffness};
 use crate::model::Space;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 
-/// With x = (d, θ), d = R₁ᵀ(p₂ − p₁) and θ the rotation vector of R₁ᵀR₂, the energy is ½ xᵀK x and
-/// the generalized force e = K x + C ẋ; the loads are those of virtual power, eᵀẋ.
+/// With x = (d, θ) − x₀, d = R₁ᵀ(p₂ − p₁) and θ the rotation vector of R₁ᵀR₂, the energy is
+/// ½ xᵀK x + Σ∫Fᵢ(xᵢ) − xᵀp with curves F and a preload p, and the generalized force
+/// e = K x + F(x) − p + C ẋ; the loads are those of virtual power, eᵀẋ.
 struct Bushing {
     stiffness: Blocks,
     damping: Blocks,
+    /// Curves with their places among (x, y, z, θx, θy, θz).
+    curves: Vec<(usize, Curve)>,
+    offset: [Vec3; 2],
+    preload: [Vec3; 2],
 }
 
 /// A 6×6 matrix as 3×3 parts over (d, θ).
@@ -20,13 +27,16 @@ struct Blocks([[Mat3; 2]; 2]);
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "bushing",
-    doc: "Springs and dampers in all directions between two frames, linear in the displacement (x, y, z) of the second \
-          frame seen from the first and in the rotation vector between them; in the plane (x, y, θ).",
+    doc: "Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame \
+          seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on \
+          the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. \
+          Rotations stay below half a turn.",
     fields: &[
-        Field::required(
+        Field::optional(
             "stiffness",
             FieldKind::Square { plane: 3, space: 6 },
             "N/m, N m/rad",
+            "none",
             "diagonal or full symmetric matrix",
         ),
         Field::optional(
@@ -36,31 +46,102 @@ pub const KIND: Kind = Kind {
             "none",
             "diagonal or full symmetric matrix",
         ),
+        Field::optional(
+            "curve",
+            FieldKind::Table(CURVES),
+            "",
+            "none",
+            "nonlinear springs by direction, in addition to `stiffness`",
+        ),
+        Field::optional(
+            "offset",
+            FieldKind::Numbers(3, 6),
+            "m, rad",
+            "none",
+            "displacement and rotation vector at which the springs are at rest",
+        ),
+        Field::optional(
+            "preload",
+            FieldKind::Numbers(3, 6),
+            "N, N m",
+            "none",
+            "force and torque on the second body that stay, in the directions of the first frame",
+        ),
     ],
     ends: Ends::Frames,
     make,
 };
 
-fn make(values: &Values, place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
+const CURVES: &[Field] = &[
+    Field::optional("x", FieldKind::Pairs, "m, N", "", "pairs [displacement, force]"),
+    Field::optional("y", FieldKind::Pairs, "m, N", "", "pairs [displacement, force]"),
+    Field::optional("z", FieldKind::Pairs, "m, N", "", "pairs [displacement, force] (space)"),
+    Field::optional("rx", FieldKind::Pairs, "rad, N m", "", "pairs [angle, torque] (space)"),
+    Field::optional("ry", FieldKind::Pairs, "rad, N m", "", "pairs [angle, torque] (space)"),
+    Field::optional("rz", FieldKind::Pairs, "rad, N m", "", "pairs [angle, torque] (space)"),
+    Field::optional("angle", FieldKind::Pairs, "rad, N m", "", "pairs [angle, torque] (plane)"),
+];
+
+/// Names of the directions, with their places among (x, y, z, θx, θy, θz).
+const PLANE: &[(&str, usize)] = &[("x", 0), ("y", 1), ("angle", 5)];
+const SPACE: &[(&str, usize)] = &[("x", 0), ("y", 1), ("z", 2), ("rx", 3), ("ry", 4), ("rz", 5)];
+
+fn make(values: &Values, place: &Placement) -> Made {
+    let directions = if place.space == Space::Plane { PLANE } else { SPACE };
+    let n = directions.len();
+    let what = values.what();
+    if ["stiffness", "damping", "curve", "preload"].iter().all(|key| !values.has(key)) {
+        let help = format!("add `stiffness = [{}]`", vec!["…"; n].join(", "));
+        return Err(values.error(format!("{what} needs `stiffness`, `curve` or `damping`")).help(help).into());
+    }
     let blocks = |name| -> Result<Blocks, Diagnostics> {
         let Some(matrix) = values.optional_numbers(name) else { return Ok(Blocks::default()) };
-        // (x, y, θ) of the plane are the places 0, 1, 5 of (x, y, z, θx, θy, θz)
-        let place: &[usize] = if place.space == Space::Plane { &[0, 1, 5] } else { &[0, 1, 2, 3, 4, 5] };
-        let n = place.len();
         let scale = matrix.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let mut blocks = Blocks::default();
-        for (i, &pi) in place.iter().enumerate() {
-            for (j, &pj) in place.iter().enumerate() {
+        for (i, &(_, pi)) in directions.iter().enumerate() {
+            for (j, &(_, pj)) in directions.iter().enumerate() {
                 if (matrix[i * n + j] - matrix[j * n + i]).abs() > 1e-9 * scale {
                     let text = format!("the matrix `{name}` is not symmetric: row {}, column {}", i + 1, j + 1);
-                    return Err(values.error_at(name, text).help("a spring has a symmetric matrix").into());
+                    return Err(values.error_at(name, text).help("springs and dampers have symmetric matrices").into());
                 }
                 blocks.0[pi / 3][pj / 3].0[pi % 3][pj % 3] = matrix[i * n + j];
             }
         }
         Ok(blocks)
     };
-    Ok(Box::new(Bushing { stiffness: blocks("stiffness")?, damping: blocks("damping")? }))
+    let vectors = |name| -> Result<[Vec3; 2], Diagnostics> {
+        let mut out = [Vec3::ZERO; 2];
+        let Some(numbers) = values.optional_numbers(name) else { return Ok(out) };
+        if numbers.len() != n {
+            let names: Vec<&str> = directions.iter().map(|d| d.0).collect();
+            let message = format!("`{name}` of {what} must have {n} numbers, found {}", numbers.len());
+            return Err(values.error_at(name, message).help(format!("in this order: [{}]", names.join(", "))).into());
+        }
+        for (x, &(_, p)) in numbers.iter().zip(directions) {
+            out[p / 3][p % 3] = *x;
+        }
+        Ok(out)
+    };
+    let mut curves = Vec::new();
+    if let Some(table) = values.optional_table("curve") {
+        for field in CURVES {
+            let Some(curve) = curve(table, field.name)? else { continue };
+            let Some(&(_, p)) = directions.iter().find(|d| d.0 == field.name) else {
+                let names: Vec<&str> = directions.iter().map(|d| d.0).collect();
+                let model = if n == 3 { "planar" } else { "in space" };
+                let message = format!("{what} has no direction `{}`: the model is {model}", field.name);
+                return Err(table.error_at(field.name, message).help(format!("it has {}", names.join(", "))).into());
+            };
+            curves.push((p, curve));
+        }
+    }
+    Ok(Box::new(Bushing {
+        stiffness: blocks("stiffness")?,
+        damping: blocks("damping")?,
+        curves,
+        offset: vectors("offset")?,
+        preload: vectors("preload")?,
+    }))
 }
 
 impl Blocks {
@@ -85,7 +166,7 @@ struct Offset {
 }
 
 impl Offset {
-    fn of(at: &Frames) -> Offset {
+    fn of(at: &Seen) -> Offset {
         let [f1, f2] = [&at.ends[0], &at.ends[1]];
         let reach = f2.p - f1.p;
         let slip = f2.v - f1.v - f1.w.cross(reach);
@@ -98,21 +179,41 @@ impl Offset {
 }
 
 impl Bushing {
+    /// The displacement from rest.
+    fn deformation(&self, o: &Offset) -> [Vec3; 2] {
+        [o.x[0] - self.offset[0], o.x[1] - self.offset[1]]
+    }
+
     fn effort(&self, o: &Offset) -> [Vec3; 2] {
-        let (k, c) = (self.stiffness.times(o.x), self.damping.times(o.rate));
-        [k[0] + c[0], k[1] + c[1]]
+        let x = self.deformation(o);
+        let (k, c) = (self.stiffness.times(x), self.damping.times(o.rate));
+        let mut e = [k[0] + c[0] - self.preload[0], k[1] + c[1] - self.preload[1]];
+        for (p, curve) in &self.curves {
+            e[p / 3][p % 3] += curve.value(x[p / 3][p % 3]);
+        }
+        e
+    }
+
+    /// K + F′(x).
+    fn tangent(&self, o: &Offset) -> Blocks {
+        let x = self.deformation(o);
+        let mut k = self.stiffness;
+        for (p, curve) in &self.curves {
+            k.0[p / 3][p / 3].0[p % 3][p % 3] += curve.jet(x[p / 3][p % 3]).rate;
+        }
+        k
     }
 }
 
 /// ∂x/∂displacement (which is ∂ẋ/∂twist): per end, rows (d, θ), columns (translation, rotation).
-fn gradient(at: &Frames, o: &Offset) -> [[[Mat3; 2]; 2]; 2] {
+fn gradient(at: &Seen, o: &Offset) -> [[[Mat3; 2]; 2]; 2] {
     let (to1, to2) = (at.ends[0].r.transpose(), at.ends[1].r.transpose());
     let turning = o.n * to2;
     [[[-to1, to1 * o.reach.tilde()], [Mat3::ZERO, -turning]], [[to1, Mat3::ZERO], [Mat3::ZERO, turning]]]
 }
 
 impl Force for Bushing {
-    fn load(&self, at: &Frames, out: &mut [Covector]) {
+    fn load(&self, at: &Seen, out: &mut [Covector]) {
         let o = Offset::of(at);
         let [f, t] = self.effort(&o);
         let force = at.ends[0].r * f;
@@ -123,7 +224,7 @@ impl Force for Bushing {
         out[0].ang += o.reach.cross(force) + torque;
     }
 
-    fn stiffness(&self, at: &Frames, k: &mut Stiffness, d: &mut Stiffness) {
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
         let o = Offset::of(at);
         let (r1, r2) = (at.ends[0].r, at.ends[1].r);
         let grad = gradient(at, &o);
@@ -148,7 +249,7 @@ impl Force for Bushing {
         let force = r1 * e[0];
         let (torque_1, n_torque) = (o.n.transpose_times(e[1]), rotation::inverse_tangent_derivative(-o.x[1], e[1]));
         let torque = r2 * torque_1;
-        let (kk, cc) = (&self.stiffness.0, &self.damping.0);
+        let (kk, cc) = (self.tangent(&o).0, &self.damping.0);
         for j in 0..2 {
             for motion in [LIN, ANG] {
                 // ∂e = K ∂x + C ∂ẋ, and by twists C ∂x
@@ -185,12 +286,14 @@ impl Force for Bushing {
         }
     }
 
-    fn stored(&self, at: &Frames) -> f64 {
+    fn stored(&self, at: &Seen) -> f64 {
         let o = Offset::of(at);
-        let e = self.stiffness.times(o.x);
-        0.5 * (e[0].dot(o.x[0]) + e[1].dot(o.x[1]))
+        let x = self.deformation(&o);
+        let e = self.stiffness.times(x);
+        let along = |half: usize| (e[half] * 0.5 - self.preload[half]).dot(x[half]);
+        along(0) + along(1) + self.curves.iter().map(|(p, curve)| curve.integral(x[p / 3][p % 3])).sum::<f64>()
     }
-    fn power(&self, at: &Frames) -> f64 {
+    fn power(&self, at: &Seen) -> f64 {
         let o = Offset::of(at);
         let e = self.damping.times(o.rate);
         -(e[0].dot(o.rate[0]) + e[1].dot(o.rate[1]))
@@ -200,5 +303,8 @@ impl Force for Bushing {
     }
     fn damped(&self) -> bool {
         !self.damping.is_zero()
+    }
+    fn rotational(&self) -> bool {
+        true
     }
 }

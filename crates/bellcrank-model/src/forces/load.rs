@@ -1,32 +1,45 @@
 //! Loads that are given functions of time: a force at a point, a torque on a body.
 
-use super::{Ends, Force, Kind, Placement};
-use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
-use crate::frames::{Covector, Frames, Stiffness};
+use super::{Ends, Force, Kind, Seen};
+use crate::file::{Expression, Field, FieldKind, Values};
+use crate::frames::{ANG, Covector, LIN, Stiffness};
 use bellcrank_math::Vec3;
 
-/// A force and a torque on one body, fixed in the world.
+/// A force and a torque on one body, in the world's directions or following the body.
 struct Load {
     force: [Expression; 3],
     torque: [Expression; 3],
+    follows: bool,
 }
+
+const FRAME: Field = Field::optional(
+    "frame",
+    FieldKind::Word(&["world", "body"]),
+    "",
+    "world",
+    "whose directions it has; with `body` it turns with the body (a follower load)",
+);
 
 /// The catalog entry of the point force.
 pub const FORCE: Kind = Kind {
     name: "force",
-    doc: "A force at a point of a body, in the world's directions, as a function of time.",
-    fields: &[Field::required("force", FieldKind::VectorFunction, "N", "the force, each component a function of t")],
+    doc: "A force at a point of a body as a function of time, in the world's directions or in those of the body.",
+    fields: &[
+        Field::required("force", FieldKind::VectorFunction, "N", "the force, each component a function of t"),
+        FRAME,
+    ],
     ends: Ends::One,
-    make: |values, _| Ok(Box::new(Load { force: three(values, "force"), torque: none() })),
+    make: |values, _| Ok(Box::new(Load { force: three(values, "force"), torque: none(), follows: follows(values) })),
 };
 
 /// The catalog entry of the torque.
 pub const TORQUE: Kind = Kind {
     name: "torque",
-    doc: "A torque on a body as a function of time: a number in the plane, three in space (the world's directions).",
-    fields: &[Field::required("torque", FieldKind::AxialFunction, "N m", "the torque, a function of t")],
+    doc: "A torque on a body as a function of time: a number in the plane, three in space, in the world's directions \
+          or in those of the body.",
+    fields: &[Field::required("torque", FieldKind::AxialFunction, "N m", "the torque, a function of t"), FRAME],
     ends: Ends::One,
-    make: make_torque,
+    make: |values, _| Ok(Box::new(Load { force: none(), torque: three(values, "torque"), follows: follows(values) })),
 };
 
 fn none() -> [Expression; 3] {
@@ -38,28 +51,40 @@ fn three(values: &Values, name: &str) -> [Expression; 3] {
     std::array::from_fn(|i| f[i].clone())
 }
 
-fn make_torque(values: &Values, _place: &Placement) -> Result<Box<dyn Force>, Diagnostics> {
-    Ok(Box::new(Load { force: none(), torque: three(values, "torque") }))
+fn follows(values: &Values) -> bool {
+    values.word("frame") == "body"
 }
 
 impl Load {
-    fn at(&self, t: f64) -> Covector {
-        let vector = |f: &[Expression; 3]| Vec3(std::array::from_fn(|i| f[i].value(t)));
+    fn at(&self, at: &Seen) -> Covector {
+        let vector = |f: &[Expression; 3]| {
+            let f = Vec3(std::array::from_fn(|i| f[i].value(at.t)));
+            if self.follows { at.ends[0].r * f } else { f }
+        };
         Covector::new(vector(&self.force), vector(&self.torque))
     }
 }
 
 impl Force for Load {
-    fn load(&self, at: &Frames, out: &mut [Covector]) {
-        let load = self.at(at.t);
+    fn load(&self, at: &Seen, out: &mut [Covector]) {
+        let load = self.at(at);
         out[0].lin += load.lin;
         out[0].ang += load.ang;
     }
-    fn stiffness(&self, _at: &Frames, _k: &mut Stiffness, _d: &mut Stiffness) {}
-    fn power(&self, at: &Frames) -> f64 {
-        self.at(at.t).on(&at.ends[0])
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, _d: &mut Stiffness) {
+        if self.follows {
+            let load = self.at(at);
+            k.add(0, LIN, 0, ANG, -load.lin.tilde());
+            k.add(0, ANG, 0, ANG, -load.ang.tilde());
+        }
+    }
+    fn power(&self, at: &Seen) -> f64 {
+        self.at(at).on(&at.ends[0])
     }
     fn has_power(&self) -> bool {
         true
+    }
+    fn rotational(&self) -> bool {
+        self.follows || self.torque.iter().any(|f| f.as_constant() != Some(0.0))
     }
 }

@@ -3,28 +3,63 @@
 //! A new force is one file here and its line in [`CATALOG`]; parser, schema, documentation and the
 //! laws of `tests/catalog.rs` walk the catalog.
 
+mod actuator;
+mod along;
+mod attraction;
 mod bushing;
+mod characteristic;
+mod drag;
+mod friction;
+mod line;
 mod load;
+mod pid;
 mod spring_damper;
+mod stop;
 mod torsional;
 
+pub use along::Along;
+
 use crate::file::{Diagnostics, Field, Values};
-use crate::frames::{Covector, Frames, Stiffness};
+use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
+use crate::joints::Motion;
 use crate::model::Space;
 use bellcrank_math::Vec3;
 
-/// A force between frames.
+/// The most first-order states a force may have.
+pub const MAX_STATES: usize = 2;
+
+/// What a force sees at one time: the frames it stands on, and its states.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Time.
+    pub t: f64,
+    /// One frame for each end.
+    pub ends: &'a [Frame],
+    /// What the angle that it [`measures`](Force::measures) is near to, which tells full turns apart.
+    pub near: &'a [f64],
+    /// Its first-order states.
+    pub z: &'a [f64],
+}
+
+impl<'a> Seen<'a> {
+    /// The end `first` and the next one, as the motions of joints see them.
+    pub fn pair(&self, first: usize) -> Frames<'a> {
+        Frames { t: self.t, ends: &self.ends[first..first + 2], near: self.near }
+    }
+}
+
+/// A force between frames, with states z of its own where it needs them: ż = φ(t, frames, z).
 pub trait Force: Send + Sync {
     /// Adds the load on each end: force and torque, in the world.
-    fn load(&self, at: &Frames, out: &mut [Covector]);
+    fn load(&self, at: &Seen, out: &mut [Covector]);
     /// Adds ∂load/∂displacement to `k` and ∂load/∂twist to `d`.
-    fn stiffness(&self, at: &Frames, k: &mut Stiffness, d: &mut Stiffness);
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness);
     /// The energy stored.
-    fn stored(&self, _at: &Frames) -> f64 {
+    fn stored(&self, _at: &Seen) -> f64 {
         0.0
     }
     /// The power that does not come out of what is stored: negative for a damper.
-    fn power(&self, _at: &Frames) -> f64 {
+    fn power(&self, _at: &Seen) -> f64 {
         0.0
     }
     /// Whether `power` can be other than zero.
@@ -35,10 +70,35 @@ pub trait Force: Send + Sync {
     fn damped(&self) -> bool {
         false
     }
-    /// The axis about which the force measures an angle, so that its turns are counted.
-    fn angle_axis(&self) -> Option<usize> {
+    /// Whether the rotation of the frames matters (or only their origins).
+    fn rotational(&self) -> bool {
+        false
+    }
+    /// The motion between the first two ends that the force measures, so that its turns are counted.
+    fn measures(&self) -> Option<Motion> {
         None
     }
+    /// The states at the start; their number is that of the states, at most [`MAX_STATES`].
+    fn initial(&self) -> Vec<f64> {
+        Vec::new()
+    }
+    /// φ: the rates of the states.
+    fn flow(&self, _at: &Seen, _out: &mut [f64]) {}
+    /// The derivatives that come with states; `out` comes zeroed.
+    fn state_slopes(&self, _at: &Seen, _out: &mut StateSlopes) {}
+}
+
+/// Derivatives of the flow φ of a force, and of its loads with respect to its states.
+#[derive(Clone, Debug, Default)]
+pub struct StateSlopes {
+    /// ∂φ/∂displacement: for each state a form on the motion of every end.
+    pub flow_by_displacement: [Row; MAX_STATES],
+    /// ∂φ/∂twist.
+    pub flow_by_twist: [Row; MAX_STATES],
+    /// ∂φ/∂z, by rows.
+    pub flow_by_state: [[f64; MAX_STATES]; MAX_STATES],
+    /// ∂load/∂z: for each state a load on every end.
+    pub load_by_state: [Row; MAX_STATES],
 }
 
 /// Where a force acts.
@@ -46,20 +106,39 @@ pub trait Force: Send + Sync {
 pub enum Ends {
     /// Two points, one on each of two bodies: `between`, `at` or `on` with two points.
     Points,
+    /// Like `Points`, but without `at` and `on` they are the centres of mass.
+    Centres,
     /// A frame on each of two bodies at one place: `between`, `at`, `axis`.
     Frames,
     /// Like `Frames`, but in the plane the angle is that between the bodies.
     Turning,
-    /// A point of one body: `body`, `at` or `on`.
+    /// A point of one body: `body`, `at` or `on`; its axes are those of the body.
     One,
+    /// A coordinate of a joint: `joint`, `coordinate`.
+    Joint,
+    /// A coordinate of a joint, and something that is measured: `joint`, `coordinate`, `measure`.
+    Control,
 }
 
 /// What a force needs to know of the start.
 pub struct Placement {
     /// The points of the ends, in the world, at the start.
     pub points: Vec<Vec3>,
+    /// The masses of the bodies of the ends; `None` for the ground.
+    pub masses: Vec<Option<f64>>,
     /// Plane or space.
     pub space: Space,
+    /// The joint coordinate it acts on, of `Joint` and `Control`.
+    pub acts_on: Option<Along>,
+    /// What it measures, of `Control`: a motion between the first two ends, and whether its rate is meant.
+    pub measures: Option<(Along, bool)>,
+}
+
+impl Placement {
+    /// The joint coordinate that a force of `Joint` or `Control` acts on.
+    fn joint(&self) -> Along {
+        self.acts_on.expect("the reader places forces on joints on a joint")
+    }
 }
 
 /// A kind of force: its name in the file, its fields and how it is made from them.
@@ -68,13 +147,43 @@ pub struct Kind {
     pub name: &'static str,
     /// One sentence for the documentation.
     pub doc: &'static str,
-    /// Fields beside `type`, `between`, `body`, `at`, `on`, `axis` and `axis2`.
+    /// Fields beside those that [`Ends`] brings.
     pub fields: &'static [Field],
     /// Where it acts.
     pub ends: Ends,
     /// Makes the force.
-    pub make: fn(&Values, &Placement) -> Result<Box<dyn Force>, Diagnostics>,
+    pub make: fn(&Values, &Placement) -> Made,
 }
 
+/// A force, or what is wrong with its fields.
+pub type Made = Result<Box<dyn Force>, Diagnostics>;
+
 /// Every kind of force; gravity is a key of `[model]`.
-pub const CATALOG: &[&Kind] = &[&spring_damper::KIND, &torsional::KIND, &bushing::KIND, &load::FORCE, &load::TORQUE];
+pub const CATALOG: &[&Kind] = &[
+    &spring_damper::KIND,
+    &torsional::KIND,
+    &bushing::KIND,
+    &load::FORCE,
+    &load::TORQUE,
+    &drag::KIND,
+    &attraction::KIND,
+    &friction::KIND,
+    &stop::KIND,
+    &actuator::KIND,
+    &pid::KIND,
+];
+
+/// a x.
+fn scaled(a: f64, x: &Row) -> Row {
+    x.map(|form| Covector::new(form.lin * a, form.ang * a))
+}
+
+/// a x + b y.
+fn combined(a: f64, x: &Row, b: f64, y: &Row) -> Row {
+    let mut out = scaled(a, x);
+    for (out, y) in out.iter_mut().zip(y) {
+        out.lin += y.lin * b;
+        out.ang += y.ang * b;
+    }
+    out
+}

@@ -1,93 +1,135 @@
 //! A spring and damper along the line between two points.
 
-use super::{Ends, Force, Kind};
-use crate::file::{Field, FieldKind};
-use crate::frames::{Covector, Frames, LIN, Stiffness};
-use bellcrank_math::{Mat3, Vec3};
+use super::characteristic::{Characteristic, curve_field};
+use super::line::{Line, Tension};
+use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::file::{Field, FieldKind, Values};
+use crate::frames::{Covector, Stiffness};
 
-/// Tension F = k(l − l₀) + c l̇ along the line.
+/// Tension T = F(s) + c l̇ along the line, s = l − l₀. A one-sided one has T = 0 on the other side of
+/// s = 0, its damping sets in over a short elongation, and T never changes sign.
 struct SpringDamper {
-    stiffness: f64,
+    spring: Characteristic,
     damping: f64,
     length: f64,
+    side: Option<Side>,
+}
+
+/// Where a one-sided spring acts.
+struct Side {
+    /// +1 for tension, −1 for compression.
+    sign: f64,
+    /// The elongation over which the damping sets in.
+    engagement: f64,
 }
 
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "spring-damper",
-    doc: "A spring and damper along the line between two points: tension k (l − length) + damping · dl/dt.",
+    doc: "A spring and damper along the line between two points: tension F(l − length) + damping · dl/dt with \
+          F(s) = stiffness · s, or F the curve through given points (monotone where they are, beyond them straight). \
+          A one-sided one acts in tension (a cable) or in compression (a stop) alone.",
     fields: &[
-        Field::required("stiffness", FieldKind::NonNegative, "N/m", "stiffness k"),
+        Field::optional("stiffness", FieldKind::NonNegative, "N/m", "a `curve`", "stiffness"),
+        curve_field("m, N", "pairs [elongation, tension] instead of `stiffness`"),
         Field::optional("damping", FieldKind::NonNegative, "N s/m", "0", "viscous damping"),
         Field::optional("length", FieldKind::NonNegative, "m", "that at the start", "unstretched length"),
+        Field::optional("tension_only", FieldKind::Flag, "", "false", "acts only when longer than `length`"),
+        Field::optional("compression_only", FieldKind::Flag, "", "false", "acts only when shorter than `length`"),
+        Field::optional(
+            "engagement",
+            FieldKind::Positive,
+            "m",
+            "1 % of `length`",
+            "elongation over which the damping of a one-sided spring sets in",
+        ),
     ],
     ends: Ends::Points,
-    make: |values, place| {
-        let start = (place.points[1] - place.points[0]).norm();
-        Ok(Box::new(SpringDamper {
-            stiffness: values.number("stiffness"),
-            damping: values.number("damping"),
-            length: values.optional_number("length").unwrap_or(start),
-        }))
-    },
+    make,
 };
 
-/// The line between the ends: direction, length, rate of the length, relative velocity.
-struct Line {
-    u: Vec3,
-    l: f64,
-    rate: f64,
-    v: Vec3,
-}
-
-impl Line {
-    fn of(at: &Frames) -> Line {
-        let d = at.ends[1].p - at.ends[0].p;
-        let v = at.ends[1].v - at.ends[0].v;
-        let u = d.normalized().unwrap_or(Vec3::ZERO); // a line of no length has no direction
-        Line { u, l: d.norm(), rate: u.dot(v), v }
+fn make(values: &Values, place: &Placement) -> Made {
+    let start = (place.points[1] - place.points[0]).norm();
+    let spring = Characteristic::read(values)?;
+    let length = values.optional_number("length").unwrap_or(start);
+    let sign = match (values.flag("tension_only"), values.flag("compression_only")) {
+        (false, false) => None,
+        (true, false) => Some(1.0),
+        (false, true) => Some(-1.0),
+        (true, true) => {
+            let message = format!("{} cannot act in tension only and in compression only", values.what());
+            return Err(values.error_at("compression_only", message).help("leave one of them out").into());
+        }
+    };
+    if sign.is_none() && values.has("engagement") {
+        let message = format!("`engagement` of {} is for one-sided springs", values.what());
+        let help = "leave it out, or add `tension_only = true` or `compression_only = true`";
+        return Err(values.error_at("engagement", message).help(help).into());
     }
+    if let (Some(_), Characteristic::Curve(curve)) = (sign, &spring)
+        && curve.value(0.0) != 0.0
+    {
+        let message =
+            format!("the curve of {} has the force {} at rest, and would jump", values.what(), curve.value(0.0));
+        return Err(values.error_at("curve", message).help("a one-sided spring needs the pair [0, 0]").into());
+    }
+    let side = match (sign, values.optional_number("engagement")) {
+        (None, _) => None,
+        (Some(sign), Some(engagement)) => Some(Side { sign, engagement }),
+        (Some(sign), None) if length > 0.0 => Some(Side { sign, engagement: 0.01 * length }),
+        (Some(_), None) => {
+            let message = format!("{} has no length to take `engagement` from", values.what());
+            return Err(values.error(message).help("add `engagement = …` [m]: a short elongation").into());
+        }
+    };
+    Ok(Box::new(SpringDamper { spring, damping: values.number("damping"), length, side }))
 }
 
 impl SpringDamper {
-    fn tension(&self, line: &Line) -> f64 {
-        self.stiffness * (line.l - self.length) + self.damping * line.rate
-    }
-}
-
-/// Adds ∓m to the four pairs of two ends that pull at each other.
-fn add_opposed(k: &mut Stiffness, m: Mat3) {
-    for (i, j, m) in [(0, 0, -m), (0, 1, m), (1, 0, m), (1, 1, -m)] {
-        k.add(i, LIN, j, LIN, m);
+    /// The tension, and the energy stored.
+    fn tension(&self, line: &Line) -> (Tension, f64) {
+        let s = line.l - self.length;
+        let spring = self.spring.at(s);
+        let Some(Side { sign, engagement }) = self.side else {
+            let value = spring.force + self.damping * line.rate;
+            return (Tension { value, by_length: spring.slope, by_rate: self.damping }, spring.energy);
+        };
+        if sign * s <= 0.0 {
+            return (Tension::default(), 0.0);
+        }
+        let x = (sign * s / engagement).min(1.0);
+        let c = self.damping * x * x * (3.0 - 2.0 * x);
+        let c_s = self.damping * 6.0 * x * (1.0 - x) * sign / engagement;
+        let value = spring.force + c * line.rate;
+        if sign * value <= 0.0 {
+            return (Tension::default(), spring.energy);
+        }
+        (Tension { value, by_length: spring.slope + c_s * line.rate, by_rate: c }, spring.energy)
     }
 }
 
 impl Force for SpringDamper {
-    fn load(&self, at: &Frames, out: &mut [Covector]) {
+    fn load(&self, at: &Seen, out: &mut [Covector]) {
         let line = Line::of(at);
-        let pull = line.u * self.tension(&line);
-        out[0].lin += pull;
-        out[1].lin -= pull;
+        line.pull(self.tension(&line).0.value, out);
     }
-    fn stiffness(&self, at: &Frames, k: &mut Stiffness, d: &mut Stiffness) {
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
         let line = Line::of(at);
-        let along = line.u.outer(line.u);
-        add_opposed(d, along * self.damping);
-        if line.l == 0.0 {
-            return;
-        }
-        let across = (Mat3::IDENTITY - along) * (1.0 / line.l);
-        let turning = line.u.outer(across * line.v); // u ∂(l̇)/∂d
-        add_opposed(k, along * self.stiffness + turning * self.damping + across * self.tension(&line));
+        line.pull_stiffness(self.tension(&line).0, k, d);
     }
-    fn stored(&self, at: &Frames) -> f64 {
-        0.5 * self.stiffness * (Line::of(at).l - self.length).powi(2)
+    fn stored(&self, at: &Seen) -> f64 {
+        self.tension(&Line::of(at)).1
     }
-    fn power(&self, at: &Frames) -> f64 {
-        -self.damping * Line::of(at).rate.powi(2)
+    fn power(&self, at: &Seen) -> f64 {
+        // what the tension takes less what the spring keeps
+        let line = Line::of(at);
+        let s = line.l - self.length;
+        let acts = self.side.as_ref().is_none_or(|side| side.sign * s > 0.0);
+        let kept = if acts { self.spring.at(s).force } else { 0.0 };
+        -(self.tension(&line).0.value - kept) * line.rate
     }
     fn has_power(&self) -> bool {
-        self.damping != 0.0
+        self.damping != 0.0 || self.side.is_some()
     }
     fn damped(&self) -> bool {
         self.damping != 0.0

@@ -1,77 +1,60 @@
 //! A spring and damper about an axis.
 
-use super::{Ends, Force, Kind};
+use super::characteristic::{Characteristic, curve_field};
+use super::{Along, Ends, Force, Kind, Seen, combined, scaled};
 use crate::file::{Field, FieldKind};
-use crate::frames::{ANG, Covector, Frames, Stiffness};
+use crate::frames::{Covector, Stiffness};
 use crate::joints::{Motion, Z};
 
-/// Torque −k(θ − θ₀) − c θ̇ on the second body about the axis.
+/// Torque −F(θ − θ₀) − c θ̇ on the second body about the axis.
 struct Torsional {
-    stiffness: f64,
+    spring: Characteristic,
     damping: f64,
     angle: f64,
 }
 
-const TURN: Motion = Motion::Rotate(Z);
+const TURN: Along = Along { motion: Motion::Rotate(Z), first: 0 };
 
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "torsional-spring-damper",
-    doc: "A spring and damper about an axis: torque −stiffness (θ − angle) − damping · dθ/dt on the second body. \
-          In the plane θ is the second body's angle less the first's; in space it is counted from the start.",
+    doc: "A spring and damper about an axis: torque −F(θ − angle) − damping · dθ/dt on the second body with \
+          F(s) = stiffness · s, or F the curve through given points. In the plane θ is the second body's angle less \
+          the first's; in space it is counted from the start.",
     fields: &[
-        Field::required("stiffness", FieldKind::NonNegative, "N m/rad", "stiffness"),
+        Field::optional("stiffness", FieldKind::NonNegative, "N m/rad", "a `curve`", "stiffness"),
+        curve_field("rad, N m", "pairs [angle, torque] instead of `stiffness`"),
         Field::optional("damping", FieldKind::NonNegative, "N m s/rad", "0", "viscous damping"),
         Field::optional("angle", FieldKind::Number, "rad", "0", "angle at which the spring is at rest"),
     ],
     ends: Ends::Turning,
     make: |values, _| {
         Ok(Box::new(Torsional {
-            stiffness: values.number("stiffness"),
+            spring: Characteristic::read(values)?,
             damping: values.number("damping"),
             angle: values.number("angle"),
         }))
     },
 };
 
-impl Torsional {
-    /// The torque on the second body, and the rate of the angle.
-    fn torque(&self, at: &Frames) -> (f64, f64) {
-        let gradient = TURN.gradient(at);
-        let rate = gradient[0].on(&at.ends[0]) + gradient[1].on(&at.ends[1]);
-        (-self.stiffness * (TURN.value(at) - self.angle) - self.damping * rate, rate)
-    }
-}
-
 impl Force for Torsional {
-    fn load(&self, at: &Frames, out: &mut [Covector]) {
-        let (torque, _) = self.torque(at);
-        let gradient = TURN.gradient(at);
-        for end in 0..2 {
-            out[end].ang += gradient[end].ang * torque;
-        }
+    fn load(&self, at: &Seen, out: &mut [Covector]) {
+        let spring = self.spring.at(TURN.value(at) - self.angle);
+        TURN.push(at, -spring.force - self.damping * TURN.rate(at), out);
     }
-    fn stiffness(&self, at: &Frames, k: &mut Stiffness, d: &mut Stiffness) {
-        let (torque, _) = self.torque(at);
-        let gradient = TURN.gradient(at);
-        let mut unit = Stiffness::default();
-        TURN.curvature(at, 1.0, &mut unit);
-        let drift = unit.contract(at.ends);
-        TURN.curvature(at, torque, k);
-        for i in 0..2 {
-            for j in 0..2 {
-                let u = gradient[i].ang;
-                let change = gradient[j].ang * self.stiffness + drift[j].ang * self.damping;
-                k.add(i, ANG, j, ANG, -u.outer(change));
-                d.add(i, ANG, j, ANG, -u.outer(gradient[j].ang * self.damping));
-            }
-        }
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
+        let spring = self.spring.at(TURN.value(at) - self.angle);
+        let (gradient, drift) = (TURN.gradient(at), TURN.drift(at));
+        let effort = -spring.force - self.damping * TURN.rate(at);
+        let by_displacement = combined(-spring.slope, &gradient, -self.damping, &drift);
+        let by_twist = scaled(-self.damping, &gradient);
+        TURN.push_stiffness(at, effort, &by_displacement, &by_twist, k, d);
     }
-    fn stored(&self, at: &Frames) -> f64 {
-        0.5 * self.stiffness * (TURN.value(at) - self.angle).powi(2)
+    fn stored(&self, at: &Seen) -> f64 {
+        self.spring.at(TURN.value(at) - self.angle).energy
     }
-    fn power(&self, at: &Frames) -> f64 {
-        -self.damping * self.torque(at).1.powi(2)
+    fn power(&self, at: &Seen) -> f64 {
+        -self.damping * TURN.rate(at).powi(2)
     }
     fn has_power(&self) -> bool {
         self.damping != 0.0
@@ -79,7 +62,10 @@ impl Force for Torsional {
     fn damped(&self) -> bool {
         self.damping != 0.0
     }
-    fn angle_axis(&self) -> Option<usize> {
-        Some(Z)
+    fn rotational(&self) -> bool {
+        true
+    }
+    fn measures(&self) -> Option<Motion> {
+        Some(TURN.motion)
     }
 }

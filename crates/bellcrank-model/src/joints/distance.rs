@@ -1,7 +1,7 @@
 //! The distance joint.
 
 use super::equations::{self, Equation};
-use super::{Axes, Joint, Kind};
+use super::{Axes, Joint, Kind, Place};
 use crate::file::{Field, FieldKind};
 use crate::model::Space;
 
@@ -15,10 +15,10 @@ pub const KIND: Kind = Kind {
     name: "distance",
     doc: "A massless bar between two points, one on each body.",
     fields: &[Field::optional("length", FieldKind::Positive, "m", "that at the start", "the distance")],
-    axes: Axes::None,
-    two_points: true,
+    place: Place::Points(Axes::None),
+    in_plane: None,
     make: |values, place| {
-        let start = (place.points[1] - place.points[0]).norm();
+        let start = (place.frames[1].p - place.frames[0].p).norm();
         let length = values.optional_number("length").unwrap_or(start);
         if length.is_nan() || length <= 0.0 {
             return Err(values

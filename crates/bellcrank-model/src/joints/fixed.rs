@@ -1,7 +1,7 @@
 //! The fixed joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, X, Y, Z};
+use super::{Axes, Joint, Kind, Place, X, Y, Z};
 use crate::model::Space;
 
 /// No motion at all.
@@ -12,8 +12,8 @@ pub const KIND: Kind = Kind {
     name: "fixed",
     doc: "Holds two bodies together; no motion stays free.",
     fields: &[],
-    axes: Axes::None,
-    two_points: false,
+    place: Place::Shared(Axes::None),
+    in_plane: None,
     make: |_, _| Ok(Box::new(Fixed)),
 };
 

@@ -5,15 +5,30 @@
 
 pub mod equations;
 
+mod belt;
+mod constant_velocity;
+mod cylindrical;
 mod distance;
+mod drive;
+mod drive_point;
 mod fixed;
+mod gear;
+mod knife_edge;
+mod planar;
+mod point_on_line;
+mod point_on_plane;
 mod prismatic;
+mod rack;
 mod revolute;
+mod rolling_disk;
+mod screw;
 mod spherical;
+mod universal;
 
-use crate::file::{Diagnostics, Field, Values};
+use crate::file::{Diagnostic, Diagnostics, Field, Values};
+use crate::frames::Frame;
 use crate::model::Space;
-use bellcrank_math::Vec3;
+pub use drive::drive_of;
 pub use equations::Equation;
 
 /// The first axis of a frame.
@@ -29,37 +44,124 @@ pub const Z: usize = 2;
 pub enum Motion {
     /// A turn about an axis of the first frame.
     Rotate(usize),
+    /// A turn about an axis of the second frame.
+    RotateSecond(usize),
     /// A shift along an axis of the first frame.
     Translate(usize),
 }
 
-/// A joint between two bodies.
+/// What the coordinates of a joint and their rates are called, in the file and in the results.
+///
+/// A turn has `angle` and `rate`, a slide `position` and `rate`, or `speed` where the joint also turns; a
+/// second turn or slide has `angle2`, `rate2` and so on.
+pub fn names(motions: &[Motion]) -> Vec<[&'static str; 2]> {
+    let turning = motions.iter().any(Motion::turns);
+    let (mut turns, mut slides) = (0, 0);
+    let name = |m: &Motion| {
+        let count = if m.turns() { &mut turns } else { &mut slides };
+        *count += 1;
+        match (m.turns(), turning, *count) {
+            (true, _, 1) => ["angle", "rate"],
+            (true, _, _) => ["angle2", "rate2"],
+            (false, true, 1) => ["position", "speed"],
+            (false, true, _) => ["position2", "speed2"],
+            (false, false, 1) => ["position", "rate"],
+            (false, false, _) => ["position2", "rate2"],
+        }
+    };
+    motions.iter().map(name).collect()
+}
+
+/// A joint between bodies.
 pub trait Joint: Send + Sync {
     /// The equations that hold: Cartesian coordinates, loop closures.
     fn equations(&self, space: Space) -> Vec<Box<dyn Equation>>;
-    /// The motions that stay free, as far as single numbers describe them.
+    /// The motions that stay free, as far as single numbers describe them; those of a screw are one.
     fn motions(&self, _space: Space) -> Vec<Motion> {
         Vec::new()
     }
 }
 
-/// Which axis of the frames `axis` in the file names.
+/// Which axes the frames of a joint have, and what `axis` and `axis2` in the file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axes {
     /// None: only the point matters.
     None,
-    /// The frame's z is `axis` in space; in the plane it points at the reader.
+    /// The frames' z is `axis` in space and x `axis2`; in the plane z points at the reader.
     Turning,
-    /// The frame's z is `axis` in space, its x is `axis` in the plane.
+    /// The frames' z is `axis` in space and x `axis2`; in the plane x is `axis`.
     Sliding,
+    /// z of the first frame is `axis`, z of the second `axis2`: two shafts that meet at an angle, x of
+    /// the second frame being x of the first, bent with the shaft.
+    Shafts,
+    /// z of the first frame is `normal`, of the second `axis`; in the plane y of both is `normal`.
+    Rolling,
 }
 
-/// What the joint needs to know of the start, where lengths are left to it.
+/// Where a joint stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At one place, shared by two bodies: `between`, `at` or `on`, `axis`, `axis2`.
+    Shared(Axes),
+    /// At two places, one on each body: `between`, `at` or `on` with two points, `axis`, `axis2`.
+    Points(Axes),
+    /// At a point of one body: `body`, `at` or `on`. The first frame is the world.
+    Body,
+    /// On one other joint: `joint`. The frames are its own.
+    Joint,
+    /// On two other joints: `joints`. The frames are their second ones, then their first ones.
+    Joints,
+}
+
+/// What a joint may know of the start, where lengths, angles and motions are left to it.
 pub struct Placement {
-    /// The two points, in the world, at the start.
-    pub points: [Vec3; 2],
+    /// Its frames, in the world, at the start.
+    pub frames: Vec<Frame>,
+    /// The angles of their bodies, in the plane; they may exceed a turn.
+    pub angles: Vec<f64>,
     /// Plane or space.
     pub space: Space,
+    /// The joints it stands on, where it does.
+    pub joints: Vec<Base>,
+}
+
+impl Placement {
+    /// The angle between two frames to the nearest turn: a turn of the joint is counted from there.
+    pub fn turned(&self, ends: [usize; 2]) -> f64 {
+        self.angles[ends[1]] - self.angles[ends[0]]
+    }
+}
+
+/// A joint that another one stands on.
+pub struct Base {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its motions.
+    pub motions: Vec<Motion>,
+}
+
+impl Base {
+    /// Its first turn.
+    pub fn turn(&self) -> Option<Motion> {
+        self.motions.iter().copied().find(Motion::turns)
+    }
+
+    /// Its first slide.
+    pub fn slide(&self) -> Option<Motion> {
+        self.motions.iter().copied().find(|m| !m.turns())
+    }
+
+    /// The error for a motion it does not have.
+    fn lacks(&self, values: &Values, key: &str, motion: &str) -> Diagnostic {
+        let names = names(&self.motions).concat();
+        let help = match names.len() {
+            0 => format!("a {} joint has no coordinate of its own", self.kind),
+            _ => format!("the coordinates of a {} joint are `{}`", self.kind, names.join("`, `")),
+        };
+        values.error_at(key, format!("{}: joint `{}` has no {motion}", values.what(), self.name)).help(help)
+    }
 }
 
 /// A kind of joint: its name in the file, its fields and how it is made from them.
@@ -68,15 +170,38 @@ pub struct Kind {
     pub name: &'static str,
     /// One sentence for the documentation.
     pub doc: &'static str,
-    /// Fields beside `type`, `between`, `at`, `on`, `axis` and `axis2`.
+    /// Fields beside those of its place.
     pub fields: &'static [Field],
-    /// What `axis` means.
-    pub axes: Axes,
-    /// Whether `at` names two points (one on each body) instead of a shared one.
-    pub two_points: bool,
+    /// Where it stands.
+    pub place: Place,
+    /// For joints of space: what to use in the plane instead.
+    pub in_plane: Option<&'static str>,
     /// Makes the joint.
-    pub make: fn(&Values, &Placement) -> Result<Box<dyn Joint>, Diagnostics>,
+    pub make: Make,
 }
 
+/// How a joint is made from its fields and the start.
+pub type Make = fn(&Values, &Placement) -> Result<Box<dyn Joint>, Diagnostics>;
+
 /// Every kind of joint.
-pub const CATALOG: &[&Kind] = &[&fixed::KIND, &revolute::KIND, &prismatic::KIND, &spherical::KIND, &distance::KIND];
+pub const CATALOG: &[&Kind] = &[
+    &fixed::KIND,
+    &revolute::KIND,
+    &prismatic::KIND,
+    &cylindrical::KIND,
+    &spherical::KIND,
+    &universal::KIND,
+    &constant_velocity::KIND,
+    &planar::KIND,
+    &point_on_line::KIND,
+    &point_on_plane::KIND,
+    &distance::KIND,
+    &screw::KIND,
+    &gear::KIND,
+    &belt::KIND,
+    &rack::KIND,
+    &drive::KIND,
+    &drive_point::KIND,
+    &knife_edge::KIND,
+    &rolling_disk::KIND,
+];

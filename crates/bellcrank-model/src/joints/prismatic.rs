@@ -1,7 +1,7 @@
 //! The prismatic joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
 use crate::model::Space;
 
 /// One shift along the common axis of both frames: z in space, x in the plane.
@@ -12,8 +12,8 @@ pub const KIND: Kind = Kind {
     name: "prismatic",
     doc: "A slide: one shift along `axis`, no turn.",
     fields: &[],
-    axes: Axes::Sliding,
-    two_points: false,
+    place: Place::Shared(Axes::Sliding),
+    in_plane: None,
     make: |_, _| Ok(Box::new(Prismatic)),
 };
 

@@ -1,7 +1,7 @@
 //! The revolute joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Motion, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
 use crate::model::Space;
 
 /// One rotation about the common z axis of both frames.
@@ -12,8 +12,8 @@ pub const KIND: Kind = Kind {
     name: "revolute",
     doc: "A hinge: one turn about `axis`.",
     fields: &[],
-    axes: Axes::Turning,
-    two_points: false,
+    place: Place::Shared(Axes::Turning),
+    in_plane: None,
     make: |_, _| Ok(Box::new(Revolute)),
 };
 

@@ -1,7 +1,7 @@
 //! The spherical joint.
 
 use super::equations::{Equation, coincide};
-use super::{Axes, Joint, Kind};
+use super::{Axes, Joint, Kind, Place};
 use crate::model::Space;
 
 /// A point of one body stays at a point of the other; all turns are free.
@@ -12,8 +12,8 @@ pub const KIND: Kind = Kind {
     name: "spherical",
     doc: "A ball joint: the points stay together, all turns are free (in the plane the same as a revolute).",
     fields: &[],
-    axes: Axes::None,
-    two_points: false,
+    place: Place::Shared(Axes::None),
+    in_plane: None,
     make: |_, _| Ok(Box::new(Spherical)),
 };
 

@@ -232,7 +232,7 @@ impl Engine for Explicit {
     }
 
     fn settle(&mut self) {
-        let changed = self.form.dynamics.settle(&mut self.state, &mut self.form.w).is_some();
+        let changed = self.form.dynamics.settle(&mut self.state, &mut self.form.w);
         stack(&self.state, &mut self.y);
         if changed || self.rk.state() != self.y.as_slice() {
             self.rk.set_state(&self.y);

@@ -14,8 +14,10 @@ use bellcrank_math::solver::LinearError;
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use std::sync::Arc;
 
-/// Newton's tolerance in fixed steps, in lengths of the model.
+/// Newton's tolerance in fixed steps, in lengths of the model: the last correction of a full Newton
+/// squares what is left, that of a kept matrix only shrinks it.
 const FIXED_PRECISION: f64 = 1e-10;
+const FIXED_PRECISION_KEPT: f64 = 1e-12;
 
 /// An implicit method on a formulation.
 pub struct Implicit {
@@ -79,22 +81,40 @@ impl Projection {
         self.kkt.factorizations
     }
 
-    /// Projects q, then v, with one matrix.
+    /// Projects q, then v, with one matrix; large drift takes more than one correction.
     pub fn apply(&mut self, dynamics: &dyn Dynamics, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         if dynamics.layout().m() == 0 {
             return Ok(());
         }
         dynamics.realize(at, w);
         self.kkt.factor(at, w)?;
-        let delta = self.kkt.project(|rows| add_position_residual(dynamics, -1.0, at, w, rows))?;
-        dynamics.retract(&mut at.q, delta);
-        w.invalidate();
-        dynamics.realize(at, w);
-        let delta = self.kkt.project(|rows| add_velocity_residual(dynamics, -1.0, at, w, rows))?;
-        at.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
+        // a correction below this leaves less than rounding
+        let small = 1e-8 * dynamics.length();
+        for _ in 0..CORRECTIONS {
+            let delta = self.kkt.project(|rows| add_position_residual(dynamics, -1.0, at, w, rows))?;
+            let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
+            dynamics.retract(&mut at.q, delta);
+            w.invalidate();
+            dynamics.realize(at, w);
+            if largest < small {
+                break;
+            }
+        }
+        let speed = at.v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for _ in 0..CORRECTIONS {
+            let delta = self.kkt.project(|rows| add_velocity_residual(dynamics, -1.0, at, w, rows))?;
+            let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
+            at.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
+            if largest < 1e-8 * speed {
+                break;
+            }
+        }
         Ok(())
     }
 }
+
+/// Most corrections of a projection.
+const CORRECTIONS: usize = 4;
 
 impl Implicit {
     /// Starts a method from a consistent point with its first step size.
@@ -166,7 +186,11 @@ impl Implicit {
             let largest = self.state.q.iter().fold(0.0f64, |m, q| m.max(q.abs()));
             let floor = 1e3 * f64::EPSILON * largest / self.dynamics.length();
             let h = self.method.step_size();
-            self.tolerances.weigh_fixed(&self.state, h, FIXED_PRECISION.max(floor), &mut step.weights);
+            let precision = match self.newton.iteration {
+                Iteration::Full => FIXED_PRECISION,
+                _ => FIXED_PRECISION_KEPT,
+            };
+            self.tolerances.weigh_fixed(&self.state, h, precision.max(floor), &mut step.weights);
             step.round_off = 0.01;
         } else {
             step.weights.clone_from(&self.newton_weights);
@@ -312,8 +336,8 @@ impl Engine for Implicit {
     }
 
     fn settle(&mut self) {
-        if let Some(change) = self.dynamics.settle(&mut self.state, &mut self.w) {
-            self.method.recentre(&change);
+        if self.dynamics.settle(&mut self.state, &mut self.w) {
+            self.method.recentre(&self.w.recentred);
             self.step.point.q.clone_from(&self.state.q);
         }
         self.step.point.charts.clone_from(&self.state.charts);

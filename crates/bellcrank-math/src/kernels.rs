@@ -1,0 +1,456 @@
+//! Small dense kernels of the block elimination.
+
+use crate::{blocks::Class, plan::Copy, solver::LinearError};
+
+/// Calls a kernel with the constant that equals a number, the last one for all others.
+macro_rules! with_size {
+    ($size:expr, $($n:literal)* ; $last:literal, $constant:ident => $call:expr) => {
+        match $size {
+            $($n => { const $constant: usize = $n; $call })*
+            _ => { const $constant: usize = $last; $call }
+        }
+    };
+}
+
+/// A multiplier's pivot below this part of the magnitudes summed into it is noise: its constraint
+/// is redundant. Redundant rows were seen at 2e-15, needed ones at 0.1.
+const REDUNDANT: f64 = 1e-9;
+
+/// Diagonal pivots above this part of their magnitude need no search for a better one.
+pub const SAFE: f64 = 0.02;
+
+/// N numbers of `v` from `i` on.
+///
+/// The kernels spent a third of their time on bounds checks. Their offsets all come from a `Plan`,
+/// whose constructor has checked that they stay inside the arrays.
+#[inline(always)]
+pub fn at<const N: usize>(v: &[f64], i: usize) -> &[f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: in bounds by `Plan::check`; arrays of f64 have the alignment of f64.
+    unsafe { &*v.as_ptr().add(i).cast() }
+}
+
+/// N numbers of `v` from `i` on, to write to.
+#[inline(always)]
+pub fn at_mut<const N: usize>(v: &mut [f64], i: usize) -> &mut [f64; N] {
+    debug_assert!(i + N <= v.len());
+    // SAFETY: as for `at`.
+    unsafe { &mut *v.as_mut_ptr().add(i).cast() }
+}
+
+/// R rows of C numbers, `stride` apart, from `first` on.
+#[inline(always)]
+pub fn rows<const R: usize, const C: usize>(v: &[f64], first: usize, stride: usize) -> [[f64; C]; R] {
+    let mut rows = [[0.0; C]; R]; // no `from_fn`: its closure would be compiled without the features of its caller
+    for r in 0..R {
+        rows[r] = *at(v, first + r * stride);
+    }
+    rows
+}
+
+/// a b + c, in one rounding if FUSED. Only where the processor fuses: elsewhere that is a slow call.
+#[inline(always)]
+pub fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// C + A B.
+#[inline(always)]
+fn add_product<const F: bool, const R: usize, const K: usize, const C: usize>(
+    c: &[[f64; C]; R],
+    a: &[[f64; K]; R],
+    b: &[[f64; C]; K],
+) -> [[f64; C]; R] {
+    let mut sum = *c;
+    for r in 0..R {
+        for k in 0..K {
+            for j in 0..C {
+                sum[r][j] = fma::<F>(a[r][k], b[k][j], sum[r][j]);
+            }
+        }
+    }
+    sum
+}
+
+#[inline(always)]
+fn negative<const R: usize, const C: usize>(a: &[[f64; C]; R]) -> [[f64; C]; R] {
+    let mut minus = *a;
+    minus.iter_mut().flatten().for_each(|x| *x = -*x);
+    minus
+}
+
+/// The block of W at (r, c).
+#[inline(always)]
+fn part<const P: usize, const R: usize, const C: usize>(w: &[[f64; P]; P], r: usize, c: usize) -> [[f64; C]; R] {
+    let mut part = [[0.0; C]; R];
+    for i in 0..R {
+        for j in 0..C {
+            part[i][j] = w[r + i][c + j];
+        }
+    }
+    part
+}
+
+/// Whether the pivot `next`/`last` is finite and no small part of the magnitude.
+#[inline(always)]
+fn is_safe(next: f64, last: f64, magnitude: f64) -> bool {
+    let least = SAFE * magnitude * last.abs();
+    next.abs() >= least && least > 0.0 && next.abs() <= f64::MAX
+}
+
+/// W⁻¹ without a search for pivots, and whether all of them were safe.
+#[inline(always)]
+pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P]) -> ([[f64; P]; P], bool) {
+    let mut inverse = [[0.0; P]; P];
+    // P is a constant: one branch stays. Sizes up to three by cofactors, for one division.
+    let safe = match P {
+        1 => {
+            inverse[0][0] = w[0][0].recip();
+            is_safe(w[0][0], 1.0, magnitude[0])
+        }
+        2 => {
+            let det = w[0][0] * w[1][1] - w[0][1] * w[1][0];
+            let r = det.recip();
+            inverse[0][0] = w[1][1] * r;
+            inverse[0][1] = -w[0][1] * r;
+            inverse[1][0] = -w[1][0] * r;
+            inverse[1][1] = w[0][0] * r;
+            is_safe(w[0][0], 1.0, magnitude[0]) & is_safe(det, w[0][0], magnitude[1])
+        }
+        3 => {
+            let minor = |a: usize, b: usize, c: usize, d: usize| w[a][c] * w[b][d] - w[a][d] * w[b][c];
+            let (x, y, z, leading) = (minor(1, 2, 1, 2), minor(1, 2, 0, 2), minor(1, 2, 0, 1), minor(0, 1, 0, 1));
+            let det = w[0][0] * x - w[0][1] * y + w[0][2] * z;
+            let r = det.recip();
+            inverse[0][0] = x * r;
+            inverse[0][1] = -minor(0, 2, 1, 2) * r;
+            inverse[0][2] = minor(0, 1, 1, 2) * r;
+            inverse[1][0] = -y * r;
+            inverse[1][1] = minor(0, 2, 0, 2) * r;
+            inverse[1][2] = -minor(0, 1, 0, 2) * r;
+            inverse[2][0] = z * r;
+            inverse[2][1] = -minor(0, 2, 0, 1) * r;
+            inverse[2][2] = leading * r;
+            is_safe(w[0][0], 1.0, magnitude[0])
+                & is_safe(leading, w[0][0], magnitude[1])
+                & is_safe(det, leading, magnitude[2])
+        }
+        4 => invert_by_parts::<F, P, 2, 2>(w, magnitude, &mut inverse),
+        5 => invert_by_parts::<F, P, 3, 2>(w, magnitude, &mut inverse),
+        6 => invert_by_parts::<F, P, 3, 3>(w, magnitude, &mut inverse),
+        _ => false,
+    };
+    (inverse, safe)
+}
+
+/// [A B; C D]⁻¹ = [A⁻¹ + X S⁻¹ Y, −X S⁻¹; −S⁻¹ Y, S⁻¹], X = A⁻¹B, Y = C A⁻¹, S = D − C X.
+#[inline(always)]
+fn invert_by_parts<const F: bool, const P: usize, const N: usize, const M: usize>(
+    w: &[[f64; P]; P],
+    magnitude: &[f64; P],
+    inverse: &mut [[f64; P]; P],
+) -> bool {
+    let (b, c): ([[f64; M]; N], [[f64; N]; M]) = (part(w, 0, N), part(w, N, 0));
+    let (a, first) = invert::<F, N>(&part(w, 0, 0), at(magnitude, 0));
+    let x = add_product::<F, N, N, M>(&[[0.0; M]; N], &a, &b);
+    let y = add_product::<F, M, N, N>(&[[0.0; N]; M], &c, &a);
+    let schur = add_product::<F, M, N, M>(&part(w, N, N), &negative(&c), &x);
+    let (s, second) = invert::<F, M>(&schur, at(magnitude, N));
+    let minus_xs = add_product::<F, N, M, M>(&[[0.0; M]; N], &negative(&x), &s);
+    let minus_sy = add_product::<F, M, M, N>(&[[0.0; N]; M], &negative(&s), &y);
+    let corner = add_product::<F, N, M, N>(&a, &negative(&minus_xs), &y);
+    for i in 0..N {
+        inverse[i][..N].copy_from_slice(&corner[i]);
+        inverse[i][N..].copy_from_slice(&minus_xs[i]);
+    }
+    for i in 0..M {
+        inverse[N + i][..N].copy_from_slice(&minus_sy[i]);
+        inverse[N + i][N..].copy_from_slice(&s[i]);
+    }
+    first & second
+}
+
+/// Copies the rows of a block of C columns.
+#[inline(always)]
+pub fn copy<const C: usize>(copy: &Copy, from: &[f64], to: &mut [f64]) {
+    for r in 0..copy.rows as usize {
+        *at_mut::<C>(to, copy.to as usize + r * copy.stride as usize) = *at(from, copy.from as usize + r * C);
+    }
+}
+
+/// C columns of D⁻¹ U, where U begins at `first` with rows `stride` apart.
+#[inline(always)]
+pub fn scaled<const F: bool, const P: usize, const C: usize>(
+    inverse: &[[f64; P]; P],
+    u: &[f64],
+    first: usize,
+    stride: usize,
+) -> [[f64; C]; P] {
+    add_product::<F, P, P, C>(&[[0.0; C]; P], inverse, &rows(u, first, stride))
+}
+
+/// Subtracts B columns of L (D⁻¹U), from `column` on, from the places of the border rows.
+#[inline(always)]
+pub fn spread<const F: bool, const P: usize, const B: usize>(
+    panel: &[f64],
+    column: usize,
+    width: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    let u: [[f64; B]; P] = rows(panel, column, width);
+    for (i, &to) in targets.iter().enumerate() {
+        let l = at::<P>(panel, P * (width + i));
+        let x = at_mut::<B>(later, to as usize);
+        for r in 0..P {
+            for c in 0..B {
+                x[c] = fma::<F>(-l[r], u[r][c], x[c]);
+            }
+        }
+    }
+}
+
+/// `spread` for any number of pivots.
+#[inline(always)]
+pub fn spread_wide<const F: bool, const B: usize>(
+    panel: &[f64],
+    column: usize,
+    p: usize,
+    width: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    const R: usize = 4;
+    let (upper, lower) = panel.split_at(p * width);
+    let mut rows = targets.chunks_exact(R);
+    let mut first = 0;
+    for targets in &mut rows {
+        tile::<F, R, B>(&lower[first * p..], &upper[column..], p, width, targets, later);
+        first += R;
+    }
+    for targets in rows.remainder().chunks_exact(1) {
+        tile::<F, 1, B>(&lower[first * p..], &upper[column..], p, width, targets, later);
+        first += 1;
+    }
+}
+
+/// `spread_wide` for R border rows.
+#[inline(always)]
+fn tile<const F: bool, const R: usize, const B: usize>(
+    lower: &[f64],
+    upper: &[f64],
+    p: usize,
+    width: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    let mut sum = [[0.0; B]; R];
+    for k in 0..p {
+        let u = at::<B>(upper, k * width);
+        for r in 0..R {
+            let l = at::<1>(lower, r * p + k)[0];
+            for c in 0..B {
+                sum[r][c] = fma::<F>(l, u[c], sum[r][c]);
+            }
+        }
+    }
+    for r in 0..R {
+        let x = at_mut::<B>(later, targets[r] as usize);
+        for c in 0..B {
+            x[c] -= sum[r][c];
+        }
+    }
+}
+
+/// x −= sign Σ factors[k] rows[k], where the rows are `stride` apart.
+#[inline(always)]
+pub fn subtract_products<const F: bool>(x: &mut [f64], factors: &[f64], sign: f64, rows: &[f64], stride: usize) {
+    for (k, factors) in factors.chunks(6).enumerate() {
+        let rows = &rows[k * 6 * stride..];
+        with_size!(factors.len(), 1 2 3 4 5; 6, N => subtract_rows::<F, N>(x, at(factors, 0), sign, rows, stride));
+    }
+}
+
+#[inline(always)]
+fn subtract_rows<const F: bool, const N: usize>(
+    x: &mut [f64],
+    factors: &[f64; N],
+    sign: f64,
+    rows: &[f64],
+    stride: usize,
+) {
+    let end = x.len();
+    let rows: [&[f64]; N] = std::array::from_fn(|k| &rows[k * stride..k * stride + end]);
+    let factors = factors.map(|factor| -sign * factor);
+    for (j, x) in x.iter_mut().enumerate() {
+        for k in 0..N {
+            *x = fma::<F>(factors[k], at::<1>(rows[k], j)[0], *x);
+        }
+    }
+}
+
+/// The inversion of diagonal blocks, and what came of it.
+#[derive(Default)]
+pub struct Pivots {
+    /// Elimination position of the node at hand.
+    pub first: usize,
+    /// The smallest pivot kept, relative to its magnitude, of those that needed a search.
+    pub smallest: f64,
+    /// Elimination positions of the rows dropped.
+    pub dropped: Vec<usize>,
+    /// The last block inverted by `invert` or `search`.
+    pub inverse: Vec<f64>,
+    work: Vec<f64>,
+    scale: Vec<f64>,
+    /// Pivot row of every column, or none.
+    row_of: Vec<usize>,
+    row_used: Vec<bool>,
+}
+
+impl Pivots {
+    /// For blocks of up to n rows, of which `droppable` in all may be dropped.
+    pub fn new(n: usize, droppable: usize) -> Pivots {
+        Pivots {
+            dropped: Vec::with_capacity(droppable),
+            inverse: vec![0.0; n * n],
+            work: vec![0.0; n * n],
+            scale: vec![0.0; n],
+            row_of: vec![0; n],
+            row_used: vec![false; n],
+            ..Pivots::default()
+        }
+    }
+
+    /// Begins a factorization.
+    pub fn start(&mut self) {
+        self.first = 0;
+        self.smallest = SAFE;
+        self.dropped.clear();
+    }
+
+    /// D⁻¹ for the diagonal block of a node with one.
+    #[inline(always)]
+    pub fn inverse<const F: bool, const P: usize>(
+        &mut self,
+        d: &[[f64; P]; P],
+        magnitude: &[f64; P],
+        class: Class,
+    ) -> Result<[[f64; P]; P], LinearError> {
+        let (inverse, safe) = invert::<F, P>(d, magnitude);
+        if safe {
+            return Ok(inverse);
+        }
+        self.search(0, d.as_flattened(), P, P, magnitude, class)?;
+        Ok(rows(&self.inverse, 0, P))
+    }
+
+    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, that begins with pivot k of its node.
+    pub fn invert(
+        &mut self,
+        k: usize,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<(), LinearError> {
+        let w = &mut self.inverse[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        let mut safe = true;
+        for k in 0..n {
+            safe &= is_safe(w[k * n + k], 1.0, magnitude[k]);
+            exchange(w, n, k, k);
+        }
+        if safe {
+            return Ok(());
+        }
+        self.search(k, d, stride, n, magnitude, class)
+    }
+
+    /// `invert` by Gauss–Jordan exchanges with complete pivoting, relative to the magnitudes of row
+    /// and column. Rows without a usable pivot are dropped if the class allows that; their unknowns
+    /// come out zero. Rows in errors are elimination positions.
+    #[cold]
+    pub fn search(
+        &mut self,
+        k: usize,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<(), LinearError> {
+        let first = self.first + k;
+        let w = &mut self.work[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        for i in 0..n {
+            let row = w[i * n..(i + 1) * n].iter().fold(0.0, |m: f64, a| m.max(a.abs()));
+            if !row.is_finite() || w[i * n..(i + 1) * n].iter().any(|a| a.is_nan()) {
+                return Err(LinearError::NotFinite { row: first + i });
+            }
+            let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
+            self.scale[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
+        }
+        self.row_used[..n].fill(false);
+        self.row_of[..n].fill(usize::MAX);
+        let mut smallest = f64::INFINITY;
+        for _ in 0..n {
+            let mut best = (0.0, 0, 0);
+            for r in (0..n).filter(|&r| !self.row_used[r]) {
+                for c in (0..n).filter(|&c| self.row_of[c] == usize::MAX) {
+                    let size = w[r * n + c].abs() * self.scale[r] * self.scale[c];
+                    if size > best.0 {
+                        best = (size, r, c);
+                    }
+                }
+            }
+            let (size, r, c) = best;
+            if size == 0.0 || (class == Class::Multiplier && size < REDUNDANT) {
+                break;
+            }
+            smallest = smallest.min(size);
+            self.row_used[r] = true;
+            self.row_of[c] = r;
+            exchange(w, n, r, c);
+        }
+        for row in (0..n).filter(|&r| !self.row_used[r]) {
+            if class != Class::Multiplier {
+                return Err(LinearError::Singular { row: first + row });
+            }
+            self.dropped.push(first + row);
+        }
+        // Row r of w now speaks of the unknown c it was exchanged with, column c of the row r.
+        self.inverse[..n * n].fill(0.0);
+        for c in 0..n {
+            for k in 0..n {
+                let (r, s) = (self.row_of[c], self.row_of[k]);
+                if r != usize::MAX && s != usize::MAX {
+                    self.inverse[c * n + s] = w[r * n + k];
+                }
+            }
+        }
+        self.smallest = self.smallest.min(smallest);
+        Ok(())
+    }
+}
+
+/// Exchanges unknown c with right-hand side r in y = W x.
+#[inline]
+fn exchange(w: &mut [f64], n: usize, r: usize, c: usize) {
+    let inverse = w[r * n + c].recip();
+    for j in 0..n {
+        w[r * n + j] *= inverse;
+    }
+    w[r * n + c] = inverse;
+    for i in (0..n).filter(|&i| i != r) {
+        let factor = w[i * n + c];
+        w[i * n + c] = 0.0;
+        for j in 0..n {
+            w[i * n + j] -= factor * w[r * n + j];
+        }
+    }
+}

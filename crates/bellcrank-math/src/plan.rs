@@ -1,0 +1,445 @@
+//! The plan of a block elimination: nodes, panels and every offset the numeric phases will need.
+
+use crate::{
+    blocks::{BlockPattern, Class},
+    ordering::{Lists, Symbolic, symbolic},
+    solver::LinearError,
+};
+
+/// Diagonal blocks are joined up to this size; the numeric kernels know these sizes.
+pub const SMALL: usize = 6;
+
+/// Nodes with a border this wide take several diagonal blocks, up to `WIDEST` pivots.
+const WIDE_BORDER: usize = 24;
+const WIDEST: usize = 24;
+
+/// Most columns of a border that are spread together.
+const PIECE: usize = 8;
+
+/// One step of the elimination. Its lists follow those of the node before.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    pub kernel: Kernel,
+    /// Class of the first diagonal block.
+    pub class: Class,
+    /// Number of pivots.
+    pub p: u32,
+    /// Number of border rows.
+    pub m: u32,
+    /// Lengths of its lists: diagonal blocks, pieces, sources, openings.
+    pub blocks: u32,
+    pub pieces: u32,
+    pub sources: u32,
+    pub opens: u32,
+}
+
+impl Node {
+    /// The number of entries of the panel.
+    #[inline(always)]
+    pub fn entries(&self) -> usize {
+        (self.p * (self.p + 2 * self.m)) as usize
+    }
+}
+
+/// How a node is eliminated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kernel {
+    /// One diagonal block of 1 to `SMALL` pivots, all of whose panel is in the matrix.
+    Leaf(u8),
+    /// One diagonal block of 1 to `SMALL` pivots.
+    Small(u8),
+    /// Anything.
+    General,
+}
+
+/// Where a leaf finds its blocks in the matrix: the diagonal block, then U and L of every border block.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    pub upper: u32,
+    pub lower: u32,
+    pub size: u32,
+}
+
+/// A panel to be filled from the matrix before it is first used. It begins `panel` entries after
+/// the node that uses it.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    pub panel: u32,
+    pub first: u32,
+    pub p: u32,
+    pub m: u32,
+    pub copies: u32,
+}
+
+/// A block of the matrix and its place in the panel that is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    pub from: u32,
+    pub to: u32,
+    pub stride: u32,
+    pub rows: u32,
+    pub columns: u32,
+}
+
+/// What the analysis found; never changed by the numeric phases.
+#[derive(Default)]
+pub struct Plan {
+    pub dimension: usize,
+    /// Number of values of the matrix.
+    pub entries: usize,
+    /// Number of values of the factors.
+    pub length: usize,
+    pub nodes: Vec<Node>,
+    /// Sizes and classes of the diagonal blocks.
+    pub blocks: Vec<(u32, Class)>,
+    /// Elimination positions of the border rows.
+    pub border: Vec<u32>,
+    /// Sizes of the pieces of the borders: columns that stay adjacent in every panel.
+    pub pieces: Vec<u32>,
+    /// For every piece and border row: where it goes, counted from the end of the node's panel.
+    pub targets: Vec<u32>,
+    pub sources: Vec<Source>,
+    pub openings: Vec<Opening>,
+    pub copies: Vec<Copy>,
+    /// Scalar row at every elimination position.
+    pub scalar: Vec<u32>,
+    /// The largest p + m.
+    pub widest: usize,
+    /// The largest diagonal block.
+    pub largest: usize,
+}
+
+/// The panel of a node, in the terms of block positions.
+struct Panel {
+    /// Positions of its blocks.
+    start: usize,
+    end: usize,
+    /// Scalar position of its first pivot.
+    first: u32,
+    p: u32,
+    m: u32,
+    offset: u32,
+    /// Where its border begins in `Layout::places`.
+    border: usize,
+}
+
+/// Where every block of the factors lies.
+struct Layout {
+    symbolic: Symbolic,
+    /// Scalar position of every block, and the dimension at the end.
+    first: Vec<u32>,
+    panels: Vec<Panel>,
+    /// Row of every border block in its panel.
+    places: Vec<u32>,
+    node_of: Vec<u32>,
+    length: u32,
+}
+
+impl Layout {
+    fn new(pattern: &BlockPattern) -> Result<Layout, LinearError> {
+        let symbolic = symbolic(pattern)?;
+        let (order, below) = (&symbolic.order, &symbolic.below);
+        let n = order.len();
+        let class = |k: usize| pattern.class(order[k] as usize);
+        let mut first = vec![0];
+        for (k, &i) in order.iter().enumerate() {
+            first.push(first[k] + pattern.size(i as usize) as u32);
+        }
+        let size = |k: u32| first[k as usize + 1] - first[k as usize];
+        let border = |k: usize| below[k].iter().map(|&j| size(j)).sum::<u32>();
+        let mut panels = Vec::new();
+        let mut places = Vec::new();
+        let mut node_of = Vec::with_capacity(n);
+        let mut offset = 0;
+        let mut end = 0;
+        while end < n {
+            let start = end;
+            end += 1;
+            // Columns of one structure share a node.
+            while end < n
+                && below[end - 1].first() == Some(&(end as u32))
+                && below[end - 1].len() == below[end].len() + 1
+                && match (first[end + 1] - first[start]) as usize {
+                    p if p <= SMALL => class(end) == class(start),
+                    p => p <= WIDEST && border(end) as usize >= WIDE_BORDER,
+                }
+            {
+                end += 1;
+            }
+            node_of.resize(end, panels.len() as u32);
+            let (p, m) = (first[end] - first[start], border(end - 1));
+            panels.push(Panel { start, end, first: first[start], p, m, offset, border: places.len() });
+            let mut place = p;
+            for &j in &below[end - 1] {
+                places.push(place);
+                place += size(j);
+            }
+            offset += p * (p + 2 * m);
+        }
+        Ok(Layout { symbolic, first, panels, places, node_of, length: offset })
+    }
+
+    fn size(&self, k: usize) -> u32 {
+        self.first[k + 1] - self.first[k]
+    }
+
+    /// Positions of the border blocks of node t.
+    fn border(&self, t: usize) -> &[u32] {
+        &self.symbolic.below[self.panels[t].end - 1]
+    }
+
+    /// Row or column of block k in the panel of node t.
+    fn place(&self, t: usize, k: usize) -> u32 {
+        let panel = &self.panels[t];
+        if self.node_of[k] as usize == t {
+            return self.first[k] - panel.first;
+        }
+        self.places[panel.border + self.border(t).partition_point(|&j| (j as usize) < k)]
+    }
+
+    /// Offset of block (i, j) in the factors, and the stride of its rows.
+    fn offset(&self, i: usize, j: usize) -> (u32, u32) {
+        let t = self.node_of[i].min(self.node_of[j]) as usize;
+        let panel = &self.panels[t];
+        let (row, column, width) = (self.place(t, i), self.place(t, j), panel.p + panel.m);
+        if row < panel.p {
+            (panel.offset + row * width + column, width)
+        } else {
+            (panel.offset + panel.p * width + (row - panel.p) * panel.p + column, panel.p)
+        }
+    }
+}
+
+impl Plan {
+    /// Plans the elimination of matrices of this pattern.
+    pub fn new(pattern: &BlockPattern) -> Result<Plan, LinearError> {
+        let layout = Layout::new(pattern)?;
+        let order = &layout.symbolic.order;
+        let mut plan = Plan {
+            dimension: pattern.dimension(),
+            entries: pattern.values(),
+            length: layout.length as usize,
+            scalar: order.iter().flat_map(|&i| pattern.range(i as usize).map(|s| s as u32)).collect(),
+            ..Plan::default()
+        };
+        // The first node that touches a panel.
+        let mut used_by: Vec<u32> = (0..layout.panels.len() as u32).collect();
+        for s in (0..layout.panels.len()).rev() {
+            layout.border(s).iter().for_each(|&j| used_by[layout.node_of[j as usize] as usize] = s as u32);
+        }
+        let mut opened = Vec::new();
+        for (s, panel) in layout.panels.iter().enumerate() {
+            let class = |k: usize| pattern.class(order[k] as usize);
+            let blocks = plan.blocks.len();
+            for k in panel.start..panel.end {
+                let (size, class) = (layout.size(k), class(k));
+                match plan.blocks[blocks..].last_mut() {
+                    Some(last) if last.1 == class && (last.0 + size) as usize <= SMALL => last.0 += size,
+                    _ => plan.blocks.push((size, class)),
+                }
+            }
+            let small = plan.blocks.len() == blocks + 1 && (1..=SMALL as u32).contains(&panel.p);
+            let leaf = small && panel.end == panel.start + 1 && used_by[s] as usize == s;
+            let sources = leaf.then(|| layout.sources(pattern, s)).flatten();
+            let node = Node {
+                kernel: match (&sources, small) {
+                    (Some(_), _) => Kernel::Leaf(panel.p as u8),
+                    (None, true) => Kernel::Small(panel.p as u8),
+                    (None, false) => Kernel::General,
+                },
+                class: class(panel.start),
+                p: panel.p,
+                m: panel.m,
+                blocks: (plan.blocks.len() - blocks) as u32,
+                pieces: plan.add_border(&layout, s),
+                sources: sources.as_ref().map_or(0, |list| list.len() as u32),
+                opens: 0,
+            };
+            match sources {
+                Some(sources) => plan.sources.extend(sources),
+                None => opened.push(s),
+            }
+            plan.largest = plan.largest.max(plan.blocks[blocks..].iter().map(|b| b.0).max().unwrap_or(0) as usize);
+            plan.widest = plan.widest.max((panel.p + panel.m) as usize);
+            plan.nodes.push(node);
+        }
+        opened.sort_by_key(|&t| (used_by[t], t));
+        plan.add_openings(pattern, &layout, &opened, &used_by);
+        plan.check();
+        Ok(plan)
+    }
+
+    /// Lists the border of node s; returns the number of its pieces.
+    fn add_border(&mut self, layout: &Layout, s: usize) -> u32 {
+        let rows = layout.border(s);
+        let mut pieces: Vec<(usize, u32, u32)> = Vec::new(); // block, column in it, size
+        let mut previous = usize::MAX;
+        for &j in rows {
+            let j = j as usize;
+            self.border.extend(layout.first[j]..layout.first[j + 1]);
+            let size = layout.size(j);
+            // Neighbours in one node are neighbours in every panel they share.
+            let follows = j == previous.wrapping_add(1) && layout.node_of[previous] == layout.node_of[j];
+            match pieces.last_mut() {
+                Some(piece) if follows && (piece.2 + size) as usize <= PIECE => piece.2 += size,
+                _ => pieces.extend((0..size).step_by(PIECE).map(|c| (j, c, (size - c).min(PIECE as u32)))),
+            }
+            previous = j;
+        }
+        let panel = &layout.panels[s];
+        let end = panel.offset + panel.p * (panel.p + 2 * panel.m);
+        for &(j, column, size) in &pieces {
+            self.pieces.push(size);
+            for &i in rows {
+                let (offset, stride) = layout.offset(i as usize, j);
+                self.targets.extend((0..layout.size(i as usize)).map(|r| offset + r * stride + column - end));
+            }
+        }
+        pieces.len() as u32
+    }
+
+    /// Lists the panels `opened` in order of first use, with what they take from the matrix.
+    fn add_openings(&mut self, pattern: &BlockPattern, layout: &Layout, opened: &[usize], used_by: &[u32]) {
+        let n = layout.symbolic.order.len();
+        let mut position = vec![0; n];
+        for (k, &i) in layout.symbolic.order.iter().enumerate() {
+            position[i as usize] = k;
+        }
+        let mut copies = Vec::new();
+        let mut by_node = Vec::new();
+        for i in 0..n {
+            for (j, from) in pattern.row(i) {
+                let t = layout.node_of[position[i].min(position[j])];
+                let (rows, columns) = (pattern.size(i) as u32, pattern.size(j) as u32);
+                if self.nodes[t as usize].sources > 0 || rows * columns == 0 {
+                    continue;
+                }
+                let (to, stride) = layout.offset(position[i], position[j]);
+                let to = to - layout.panels[t as usize].offset;
+                by_node.push((t, copies.len() as u32));
+                copies.push(Copy { from: from as u32, to, stride, rows, columns });
+            }
+        }
+        let by_node = Lists::grouped(self.nodes.len(), &by_node);
+        for &t in opened {
+            let user = used_by[t] as usize;
+            let Panel { first, p, m, offset, .. } = layout.panels[t];
+            let copied = by_node.of(t).iter().map(|&c| copies[c as usize]);
+            let panel = offset - layout.panels[user].offset;
+            self.openings.push(Opening { panel, first, p, m, copies: copied.len() as u32 });
+            self.copies.extend(copied);
+            self.nodes[user].opens += 1;
+        }
+    }
+
+    /// Asserts what the unchecked accesses of the kernels rely on.
+    fn check(&self) {
+        let inside = |offset: u32, size: u32, length: usize| offset as usize + size as usize <= length;
+        let mut lists = self.lists();
+        let (mut first, mut panel) = (0, 0);
+        for node in &self.nodes {
+            let (p, m) = (node.p, node.m);
+            for opening in take(&mut lists.openings, node.opens as usize) {
+                let size = opening.p * (opening.p + 2 * opening.m);
+                assert!(inside(panel as u32 + opening.panel, size, self.length));
+                assert!(inside(opening.first, opening.p, self.dimension));
+                for copy in take(&mut lists.copies, opening.copies as usize) {
+                    assert!(
+                        copy.rows > 0 && copy.columns > 0 && inside(copy.from, copy.rows * copy.columns, self.entries)
+                    );
+                    assert!(inside(copy.to + (copy.rows - 1) * copy.stride, copy.columns, size as usize));
+                }
+            }
+            let blocks = take(&mut lists.blocks, node.blocks as usize);
+            assert!(blocks.iter().map(|b| b.0).sum::<u32>() == p && blocks.len() >= (p > 0) as usize);
+            match node.kernel {
+                Kernel::Leaf(size) | Kernel::Small(size) => {
+                    assert!(size as u32 == p && blocks.len() == 1 && (1..=SMALL as u32).contains(&p));
+                }
+                Kernel::General => {}
+            }
+            let sources = take(&mut lists.sources, node.sources as usize);
+            assert_eq!(matches!(node.kernel, Kernel::Leaf(_)), !sources.is_empty());
+            if let [own, others @ ..] = sources {
+                assert!(own.size == p && others.iter().map(|other| other.size).sum::<u32>() == m);
+                assert!(others.iter().all(|other| (1..=SMALL as u32).contains(&other.size)));
+                for source in sources {
+                    assert!(inside(source.upper, p * source.size, self.entries));
+                    assert!(inside(source.lower, p * source.size, self.entries));
+                }
+            }
+            first += p as usize;
+            panel += node.entries();
+            let border = take(&mut lists.border, m as usize);
+            assert!(border.iter().all(|&i| (first..self.dimension).contains(&(i as usize))));
+            let mut rows = border;
+            for source in sources.iter().skip(1) {
+                let block = take(&mut rows, source.size as usize);
+                assert!(block.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a block lies together");
+            }
+            let pieces = take(&mut lists.pieces, node.pieces as usize);
+            assert!(pieces.iter().sum::<u32>() == m && pieces.iter().all(|&piece| piece as usize <= PIECE));
+            for &piece in pieces {
+                let targets = take(&mut lists.targets, m as usize);
+                assert!(targets.iter().all(|&to| inside(to, piece, self.length - panel)));
+            }
+        }
+        assert_eq!((first, panel), (self.dimension, self.length));
+        assert!(self.scalar.len() == first && self.scalar.iter().all(|&i| inside(i, 1, first)));
+    }
+
+    /// The lists, to be taken from by node after node.
+    #[inline(always)]
+    pub fn lists(&self) -> NodeLists<'_> {
+        NodeLists {
+            blocks: &self.blocks,
+            border: &self.border,
+            pieces: &self.pieces,
+            targets: &self.targets,
+            sources: &self.sources,
+            openings: &self.openings,
+            copies: &self.copies,
+        }
+    }
+}
+
+impl Layout {
+    /// The sources of a node of one block; none if an entry is missing or too large.
+    fn sources(&self, pattern: &BlockPattern, s: usize) -> Option<Vec<Source>> {
+        let order = &self.symbolic.order;
+        let own = order[self.panels[s].start] as usize;
+        let source = |other: usize| {
+            let (upper, lower) = (pattern.offset(own, other)?, pattern.offset(other, own)?);
+            let size = pattern.size(other);
+            (1..=SMALL).contains(&size).then_some(Source { upper, lower, size: size as u32 })
+        };
+        std::iter::once(own).chain(self.border(s).iter().map(|&j| order[j as usize] as usize)).map(source).collect()
+    }
+}
+
+/// What is left of the lists of a plan during a sweep over its nodes.
+pub struct NodeLists<'a> {
+    pub blocks: &'a [(u32, Class)],
+    pub border: &'a [u32],
+    pub pieces: &'a [u32],
+    pub targets: &'a [u32],
+    pub sources: &'a [Source],
+    pub openings: &'a [Opening],
+    pub copies: &'a [Copy],
+}
+
+/// Takes the first n items of a list.
+#[inline(always)]
+pub fn take<'a, T>(list: &mut &'a [T], n: usize) -> &'a [T] {
+    let (head, tail) = list.split_at(n);
+    *list = tail;
+    head
+}
+
+/// Takes the last n items of a list.
+#[inline(always)]
+pub fn take_last<'a, T>(list: &mut &'a [T], n: usize) -> &'a [T] {
+    let (head, tail) = list.split_at(list.len() - n);
+    *list = head;
+    tail
+}

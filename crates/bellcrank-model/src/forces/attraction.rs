@@ -1,0 +1,75 @@
+//! Gravity between two points.
+
+use super::line::{Line, Tension};
+use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::file::{Field, FieldKind, Values};
+use crate::frames::{Covector, Stiffness};
+
+/// Tension G m₁ m₂/r².
+struct Attraction {
+    /// G m₁ m₂.
+    strength: f64,
+}
+
+/// The catalog entry.
+pub const KIND: Kind = Kind {
+    name: "attraction",
+    doc: "Gravity between two points, as a rule the centres of mass: constant · m₁ m₂/r² along the line between them. \
+          (The gravity of the earth's surface is `gravity` under [model].)",
+    fields: &[
+        Field::optional("masses", FieldKind::Numbers(2, 2), "kg", "those of the bodies", "the two masses"),
+        Field::optional(
+            "constant",
+            FieldKind::NonNegative,
+            "m³/(kg s²)",
+            "6.6743e-11",
+            "constant of gravitation [CODATA 2018]",
+        ),
+    ],
+    ends: Ends::Centres,
+    make,
+};
+
+fn make(values: &Values, place: &Placement) -> Made {
+    let masses = match values.optional_numbers("masses") {
+        Some(m) => [Some(m[0]), Some(m[1])],
+        None => [place.masses[0], place.masses[1]],
+    };
+    let [Some(a), Some(b)] = masses else {
+        let message = format!("{} pulls towards the ground, which has no mass", values.what());
+        return Err(values
+            .error_at("between", message)
+            .help("add `masses = [m₁, m₂]` [kg] in the order of `between`")
+            .into());
+    };
+    if a < 0.0 || b < 0.0 {
+        let message = format!("`masses` of {} must be positive or zero", values.what());
+        return Err(values.error_at("masses", message).help("in kg").into());
+    }
+    if (place.points[1] - place.points[0]).norm() == 0.0 {
+        let message = format!("the points of {} coincide: the force has no direction", values.what());
+        return Err(values.error(message).help("move a body, or give other points with `at` or `on`").into());
+    }
+    Ok(Box::new(Attraction { strength: values.number("constant") * a * b }))
+}
+
+impl Attraction {
+    fn tension(&self, line: &Line) -> Tension {
+        let value = self.strength / (line.l * line.l);
+        Tension { value, by_length: -2.0 * value / line.l, by_rate: 0.0 }
+    }
+}
+
+impl Force for Attraction {
+    fn load(&self, at: &Seen, out: &mut [Covector]) {
+        let line = Line::of(at);
+        line.pull(self.tension(&line).value, out);
+    }
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
+        let line = Line::of(at);
+        line.pull_stiffness(self.tension(&line), k, d);
+    }
+    fn stored(&self, at: &Seen) -> f64 {
+        -self.strength / Line::of(at).l
+    }
+}

@@ -1,0 +1,27 @@
+//! A point that is led along a path.
+
+use super::equations::{Equation, trace};
+use super::{Joint, Kind, Place};
+use crate::file::{Expression, Field, FieldKind};
+use crate::model::Space;
+
+/// A point of a body follows functions of time.
+struct DrivePoint {
+    course: Vec<Expression>,
+}
+
+/// The catalog entry.
+pub const KIND: Kind = Kind {
+    name: "drive-point",
+    doc: "Leads a point of a body along a path in the world.",
+    fields: &[Field::required("position", FieldKind::VectorFunction, "m", "where the point is, in the world")],
+    place: Place::Body,
+    in_plane: None,
+    make: |values, _| Ok(Box::new(DrivePoint { course: values.functions("position").to_vec() })),
+};
+
+impl Joint for DrivePoint {
+    fn equations(&self, space: Space) -> Vec<Box<dyn Equation>> {
+        vec![trace(space.dimension(), &self.course)]
+    }
+}

@@ -1,0 +1,27 @@
+//! The planar joint.
+
+use super::equations::{Equation, hold, perpendicular};
+use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use crate::model::Space;
+
+/// Shifts along x and y of the first frame and a turn about the common z axis.
+struct Planar;
+
+/// The catalog entry.
+pub const KIND: Kind = Kind {
+    name: "planar",
+    doc: "A flat face on another: two shifts in the plane normal to `axis` (the first along `axis2`), one turn about it.",
+    fields: &[],
+    place: Place::Shared(Axes::Turning),
+    in_plane: Some("no joint: bodies of a planar model move so by themselves"),
+    make: |_, _| Ok(Box::new(Planar)),
+};
+
+impl Joint for Planar {
+    fn equations(&self, _space: Space) -> Vec<Box<dyn Equation>> {
+        vec![hold(Motion::Translate(Z)), perpendicular(X, Z), perpendicular(Y, Z)]
+    }
+    fn motions(&self, _space: Space) -> Vec<Motion> {
+        vec![Motion::Rotate(Z), Motion::Translate(X), Motion::Translate(Y)]
+    }
+}

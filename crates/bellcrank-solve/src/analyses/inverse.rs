@@ -1,0 +1,357 @@
+//! Inverse dynamics: the forces and torques that a prescribed motion takes.
+//!
+//! A model whose drives leave no freedom moves as they say; what they must give follows from the balance
+//! of forces. A drive that holds a motion to f(t) acts along it with the effort −λ and the power −λ ḟ.
+
+use super::linear::{Linearization, linearize};
+use crate::engines::kinematic::Kinematic;
+use crate::engines::{Engine, StepError};
+use crate::initial::{self, Assembly, AssemblyError};
+use crate::record::{Channel, Header, Recorder};
+use bellcrank_model::joints::names;
+use bellcrank_model::{Dynamics, Point, System};
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::Arc;
+
+/// Where the efforts of a drive stand among the multipliers.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// The joint's name.
+    pub name: String,
+    /// Channels of its efforts, each with its unit and the row of λ.
+    pub efforts: Vec<(String, &'static str, usize)>,
+}
+
+/// What a drive has to give over the motion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// The channel: `motor.torque`, `slide.force`, `hand.fx`.
+    pub name: String,
+    /// N m or N.
+    pub unit: &'static str,
+    /// The largest |effort| with its sign and time.
+    pub peak: (f64, f64),
+    /// The root of the mean square over time.
+    pub rms: f64,
+    /// The largest power into the model, and its time.
+    pub peak_power: (f64, f64),
+    /// The largest power out of the model (braking), negative, and its time.
+    pub peak_braking: (f64, f64),
+    /// The work over the whole motion, in J.
+    pub work: f64,
+}
+
+/// A prescribed motion and what it takes.
+#[derive(Clone, Debug)]
+pub struct Inverse {
+    /// What each drive has to give.
+    pub demands: Vec<Demand>,
+    /// Number of samples.
+    pub samples: usize,
+    /// Beginning and end.
+    pub span: (f64, f64),
+    /// What the assembly found; redundant equations make efforts not unique.
+    pub assembly: Assembly,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub enum InverseError {
+    /// The start cannot be made consistent.
+    Assembly(AssemblyError),
+    /// The drives leave freedoms.
+    Free {
+        /// How many.
+        freedoms: usize,
+        /// Joint coordinates that could be driven, as `joint.angle`.
+        candidates: Vec<String>,
+        /// Bodies that move in them.
+        bodies: Vec<String>,
+    },
+    /// The model has no drive at all.
+    NoDrive,
+    /// The motion cannot be followed.
+    Step(StepError),
+}
+
+impl fmt::Display for InverseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InverseError::Assembly(e) => write!(f, "{e}"),
+            InverseError::Step(e) => write!(f, "{e}"),
+            InverseError::NoDrive => write!(
+                f,
+                "nothing drives the model\nhelp: add a joint of type `drive` (or `drive-point`), or \
+                 --drive joint.angle='0.5*sin(t)'"
+            ),
+            InverseError::Free { freedoms, candidates, bodies } => {
+                let plural = if *freedoms == 1 { "degree of freedom is" } else { "degrees of freedom are" };
+                write!(f, "the motion is not fully prescribed: {freedoms} {plural} free")?;
+                if !bodies.is_empty() {
+                    write!(f, "; {} can still move", bodies.join(", "))?;
+                }
+                match candidates.first() {
+                    Some(first) => write!(
+                        f,
+                        "\nhelp: drive {}, as in --drive {first}='0.5*sin(t)'; or use `bellcrank run`, which lets \
+                         it move freely",
+                        candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(" or ")
+                    ),
+                    None => write!(f, "\nhelp: lead a point of the body by a `drive-point`, or use `bellcrank run`"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for InverseError {}
+
+/// The drives of a model, with the rows of their efforts.
+pub fn drives(system: &System) -> Vec<Drive> {
+    let dimension = system.model.space.dimension();
+    let mut out = Vec::new();
+    for (number, joint) in system.model.joints.iter().enumerate() {
+        let rows = system.blocks(number).flat_map(|b| system.layout().constraints[b].clone());
+        let mut efforts = Vec::new();
+        match joint.kind {
+            "drive" => {
+                // a row that presses on a point is a force; one that only turns is a torque
+                for row in rows {
+                    let turns = system.only_turns(number);
+                    let (part, unit) = if turns { ("torque", "N m") } else { ("force", "N") };
+                    efforts.push((format!("{}.{part}", joint.name), unit, row));
+                }
+            }
+            "drive-point" => {
+                for (row, axis) in rows.zip(["x", "y", "z"]).take(dimension) {
+                    efforts.push((format!("{}.f{axis}", joint.name), "N", row));
+                }
+            }
+            _ => continue,
+        }
+        out.push(Drive { name: joint.name.clone(), efforts });
+    }
+    out
+}
+
+/// The joint coordinates that still change in the free directions, and the bodies that move.
+fn free(system: &System, at: &Point, linear: &Linearization) -> (Vec<String>, Vec<String>) {
+    let mut w = system.workspace();
+    system.realize(at, &mut w);
+    let s = &linear.directions;
+    let moves = |gradient: &[(usize, Vec<f64>)]| {
+        let mut largest = 0.0f64;
+        for k in 0..s.columns {
+            let rate: f64 = gradient
+                .iter()
+                .flat_map(|(b, row)| system.layout().bodies[*b].clone().zip(row))
+                .map(|(i, g)| g * s.at(i, k))
+                .sum();
+            largest = largest.max(rate.abs());
+        }
+        largest
+    };
+    let mut candidates = Vec::new();
+    let mut before = (usize::MAX, 0);
+    for c in system.coordinates() {
+        before = if before.0 == c.joint { (c.joint, before.1 + 1) } else { (c.joint, 0) };
+        let joint = &system.model.joints[c.joint];
+        let motions = joint.joint.motions(system.model.space);
+        if moves(&system.coordinate_gradient(c, at, &w)) > 1e-6
+            && let Some([name, _]) = names(&motions).get(before.1)
+        {
+            candidates.push(format!("{}.{name}", joint.name));
+        }
+    }
+    let mut bodies = Vec::new();
+    for (b, range) in system.layout().bodies.iter().enumerate() {
+        if range.clone().any(|i| s.row(i).iter().any(|x| x.abs() > 1e-6)) {
+            bodies.push(format!("body `{}`", system.model.bodies[b].name));
+        }
+    }
+    (candidates.into_iter().take(4).collect(), bodies.into_iter().take(4).collect())
+}
+
+/// Follows the prescribed motion to `until`, in samples of `distance`, and records all channels with the
+/// efforts and powers of the drives behind them.
+pub fn inverse(
+    system: &Arc<System>,
+    until: f64,
+    distance: f64,
+    out: &mut dyn Recorder,
+) -> Result<Inverse, InverseError> {
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let (start, assembly) = initial::assemble(&dynamics, &system.initial_state()).map_err(InverseError::Assembly)?;
+    let drives = drives(system);
+    if assembly.degrees_of_freedom > 0 {
+        let (candidates, bodies) = match linearize(&*dynamics, &start) {
+            Ok(linear) => free(system, &start, &linear),
+            Err(_) => Default::default(),
+        };
+        return Err(InverseError::Free { freedoms: assembly.degrees_of_freedom, candidates, bodies });
+    }
+    let rows: Vec<(String, &'static str, usize)> = drives.iter().flat_map(|d| d.efforts.clone()).collect();
+    if rows.is_empty() {
+        return Err(InverseError::NoDrive);
+    }
+    let record = |e: std::io::Error| InverseError::Step(StepError::Record(e.to_string()));
+    let mut channels = dynamics.channels();
+    for (name, unit, _) in &rows {
+        let owner = name.rsplit_once('.').map_or("", |(owner, _)| owner);
+        let part = name.rsplit_once('.').map_or("", |(_, part)| part);
+        channels.push(Channel { name: format!("{owner}.drive_{part}"), unit });
+        channels.push(Channel { name: format!("{owner}.drive_power{}", axis_of(part)), unit: "W" });
+    }
+    out.begin(&Header { model: system.model.name.clone(), channels }).map_err(record)?;
+    let mut watch = Watch::new(system.clone(), rows);
+    let ended = follow(&dynamics, &start, until, distance, &mut |at| {
+        let values = watch.see(at);
+        out.frame(at.t, values).map_err(|e| StepError::Record(e.to_string()))
+    });
+    let result = Inverse { demands: watch.demands(), samples: watch.times.len(), span: (start.t, until), assembly };
+    let mut summary = result.to_json(&system.model.name);
+    if let (Err(e), Some(map)) = (&ended, summary.as_object_mut()) {
+        map.insert("status".into(), json!("failed"));
+        map.insert("error".into(), json!(e.to_string()));
+    }
+    out.end(&summary).map_err(record)?;
+    ended.map_err(InverseError::Step)?;
+    Ok(result)
+}
+
+fn axis_of(part: &str) -> String {
+    part.strip_prefix('f').filter(|axis| axis.len() == 1).map_or_else(String::new, |axis| format!("_{axis}"))
+}
+
+/// Visits the samples of a motion without freedom.
+fn follow(
+    dynamics: &Arc<dyn Dynamics>,
+    start: &Point,
+    until: f64,
+    distance: f64,
+    visit: &mut dyn FnMut(&Point) -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    let mut engine = Kinematic::new(dynamics.clone(), start, distance);
+    visit(start)?;
+    let mut next = 1u64;
+    loop {
+        let t = start.t + next as f64 * distance;
+        let t = if t > until - 1e-9 * distance { until } else { t };
+        while engine.state().t < t {
+            engine.step(t)?;
+            if engine.state().t < t {
+                engine.settle();
+            }
+        }
+        visit(engine.point())?;
+        engine.settle();
+        if t >= until {
+            return Ok(());
+        }
+        next += 1;
+    }
+}
+
+/// Collects efforts and powers over time.
+struct Watch {
+    system: Arc<System>,
+    rows: Vec<(String, &'static str, usize)>,
+    w: bellcrank_model::Workspace,
+    values: Vec<f64>,
+    times: Vec<f64>,
+    /// By sample and row: effort and power.
+    seen: Vec<(f64, f64)>,
+}
+
+impl Watch {
+    fn new(system: Arc<System>, rows: Vec<(String, &'static str, usize)>) -> Watch {
+        let w = system.workspace();
+        Watch { system, rows, w, values: Vec::new(), times: Vec::new(), seen: Vec::new() }
+    }
+
+    fn see(&mut self, at: &Point) -> &[f64] {
+        self.w.invalidate();
+        self.system.realize(at, &mut self.w);
+        self.system.observe(at, &mut self.w, &mut self.values);
+        let rates = self.system.drive_rates(at.t);
+        for (_, _, row) in &self.rows {
+            let effort = -at.lambda[*row];
+            let power = -effort * rates[*row];
+            self.seen.push((effort, power));
+            self.values.extend([effort, power]);
+        }
+        self.times.push(at.t);
+        &self.values
+    }
+
+    fn demands(&self) -> Vec<Demand> {
+        let count = self.rows.len();
+        let demand = |k: usize| {
+            let (name, unit, _) = &self.rows[k];
+            let series: Vec<(f64, f64, f64)> = self
+                .times
+                .iter()
+                .enumerate()
+                .map(|(i, t)| (*t, self.seen[i * count + k].0, self.seen[i * count + k].1))
+                .collect();
+            let mut d = Demand {
+                name: name.clone(),
+                unit,
+                peak: (0.0, 0.0),
+                rms: 0.0,
+                peak_power: (0.0, 0.0),
+                peak_braking: (0.0, 0.0),
+                work: 0.0,
+            };
+            for (t, effort, power) in &series {
+                if effort.abs() > d.peak.0.abs() {
+                    d.peak = (*effort, *t);
+                }
+                if *power > d.peak_power.0 {
+                    d.peak_power = (*power, *t);
+                }
+                if *power < d.peak_braking.0 {
+                    d.peak_braking = (*power, *t);
+                }
+            }
+            for pair in series.windows(2) {
+                let h = pair[1].0 - pair[0].0;
+                d.work += 0.5 * h * (pair[0].2 + pair[1].2);
+                d.rms += h / 3.0 * (pair[0].1.powi(2) + pair[0].1 * pair[1].1 + pair[1].1.powi(2));
+            }
+            let span = series.last().map_or(0.0, |l| l.0) - series.first().map_or(0.0, |f| f.0);
+            d.rms = if span > 0.0 { (d.rms / span).sqrt() } else { d.peak.0.abs() };
+            d
+        };
+        (0..count).map(demand).collect()
+    }
+}
+
+impl Inverse {
+    /// The object that `--json` prints.
+    pub fn to_json(&self, model: &str) -> Value {
+        let drives: Vec<Value> = self
+            .demands
+            .iter()
+            .map(|d| {
+                json!({
+                    "effort": d.name, "unit": d.unit,
+                    "peak": d.peak.0, "peak_time": d.peak.1, "rms": d.rms,
+                    "peak_power": d.peak_power.0, "peak_power_time": d.peak_power.1,
+                    "peak_braking": d.peak_braking.0, "peak_braking_time": d.peak_braking.1,
+                    "work": d.work,
+                })
+            })
+            .collect();
+        json!({
+            "model": model,
+            "status": "finished",
+            "from": self.span.0,
+            "until": self.span.1,
+            "samples": self.samples,
+            "redundant_equations": self.assembly.redundant,
+            "drives": drives,
+        })
+    }
+}

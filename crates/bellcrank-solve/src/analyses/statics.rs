@@ -1,0 +1,405 @@
+//! Statics: a pose in which all forces balance, found by letting the model creep there.
+//!
+//! The model moves as if through honey, M (q − q₀)/τ = f(q, 0, z) − Gᵀλ with g(q) = 0, in implicit Euler
+//! steps of growing τ (pseudo-transient continuation [Kelley & Keyes 1998]). Every step is one Newton
+//! solve. Small steps follow the force, so that the model ends where it would come to rest and not in the
+//! next equilibrium, stable or not; with τ → ∞ the steps become Newton's method for the equilibrium itself.
+
+use super::linear::{LinearizationError, linearize};
+use crate::formulation;
+use crate::kkt::Kkt;
+use crate::newton::{Iteration, Newton, Residual};
+use crate::step::Step;
+use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::matrix::Matrix;
+use bellcrank_model::dynamics::{Scale, Targets};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown};
+use std::fmt;
+use std::sync::Arc;
+
+/// A model at rest under its loads.
+#[derive(Clone, Debug)]
+pub struct Equilibrium {
+    /// The pose, with the reactions as multipliers; v and v̇ are zero.
+    pub point: Point,
+    /// What is left of the forces, relative to the largest.
+    pub residual: f64,
+    /// Pseudo-time steps.
+    pub steps: usize,
+    /// Newton iterations.
+    pub iterations: usize,
+    /// Constraint rows without an own reaction: the reactions are not unique.
+    pub redundant: usize,
+    /// What the stiffness says; `None` where it was too large to ask.
+    pub stability: Option<Stability>,
+}
+
+/// The signs of the reduced stiffness.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stability {
+    /// Eigenvalues of the mass-normalized stiffness on the manifold of the constraints, ascending, in 1/s².
+    pub eigenvalues: Vec<f64>,
+    /// How many are negative: as many ways to fall.
+    pub negative: usize,
+    /// How many are zero: motions that no force resists.
+    pub zero: usize,
+    /// Whether some are complex: a follower load makes it flutter.
+    pub flutter: bool,
+}
+
+impl Stability {
+    /// One word: stable, neutral, unstable or flutter.
+    pub fn word(&self) -> &'static str {
+        match self {
+            s if s.negative > 0 => "unstable",
+            s if s.flutter => "flutter",
+            s if s.zero > 0 => "neutral",
+            _ => "stable",
+        }
+    }
+}
+
+/// Why no equilibrium was found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StaticsError {
+    /// The model runs away.
+    Runaway {
+        /// The body that goes farthest.
+        name: String,
+        /// How far it went, in m.
+        distance: f64,
+    },
+    /// The forces do not come to balance.
+    Stalled {
+        /// The body with the largest force left.
+        name: String,
+        /// What is left of the forces, relative to the largest.
+        residual: f64,
+    },
+    /// A force or a function is not finite at the start.
+    NotFinite,
+}
+
+impl fmt::Display for StaticsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StaticsError::Runaway { name, distance } => write!(
+                f,
+                "there is no equilibrium within reach: {name} went {distance:.3} m and goes on\n\
+                 help: hold it by a joint or a spring; a load that nothing resists has no equilibrium"
+            ),
+            StaticsError::Stalled { name, residual } => write!(
+                f,
+                "the forces do not come to balance: {residual:.2e} of the largest force is left, most of it at {name}\n\
+                 help: start nearer to the equilibrium, or apply the load in steps (--follow); look for a force that \
+                 jumps, or a position at a dead centre"
+            ),
+            StaticsError::NotFinite => write!(
+                f,
+                "a force is not finite at the start\nhelp: look for a division by zero, or points that coincide"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for StaticsError {}
+
+/// Most pseudo-time steps.
+const MOST_STEPS: usize = 400;
+/// Forces count as balanced below this part of the largest.
+const BALANCED: f64 = 1e-11;
+/// Rounding may leave this much where forces are sums of much larger ones.
+const ENOUGH: f64 = 1e-8;
+/// A body that went so many lengths of the model runs away.
+const FAR: f64 = 100.0;
+/// One that went so far when patience ended, too.
+const AWAY: f64 = 10.0;
+/// The largest turn (in rad) and shift (in lengths of the model) of one step.
+const LONGEST: f64 = 0.5;
+/// A stiffness below this part of the largest is none.
+const SLACK: f64 = 1e-12;
+
+/// One creeping step as equations for Newton.
+struct Creep {
+    step: Step,
+    dynamics: Arc<dyn Dynamics>,
+    /// Where the blocks of M go.
+    mass: Vec<u32>,
+    /// The blocks of Gᵀ, by constraint.
+    columns: Vec<Vec<(usize, usize)>>,
+    /// The blocks of multipliers whose row is a velocity: they keep the pose where it is.
+    velocity_rows: Vec<bool>,
+    /// 1/τ.
+    rate: f64,
+    /// The displacement since the start of the step, as the sum of its corrections.
+    moved: Vec<f64>,
+    weights: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl Creep {
+    fn new(dynamics: Arc<dyn Dynamics>, point: Point) -> Creep {
+        let mut step = Step::new(dynamics.clone(), formulation::statics(), point);
+        step.stencil.t = step.point.t;
+        let layout = dynamics.layout();
+        let pattern = step.pattern().clone();
+        let block = |unknown: Unknown, number: usize| {
+            (0..pattern.blocks()).find(|b| step.unknowns.owner(*b) == (unknown, number))
+        };
+        let bodies: Vec<usize> = (0..layout.bodies.len()).filter_map(|b| block(Unknown::Q, b)).collect();
+        let first_row = block(Unknown::Lambda, 0).unwrap_or(0);
+        let mass = dynamics
+            .pattern(Piece::MassAccel, Unknown::V)
+            .iter()
+            .filter_map(|&(r, c)| pattern.offset(bodies[r as usize], bodies[c as usize]))
+            .collect();
+        let mut columns = vec![Vec::new(); layout.constraints.len()];
+        for (b, k) in dynamics.pattern(Piece::GtLambda, Unknown::Lambda) {
+            let pair = (bodies[b as usize], first_row + k as usize);
+            if !columns[k as usize].contains(&pair) {
+                columns[k as usize].push(pair);
+            }
+        }
+        let length = dynamics.length();
+        let unit = |s: &Scale| if *s == Scale::Length { length } else { 1.0 };
+        let weights = dynamics.scales().iter().map(|s| 1.0 / (NEWTON * unit(s))).collect();
+        let n = layout.n();
+        Creep {
+            velocity_rows: layout.rates.iter().map(|r| r.is_empty()).collect(),
+            step,
+            dynamics,
+            mass,
+            columns,
+            rate: 0.0,
+            moved: vec![0.0; n],
+            weights,
+            scratch: vec![0.0; n],
+        }
+    }
+
+    fn pattern(&self) -> Arc<BlockPattern> {
+        self.step.pattern().clone()
+    }
+
+    /// −f + Gᵀλ into `r`, and the largest force it is the sum of.
+    fn imbalance(&mut self, r: &mut [f64]) -> f64 {
+        let (at, w) = self.step.parts();
+        r.fill(0.0);
+        self.dynamics.add(-1.0, Piece::Force, at, w, r);
+        let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let loads = largest(r);
+        self.scratch.fill(0.0);
+        self.dynamics.add(1.0, Piece::GtLambda, at, w, &mut self.scratch);
+        r.iter_mut().zip(&self.scratch).for_each(|(r, x)| *r += x);
+        loads.max(largest(&self.scratch))
+    }
+}
+
+/// Newton stops at corrections of this many lengths of the model.
+const NEWTON: f64 = 1e-11;
+
+impl Residual for Creep {
+    fn residual(&mut self, r: &mut [f64]) {
+        self.step.residual(r);
+        for (k, row) in self.dynamics.layout().constraints.iter().enumerate() {
+            if self.velocity_rows[k] {
+                let first = self.step.unknowns.range(Unknown::Lambda).start;
+                r[first + row.start..first + row.end].fill(0.0);
+            }
+        }
+        if self.rate > 0.0 {
+            self.step.point.vdot.copy_from_slice(&self.moved);
+            let range = self.step.unknowns.range(Unknown::Q);
+            let (at, w) = self.step.parts();
+            self.dynamics.add(self.rate, Piece::MassAccel, at, w, &mut r[range]);
+            self.step.point.vdot.fill(0.0);
+        }
+    }
+
+    fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
+        self.step.jacobian(iteration, j);
+        let pattern = j.pattern().clone();
+        for (pairs, _) in self.columns.iter().zip(&self.velocity_rows).filter(|(_, velocity)| **velocity) {
+            for &(b, row) in pairs {
+                let (n, m) = (pattern.size(b), pattern.size(row));
+                let (Some(from), Some(to)) = (pattern.offset(b, row), pattern.offset(row, b)) else { continue };
+                for i in 0..n {
+                    for c in 0..m {
+                        j.values[to as usize + c * n + i] = j.values[from as usize + i * m + c];
+                    }
+                }
+            }
+        }
+        if self.rate > 0.0 {
+            let slopes = Slopes { v: self.rate, ..Slopes::default() };
+            let mut out = Targets::new(&mut j.values, &self.mass);
+            let (at, w) = self.step.parts();
+            self.dynamics.add_derivative(1.0, Piece::MassAccel, Unknown::V, slopes, at, w, &mut out);
+        }
+    }
+
+    fn correct(&mut self, dx: &[f64]) {
+        let range = self.step.unknowns.range(Unknown::Q);
+        self.moved.iter_mut().zip(&dx[range]).for_each(|(m, d)| *m -= d);
+        self.step.correct(dx);
+    }
+
+    fn size(&self, dx: &[f64]) -> f64 {
+        let q = &dx[self.step.unknowns.range(Unknown::Q)];
+        let z = &dx[self.step.unknowns.range(Unknown::Z)];
+        let mean: f64 = q.iter().zip(&self.weights).map(|(d, w)| (d * w) * (d * w)).sum();
+        let states = z.iter().zip(&self.step.point.z).map(|(d, z)| (d / (1e-10 * (1.0 + z.abs()))).powi(2));
+        let sum = mean + states.sum::<f64>();
+        (sum / (q.len() + z.len()).max(1) as f64).sqrt()
+    }
+
+    fn round_off(&self) -> f64 {
+        0.1
+    }
+}
+
+/// Lets an assembled point creep to an equilibrium.
+pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equilibrium, StaticsError> {
+    let layout = dynamics.layout();
+    let n = layout.n();
+    let mut at = start.clone();
+    [&mut at.v, &mut at.vdot, &mut at.qdot, &mut at.zdot, &mut at.mu].into_iter().for_each(|x| x.fill(0.0));
+    at.charts.rates.fill(0.0);
+    // how the model would start to move from rest
+    let mut w = dynamics.workspace();
+    dynamics.realize(&at, &mut w);
+    let mut urge = vec![0.0; n];
+    let mut kkt = Kkt::new(dynamics.clone());
+    if kkt.accelerate(&mut at, &mut w).is_ok() {
+        urge.copy_from_slice(&at.vdot);
+        at.vdot.fill(0.0);
+    }
+    let scales = dynamics.scales();
+    let length = dynamics.length();
+    let reach = |delta: &[f64], angles: bool| {
+        delta.iter().zip(&scales).fold(0.0f64, |m, (d, s)| match s {
+            Scale::Angle if angles => m.max(d.abs()),
+            Scale::Angle => m,
+            _ => m.max(d.abs() / length),
+        })
+    };
+    let mut creep = Creep::new(dynamics.clone(), at.clone());
+    let mut newton = Newton::new(creep.pattern(), Iteration::Full, 25);
+    let mut rest = vec![0.0; n];
+    let mut size = creep.imbalance(&mut rest);
+    let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| if x.is_nan() { f64::INFINITY } else { m.max(x.abs()) });
+    if !largest(&rest).is_finite() {
+        return Err(StaticsError::NotFinite);
+    }
+    // the first step moves by a tenth of the model if the start's accelerations mean anything
+    let pace = reach(&urge, true);
+    let mut tau = if pace > 0.0 { 0.1 / pace } else { 1.0 };
+    let mut last_move = urge;
+    let (mut steps, mut rejected) = (0, 0);
+    let mut travelled = vec![0.0; n];
+    let mut best = f64::INFINITY;
+    let (mut idle, mut still) = (0, 0);
+    while steps + rejected < MOST_STEPS {
+        let relative = if size > 0.0 { largest(&rest) / size } else { 0.0 };
+        // balanced, or at rest however long the step; a few more steps may still halve what is left
+        if relative <= BALANCED || still >= 2 || (idle >= 2 && relative <= ENOUGH) {
+            break;
+        }
+        creep.rate = 1.0 / tau;
+        creep.moved.fill(0.0);
+        let solved = newton.solve(&mut creep, |_| {});
+        let agreeable = |moved: &[f64]| {
+            let far = reach(moved, true);
+            let product: f64 = moved.iter().zip(&last_move).map(|(a, b)| a * b).sum();
+            far.is_finite() && far <= LONGEST && (product >= 0.0 || far < 1e-3)
+        };
+        if solved.is_err() || !agreeable(&creep.moved) {
+            rejected += 1;
+            tau *= 0.2;
+            creep.step.point.clone_from(&at);
+            creep.step.touched();
+            newton.forget_matrix();
+            continue;
+        }
+        steps += 1;
+        last_move.copy_from_slice(&creep.moved);
+        travelled.iter_mut().zip(&creep.moved).for_each(|(t, m)| *t += m);
+        if reach(&travelled, false) > FAR {
+            return Err(runaway(&**dynamics, &travelled));
+        }
+        let mut state = State::default();
+        creep.step.point.store(&mut state);
+        dynamics.settle(&mut state, &mut w);
+        creep.step.point.set(&state);
+        creep.step.touched();
+        at.clone_from(&creep.step.point);
+        size = size.max(creep.imbalance(&mut rest));
+        still = if reach(&creep.moved, true) < 0.1 * NEWTON { still + 1 } else { 0 };
+        let now = if size > 0.0 { largest(&rest) / size } else { 0.0 };
+        idle = if now > 0.5 * best { idle + 1 } else { 0 };
+        best = best.min(now);
+        let quick = solved.is_ok_and(|c| c.iterations <= 6);
+        tau *= if quick { 8.0 } else { 2.0 };
+    }
+    let residual = if size > 0.0 { largest(&rest) / size } else { 0.0 };
+    if residual > ENOUGH && still < 2 {
+        if reach(&travelled, false) > AWAY {
+            return Err(runaway(&**dynamics, &travelled));
+        }
+        let worst = (0..n).max_by(|a, b| rest[*a].abs().total_cmp(&rest[*b].abs())).unwrap_or(0);
+        let body = layout.bodies.partition_point(|r| r.end <= worst);
+        return Err(StaticsError::Stalled { name: dynamics.name(Unknown::Q, body), residual });
+    }
+    w.invalidate();
+    dynamics.realize(&at, &mut w);
+    let redundant = kkt.factor(&at, &mut w).map_or(0, |()| kkt.dropped());
+    let stability = stability(&**dynamics, &at);
+    Ok(Equilibrium { point: at, residual, steps, iterations: newton.counts.iterations, redundant, stability })
+}
+
+fn runaway(dynamics: &dyn Dynamics, travelled: &[f64]) -> StaticsError {
+    let bodies = &dynamics.layout().bodies;
+    let far = |b: &usize| bodies[*b].clone().map(|i| travelled[i].abs()).fold(0.0, f64::max);
+    let body = (0..bodies.len()).max_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0);
+    StaticsError::Runaway { name: dynamics.name(Unknown::Q, body), distance: far(&body) }
+}
+
+/// The signs of the reduced stiffness at an equilibrium; `None` where the model is too large, or has no mass.
+pub fn stability(dynamics: &dyn Dynamics, at: &Point) -> Option<Stability> {
+    let linear = match linearize(dynamics, at) {
+        Ok(linear) => linear,
+        Err(LinearizationError::TooLarge { .. } | LinearizationError::Massless { .. }) => return None,
+        Err(LinearizationError::Linear(_)) => return None,
+    };
+    let (eigenvalues, real) = linear.stiffness_eigenvalues().ok()?;
+    let none = SLACK * eigenvalues.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let negative = eigenvalues.iter().filter(|x| **x < -none).count();
+    let zero = eigenvalues.iter().filter(|x| x.abs() <= none).count();
+    Some(Stability { eigenvalues, negative, zero, flutter: !real })
+}
+
+/// Replaces reactions that are not unique by those of least size: the λ of least |λ| with the same Gᵀλ.
+pub fn least_reactions(dynamics: &dyn Dynamics, at: &mut Point) -> Option<()> {
+    let layout = dynamics.layout();
+    let (n, m) = (layout.n(), layout.m());
+    // a dense decomposition: beyond this it would take minutes
+    if n * m > 4_000_000 {
+        return None;
+    }
+    let mut w = dynamics.workspace();
+    dynamics.realize(at, &mut w);
+    let mut load = vec![0.0; n];
+    dynamics.add(1.0, Piece::GtLambda, at, &mut w, &mut load);
+    let mut gt = Matrix::zeros(n, m);
+    let mut unit = at.clone();
+    for j in 0..m {
+        unit.lambda.fill(0.0);
+        unit.lambda[j] = 1.0;
+        let mut column = vec![0.0; n];
+        dynamics.add(1.0, Piece::GtLambda, &unit, &mut w, &mut column);
+        (0..n).for_each(|i| *gt.at_mut(i, j) = column[i]);
+    }
+    let found = bellcrank_math::dense::least_squares(&gt.values, n, m, &load, 1e-9).ok()?;
+    at.lambda.copy_from_slice(&found.x);
+    Some(())
+}

@@ -1,0 +1,744 @@
+//! Small bad models, each classified right with the right names; and good ones, of which nothing bad is said.
+
+mod common;
+
+use bellcrank_model::read::read_text;
+use bellcrank_solve::check::{Check, Level, check};
+use bellcrank_solve::options::{MethodName, Options};
+use common::*;
+
+fn look(text: &str) -> Check {
+    check(&system(text), &Options::default())
+}
+
+/// One bad model: what kind of finding, about what, and what it says.
+struct Bad {
+    what: &'static str,
+    text: String,
+    kind: &'static str,
+    names: &'static [&'static str],
+    says: &'static [&'static str],
+    /// Degrees of freedom and redundant equations, where they are of interest.
+    freedom: Option<(usize, usize)>,
+}
+
+fn bad(
+    what: &'static str,
+    kind: &'static str,
+    names: &'static [&'static str],
+    says: &'static [&'static str],
+    freedom: Option<(usize, usize)>,
+    text: &str,
+) -> Bad {
+    Bad { what, text: text.to_string(), kind, names, says, freedom }
+}
+
+const SPATIAL_FOUR_BAR: &str = r#"
+[body]
+crank = { rod = { from = [0, 0, 0], to = [0.5, 0.8, 0], mass = 2, radius = 0.02 } }
+coupler = { rod = { from = [0.5, 0.8, 0], to = [2.1, 1.2, 0], mass = 3, radius = 0.02 } }
+rocker = { rod = { from = [2.0, 0, 0], to = [2.1, 1.2, 0], mass = 2, radius = 0.02 } }
+[joint]
+a = { type = "revolute", between = ["ground", "crank"], at = [0, 0, 0] }
+b = { type = "revolute", between = ["crank", "coupler"], at = [0.5, 0.8, 0] }
+c = { type = "revolute", between = ["coupler", "rocker"], at = [2.1, 1.2, 0] }
+d = { type = "revolute", between = ["rocker", "ground"], at = [2, 0, 0] }
+"#;
+
+fn redundant() -> Vec<Bad> {
+    vec![
+        bad(
+            "spatial four-bar",
+            "redundant",
+            &["joint `d`"],
+            &[
+                "3 redundant",
+                "shift along z, turn about x, turn about y",
+                "joint `d` spherical",
+                "joint `a` cylindrical",
+            ],
+            Some((1, 3)),
+            SPATIAL_FOUR_BAR,
+        ),
+        bad(
+            "a door on two hinges",
+            "redundant",
+            &["joint `upper`"],
+            &["5 redundant equations", "make joint `lower`", "make joint `upper`"],
+            Some((1, 5)),
+            r#"
+[body.door]
+box = { size = [0.8, 0.05, 2], mass = 30 }
+at = [0.4, 0, 1]
+[joint]
+lower = { type = "revolute", between = ["ground", "door"], at = [0, 0, 0.3] }
+upper = { type = "revolute", between = ["ground", "door"], at = [0, 0, 1.7] }
+"#,
+        ),
+        bad(
+            "welded twice",
+            "redundant",
+            &["joint `second`"],
+            &["6 redundant equations", "leave out joint `second`"],
+            Some((0, 6)),
+            r#"
+[body.block]
+box = { size = [1, 1, 1], mass = 1000 }
+[joint]
+first = { type = "fixed", between = ["ground", "block"], at = [0, 0, 0.5] }
+second = { type = "fixed", between = ["ground", "block"], at = [0, 0.5, 0] }
+"#,
+        ),
+        bad(
+            "two parallel guides",
+            "redundant",
+            &["joint `right`"],
+            &["2 redundant equations", "joint `right`"],
+            Some((1, 2)),
+            r#"
+model = { plane = "xy" }
+[body.carriage]
+mass = 1
+inertia = 0.1
+[joint]
+left = { type = "prismatic", between = ["ground", "carriage"], at = [0, -0.5], axis = [1, 0] }
+right = { type = "prismatic", between = ["ground", "carriage"], at = [0, 0.5], axis = [1, 0] }
+"#,
+        ),
+        bad(
+            "the same pin twice",
+            "redundant",
+            &["joint `again`"],
+            &["2 redundant equations", "shift along x, shift along y"],
+            Some((1, 2)),
+            r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+[body.arm]
+rod = { from = [0, 0], to = [1, 0], mass = 1 }
+[joint]
+pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0] }
+again = { type = "revolute", between = ["ground", "arm"], at = [0, 0] }
+"#,
+        ),
+        bad(
+            "a platform on three parallel cranks",
+            "redundant",
+            &["joint `c2`"],
+            &["1 redundant equation"],
+            Some((1, 1)),
+            r#"
+model = { plane = "xy" }
+[body]
+k1 = { rod = { from = [0, 0], to = [0.3, 1], mass = 1 } }
+k2 = { rod = { from = [1, 0], to = [1.3, 1], mass = 1 } }
+k3 = { rod = { from = [2, 0], to = [2.3, 1], mass = 1 } }
+deck = { rod = { from = [0.3, 1], to = [2.3, 1], mass = 1 } }
+[joint]
+a1 = { type = "revolute", between = ["ground", "k1"], at = [0, 0] }
+b1 = { type = "revolute", between = ["ground", "k2"], at = [1, 0] }
+c1 = { type = "revolute", between = ["ground", "k3"], at = [2, 0] }
+a2 = { type = "revolute", between = ["k1", "deck"], at = [0.3, 1] }
+b2 = { type = "revolute", between = ["k2", "deck"], at = [1.3, 1] }
+c2 = { type = "revolute", between = ["k3", "deck"], at = [2.3, 1] }
+"#,
+        ),
+        bad(
+            "two equal gears between the same shafts",
+            "redundant",
+            &["joint `g2`"],
+            &["1 redundant equation", "the ratio", "leave out joint `g2`"],
+            Some((1, 1)),
+            r#"
+model = { plane = "xy" }
+[body]
+w1 = { mass = 1, inertia = 0.1, at = [0, 0] }
+w2 = { mass = 1, inertia = 0.1, at = [1, 0] }
+[joint]
+s1 = { type = "revolute", between = ["ground", "w1"], at = [0, 0] }
+s2 = { type = "revolute", between = ["ground", "w2"], at = [1, 0] }
+g1 = { type = "gear", joints = ["s1", "s2"], ratio = -2 }
+g2 = { type = "gear", joints = ["s1", "s2"], ratio = -2 }
+"#,
+        ),
+    ]
+}
+
+fn conflicting() -> Vec<Bad> {
+    vec![
+        bad(
+            "a coupler too short",
+            "conflicting",
+            &["joint `a`", "joint `b`", "joint `c`", "joint `d`"],
+            &["contradict each other", "m at"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body]
+crank = { rod = { from = [0, 0], to = [0.5, 0], mass = 2 } }
+coupler = { rod = { from = [0.5, 0], to = [1.0, 0], mass = 3 } }
+rocker = { rod = { from = [3, 0], to = [2.5, 0.1], mass = 2 } }
+[joint]
+a = { type = "revolute", between = ["ground", "crank"], at = [0, 0] }
+b = { type = "revolute", between = ["crank", "coupler"], on = [[0.25, 0], [-0.25, 0]] }
+c = { type = "revolute", between = ["coupler", "rocker"], on = [[0.25, 0], [0.25, 0]] }
+d = { type = "revolute", between = ["rocker", "ground"], at = [3, 0] }
+"#,
+        ),
+        bad(
+            "two motors on one shaft",
+            "conflicting",
+            &["joint `m1`", "joint `m2`"],
+            &["contradict each other"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.arm]
+rod = { from = [0, 0], to = [1, 0], mass = 1 }
+[joint]
+pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0] }
+m1 = { type = "drive", joint = "pin", angle = 0.1 }
+m2 = { type = "drive", joint = "pin", angle = 0.4 }
+"#,
+        ),
+        bad(
+            "a bar that does not reach",
+            "conflicting",
+            &["joint `pin`", "joint `bar`"],
+            &["contradict each other"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.arm]
+rod = { from = [0, 0], to = [1, 0], mass = 1 }
+[joint]
+pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0] }
+bar = { type = "distance", between = ["ground", "arm"], at = [[5, 0], [1, 0]], length = 2 }
+"#,
+        ),
+        bad(
+            "welded to two places",
+            "conflicting",
+            &["joint `here`", "joint `there`"],
+            &["5.000e-1 m"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.block]
+mass = 1
+inertia = 0.1
+[joint]
+here = { type = "fixed", between = ["ground", "block"], on = [[0, 0], [0, 0]] }
+there = { type = "fixed", between = ["ground", "block"], on = [[1, 0], [0, 0]] }
+"#,
+        ),
+        bad(
+            "a fixed body that would have to move",
+            "conflicting",
+            &["joint `pin`"],
+            &["body `arm` is not to move", "2.000e-1 m"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.arm]
+rod = { from = [0, 0], to = [1, 0], mass = 1 }
+fixed = true
+[joint.pin]
+type = "revolute"
+between = ["ground", "arm"]
+on = [[0, 0.2], [-0.5, 0]]
+"#,
+        ),
+        bad(
+            "a start out of reach",
+            "conflicting",
+            &["joint `pin`", "the start of joint `slide`"],
+            &["contradict each other"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.arm]
+rod = { from = [0, 0], to = [1, 0.1], mass = 1 }
+[joint]
+pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0] }
+slide = { type = "point-on-line", between = ["ground", "arm"], at = [1, 0.1], axis = [1, 0] }
+[start]
+slide = { position = 3 }
+"#,
+        ),
+        bad(
+            "rates that contradict",
+            "conflicting",
+            &["joint `pin`", "joint `tip`", "the start of joint `pin`", "the start of joint `slide`"],
+            &["m/s"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.arm]
+rod = { from = [0, 0], to = [0, 1], mass = 1 }
+[body.cart]
+mass = 1
+at = [0, 1]
+[joint]
+pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0] }
+tip = { type = "revolute", between = ["arm", "cart"], at = [0, 1] }
+slide = { type = "point-on-line", between = ["ground", "cart"], at = [0, 1], axis = [1, 0] }
+[start]
+pin = { rate = 1 }
+slide = { rate = 1 }
+"#,
+        ),
+        bad(
+            "hinges a centimetre out of line",
+            "conflicting",
+            &["joint `lower`", "joint `upper`"],
+            &["contradict each other"],
+            None,
+            r#"
+[body.door]
+box = { size = [0.8, 0.05, 2], mass = 30 }
+at = [0.4, 0, 1]
+[joint]
+lower = { type = "revolute", between = ["ground", "door"], on = [[0, 0, 0.3], [-0.4, 0, -0.7]] }
+upper = { type = "revolute", between = ["ground", "door"], on = [[0, 0, 1.71], [-0.4, 0, 0.7]] }
+"#,
+        ),
+    ]
+}
+
+fn massless() -> Vec<Bad> {
+    vec![
+        bad("a free point without mass", "massless", &["body `p`"], &["without inertia"], None, "[body.p]\nmass = 0"),
+        bad(
+            "no mass on a spring",
+            "massless",
+            &["body `p`"],
+            &["not determined"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.p]
+mass = 0
+at = [1, 0]
+[force.k]
+type = "spring-damper"
+between = ["ground", "p"]
+at = [[0, 0], [1, 0]]
+stiffness = 10
+"#,
+        ),
+        bad(
+            "a bead without mass",
+            "massless",
+            &["body `bead`"],
+            &["give it a mass"],
+            None,
+            r#"
+[body]
+bead = { mass = 0 }
+ball = { mass = 1, at = [0, 0, 1] }
+[joint]
+wire = { type = "point-on-line", between = ["ground", "bead"], at = [0, 0, 0], axis = [1, 0, 0] }
+thread = { type = "distance", between = ["ground", "ball"], at = [[0, 0, 2], [0, 0, 1]] }
+"#,
+        ),
+        bad(
+            "a wheel without inertia",
+            "massless",
+            &["body `wheel`"],
+            &["without inertia"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.wheel]
+mass = 0
+inertia = 0
+[joint.axle]
+type = "revolute"
+between = ["ground", "wheel"]
+at = [0, 0]
+"#,
+        ),
+    ]
+}
+
+fn unconnected() -> Vec<Bad> {
+    vec![
+        bad(
+            "a stone",
+            "unconnected",
+            &["body `stone`"],
+            &["connected to nothing"],
+            Some((3, 0)),
+            "[body.stone]\nmass = 1",
+        ),
+        bad(
+            "two stones on a string",
+            "unconnected",
+            &["body `s1`", "body `s2`"],
+            &["not connected to the ground"],
+            Some((5, 0)),
+            r#"
+[body]
+s1 = { mass = 1 }
+s2 = { mass = 1, at = [1, 0, 0] }
+[joint.string]
+type = "distance"
+between = ["s1", "s2"]
+at = [[0, 0, 0], [1, 0, 0]]
+"#,
+        ),
+        bad(
+            "a forgotten body",
+            "unconnected",
+            &["body `spare`"],
+            &["connected to nothing"],
+            Some((4, 0)),
+            r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+[body]
+arm = { rod = { from = [0, 0], to = [1, 0], mass = 1 } }
+spare = { rod = { from = [0, 1], to = [1, 1], mass = 1 } }
+[joint.pin]
+type = "revolute"
+between = ["ground", "arm"]
+at = [0, 0]
+"#,
+        ),
+    ]
+}
+
+fn inertia() -> Vec<Bad> {
+    let body = |inertia: &str| {
+        format!("[body.b]\nmass = 1\ninertia = {inertia}\n[force.f]\ntype = \"force\"\nbody = \"b\"\nforce = [0, 0, 1]")
+    };
+    let mut list = vec![
+        bad("triangle", "inertia", &["body `b`"], &["each is at most the sum"], None, &body("[1, 1, 3]")),
+        bad("a digit", "inertia", &["body `b`"], &["third moment ten times too large"], None, &body("[1, 1.1, 12]")),
+        bad(
+            "products of the wrong sign",
+            "inertia",
+            &["body `b`"],
+            &["opposite products of inertia"],
+            None,
+            &body("[[2, 0.9, 0.9], [0.9, 2, 0.9], [0.9, 0.9, 2]]"),
+        ),
+        bad(
+            "kg mm²",
+            "inertia",
+            &["body `arm`"],
+            &["in kg mm²?"],
+            None,
+            r#"
+model = { plane = "xy" }
+[body.arm]
+mass = 1
+inertia = 7500
+at = [0.15, 0]
+[joint.pin]
+type = "revolute"
+between = ["ground", "arm"]
+at = [0, 0]
+"#,
+        ),
+    ];
+    list.push(bad(
+        "g mm² in space",
+        "inertia",
+        &["body `top`"],
+        &["radius of gyration", "in g cm²?"],
+        None,
+        r#"
+[body.top]
+cylinder = { radius = 0.03, length = 0.05, mass = 0.2 }
+inertia = [1000, 1000, 1200]
+[joint.ball]
+type = "spherical"
+between = ["ground", "top"]
+at = [0, 0, -0.04]
+"#,
+    ));
+    list
+}
+
+fn units() -> Vec<Bad> {
+    vec![
+        bad(
+            "gravity in mm",
+            "units",
+            &["gravity"],
+            &["1000 times that of the earth"],
+            None,
+            "model = { gravity = [0, 0, -9810] }\n[body.b]\nmass = 1\n[force.f]\ntype = \"force\"\nbody = \"b\"\nforce = [0, 0, 1]",
+        ),
+        bad(
+            "lengths in mm",
+            "units",
+            &["body `block`"],
+            &["7.850e-6 kg/m³", "lengths in mm?"],
+            None,
+            "[body.block]\nbox = { size = [100, 50, 20], mass = 0.785 }\n[joint.f]\ntype = \"spherical\"\nbetween = [\"ground\", \"block\"]\nat = [50, 25, 10]",
+        ),
+        bad(
+            "mass in g",
+            "units",
+            &["body `block`"],
+            &["mass in g?"],
+            None,
+            "[body.block]\nbox = { size = [0.1, 0.05, 0.02], mass = 785 }\n[joint.f]\ntype = \"spherical\"\nbetween = [\"ground\", \"block\"]\nat = [0.5, 0, 0]",
+        ),
+        bad(
+            "an angle in degrees",
+            "units",
+            &["body `arm`"],
+            &["90 rad", "90*pi/180"],
+            None,
+            "model = { plane = \"xy\" }\n[body.arm]\nmass = 1\ninertia = 0.1\nangle = 90\n[joint.pin]\ntype = \"revolute\"\nbetween = [\"ground\", \"arm\"]\non = [[0, 0], [-0.5, 0]]",
+        ),
+        bad(
+            "a start in degrees",
+            "units",
+            &["joint `pin`"],
+            &["45 rad"],
+            None,
+            "model = { plane = \"xy\" }\n[body.arm]\nmass = 1\ninertia = 0.1\nat = [0.5, 0]\n[joint.pin]\ntype = \"revolute\"\nbetween = [\"ground\", \"arm\"]\nat = [0, 0]\n[start]\npin = { angle = 45 }",
+        ),
+        bad(
+            "mm and g",
+            "units",
+            &["model"],
+            &["lengths in mm?"],
+            None,
+            "model = { plane = \"xy\" }\n[body.ball]\nmass = 0.02\nat = [1000, 0]\n[joint.thread]\ntype = \"distance\"\nbetween = [\"ground\", \"ball\"]\nat = [[0, 0], [1000, 0]]",
+        ),
+        bad(
+            "grams on a watch",
+            "units",
+            &["model"],
+            &["masses in g?"],
+            None,
+            "model = { plane = \"xy\" }\n[body.ball]\nmass = 20\nat = [0.01, 0]\n[joint.thread]\ntype = \"distance\"\nbetween = [\"ground\", \"ball\"]\nat = [[0, 0], [0.01, 0]]",
+        ),
+    ]
+}
+
+fn singular() -> Vec<Bad> {
+    let parallelogram = r#"
+model = { plane = "xy" }
+[body]
+left = { rod = { from = [0, 0], to = [1, 0], mass = 1 } }
+deck = { rod = { from = [1, 0], to = [3, 0], mass = 1 } }
+right = { rod = { from = [2, 0], to = [3, 0], mass = 1 } }
+[joint]
+a = { type = "revolute", between = ["ground", "left"], at = [0, 0] }
+b = { type = "revolute", between = ["left", "deck"], at = [1, 0] }
+c = { type = "revolute", between = ["deck", "right"], at = [3, 0] }
+d = { type = "revolute", between = ["ground", "right"], at = [2, 0] }
+"#;
+    vec![
+        bad(
+            "a flat parallelogram",
+            "singular",
+            &["joint `a`", "joint `b`", "joint `c`", "joint `d`"],
+            &["2 degrees of freedom there, 1 nearby"],
+            Some((1, 0)),
+            parallelogram,
+        ),
+        bad(
+            "two bars in line",
+            "singular",
+            &["joint `a`", "joint `b`", "joint `c`"],
+            &["give way a little"],
+            Some((0, 0)),
+            r#"
+model = { plane = "xy" }
+[body]
+left = { rod = { from = [0, 0], to = [1, 0], mass = 1 } }
+right = { rod = { from = [1, 0], to = [2, 0], mass = 1 } }
+[joint]
+a = { type = "revolute", between = ["ground", "left"], at = [0, 0] }
+b = { type = "revolute", between = ["left", "right"], at = [1, 0] }
+c = { type = "revolute", between = ["right", "ground"], at = [2, 0] }
+"#,
+        ),
+        bad(
+            "an isosceles slider-crank with its slider on the axle",
+            "singular",
+            &["joint `axle`", "joint `elbow`", "joint `wrist`", "joint `slide`"],
+            &["singular position"],
+            Some((1, 0)),
+            r#"
+model = { plane = "xy" }
+[body]
+crank = { rod = { from = [0, 0], to = [0, 1], mass = 1 } }
+rod = { rod = { from = [0, 1], to = [0, 0], mass = 1 } }
+slider = { mass = 1, at = [0, 0] }
+[joint]
+axle = { type = "revolute", between = ["ground", "crank"], at = [0, 0] }
+elbow = { type = "revolute", between = ["crank", "rod"], at = [0, 1] }
+wrist = { type = "revolute", between = ["rod", "slider"], at = [0, 0] }
+slide = { type = "point-on-line", between = ["ground", "slider"], at = [0, 0], axis = [1, 0] }
+"#,
+        ),
+        bad(
+            "a bead held by a thread along its normal",
+            "singular",
+            &["joint `wire`", "joint `thread`"],
+            &["give way a little"],
+            Some((0, 0)),
+            r#"
+model = { plane = "xy" }
+[body.bead]
+mass = 1
+[joint]
+wire = { type = "point-on-line", between = ["ground", "bead"], at = [0, 0], axis = [1, 0] }
+thread = { type = "distance", between = ["ground", "bead"], at = [[0, 1], [0, 0]] }
+"#,
+        ),
+    ]
+}
+
+#[test]
+fn bad_models_are_told_apart_and_named() {
+    let all = [redundant(), conflicting(), massless(), unconnected(), inertia(), units(), singular()].concat_all();
+    let mut wrong = Vec::new();
+    for case in &all {
+        let c = look(&case.text);
+        let Some(f) = c.findings.iter().find(|f| f.kind == case.kind) else {
+            wrong.push(format!("{}: not found:\n{c}", case.what));
+            continue;
+        };
+        let mut names = f.names.clone();
+        names.sort();
+        let mut expected: Vec<&str> = case.names.to_vec();
+        expected.sort_unstable();
+        if names != expected {
+            wrong.push(format!("{}: names {names:?}, expected {expected:?}\n{c}", case.what));
+        }
+        let text = format!("{}\n{}", f.message, f.help);
+        for says in case.says.iter().filter(|s| !text.contains(**s)) {
+            wrong.push(format!("{}: does not say `{says}`:\n{c}", case.what));
+        }
+        // nothing else is wrong
+        if let Some(other) = c.findings.iter().find(|o| o.kind != case.kind && o.level != Level::Note) {
+            wrong.push(format!("{}: also {other:?}", case.what));
+        }
+        let level_ok = match case.kind {
+            "conflicting" | "massless" => f.level == Level::Error && !c.runs(),
+            "redundant" | "unconnected" => f.level == Level::Note && c.runs(),
+            _ => f.level == Level::Warning && c.runs(),
+        };
+        if !level_ok {
+            wrong.push(format!("{}: level {:?}", case.what, f.level));
+        }
+        if let Some((freedom, redundant)) = case.freedom
+            && (c.degrees_of_freedom, c.redundant()) != (Some(freedom), redundant)
+        {
+            wrong.push(format!("{}: freedom {:?}, redundant {}", case.what, c.degrees_of_freedom, c.redundant()));
+        }
+        assert!(c.to_json()["findings"].as_array().is_some_and(|a| !a.is_empty()));
+    }
+    assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), all.len(), wrong.join("\n\n"));
+    assert!(all.len() + UNREADABLE.len() >= 40, "{}", all.len() + UNREADABLE.len());
+}
+
+trait ConcatAll {
+    fn concat_all(self) -> Vec<Bad>;
+}
+
+impl<const N: usize> ConcatAll for [Vec<Bad>; N] {
+    fn concat_all(self) -> Vec<Bad> {
+        self.into_iter().flatten().collect()
+    }
+}
+
+/// What is refused by the reader already, with what it says.
+const UNREADABLE: [(&str, &str); 4] = [
+    ("[body.b]\nmass = 1\ninertia = [[1, 2, 0], [2, 1, 0], [0, 0, 1]]", "not positive definite"),
+    ("[body.b]\nmass = 1\ninertia = [[1, 0.2, 0], [0, 1, 0], [0, 0, 1]]", "not symmetric"),
+    ("[body.b]\nmass = -1", "mass"),
+    ("model = { plane = \"xy\" }\n[body.b]\nmass = 1\ninertia = -0.1", "inertia"),
+];
+
+#[test]
+fn what_cannot_be_a_body_is_not_read() {
+    for (text, says) in UNREADABLE {
+        let report = read_text("model.toml", text, &[]).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(report.contains(says), "{text}: {report}");
+    }
+}
+
+#[test]
+fn nothing_bad_is_said_of_good_models() {
+    let flexible = r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+[body]
+a = { mass = 1, at = [1, 0] }
+[force.k]
+type = "spring-damper"
+between = ["ground", "a"]
+at = [[0, 0], [1, 0]]
+stiffness = 1e4
+"#;
+    // a link without mass is fine between joints
+    let massless = FOUR_BAR.replace("to = [2.1, 1.2], mass = 3 }", "to = [2.1, 1.2] }, mass = 0");
+    assert_ne!(massless, FOUR_BAR);
+    for (text, freedom) in [(FOUR_BAR, 1), (SPATIAL, 4), (flexible, 2), (massless.as_str(), 1)] {
+        let c = look(text);
+        assert!(c.findings.is_empty(), "{c}");
+        assert_eq!(c.degrees_of_freedom, Some(freedom), "{c}");
+    }
+    let example = include_str!("../../../examples/slider-crank.toml");
+    let c = look(example);
+    assert!(c.findings.is_empty() && c.degrees_of_freedom == Some(1), "{c}");
+}
+
+#[test]
+fn a_link_without_mass_moves_like_a_light_one() {
+    let with =
+        |mass: &str| FOUR_BAR.replace("to = [2.1, 1.2], mass = 3 }", &format!("to = [2.1, 1.2] }}, mass = {mass}"));
+    let options = |method, step| Options { method, step, rtol: 1e-9, until: 0.5, ..Options::default() };
+    let (none, light) = (system(&with("0")), system(&with("1e-9")));
+    let reference = run(&light, options(MethodName::Dop853, None));
+    for (method, step, tolerance) in [
+        (MethodName::Dop853, None, 1e-7),
+        (MethodName::Bdf, None, 1e-5),
+        (MethodName::GeneralizedAlpha, Some(1e-3), 1e-4),
+    ] {
+        let summary = run(&none, options(method, step));
+        for channel in ["crank.angle", "rocker.angle", "coupler.x", "crank.w", "a.fx"] {
+            let (x, y) = (last(&summary, channel), last(&reference, channel));
+            assert!((x - y).abs() < tolerance * (1.0 + y.abs()), "{} {channel}: {x} against {y}", method.name());
+        }
+    }
+}
+
+#[test]
+fn frequencies_are_those_of_the_closed_forms() {
+    // a mass on a spring and a pendulum
+    let text = r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+[body]
+cart = { mass = 2, at = [1, 0] }
+bob = { mass = 1, at = [5, -0.5] }
+[joint]
+rail = { type = "point-on-line", between = ["ground", "cart"], at = [1, 0], axis = [1, 0] }
+thread = { type = "distance", between = ["ground", "bob"], at = [[5, 0], [5, -0.5]] }
+[force.k]
+type = "spring-damper"
+between = ["ground", "cart"]
+at = [[0, 0], [1, 0]]
+stiffness = 800
+damping = 6
+"#;
+    let c = look(text);
+    let s = c.spectrum.as_ref().unwrap();
+    let exact = [(9.81f64 / 0.5).sqrt(), 20.0].map(|w| w / std::f64::consts::TAU);
+    assert_eq!(s.frequencies.len(), 2, "{c}");
+    for (f, e) in s.frequencies.iter().zip(exact) {
+        assert!((f - e).abs() < 1e-9 * e, "{f} {e}");
+    }
+    assert!((s.decay - 3.0).abs() < 1e-9 && s.falling.is_none());
+    assert!(c.method.starts_with("dopri5"), "{}", c.method);
+    let stiff = look(&text.replace("800", "8e9").replace("damping = 6", "damping = 1e6"));
+    assert!(stiff.method.starts_with("bdf"), "{}", stiff.method);
+}

@@ -1,0 +1,252 @@
+//! Mechanisms with redundant equations run with any method; their motion is that of their planar twin, and
+//! their reactions are the least.
+
+mod common;
+
+use bellcrank_math::dense::least_squares;
+use bellcrank_model::{Dynamics, Piece, Slopes, Unknown};
+use bellcrank_solve::kkt::{Kkt, RowScales, dense};
+use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::{Summary, initial};
+use common::*;
+use std::sync::Arc;
+
+/// Method, formulation, step, and what it may be off by after half a second.
+fn methods() -> Vec<(Options, f64)> {
+    use MethodName::*;
+    let error = |method, formulation| Options {
+        method,
+        formulation: Some(formulation),
+        rtol: 1e-7,
+        until: 0.5,
+        ..Options::default()
+    };
+    let fixed = |method, formulation| Options { step: Some(1e-3), ..error(method, formulation) };
+    vec![
+        (error(Bdf, "ggl"), 1e-4),
+        (error(Bdf, "si2"), 1e-4),
+        (error(Bdf, "index1"), 1e-4),
+        (error(Dopri5, "index1"), 1e-5),
+        (error(Dop853, "index1"), 1e-5),
+        (fixed(GeneralizedAlpha, "index3"), 1e-4),
+        (fixed(GeneralizedAlpha, "si2"), 1e-4),
+        (fixed(GeneralizedAlpha, "ggl"), 1e-4),
+        (fixed(Hht, "si2"), 1e-4),
+        (fixed(Rk4, "index1"), 1e-5),
+    ]
+}
+
+fn tight() -> Options {
+    Options { method: MethodName::Dop853, rtol: 1e-11, until: 0.5, ..Options::default() }
+}
+
+/// Windows in a row, in space or in the plane.
+fn windows(n: usize, space: bool) -> String {
+    let (plane, z) = if space { ("", ", 0") } else { ("plane = \"xy\", ", "") };
+    let mut text = format!("model = {{ {plane}gravity = [0, -9.81{z}] }}\n[body]\n");
+    let mut bar = |name: String, at: (f64, f64), upright: bool| {
+        let inertia = if space { "[0.002, 0.0834, 0.0834]" } else { "0.0834" };
+        let turn = match (space, upright) {
+            (_, false) => "",
+            (true, true) => ", orientation = { axis = [0, 0, 1], angle = \"pi/2\" }",
+            (false, true) => ", angle = \"pi/2\"",
+        };
+        text += &format!("{name} = {{ mass = 1, inertia = {inertia}, at = [{}, {}{z}]{turn} }}\n", at.0, at.1);
+    };
+    (0..=n).for_each(|i| bar(format!("v{i}"), (i as f64, 0.5), true));
+    (0..n).for_each(|i| bar(format!("h{i}"), (i as f64 + 0.5, 1.0), false));
+    text += "[joint]\n";
+    let mut pin = |name: String, a: String, b: String, at: (usize, usize)| {
+        text += &format!(
+            "{name} = {{ type = \"revolute\", between = [\"{a}\", \"{b}\"], at = [{}, {}{z}] }}\n",
+            at.0, at.1
+        );
+    };
+    (0..=n).for_each(|i| pin(format!("g{i}"), "ground".into(), format!("v{i}"), (i, 0)));
+    for i in 0..n {
+        pin(format!("a{i}"), format!("v{i}"), format!("h{i}"), (i, 1));
+        pin(format!("b{i}"), format!("h{i}"), format!("v{}", i + 1), (i + 1, 1));
+    }
+    text + "[start]\ng0 = { rate = -1 }\n"
+}
+
+fn channels(summary: &Summary, names: &[&str]) -> Vec<f64> {
+    names.iter().map(|n| last(summary, n)).collect()
+}
+
+#[test]
+fn spatial_windows_move_like_their_planar_twin() {
+    let seen = ["g0.rate", "v2.x", "v2.y", "h0.vx", "h2.vy"];
+    // in the plane of the motion the forces are unique too
+    let twin = run(&system(&windows(3, false)), tight());
+    let exact = channels(&twin, &seen);
+    let s = system(&windows(3, true));
+    for (options, tolerance) in methods() {
+        let name = format!("{} {:?}", options.method.name(), options.formulation);
+        let summary = run(&s, options);
+        assert_eq!(summary.assembly.redundant, 9, "{name}");
+        assert_eq!(summary.assembly.degrees_of_freedom, 1, "{name}");
+        for ((channel, x), y) in seen.iter().zip(channels(&summary, &seen)).zip(&exact) {
+            assert!((x - y).abs() < tolerance, "{name}: {channel} {x} against {y}");
+        }
+        assert!(!summary.not_unique.is_empty() && summary.events.is_empty(), "{name}: {:?}", summary.events);
+        assert_eq!(summary.to_json()["reactions_unique"], false, "{name}");
+        for joint in ["g0", "a1", "b2"] {
+            for part in ["fz", "mx", "my"] {
+                let x = last(&summary, &format!("{joint}.{part}"));
+                assert!(x.abs() < 1e-6, "{name}: {joint}.{part} = {x}, but nothing loads it");
+            }
+        }
+    }
+}
+
+/// A closed chain of hinges from lengths, twists and angles [Denavit & Hartenberg 1955].
+fn chain(links: &[(f64, f64)], angles: &[f64]) -> String {
+    type Frame = [[f64; 4]; 3];
+    let mut t: Frame = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+    let (mut points, mut axes) = (Vec::new(), Vec::new());
+    for (&(a, twist), angle) in links.iter().zip(angles) {
+        points.push([0, 1, 2].map(|i| t[i][3]));
+        axes.push([0, 1, 2].map(|i| t[i][2]));
+        let ((s, c), (st, ct)) = (angle.sin_cos(), twist.sin_cos());
+        let step = [[c, -s * ct, s * st, a * c], [s, c * ct, -c * st, a * s], [0.0, st, ct, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        t = t.map(|row| [0, 1, 2, 3].map(|j| (0..4).map(|k| row[k] * step[k][j]).sum()));
+    }
+    let gap = (0..3).map(|i| (0..4).map(|j| (t[i][j] - (i == j) as usize as f64).abs()).fold(0.0, f64::max));
+    assert!(gap.fold(0.0, f64::max) < 1e-12, "the chain is closed");
+    let n = links.len();
+    let mut text = "model = { gravity = [0.3, -9.81, 1] }\n[body]\n".to_string();
+    for i in 1..n {
+        let at = [0, 1, 2].map(|k| 0.5 * (points[i - 1][k] + points[i][k]));
+        text += &format!("l{i} = {{ mass = {}, inertia = [0.1, 0.12, 0.15], at = {at:?} }}\n", 1.0 + 0.3 * i as f64);
+    }
+    text += "[joint]\n";
+    for i in 0..n {
+        let body = |k: usize| if k == 0 || k == n { "ground".to_string() } else { format!("l{k}") };
+        let (a, b) = (body(i), body(i + 1));
+        text += &format!(
+            "j{i} = {{ type = \"revolute\", between = [\"{a}\", \"{b}\"], at = {:?}, axis = {:?} }}\n",
+            points[i], axes[i]
+        );
+    }
+    text + "[start]\nj0 = { rate = 1 }\n"
+}
+
+/// Four hinges that no count of equations would let move [Bennett 1903].
+fn bennett() -> String {
+    let (a, b, alpha) = (1.0f64, 0.7f64, 70f64.to_radians());
+    let beta = (alpha.sin() * b / a).asin();
+    let first = 50f64.to_radians();
+    let second = 2.0 * ((0.5 * (beta + alpha)).sin() / (0.5 * (beta - alpha)).sin() / (0.5 * first).tan()).atan();
+    chain(&[(a, alpha), (b, beta), (a, alpha), (b, beta)], &[first, second, -first, -second])
+}
+
+/// Six hinges, three times alike [Bricard 1897]: cos θ + cos φ + cos θ cos φ = 0.
+fn bricard() -> String {
+    let theta = 70f64.to_radians();
+    let phi = (-theta.cos() / (1.0 + theta.cos())).acos();
+    let quarter = std::f64::consts::FRAC_PI_2;
+    let half = std::f64::consts::PI;
+    for (s1, s2, o1, o2) in (0..16).map(|k| (k & 1, k >> 1 & 1, k >> 2 & 1, k >> 3 & 1)) {
+        let sign = |s: i32| if s == 0 { 1.0 } else { -1.0 };
+        let (x, y) = (sign(s1) * theta + o1 as f64 * half, sign(s2) * phi + o2 as f64 * half);
+        let links = [(1.0, quarter), (1.0, -quarter), (1.0, quarter), (1.0, -quarter), (1.0, quarter), (1.0, -quarter)];
+        if let Ok(text) = std::panic::catch_unwind(|| chain(&links, &[x, y, x, y, x, y])) {
+            return text;
+        }
+    }
+    panic!("no branch closes");
+}
+
+#[test]
+fn overconstrained_loops_run_with_any_method() {
+    for (what, text, redundant) in [("bennett", bennett(), 3), ("bricard", bricard(), 1)] {
+        let s = system(&text);
+        let seen = ["j0.angle", "j1.angle", "j2.rate", "l2.x", "l3.vz"];
+        let exact = channels(&run(&s, tight()), &seen);
+        for (options, tolerance) in methods() {
+            let name = format!("{what}: {} {:?}", options.method.name(), options.formulation);
+            let summary = run(&s, options);
+            assert_eq!((summary.assembly.redundant, summary.assembly.degrees_of_freedom), (redundant, 1), "{name}");
+            for ((channel, x), y) in seen.iter().zip(channels(&summary, &seen)).zip(&exact) {
+                assert!((x - y).abs() < 3.0 * tolerance, "{name}: {channel} {x} against {y}");
+            }
+            assert!(summary.drift.0 < 1e-7, "{name}: {:?}", summary.drift);
+            assert!(summary.events.is_empty(), "{name}: {:?}", summary.events);
+        }
+    }
+}
+
+const LOADED: &str = r#"
+model = { gravity = [0.3, -9.81, 1.5] }
+[body]
+crank = { rod = { from = [0, 0, 0], to = [0.5, 0.8, 0], mass = 2, radius = 0.02 } }
+coupler = { rod = { from = [0.5, 0.8, 0], to = [2.1, 1.2, 0], mass = 3, radius = 0.02 } }
+rocker = { rod = { from = [2.0, 0, 0], to = [2.1, 1.2, 0], mass = 2, radius = 0.02 } }
+[joint]
+"#;
+const HINGES: [&str; 4] = [
+    "a = { type = \"revolute\", between = [\"ground\", \"crank\"], at = [0, 0, 0] }\n",
+    "b = { type = \"revolute\", between = [\"crank\", \"coupler\"], at = [0.5, 0.8, 0] }\n",
+    "c = { type = \"revolute\", between = [\"coupler\", \"rocker\"], at = [2.1, 1.2, 0] }\n",
+    "d = { type = \"revolute\", between = [\"rocker\", \"ground\"], at = [2, 0, 0] }\n",
+];
+
+#[test]
+fn least_reactions_do_not_depend_on_the_order_of_the_joints() {
+    let text = |order: [usize; 4]| format!("{LOADED}{}", order.map(|i| HINGES[i]).concat());
+    let first = run(&system(&text([0, 1, 2, 3])), tight());
+    assert_eq!(first.not_unique, ["joint `a`", "joint `b`", "joint `c`", "joint `d`"]);
+    let second = run(&system(&text([3, 1, 0, 2])), tight());
+    let mut loaded = 0.0f64;
+    for joint in ["a", "b", "c", "d"] {
+        for part in ["fx", "fy", "fz", "mx", "my", "mz"] {
+            let channel = format!("{joint}.{part}");
+            let (x, y) = (last(&first, &channel), last(&second, &channel));
+            assert!((x - y).abs() < 1e-6 * (1.0 + x.abs()), "{channel}: {x} against {y}");
+            if part == "fz" {
+                loaded = loaded.max(x.abs());
+            }
+        }
+    }
+    assert!(loaded > 1.0, "the hinges carry something across the plane");
+    // together they balance what moves: the load across the plane is m g, as nothing moves there
+    let across = last(&first, "a.fz") - last(&first, "d.fz");
+    assert!((across + 7.0 * 1.5).abs() < 1e-6, "{across}");
+}
+
+#[test]
+fn least_multipliers_are_those_of_least_squares() {
+    let s = system(&format!("{LOADED}{}", HINGES.concat()));
+    let dynamics: Arc<dyn Dynamics> = s.clone();
+    let (point, _) = initial::assemble(&dynamics, &s.initial_state()).unwrap();
+    let mut w = s.workspace();
+    s.realize(&point, &mut w);
+    let (n, m) = (s.layout().n(), s.layout().m());
+    let mut pull = vec![0.0; n];
+    s.add(1.0, Piece::GtLambda, &point, &mut w, &mut pull);
+    // rows that only turn count by the length of the model
+    let transposed = dense(&*s, Piece::GtLambda, Unknown::Lambda, Slopes::default(), &point, &mut w);
+    let turns: Vec<bool> = (0..m).map(|k| (0..n).all(|i| i % 6 >= 3 || transposed[i * m + k].abs() < 1e-9)).collect();
+    assert_eq!(turns.iter().filter(|t| **t).count(), 8);
+    let weight = |k: usize| if turns[k] { s.length() } else { 1.0 };
+    let scaled: Vec<f64> = (0..n * m).map(|i| transposed[i] * weight(i % m)).collect();
+    let exact = least_squares(&scaled, n, m, &pull, 1e-9).unwrap();
+    assert_eq!(exact.rank, m - 3);
+    let mut least = point.lambda.clone();
+    let scales = RowScales::new(&*s, &point, &mut w);
+    Kkt::new(dynamics).least_multipliers(&scales, &point, &mut w, &mut least).unwrap();
+    let size = point.lambda.iter().fold(0.0f64, |m, l| m.max(l.abs()));
+    for k in 0..m {
+        let expected = exact.x[k] * weight(k);
+        assert!((least[k] - expected).abs() < 1e-8 * size, "{k}: {} against {expected}", least[k]);
+    }
+}
+
+#[test]
+fn where_nothing_is_redundant_reactions_are_unique() {
+    let options = Options { until: 0.1, ..Options::default() };
+    let summary = run(&system(FOUR_BAR), options);
+    assert!(summary.not_unique.is_empty());
+    assert_eq!(summary.to_json()["reactions_unique"], true);
+}

@@ -1,0 +1,39 @@
+//! What the analyses share: reading a model, assembling it, writing a few files.
+
+use crate::Failure;
+use bellcrank_model::read::{Read, read_model};
+use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::initial;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads a model with overrides.
+pub fn read(path: &str, overrides: &[String]) -> Result<Read, Failure> {
+    read_model(path, overrides).map_err(|report| Failure::BadInput(report.to_string()))
+}
+
+/// The start of a model at a time, assembled.
+pub fn assembled(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let mut state = system.initial_state();
+    (state.t, state.charts.time) = (t, t);
+    let (point, _) = initial::assemble(&dynamics, &state).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
+    Ok(point)
+}
+
+/// Writes files into a folder, each whole or not at all.
+pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
+    let failed = |path: &Path, e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", path.display()));
+    std::fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
+    for (name, text) in files {
+        let (path, part) = (folder.join(name), folder.join(format!("{name}.part")));
+        std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path)).map_err(|e| failed(&path, e))?;
+    }
+    eprintln!("results: {}", folder.display());
+    Ok(())
+}
+
+/// One thing or many.
+pub fn plural(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}

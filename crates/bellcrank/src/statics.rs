@@ -1,0 +1,207 @@
+//! `bellcrank statics MODEL`.
+
+use crate::{Failure, output, print};
+use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::analyses::statics::{Equilibrium, equilibrium, least_reactions};
+use clap::Args;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Options of `statics`.
+#[derive(Args)]
+pub struct Statics {
+    /// The model file (TOML, or JSON by its ending).
+    model: String,
+    /// Follows a value of the file in steps, such as --follow force.push.force.1=0..-500:10.
+    #[arg(long, value_name = "K=FROM..TO:STEPS", allow_hyphen_values = true)]
+    follow: Option<String>,
+    /// The time at which loads and drives are taken, in s.
+    #[arg(long, value_name = "T", default_value_t = 0.0)]
+    time: f64,
+    /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
+    #[arg(long = "set", value_name = "K=V")]
+    set: Vec<String>,
+    /// Writes statics.json and statics.csv to this folder.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Prints one JSON object with poses, reactions and stability.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A value that is followed: its path and the values it takes.
+struct Follow {
+    path: String,
+    values: Vec<f64>,
+}
+
+impl Follow {
+    fn parse(text: &str) -> Result<Follow, Failure> {
+        let wrong = |what: &str| {
+            let help = "write it like --follow force.push.force.1=0..-500:10, from and to a number in 10 steps";
+            Failure::BadInput(format!("--follow {text}: {what}\nhelp: {help}"))
+        };
+        let (path, range) = text.rsplit_once('=').ok_or_else(|| wrong("there is no `=`"))?;
+        let (span, steps) = range.rsplit_once(':').ok_or_else(|| wrong("the number of steps is missing"))?;
+        let (from, to) = span.split_once("..").ok_or_else(|| wrong("there is no range `from..to`"))?;
+        let number = |x: &str| x.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+        let (Some(from), Some(to)) = (number(from), number(to)) else {
+            return Err(wrong("the range is not of two numbers"));
+        };
+        let steps = steps.trim().parse::<usize>().ok().filter(|n| (1..=100_000).contains(n));
+        let steps = steps.ok_or_else(|| wrong("the number of steps must lie between 1 and 100000"))?;
+        let values = (0..=steps).map(|k| from + (to - from) * k as f64 / steps as f64).collect();
+        Ok(Follow { path: path.trim().to_string(), values })
+    }
+}
+
+/// An equilibrium with what is told of it.
+struct Found {
+    value: Option<f64>,
+    equilibrium: Equilibrium,
+    channels: Vec<f64>,
+}
+
+/// Finds the equilibrium of a model, or a row of them.
+pub fn run(args: Statics) -> Result<(), Failure> {
+    let follow = args.follow.as_deref().map(Follow::parse).transpose()?;
+    let values: Vec<Option<f64>> = match &follow {
+        Some(f) => f.values.iter().copied().map(Some).collect(),
+        None => vec![None],
+    };
+    let mut found: Vec<Found> = Vec::new();
+    let mut last: Option<(Arc<System>, Point)> = None;
+    let mut failure = None;
+    for value in values {
+        let mut set = args.set.clone();
+        if let (Some(f), Some(value)) = (&follow, value) {
+            set.push(format!("{}={value:?}", f.path));
+        }
+        let system = Arc::new(output::read(&args.model, &set)?.model.compile());
+        // the next load starts where the last one came to rest
+        let start = match last.take() {
+            Some((before, point)) if before.layout().n() == system.layout().n() => point,
+            _ => output::assembled(&args.model, &system, args.time)?,
+        };
+        let dynamics: Arc<dyn Dynamics> = system.clone();
+        match equilibrium(&dynamics, &start) {
+            Ok(mut equilibrium) => {
+                if equilibrium.redundant > 0 {
+                    least_reactions(&*dynamics, &mut equilibrium.point);
+                }
+                let mut w = system.workspace();
+                system.realize(&equilibrium.point, &mut w);
+                let mut channels = Vec::new();
+                system.observe(&equilibrium.point, &mut w, &mut channels);
+                last = Some((system, equilibrium.point.clone()));
+                found.push(Found { value, equilibrium, channels });
+            }
+            Err(e) => {
+                let at = match (&follow, value) {
+                    (Some(f), Some(value)) => format!(" at {} = {value}", f.path),
+                    _ => String::new(),
+                };
+                failure = Some(Failure::Failed(format!("{}{at}: {e}", args.model)));
+                break;
+            }
+        }
+    }
+    if let Some((system, _)) = &last {
+        tell(&args, follow.as_ref(), system, &found)?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Channels that mean something at rest: no rates, no accelerations.
+fn still(unit: &str, name: &str) -> bool {
+    !matches!(unit, "m/s" | "rad/s" | "m/s²") && !name.starts_with("energy.kinetic")
+}
+
+fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[Found]) -> Result<(), Failure> {
+    let channels = system.channels();
+    let kept: Vec<usize> = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
+    let label = |f: &Found| f.equilibrium.stability.as_ref().map_or("not told", |s| s.word());
+    let one = |f: &Found| {
+        let values: Map<String, Value> =
+            kept.iter().map(|i| (channels[*i].name.clone(), json!(f.channels[*i]))).collect();
+        let e = &f.equilibrium;
+        json!({
+            "value": f.value,
+            "stability": label(f),
+            "stiffness_eigenvalues": e.stability.as_ref().map(|s| s.eigenvalues.iter().take(20).collect::<Vec<_>>()),
+            "negative": e.stability.as_ref().map(|s| s.negative),
+            "residual": e.residual,
+            "steps": e.steps,
+            "iterations": e.iterations,
+            "redundant_equations": e.redundant,
+            "reactions_unique": e.redundant == 0,
+            "final": values,
+        })
+    };
+    let object = json!({
+        "model": system.model.name,
+        "follows": follow.map(|f| f.path.clone()),
+        "equilibria": found.iter().map(one).collect::<Vec<_>>(),
+    });
+    if args.json {
+        print(&object.to_string())?;
+    } else if let Some(follow) = follow {
+        eprintln!("{}: follows {}", system.model.name, follow.path);
+        let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
+        for f in found {
+            let value = f.value.unwrap_or(0.0);
+            out += &format!(
+                "{value:>16.9}  {:>9}  {:>12.2e}  {:>6}\n",
+                label(f),
+                f.equilibrium.residual,
+                f.equilibrium.steps
+            );
+        }
+        print(&out)?;
+    }
+    if let (false, Some(last)) = (args.json, found.last()) {
+        let e = &last.equilibrium;
+        eprintln!(
+            "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
+            system.model.name,
+            label(last),
+            output::plural(e.steps, "step", "steps"),
+            output::plural(e.iterations, "iteration", "iterations"),
+            e.residual
+        );
+        if let Some(s) = e.stability.as_ref().filter(|s| s.negative > 0) {
+            eprintln!("  it can fall in {}", output::plural(s.negative, "way", "ways"));
+        }
+        if e.redundant > 0 {
+            eprintln!(
+                "  reactions are not unique ({}): those of least size are shown",
+                output::plural(e.redundant, "redundant equation", "redundant equations")
+            );
+        }
+        let width = kept.iter().map(|i| channels[*i].name.chars().count()).max().unwrap_or(0);
+        let mut out = String::new();
+        for i in &kept {
+            out += &format!("  {:width$}  {:.9} {}\n", channels[*i].name, last.channels[*i], channels[*i].unit);
+        }
+        print(&out)?;
+    }
+    match &args.out {
+        Some(folder) => {
+            let mut table = follow.map_or_else(String::new, |f| format!("{},", f.path));
+            let head = |i: &usize| match channels[*i].unit {
+                "" => channels[*i].name.clone(),
+                unit => format!("{} [{unit}]", channels[*i].name),
+            };
+            table += &kept.iter().map(head).collect::<Vec<_>>().join(",");
+            table.push('\n');
+            for f in found {
+                let values = f.value.into_iter().chain(kept.iter().map(|i| f.channels[*i]));
+                table += &values.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
+                table.push('\n');
+            }
+            output::write(folder, &[("statics.json", format!("{object:#}\n")), ("statics.csv", table)])
+        }
+        None => Ok(()),
+    }
+}

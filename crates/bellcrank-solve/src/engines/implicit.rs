@@ -303,12 +303,14 @@ impl Engine for Implicit {
                     .map_err(|_| StepError::Singular { t, culprit: "the constraints".into() })?;
                 self.step.stencil.rates(&mut self.step.point);
                 self.step.touched();
-            } else if !self.fixed {
-                self.step.polish();
             }
             break;
         }
         self.method.accept(&self.step.point, &self.weights);
+        if !self.fixed {
+            // after the history has taken its point: differences of high order would see the polish
+            self.step.polish();
+        }
         self.step.point.store(&mut self.state);
         self.steps += 1;
         self.tolerances.see(&self.state.v);

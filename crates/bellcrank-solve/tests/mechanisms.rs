@@ -360,7 +360,7 @@ fn chaplygins_sleigh_goes_its_way() {
     ] {
         let angle = at("sleigh.angle", i);
         close(angle, heading, 1e-8, "heading");
-        close(at("sleigh.w", i), w, 1e-8, "ω");
+        close(at("sleigh.wz", i), w, 1e-8, "ω");
         close(at("tip.vx", i) * angle.cos() + at("tip.vy", i) * angle.sin(), v, 1e-8, "speed");
         close(at("tip.x", i), x, 1e-8, "x");
         close(at("tip.y", i), y, 1e-8, "y");

@@ -8,7 +8,11 @@ fn run(program: &str, arguments: &[&str], dir: &Path) -> Result<String, String> 
     let out = Command::new(program).args(arguments).current_dir(dir).stdin(Stdio::null()).output();
     let out = out.map_err(|e| e.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    if out.status.success() { Ok(text(&out.stdout)) } else { Err(format!("{}\n{}", text(&out.stdout), text(&out.stderr))) }
+    if out.status.success() {
+        Ok(text(&out.stdout))
+    } else {
+        Err(format!("{}\n{}", text(&out.stdout), text(&out.stderr)))
+    }
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -57,7 +61,8 @@ fn the_committed_page_is_what_the_source_builds() {
     }
     copy(&source, &copied);
     if let Err(e) = run("npm", &["ci", "--no-audit", "--no-fund", "--prefer-offline"], &copied) {
-        let offline = ["ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "E404", "E403"];
+        let offline =
+            ["ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "E404", "E403"];
         assert!(offline.iter().any(|code| e.contains(code)), "npm ci: {e}");
         eprintln!("NOTE: the viewer's page is not rebuilt here: its packages cannot be had");
         return;

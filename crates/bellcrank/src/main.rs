@@ -10,6 +10,7 @@ mod progress;
 mod reproduce;
 mod run;
 mod statics;
+mod view;
 
 use bellcrank_model::file::diagnostic::escaped;
 use clap::{Parser, Subcommand};
@@ -37,6 +38,8 @@ enum Command {
     Check(check::Check),
     /// Computes the tables of a paper again, ours beside the paper's.
     Reproduce(reproduce::Reproduce),
+    /// Shows results in the browser.
+    View(view::View),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::View(options) => view::view(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

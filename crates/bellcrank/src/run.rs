@@ -112,7 +112,8 @@ pub fn run(args: Run) -> Result<(), Failure> {
         tell_start(&system, &simulation, &found);
     }
     let mut progress = Progress::new(until, talk);
-    let mut folder = args.out.as_ref().map(Folder::new);
+    let drawn = || bellcrank_model::scene::scene(&system.model);
+    let mut folder = args.out.as_ref().map(|out| Folder::new(out).with_scene(drawn()));
     let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,

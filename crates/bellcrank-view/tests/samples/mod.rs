@@ -376,7 +376,7 @@ force = [0, 0, "1 + t"]
 [probe.spindle]
 body = "top"
 on = [0, 0, 0.35]
-[probe.moon]
+[probe.beacon]
 body = "moon"
 "#;
 
@@ -412,6 +412,7 @@ pub fn top(t: f64, f: &mut Frame) {
     f.put("arm.rate", "rad/s", 0.7);
     f.vector("foot", "f", "N", &[-2.0 * phi.cos(), -2.0 * phi.sin(), 9.81 + 3.0 * (9.0 * t).cos()]);
     f.vector("spindle", "", "m", &up.map(|c| 0.85 * c));
+    f.vector("beacon", "", "m", &moon);
 }
 
 /// `n` bodies of all shapes in space.

@@ -41,7 +41,7 @@ impl Split {
             for _ in 0..10 * n.max(1) {
                 let (q, free, largest, at) = split.projector(rows);
                 split.largest = largest;
-                if !(largest > GOOD) || q.is_empty() {
+                if largest <= GOOD || largest.is_nan() || q.is_empty() {
                     break;
                 }
                 let (row, column) = (at / free.len(), at % free.len());

@@ -192,6 +192,7 @@ mod page {
         assert!(page.text(&format!("{svg}.then((d) => d.documentElement.textContent)")).contains("energy.kinetic"));
         assert!(page.number(&format!("bellcrank.file({energies}, 'PNG')")) > 2000.0);
         // a click goes to its time; a drag zooms; a double click shows all again
+        page.eval("document.querySelector('.chart-frame').scrollIntoView({ behavior: 'instant' })");
         let frame = page.numbers("(() => { const r = document.querySelector('.chart-frame').getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()");
         let x = |t: f64| frame[0] + 62.0 + t / 2.0 * (frame[2] - 62.0 - 14.0);
         let y = frame[1] + frame[3] / 2.0;

@@ -81,7 +81,7 @@ impl Quat {
     }
 }
 
-/// The rotation matrix exp(φ̃) [Rodrigues].
+/// The rotation matrix exp(φ̃), by the formula of Rodrigues.
 pub fn exp(phi: Vec3) -> Mat3 {
     let c = Coefficients::at(phi);
     Mat3::IDENTITY + phi.tilde() * c.sinc + phi.tilde() * phi.tilde() * c.a

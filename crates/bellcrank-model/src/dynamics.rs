@@ -66,7 +66,7 @@ pub struct State {
 clone_by_fields!(State { t, q, v, z, charts });
 
 /// A trial point of the equations: a state with its rates and multipliers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Point {
     /// Time.
     pub t: f64,
@@ -89,6 +89,8 @@ pub struct Point {
     /// Where the rotation charts are centred.
     pub charts: Charts,
 }
+
+clone_by_fields!(Point { t, q, qdot, v, vdot, z, zdot, lambda, mu, charts });
 
 impl Point {
     /// A point of the right sizes at a state, its rates and multipliers zero.

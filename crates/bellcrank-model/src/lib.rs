@@ -13,6 +13,7 @@ pub mod model;
 pub mod own;
 pub mod read;
 pub mod reference;
+pub mod scene;
 pub mod system;
 #[doc(hidden)]
 pub mod testing;

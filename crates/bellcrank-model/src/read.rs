@@ -241,6 +241,7 @@ pub const SOLVE: &[Field] = &[
     Field::optional("formulation", FieldKind::Name, "", "by the method", "form of the equations"),
     Field::optional("iteration", FieldKind::Name, "", "by the method", "Newton's iteration"),
     Field::optional("test", FieldKind::Name, "", "q+v", "which unknowns decide"),
+    Field::optional("on", FieldKind::Name, "", "all", "on which coordinates errors are tested"),
     Field::optional("step", FieldKind::Positive, "s", "error control", "fixed step size"),
     Field::optional("rtol", FieldKind::Positive, "", "1e-6", "relative tolerance"),
     Field::optional(
@@ -252,6 +253,7 @@ pub const SOLVE: &[Field] = &[
     ),
     Field::optional("sample", FieldKind::Positive, "s", "a 200th of the run", "distance of recorded samples"),
     Field::optional("max_order", FieldKind::Count, "", "5", "highest order of BDF"),
+    Field::optional("max_iterations", FieldKind::Count, "", "by the method", "most Newton iterations per step"),
     Field::optional("rho", FieldKind::NonNegative, "", "0.8", "spectral radius at infinity of generalized-α"),
 ];
 

@@ -68,6 +68,8 @@ pub struct Coordinate {
 struct Angle {
     ends: [SystemEnd; 2],
     motion: Motion,
+    /// Whether an equation or a force needs it while a step is computed.
+    acts: bool,
 }
 
 /// The equations of a compiled model.
@@ -149,7 +151,7 @@ impl System {
             let (equations, motions) = (entry.joint.equations(space), entry.joint.motions(space));
             for motion in motions {
                 let pair = [ends[0], ends[1]];
-                let angle = self.push_angle(pair, motion);
+                let angle = self.push_angle(pair, motion, false);
                 self.coordinates.push(Coordinate { joint: number, motion, ends: pair, angle });
             }
             let first = self.constraints.len();
@@ -159,7 +161,7 @@ impl System {
                 let first_angle = self.angles.len() as u32;
                 let angles: Vec<_> = block.iter().flat_map(|e| e.angles()).collect();
                 for m in &angles {
-                    self.push_angle(m.ends.map(|e| ends[e]), m.motion);
+                    self.push_angle(m.ends.map(|e| ends[e]), m.motion, true);
                 }
                 let angle = if angles.is_empty() { NO_ANGLE } else { first_angle };
                 let rows = block.iter().map(|e| e.rows()).sum();
@@ -175,7 +177,7 @@ impl System {
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let force = entry.force.clone();
             let angle = match force.measures() {
-                Some(motion) => self.push_angle([ends[0], ends[1]], motion),
+                Some(motion) => self.push_angle([ends[0], ends[1]], motion, true),
                 None => NO_ANGLE,
             };
             let mut states = NO_STATES;
@@ -189,11 +191,11 @@ impl System {
         }
     }
 
-    fn push_angle(&mut self, ends: [SystemEnd; 2], motion: Motion) -> u32 {
+    fn push_angle(&mut self, ends: [SystemEnd; 2], motion: Motion, acts: bool) -> u32 {
         if !motion.turns() {
             return NO_ANGLE;
         }
-        self.angles.push(Angle { ends, motion });
+        self.angles.push(Angle { ends, motion, acts });
         self.angles.len() as u32 - 1
     }
 
@@ -648,9 +650,22 @@ impl System {
     /// The value of a joint coordinate and its rate.
     pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
         let ends = c.ends.map(|e| self.frame(&e, w, Some(&at.v)));
-        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
+        let seen = Frames { t: at.t, ends: &ends, near: &[] };
         let gradient = c.motion.gradient(&seen);
-        (c.motion.value(&seen), gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]))
+        let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
+        let (angle, before) = match c.angle {
+            NO_ANGLE => (0.0, 0.0),
+            k => (at.charts.angles[k as usize], at.charts.rates[k as usize]),
+        };
+        let near = angle + 0.5 * (at.t - at.charts.time) * (before + rate);
+        (c.motion.between().value_near(&seen, near), rate)
+    }
+
+    /// The rate of a counted angle.
+    fn turn_rate(&self, angle: &Angle, at: &Point, w: &Workspace) -> f64 {
+        let ends = angle.ends.map(|e| self.frame(&e, w, Some(&at.v)));
+        let gradient = angle.motion.gradient(&Frames { t: at.t, ends: &ends, near: &[] });
+        gradient[0].on(&ends[0]) + gradient[1].on(&ends[1])
     }
 
     /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
@@ -794,8 +809,13 @@ impl Dynamics for System {
         }
         self.locate(&at.q, &at.charts, w);
         let passed = at.t - at.charts.time;
-        for (near, (angle, rate)) in w.near.iter_mut().zip(at.charts.angles.iter().zip(&at.charts.rates)) {
-            *near = angle + passed * rate;
+        for (k, (angle, rate)) in at.charts.angles.iter().zip(&at.charts.rates).enumerate() {
+            // by the mean of the rates, as at the end of the step: a step may pass many turns
+            let now = match self.angles[k].acts && passed != 0.0 {
+                true => self.turn_rate(&self.angles[k], at, w),
+                false => *rate,
+            };
+            w.near[k] = angle + 0.5 * passed * (rate + now);
         }
         for c in &self.constraints {
             self.realize_constraint(c, at, w);

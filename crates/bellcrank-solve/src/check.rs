@@ -1053,7 +1053,7 @@ fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
             warn(c, vec![name.clone()], message, help);
         }
         let degrees = entry.angle.abs();
-        if degrees >= 10.0 && degrees <= 720.0 && (degrees / 5.0).fract() < 1e-9 {
+        if (10.0..=720.0).contains(&degrees) && (degrees / 5.0).fract() < 1e-9 {
             let message = format!("{name} starts at an angle of {} rad", entry.angle);
             warn(c, vec![name], message, &format!("angles are in rad: for degrees write \"{}*pi/180\"", entry.angle));
         }

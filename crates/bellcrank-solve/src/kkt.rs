@@ -5,7 +5,9 @@
 //!     [ G  0  ] [ λ ] = [ γ ]
 //! ```
 
+use crate::splitting::{SparseRow, Split};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::dense::DenseLu;
 use bellcrank_math::solver::{self, LinearError, LinearSolver};
 use bellcrank_model::dynamics::{Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
@@ -22,9 +24,17 @@ pub struct Kkt {
     rows: Vec<(u32, u32, u32, u32)>,
     rhs: Vec<f64>,
     n: usize,
+    /// In the place of M: one for independent coordinates, zero for dependent ones.
+    independent: Option<Vec<f64>>,
     /// Factorizations so far.
     pub factorizations: usize,
 }
+
+/// Up to this dimension the system of a split is solved with pivoting on the dense matrix, to round-off.
+const SMALL: usize = 300;
+
+/// Above, dependent coordinates weigh this much, and the multipliers are as exact.
+const LIGHT: f64 = 1e-9;
 
 impl Kkt {
     /// The system of some equations of motion.
@@ -54,17 +64,53 @@ impl Kkt {
         let linear = solver::choose(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
         let n = layout.n();
-        Kkt { matrix: BlockMatrix::new(pattern), linear, mass, columns, rows, rhs, n, factorizations: 0, dynamics }
+        let matrix = BlockMatrix::new(pattern);
+        Kkt { matrix, linear, mass, columns, rows, rhs, n, independent: None, factorizations: 0, dynamics }
+    }
+
+    /// The system with XXᵀ in the place of M: its multipliers are those of the split, (GY)ᵀλ = Yᵀf.
+    pub fn split(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        let mut kkt = Kkt::new(dynamics);
+        let pattern = kkt.matrix.pattern().clone();
+        let mut dense = DenseLu::new();
+        if kkt.is_small() && dense.analyze(&pattern).is_ok() {
+            kkt.linear = Box::new(dense);
+        }
+        kkt.independent = Some(vec![1.0; kkt.n]);
+        kkt
+    }
+
+    fn is_small(&self) -> bool {
+        self.rhs.len() <= SMALL
+    }
+
+    /// Which coordinates are independent from now on.
+    pub fn set_split(&mut self, split: &Split) {
+        let light = if self.is_small() { 0.0 } else { LIGHT };
+        self.independent = Some(split.independent.iter().map(|x| if *x { 1.0 } else { light }).collect());
     }
 
     /// Forms and factors the matrix at a realized point.
     pub fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
-        self.fill_constraints(at, w);
-        let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
-        let mut out = Targets::new(&mut self.matrix.values, &self.mass);
-        self.dynamics.add_derivative(1.0, Piece::MassAccel, Unknown::V, slopes, at, w, &mut out);
+        self.form(at, w);
         self.factorizations += 1;
         self.linear.factor(&self.matrix)
+    }
+
+    /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a split in its place.
+    fn form(&mut self, at: &Point, w: &mut Workspace) {
+        self.fill_constraints(at, w);
+        let Some(x) = &self.independent else {
+            let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
+            let mut out = Targets::new(&mut self.matrix.values, &self.mass);
+            return self.dynamics.add_derivative(1.0, Piece::MassAccel, Unknown::V, slopes, at, w, &mut out);
+        };
+        for (b, range) in self.dynamics.layout().bodies.iter().enumerate() {
+            let n = range.len();
+            if let Some(block) = self.matrix.block_mut(b, b) {
+                range.clone().enumerate().for_each(|(i, k)| block[i * n + i] = x[k]);
+            }
+        }
     }
 
     /// The matrix with G and Gᵀ, and nothing else.
@@ -81,6 +127,41 @@ impl Kkt {
                 }
             }
         }
+    }
+
+    /// The multipliers with Gᵀλ = r as far as can be: by least squares in the norm of M⁻¹, or on the
+    /// dependent coordinates of a split; with the factors at hand.
+    pub fn multipliers(&mut self, r: &[f64], lambda: &mut [f64]) -> Result<(), LinearError> {
+        self.rhs.fill(0.0);
+        match &self.independent {
+            None => self.rhs[..self.n].copy_from_slice(r),
+            Some(x) => (0..self.n).filter(|i| x[*i] < 0.5).for_each(|i| self.rhs[i] = r[i]),
+        }
+        self.linear.solve(&mut self.rhs)?;
+        lambda.copy_from_slice(&self.rhs[self.n..]);
+        Ok(())
+    }
+
+    /// The rows of G at a realized point, as (column, value) pairs.
+    pub fn constraint_rows(&mut self, at: &Point, w: &mut Workspace) -> Vec<SparseRow> {
+        self.form(at, w);
+        let layout = self.dynamics.layout();
+        let mut rows = vec![Vec::new(); layout.m()];
+        for (&(b, k), &at) in self.dynamics.pattern(Piece::GtLambda, Unknown::Lambda).iter().zip(&self.columns) {
+            let (body, constraint) = (&layout.bodies[b as usize], &layout.constraints[k as usize]);
+            let (n, m) = (body.len(), constraint.len());
+            for i in 0..n {
+                for j in 0..m {
+                    let value = self.matrix.values[at as usize + i * m + j];
+                    let row: &mut SparseRow = &mut rows[constraint.start + j];
+                    // a pair that occurs twice was added up already
+                    if value != 0.0 && row.iter().all(|(c, _)| *c != body.start + i) {
+                        row.push((body.start + i, value));
+                    }
+                }
+            }
+        }
+        rows
     }
 
     /// v̇ and λ at a realized point: forms and factors the matrix too.

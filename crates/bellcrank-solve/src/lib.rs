@@ -12,6 +12,7 @@ pub mod newton;
 pub mod options;
 pub mod record;
 pub mod simulation;
+pub mod splitting;
 pub mod stencil;
 pub mod step;
 pub mod tolerances;

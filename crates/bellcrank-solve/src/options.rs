@@ -53,6 +53,20 @@ pub enum Tested {
 /// The names of all tests.
 pub const TESTS: &[(Tested, &str)] = &[(Tested::Q, "q"), (Tested::QV, "q+v"), (Tested::All, "all")];
 
+/// Which coordinates the error test looks at. The convergence test always looks at all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum On {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that the split finds independent; the root of the mean square is over them alone, so the
+    /// test is √(n/p) stricter than one over all n.
+    Independent,
+}
+
+/// The names of all choices of coordinates.
+pub const COORDINATES: &[(On, &str)] = &[(On::All, "all"), (On::Independent, "independent")];
+
 /// All choices of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -64,6 +78,8 @@ pub struct Options {
     pub iteration: Option<Iteration>,
     /// The test; `None` lets the formulation choose.
     pub test: Option<Tested>,
+    /// Which coordinates are tested.
+    pub on: On,
     /// Fixed step size.
     pub step: Option<f64>,
     /// Relative tolerance.
@@ -91,6 +107,7 @@ impl Default for Options {
             formulation: None,
             iteration: None,
             test: None,
+            on: On::All,
             step: None,
             rtol: 1e-6,
             atol: None,
@@ -149,6 +166,13 @@ impl Tested {
     /// The test of a name.
     pub fn by_name(name: &str) -> Option<Tested> {
         TESTS.iter().find(|(_, n)| *n == name).map(|(t, _)| *t)
+    }
+}
+
+impl On {
+    /// The choice of a name.
+    pub fn by_name(name: &str) -> Option<On> {
+        COORDINATES.iter().find(|(_, n)| *n == name).map(|(t, _)| *t)
     }
 }
 
@@ -237,6 +261,17 @@ impl Options {
             let help =
                 format!("leave --iteration out, or use an implicit method (iterations: {})", newton::NAMES.join(", "));
             return wrong("--iteration", format!("{} is explicit and does not iterate", method.name()), help);
+        }
+        if self.iteration.is_some_and(|i| i.splits()) && self.formulation == Some("si2") {
+            let help = "use --formulation ggl, or --iteration auto";
+            return wrong("--iteration", "coordinate splitting needs the plain Gᵀμ, which si2 does not have", help);
+        }
+        if method.explicit() && self.on == On::Independent {
+            let help = "leave --on out, or use an implicit method such as bdf";
+            return wrong("--on", format!("{} has no split of the coordinates", method.name()), help);
+        }
+        if self.max_iterations == Some(0) {
+            return wrong("--max-iterations", "at least one iteration is needed", "4 is a good choice");
         }
         if !(0.0..=1.0).contains(&self.rho) {
             return wrong("--rho", format!("ρ∞ must lie between 0 and 1, found {}", self.rho), "0.8 is a good choice");

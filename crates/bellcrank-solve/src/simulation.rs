@@ -1,7 +1,7 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
 use crate::engines::explicit::Explicit;
-use crate::engines::implicit::Implicit;
+use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, Statistics, StepError};
 use crate::formulation;
@@ -369,10 +369,16 @@ fn implicit_engine(
     let form = formulation::by_name(formulation).unwrap_or_else(formulation::ggl);
     // velocities of index-3 steps oscillate with the step size: they cannot decide
     let tested = options.test.unwrap_or(if form.index == 3 { Tested::Q } else { Tested::QV });
-    let tolerances = Tolerances::new(&**dynamics, options, tested);
+    let mut tolerances = Tolerances::new(&**dynamics, options, tested);
+    tolerances.velocities_converge = form.index != 3;
     let fixed = options.step.is_some();
-    let iteration = options.iteration.unwrap_or(if fixed { Iteration::Full } else { Iteration::Simplified });
-    let max_iterations = options.max_iterations.unwrap_or(if fixed { 20 } else { 4 });
+    let control = Control {
+        iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { Iteration::Auto }),
+        max_iterations: options.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
+        on: options.on,
+        fixed,
+        as_dassl: false,
+    };
     let boxed: Box<dyn crate::methods::Method> = match method.alpha(options.rho) {
         Some(parameters) => Box::new(GeneralizedAlpha::new(parameters)),
         None => Box::new(Bdf::new(BdfOptions {
@@ -384,8 +390,7 @@ fn implicit_engine(
     let span = options.until - start.t;
     let first = |w: &crate::weights::Weights| options.step.unwrap_or_else(|| first_step(start, w, span));
     let names = (method.name(), form.name);
-    let iteration = (iteration, max_iterations);
-    Box::new(Implicit::new(dynamics.clone(), boxed, names, form, iteration, tolerances, start, first, fixed))
+    Box::new(Implicit::new(dynamics.clone(), boxed, names, form, control, tolerances, start, first))
 }
 
 /// The times of samples: t₀ + k·distance, and the end.

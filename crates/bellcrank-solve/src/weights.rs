@@ -25,6 +25,15 @@ impl Weights {
     }
 }
 
+impl Weights {
+    /// Leaves dependent coordinates and their velocities out.
+    pub fn restrict(&mut self, independent: &[bool]) {
+        for w in [&mut self.q, &mut self.v] {
+            w.iter_mut().zip(independent).filter(|(_, x)| !**x).for_each(|(w, _)| *w = 0.0);
+        }
+    }
+}
+
 /// √(Σ (wᵢ xᵢ)² / number of non-zero weights); zero where nothing is tested.
 pub fn root_mean_square(parts: &[(&Vec<f64>, &[f64])]) -> f64 {
     let mut sum = 0.0;

@@ -467,6 +467,17 @@ fn a_hanging_chain_finds_its_catenary() {
 }
 
 #[test]
+fn a_long_chain_comes_to_rest_too() {
+    let n = 200;
+    let plane = "model = { plane = \"xy\", gravity = [0, -9.81] }";
+    let s = system(&chain(n, 0.05, [1.0, 0.0], plane, ""));
+    let found = rest(&s);
+    let (p, _) = s.pose(n - 1, &found.point);
+    assert!(p[0].abs() < 1e-8 && (p[1] + 0.05 * (n as f64 - 0.5)).abs() < 1e-8, "{p:?}");
+    assert_eq!(found.stability.unwrap().word(), "stable");
+}
+
+#[test]
 fn a_body_settles_on_its_bushing_and_a_free_one_is_refused() {
     let text = r#"
         model = { gravity = [0, 0, -9.81] }
@@ -529,6 +540,13 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     // the work is what the energy grew by
     let energy = |t: f64| 0.5 * j * (2.1 * (3.0 * t).cos()).powi(2) + k * (0.7 * (3.0 * t).sin()).sin();
     assert!((d.work - (energy(2.0) - energy(0.0))).abs() < 1e-3);
+    // the same motion by its rate, which has to be integrated
+    let by_rate = system(&text.replace("angle = \"0.7*sin(3*t)\"", "rate = \"2.1*cos(3*t)\""));
+    let mut memory = Memory::default();
+    inverse(&by_rate, 2.0, 0.01, &mut memory).unwrap();
+    for (t, x) in memory.times.iter().zip(memory.column("motor.drive_torque").unwrap()) {
+        assert!((x - torque(*t)).abs() < 1e-6, "{t}: {x} against {}", torque(*t));
+    }
     let undriven = system(&text.replace(
         "[joint.motor]\n        type = \"drive\"\n        joint = \"pin\"\n        angle = \"0.7*sin(3*t)\"",
         "",

@@ -12,9 +12,8 @@ const UNTIL: f64 = 0.5;
 
 /// Velocities at the end.
 fn speeds(summary: &bellcrank_solve::Summary) -> Vec<f64> {
-    let moving = |name: &str| {
-        name.rsplit_once('.').is_some_and(|(_, p)| matches!(p, "vx" | "vy" | "vz" | "wx" | "wy" | "wz"))
-    };
+    let moving =
+        |name: &str| name.rsplit_once('.').is_some_and(|(_, p)| matches!(p, "vx" | "vy" | "vz" | "wx" | "wy" | "wz"));
     summary.last.iter().filter(|(name, _)| moving(name)).map(|(_, v)| *v).collect()
 }
 
@@ -127,6 +126,10 @@ fn iterations_lead_to_the_same_motion() {
                 let with = |iteration| poses(&run(&s, fixed(method, formulation, Some(iteration), 2, 2e-3)));
                 let full = with(Iteration::Full);
                 for iteration in [Iteration::Simplified, Iteration::CoordinateModified] {
+                    // splitting needs the plain Gᵀμ
+                    if formulation == "si2" && iteration == Iteration::CoordinateModified {
+                        continue;
+                    }
                     let difference = distance(&full, &with(iteration));
                     // what a kept matrix leaves (1e-12 of a length) reaches the velocities divided by the step
                     assert!(difference < 2e-8, "{} {formulation} {iteration:?}: {difference:e}", method.name());

@@ -3,7 +3,6 @@
 mod common;
 
 use bellcrank_math::{Mat3, Quat, Vec3};
-use bellcrank_model::Dynamics;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::simulation::{Simulation, Status};
@@ -349,7 +348,7 @@ fn chaplygins_sleigh_goes_its_way() {
         between = ["ground", "sleigh"]
         at = [0, 0]
         axis = [1, 0]
-        [probe.edge]
+        [probe.tip]
         body = "sleigh"
         at = [0, 0]
     "#;
@@ -361,10 +360,10 @@ fn chaplygins_sleigh_goes_its_way() {
     ] {
         let angle = at("sleigh.angle", i);
         close(angle, heading, 1e-8, "heading");
-        close(at("sleigh.w", i), w, 1e-8, "ω");
-        close(at("edge.vx", i) * angle.cos() + at("edge.vy", i) * angle.sin(), v, 1e-8, "speed");
-        close(at("edge.x", i), x, 1e-8, "x");
-        close(at("edge.y", i), y, 1e-8, "y");
+        close(at("sleigh.wz", i), w, 1e-8, "ω");
+        close(at("tip.vx", i) * angle.cos() + at("tip.vy", i) * angle.sin(), v, 1e-8, "speed");
+        close(at("tip.x", i), x, 1e-8, "x");
+        close(at("tip.y", i), y, 1e-8, "y");
     }
 }
 

@@ -7,8 +7,10 @@ mod inverse;
 mod modes;
 mod output;
 mod progress;
+mod reproduce;
 mod run;
 mod statics;
+mod view;
 
 use bellcrank_model::file::diagnostic::escaped;
 use clap::{Parser, Subcommand};
@@ -34,6 +36,10 @@ enum Command {
     Inverse(inverse::Inverse),
     /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
     Check(check::Check),
+    /// Computes the tables of a paper again, ours beside the paper's.
+    Reproduce(reproduce::Reproduce),
+    /// Shows results in the browser.
+    View(view::View),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -56,6 +62,8 @@ fn main() -> ExitCode {
         Command::Modes(options) => modes::run(options),
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
+        Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::View(options) => view::view(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

@@ -10,7 +10,7 @@ use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{METHODS, MethodName, OptionError, Options, TESTS, Tested};
+use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, OptionError, Options, TESTS, Tested};
 use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use clap::Args;
@@ -36,12 +36,15 @@ pub struct Run {
     /// Formulation: index3, ggl, si2, index1.
     #[arg(long)]
     formulation: Option<String>,
-    /// Newton's iteration: full, simplified, cm.
+    /// Newton's iteration: auto, full, simplified, cs, cm.
     #[arg(long)]
     iteration: Option<String>,
     /// Which unknowns decide: q, q+v, all.
     #[arg(long)]
     test: Option<String>,
+    /// On which coordinates errors are tested: all, independent.
+    #[arg(long)]
+    on: Option<String>,
     /// Fixed step size in s.
     #[arg(long, value_name = "H", value_parser = number, allow_negative_numbers = true)]
     step: Option<f64>,
@@ -109,7 +112,8 @@ pub fn run(args: Run) -> Result<(), Failure> {
         tell_start(&system, &simulation, &found);
     }
     let mut progress = Progress::new(until, talk);
-    let mut folder = args.out.as_ref().map(Folder::new);
+    let drawn = || bellcrank_model::scene::scene(&system.model);
+    let mut folder = args.out.as_ref().map(|out| Folder::new(out).with_scene(drawn()));
     let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,
@@ -223,6 +227,8 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let form = word(read, "formulation", &args.formulation);
     let iteration = word(read, "iteration", &args.iteration);
     let test = word(read, "test", &args.test);
+    let on = word(read, "on", &args.on);
+    let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
     let count = |key: &str, given: Option<usize>| given.or_else(|| settings.numbers.get(key).map(|x| *x as usize));
@@ -232,13 +238,14 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         formulation: choice(read, "formulation", form, formulation::NAMES, static_name)?,
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
+        on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
         atol: number("atol", args.atol),
         until: number("until", args.until).unwrap_or(defaults.until),
         sample: number("sample", args.sample),
         max_order: count("max_order", args.max_order).unwrap_or(defaults.max_order),
-        max_iterations: args.max_iterations,
+        max_iterations: count("max_iterations", args.max_iterations),
         rho: number("rho", args.rho).unwrap_or(defaults.rho),
         interrupt: defaults.interrupt,
     };

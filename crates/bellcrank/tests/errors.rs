@@ -259,7 +259,7 @@ fn a_failed_run_keeps_its_results_and_says_so() {
     let printed: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(printed["status"], "failed");
     assert!(printed["error"].as_str().unwrap().contains("body `hammer`"), "{printed}");
-    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "summary.json"]);
+    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json"]);
     let summary: serde_json::Value = serde_json::from_slice(&s.read("results/summary.json")).unwrap();
     assert_eq!((&summary["status"], &summary["error"]), (&printed["status"], &printed["error"]));
     let table = common::Recorded::parse(&String::from_utf8(s.read("results/results.csv")).unwrap());

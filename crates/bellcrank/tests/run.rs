@@ -64,9 +64,9 @@ fn json_has_every_promised_key_and_stdout_nothing_else() {
     }
     let mut channels: Vec<String> = Vec::new();
     for body in ["crank", "link"] {
-        channels.extend(["x", "y", "angle", "vx", "vy", "w"].map(|c| format!("{body}.{c}")));
+        channels.extend(["x", "y", "angle", "vx", "vy", "wz"].map(|c| format!("{body}.{c}")));
     }
-    channels.extend(["pin.angle", "pin.rate", "pin.fx", "pin.fy", "pin.m"].map(String::from));
+    channels.extend(["pin.angle", "pin.rate", "pin.fx", "pin.fy", "pin.mz"].map(String::from));
     channels.extend(["B.x", "B.y", "B.vx", "B.vy", "B.ax", "B.ay"].map(String::from));
     channels.extend(["energy.kinetic", "energy.stored", "energy.total"].map(String::from));
     for channel in channels {
@@ -121,9 +121,9 @@ fn a_reader_that_goes_away_is_no_error() {
 fn results_are_written_with_units() {
     let s = Scratch::new("out");
     let table = s.record(PENDULUM, &["--until", "2", "--sample", "0.1"]);
-    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "summary.json"]);
-    let header = "time [s],bob.x [m],bob.y [m],bob.angle [rad],bob.vx [m/s],bob.vy [m/s],bob.w [rad/s],\
-                  pin.angle [rad],pin.rate [rad/s],pin.fx [N],pin.fy [N],pin.m [N m],\
+    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json"]);
+    let header = "time [s],bob.x [m],bob.y [m],bob.angle [rad],bob.vx [m/s],bob.vy [m/s],bob.wz [rad/s],\
+                  pin.angle [rad],pin.rate [rad/s],pin.fx [N],pin.fy [N],pin.mz [N m],\
                   energy.kinetic [J],energy.stored [J],energy.total [J]";
     assert_eq!(table.header.join(","), header);
     let times = table.column("time");
@@ -190,7 +190,7 @@ fn an_interrupt_ends_cleanly_and_keeps_the_results() {
     let t = number(&v, "t");
     let told = format!("error: interrupted at t = {t} s\nhelp: what was recorded up to there is in results\n");
     assert_eq!(ended.stderr, told);
-    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "summary.json"]);
+    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json"]);
     let summary: Value = serde_json::from_slice(&s.read("results/summary.json")).unwrap();
     assert_eq!((&summary["status"], number(&summary, "t")), (&v["status"], t));
     let times = Recorded::parse(&String::from_utf8(s.read("results/results.csv")).unwrap()).column("time");
@@ -322,7 +322,7 @@ fn structures_have_reactions() {
          joint.weld = { type = \"fixed\", between = [\"ground\", \"beam\"], at = [0, 0] }",
         &[],
     );
-    for (channel, value) in [("weld.fx", 0.0), ("weld.fy", weight), ("weld.m", weight), ("beam.x", 1.0)] {
+    for (channel, value) in [("weld.fx", 0.0), ("weld.fy", weight), ("weld.mz", weight), ("beam.x", 1.0)] {
         near(number(&v, channel), value, 1e-12, channel);
     }
 
@@ -360,7 +360,7 @@ fn structures_have_reactions() {
     let (m, l, t) = (1.5, 0.8, 4.0f64);
     near(number(&v, "pin.angle"), t * t, 1e-10, "driven angle");
     near(number(&v, "pin.rate"), 2.0 * t, 1e-9, "driven rate");
-    near(number(&v, "motor.m"), (0.1 + m * l * l) * 2.0 + m * 9.81 * l * (t * t).cos(), 1e-8, "torque of the motor");
+    near(number(&v, "motor.mz"), (0.1 + m * l * l) * 2.0 + m * 9.81 * l * (t * t).cos(), 1e-8, "torque of the motor");
     near(v["energy"]["max_error"].as_f64().unwrap(), 0.0, 1e-6, "energy");
 }
 
@@ -429,7 +429,7 @@ fn reactions_carry_the_rate_of_momentum() {
 
     // the crank alone: the pin acts on it, the elbow acts on the link and thus against the crank
     let (ax, ay) = (derivative(&column("crank.vx"), h), derivative(&column("crank.vy"), h));
-    let alpha = derivative(&column("crank.w"), h);
+    let alpha = derivative(&column("crank.wz"), h);
     let place = [column("crank.x"), column("crank.y")];
     let [pin, elbow] = ["pin", "elbow"].map(|j| [column(&format!("{j}.fx")), column(&format!("{j}.fy"))]);
     for i in 2..table.rows.len() - 2 {

@@ -4,7 +4,9 @@ use super::{Engine, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::{Method, Rejection};
-use crate::newton::{Iteration, IterationError, Newton};
+use crate::newton::{Converged, Iteration, IterationError, Newton};
+use crate::options::On;
+use crate::splitting::Split;
 use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
@@ -27,13 +29,40 @@ pub struct Implicit {
     step: Step,
     projection: Option<Projection>,
     tolerances: Tolerances,
+    /// For the convergence test; for the error test, which may leave dependent coordinates out.
+    newton_weights: Weights,
     weights: Weights,
+    splitting: Option<Splitting>,
     state: State,
     fixed: bool,
     steps: usize,
     error_test_failures: usize,
     convergence_failures: usize,
     w: Workspace,
+}
+
+/// How a step is solved and tested.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Control {
+    /// Newton's iteration.
+    pub iteration: Iteration,
+    /// Most iterations per attempt.
+    pub max_iterations: usize,
+    /// Which coordinates the error test looks at.
+    pub on: On,
+    /// Fixed steps: the tolerance of Newton's iteration is that of the arithmetic.
+    pub fixed: bool,
+    /// DASSL's economy: a matrix is kept while the step size allows, its contraction taken for granted.
+    pub as_dassl: bool,
+}
+
+/// The split in use and what it is chosen from.
+struct Splitting {
+    split: Split,
+    kkt: Kkt,
+    /// Whether the error test leaves dependent coordinates out.
+    restricts: bool,
+    changes: usize,
 }
 
 /// Puts positions and velocities back onto the constraints, with the least change in the norm of the mass.
@@ -94,24 +123,42 @@ impl Implicit {
         mut method: Box<dyn Method>,
         names: (&'static str, &'static str),
         formulation: Formulation,
-        (iteration, max_iterations): (Iteration, usize),
+        control: Control,
         mut tolerances: Tolerances,
         start: &Point,
         first_step: impl FnOnce(&Weights) -> f64,
-        fixed: bool,
     ) -> Implicit {
+        let Control { iteration, max_iterations, on, fixed, as_dassl } = control;
         let mut state = State::default();
         start.store(&mut state);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let mut point = start.clone();
         point.mu.fill(0.0);
-        let step = Step::new(dynamics.clone(), formulation, point);
-        let newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
+        let mut step = Step::new(dynamics.clone(), formulation, point);
+        step.prepare(iteration);
+        let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
+        newton.trust_old_contraction = as_dassl;
         tolerances.see(&state.v);
+        let mut newton_weights = Weights::default();
+        tolerances.weigh(&state, start, &mut newton_weights);
         let mut weights = Weights::default();
-        tolerances.weigh(&state, start, &mut weights);
-        method.start(start, first_step(&weights));
-        let w = dynamics.workspace();
+        tolerances.restrict(&newton_weights, &mut weights);
+        let mut w = dynamics.workspace();
+        let splits = (iteration.splits() || on == On::Independent) && dynamics.layout().m() > 0;
+        let splitting = splits.then(|| {
+            let mut kkt = Kkt::new(dynamics.clone());
+            dynamics.realize(start, &mut w);
+            let split = Split::choose(&kkt.constraint_rows(start, &mut w), dynamics.layout().n());
+            Splitting { split, kkt, restricts: on == On::Independent, changes: 0 }
+        });
+        if let Some(s) = &splitting {
+            step.set_split(&s.split);
+            if s.restricts {
+                weights.restrict(&s.split.independent);
+            }
+        }
+        // over all coordinates, as in DASSL: the start knows no split yet
+        method.start(start, first_step(&newton_weights));
         Implicit {
             dynamics,
             method,
@@ -121,7 +168,9 @@ impl Implicit {
             step,
             projection,
             tolerances,
+            newton_weights,
             weights,
+            splitting,
             state,
             fixed,
             steps: 0,
@@ -144,10 +193,38 @@ impl Implicit {
             self.tolerances.weigh_fixed(&self.state, h, precision.max(floor), &mut step.weights);
             step.round_off = 0.01;
         } else {
-            step.weights.clone_from(&self.weights);
+            step.weights.clone_from(&self.newton_weights);
             // DASSL: 100 ε ‖y‖
-            step.round_off = 100.0 * f64::EPSILON * self.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            step.round_off =
+                100.0 * f64::EPSILON * self.newton_weights.norm(&self.state.q, &self.state.v, &self.state.z);
         }
+    }
+
+    /// A poor split is replaced: it needs a new matrix and another mask, and no restart, because the
+    /// solution of P r = 0 does not depend on it.
+    fn look_at_split(&mut self) {
+        let Some(s) = &mut self.splitting else { return };
+        self.w.invalidate();
+        self.dynamics.realize(&self.step.point, &mut self.w);
+        if s.split.renew(&s.kkt.constraint_rows(&self.step.point, &mut self.w)) {
+            s.changes += 1;
+            if self.step.set_split(&s.split) {
+                self.newton.forget_matrix();
+            }
+        }
+        if s.restricts {
+            self.weights.restrict(&s.split.independent);
+        }
+    }
+
+    /// What the last solve that converged took.
+    pub fn convergence(&self) -> Converged {
+        self.newton.last
+    }
+
+    /// The split in use, if there is one, and how often it was chosen anew.
+    pub fn split(&self) -> Option<(&Split, usize)> {
+        self.splitting.as_ref().map(|s| (&s.split, s.changes))
     }
 
     fn collapse(&self, convergence: bool, culprit: String) -> StepError {
@@ -230,10 +307,16 @@ impl Engine for Implicit {
             break;
         }
         self.method.accept(&self.step.point, &self.weights);
+        if !self.fixed {
+            // after the history has taken its point: differences of high order would see the polish
+            self.step.polish();
+        }
         self.step.point.store(&mut self.state);
         self.steps += 1;
         self.tolerances.see(&self.state.v);
-        self.tolerances.weigh(&self.state, &self.step.point, &mut self.weights);
+        self.tolerances.weigh(&self.state, &self.step.point, &mut self.newton_weights);
+        self.tolerances.restrict(&self.newton_weights, &mut self.weights);
+        self.look_at_split();
         Ok(())
     }
 
@@ -277,7 +360,9 @@ impl Engine for Implicit {
             convergence_failures: self.convergence_failures,
             residual_evaluations: c.residuals,
             jacobian_evaluations: c.jacobians,
-            factorizations: c.factorizations + self.projection.as_ref().map_or(0, |p| p.factorizations()),
+            factorizations: c.factorizations
+                + self.step.factorizations()
+                + self.projection.as_ref().map_or(0, |p| p.factorizations()),
             iterations: c.iterations,
         }
     }

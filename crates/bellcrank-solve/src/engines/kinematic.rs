@@ -41,14 +41,31 @@ impl Kinematic {
         }
     }
 
+    fn close(&mut self, trial: &mut Point) -> Result<(), StepError> {
+        let t = trial.t;
+        self.follower.close(trial).map_err(|why| StepError::Open { t, why: why.to_string() })
+    }
+
     /// The point at another time, found from the present one.
     fn reach(&mut self, from: &Point, t: f64) -> Result<Point, StepError> {
         let mut trial = from.clone();
         let h = t - trial.t;
         let step: Vec<f64> = trial.v.iter().zip(&trial.vdot).map(|(v, a)| h * v + 0.5 * h * h * a).collect();
         self.dynamics.retract(&mut trial.q, &step);
+        trial.v.iter_mut().zip(&trial.vdot).for_each(|(v, a)| *v += h * a);
         trial.t = t;
-        self.follower.close(&mut trial).map_err(|why| StepError::Open { t, why: why.to_string() })?;
+        self.close(&mut trial)?;
+        let layout = self.dynamics.layout();
+        if layout.m() > layout.m_rates() {
+            // what only its rate drives has no position to close: Hermite's rule for it, of order four
+            let mut step = step;
+            for (i, s) in step.iter_mut().enumerate() {
+                *s = 0.5 * h * (from.v[i] + trial.v[i]) + h * h / 12.0 * (from.vdot[i] - trial.vdot[i]);
+            }
+            trial.q.copy_from_slice(&from.q);
+            self.dynamics.retract(&mut trial.q, &step);
+            self.close(&mut trial)?;
+        }
         Ok(trial)
     }
 }

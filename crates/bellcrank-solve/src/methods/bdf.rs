@@ -179,8 +179,7 @@ impl Bdf {
 
     /// y − y⁰.
     fn measure(&mut self, p: &Point) {
-        let y = p.q.iter().chain(&p.v).chain(&p.z);
-        for ((e, y), predicted) in self.correction.iter_mut().zip(y).zip(&self.prediction) {
+        for ((e, y), predicted) in self.correction.iter_mut().zip(stacked(p)).zip(&self.prediction) {
             *e = y - predicted;
         }
     }
@@ -265,8 +264,13 @@ impl Bdf {
             (rest, above) = (lower, column);
         }
         // y itself, without the rounding of y⁰ + (y − y⁰)
-        self.phi.iter_mut().zip(p.q.iter().chain(&p.v).chain(&p.z)).for_each(|(x, y)| *x = *y);
+        self.phi[..size].iter_mut().zip(stacked(p)).for_each(|(x, y)| *x = *y);
     }
+}
+
+/// y = (q, v, z).
+fn stacked(p: &Point) -> impl Iterator<Item = &f64> {
+    p.q.iter().chain(&p.v).chain(&p.z)
 }
 
 /// y += c x.
@@ -295,11 +299,9 @@ impl Method for Bdf {
         }
         self.phi.clear();
         self.phi.resize(COLUMNS * size, 0.0);
+        self.phi.iter_mut().zip(stacked(at)).take(size).for_each(|(x, y)| *x = *y);
         let rates = at.qdot.iter().chain(&at.vdot).chain(&at.zdot);
-        for (i, (y, rate)) in at.q.iter().chain(&at.v).chain(&at.z).zip(rates).enumerate() {
-            self.phi[i] = *y;
-            self.phi[size + i] = h * rate;
-        }
+        self.phi[size..].iter_mut().zip(rates).for_each(|(x, rate)| *x = h * rate);
         self.psi[0] = h;
         for (eta, x) in
             [(&mut self.stencil.eta_q, &at.q), (&mut self.stencil.eta_v, &at.v), (&mut self.stencil.eta_z, &at.z)]

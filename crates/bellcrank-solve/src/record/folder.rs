@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 const PARQUET: &str = "results.parquet";
 const CSV: &str = "results.csv";
 const SUMMARY: &str = "summary.json";
+const SCENE: &str = "scene.json";
 /// The ending of files that are not yet complete.
 const PART: &str = ".part";
 
@@ -27,6 +28,8 @@ pub struct Folder {
     /// What the summary says while the run goes on; empty when none does.
     head: Map<String, Value>,
     notes: Vec<String>,
+    /// What the viewer draws; empty for none.
+    scene: Value,
 }
 
 struct Output {
@@ -40,7 +43,12 @@ impl Folder {
     ///
     /// Earlier results there are replaced; a folder with anything else in it is refused.
     pub fn new(dir: impl Into<PathBuf>) -> Folder {
-        Folder { dir: dir.into(), outputs: vec![], head: Map::new(), notes: vec![] }
+        Folder { dir: dir.into(), outputs: vec![], head: Map::new(), notes: vec![], scene: Value::Null }
+    }
+
+    /// With a description of what to draw, written to `scene.json` for the viewer.
+    pub fn with_scene(self, scene: Value) -> Folder {
+        Folder { scene, ..self }
     }
 
     fn open(&mut self, header: &Header) -> io::Result<()> {
@@ -64,6 +72,9 @@ impl Folder {
         }
         // the new run stands; only now the old one goes
         self.write_summary(self.head.clone())?;
+        if !self.scene.is_null() {
+            self.replace(SCENE, &self.scene)?;
+        }
         for name in [PARQUET, CSV] {
             let path = self.dir.join(name);
             match fs::remove_file(&path) {
@@ -93,17 +104,21 @@ impl Folder {
         self.dir.join(format!("{name}{PART}"))
     }
 
-    /// Replaces the summary in one go.
     fn write_summary(&self, summary: Map<String, Value>) -> io::Result<()> {
-        let (path, part) = (self.dir.join(SUMMARY), self.part(SUMMARY));
-        let text = format!("{:#}\n", Value::Object(summary));
+        self.replace(SUMMARY, &Value::Object(summary))
+    }
+
+    /// Replaces a file in one go.
+    fn replace(&self, name: &str, content: &Value) -> io::Result<()> {
+        let (path, part) = (self.dir.join(name), self.part(name));
+        let text = format!("{content:#}\n");
         fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(|e| explain(&path, e))
     }
 }
 
 impl Recorder for Folder {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
-        *self = Folder::new(std::mem::take(&mut self.dir));
+        *self = Folder::new(std::mem::take(&mut self.dir)).with_scene(std::mem::take(&mut self.scene));
         let result = self.open(header);
         if result.is_err() {
             let names: Vec<_> = self.outputs.drain(..).map(|o| o.name).collect();
@@ -168,7 +183,7 @@ fn claim(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir).map_err(|e| explain(dir, e))? {
         let name = entry.map_err(|e| explain(dir, e))?.file_name();
         // a run that could not even write its first summary leaves these
-        if ![PARQUET, CSV, SUMMARY].iter().any(|f| *name == *format!("{f}{PART}")) {
+        if ![PARQUET, CSV, SUMMARY, SCENE].iter().any(|f| *name == *format!("{f}{PART}")) {
             let message = format!(
                 "{} has other things in it ({}) and no earlier results; choose another folder with --out, or empty it",
                 dir.display(),

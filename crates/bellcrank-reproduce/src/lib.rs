@@ -1,0 +1,6 @@
+//! The papers that Bellcrank rests on, computed again: their tables beside ours, and every claim with
+//! whether it holds.
+
+pub mod coordinate_splitting;
+pub mod report;
+pub mod study;

@@ -1,0 +1,174 @@
+//! Runs of hand-written equations with every choice open, as the papers need them.
+
+use bellcrank_model::dynamics::{Point, State};
+use bellcrank_model::own::{Equations, Own};
+use bellcrank_model::{Dynamics, Piece};
+use bellcrank_solve::engines::implicit::{Control, Implicit};
+use bellcrank_solve::engines::{Engine, Statistics};
+use bellcrank_solve::formulation;
+use bellcrank_solve::initial;
+use bellcrank_solve::methods::bdf::{Bdf, BdfOptions, first_step};
+use bellcrank_solve::newton::{Converged, Iteration};
+use bellcrank_solve::options::{On, Options, Tested};
+use bellcrank_solve::tolerances::Tolerances;
+use std::sync::Arc;
+
+/// Everything a run can be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The formulation's name.
+    pub formulation: &'static str,
+    /// Newton's iteration.
+    pub iteration: Iteration,
+    /// What is tested.
+    pub tested: Tested,
+    /// On which coordinates.
+    pub on: On,
+    /// rtol = atol.
+    pub tolerance: f64,
+    /// Highest order of BDF.
+    pub max_order: usize,
+    /// Most iterations per attempt.
+    pub max_iterations: usize,
+    /// DASSL's economy with matrices and contraction rates.
+    pub as_dassl: bool,
+    /// Give up after so many steps.
+    pub max_steps: usize,
+}
+
+/// The papers' four methods, and ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Coordinate splitting.
+    Cs,
+    /// Its modified iteration.
+    Cm,
+    /// Gear, Gupta & Leimkuhler with multipliers in all tests.
+    Ggl,
+    /// The same without the multipliers.
+    GglStar,
+    /// Matrices on the manifold.
+    Auto,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Preset; 5] = [Preset::Cs, Preset::Cm, Preset::Ggl, Preset::GglStar, Preset::Auto];
+
+    /// Its name in the papers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Cs => "CS",
+            Preset::Cm => "CM",
+            Preset::Ggl => "GGL",
+            Preset::GglStar => "GGL*",
+            Preset::Auto => "auto",
+        }
+    }
+
+    /// The preset as settings, with DASSL's control, at a tolerance.
+    pub fn setting(self, tolerance: f64, max_order: usize) -> Setting {
+        let (iteration, tested, on) = match self {
+            Preset::Cs => (Iteration::CoordinateSplit, Tested::QV, On::Independent),
+            Preset::Cm => (Iteration::CoordinateModified, Tested::QV, On::Independent),
+            Preset::Ggl => (Iteration::Simplified, Tested::All, On::All),
+            Preset::GglStar => (Iteration::Simplified, Tested::QV, On::All),
+            Preset::Auto => (Iteration::Auto, Tested::QV, On::Independent),
+        };
+        Setting {
+            formulation: "ggl",
+            iteration,
+            tested,
+            on,
+            tolerance,
+            max_order,
+            max_iterations: 4,
+            as_dassl: true,
+            max_steps: 20_000,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Counts of work.
+    pub statistics: Statistics,
+    /// The last point.
+    pub last: Point,
+    /// Time, step size, order and energy after every step.
+    pub course: Vec<(f64, f64, usize, f64)>,
+    /// What Newton's iteration took in the last step.
+    pub convergence: Converged,
+    /// Whether it reached the end.
+    pub finished: bool,
+}
+
+impl Outcome {
+    /// steps/f/J/error test failures/convergence failures.
+    pub fn counts(&self) -> [usize; 5] {
+        let s = &self.statistics;
+        [s.steps, s.residual_evaluations, s.jacobian_evaluations, s.error_test_failures, s.convergence_failures]
+    }
+}
+
+/// The consistent start of equations: q and v projected, v̇ and λ from the equations of motion.
+pub fn consistent(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64]) -> Option<Point> {
+    let state = State { q: q.to_vec(), v: v.to_vec(), ..State::default() };
+    initial::assemble(dynamics, &state).ok().map(|(point, _)| point)
+}
+
+/// The start as it stands, with v̇ = M⁻¹f for M = I: without the reactions.
+pub fn plain(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64]) -> Point {
+    let state = State { q: q.to_vec(), v: v.to_vec(), ..State::default() };
+    let mut point = Point::at(&state, dynamics.layout());
+    let mut w = dynamics.workspace();
+    dynamics.realize(&point, &mut w);
+    let mut f = vec![0.0; q.len()];
+    dynamics.add(1.0, Piece::Force, &point, &mut w, &mut f);
+    point.vdot = f;
+    point.qdot = v.to_vec();
+    point
+}
+
+/// Equations as a model.
+pub fn own<E: Equations + 'static>(equations: E) -> Arc<dyn Dynamics> {
+    Arc::new(Own::new(equations))
+}
+
+/// Runs to a time; with `step` in fixed steps without error test.
+pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option<f64>, s: &Setting) -> Outcome {
+    let options = Options { rtol: s.tolerance, atol: Some(s.tolerance), until, ..Options::default() };
+    let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
+    tolerances.velocities_converge = true;
+    let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
+    let bdf = Bdf::new(BdfOptions { max_order: s.max_order, fixed_step: step, ..BdfOptions::default() });
+    let control = Control {
+        iteration: s.iteration,
+        max_iterations: s.max_iterations,
+        on: s.on,
+        fixed: false,
+        as_dassl: s.as_dassl,
+    };
+    let names = ("bdf", form.name);
+    let first = |w: &bellcrank_solve::weights::Weights| first_step(start, w, until - start.t);
+    let mut engine = Implicit::new(dynamics.clone(), Box::new(bdf), names, form, control, tolerances, start, first);
+    let mut course = Vec::new();
+    let mut w = dynamics.workspace();
+    let mut finished = true;
+    while engine.state().t < until {
+        let order = engine.order();
+        let from = engine.state().t;
+        if engine.statistics().steps >= s.max_steps || engine.step(until).is_err() {
+            finished = false;
+            break;
+        }
+        w.invalidate();
+        dynamics.realize(engine.point(), &mut w);
+        let energy = dynamics.energy(engine.point(), &mut w);
+        course.push((engine.state().t, engine.state().t - from, order, energy.kinetic + energy.stored));
+        engine.settle();
+    }
+    let (statistics, convergence) = (engine.statistics(), engine.convergence());
+    Outcome { statistics, last: engine.point().clone(), course, convergence, finished }
+}

@@ -1,0 +1,39 @@
+//! Seeing the result: a server for the viewer's page on the loopback interface, and reports that are one file.
+//!
+//! The page is built from `viewer/` and embedded, so neither node nor the internet is needed. The server
+//! answers to this machine only, serves the page and the one result folder it was given, and reads columns
+//! of `results.parquet` when they are asked for: a gigabyte of results opens at once.
+//!
+//! ```no_run
+//! # fn main() -> std::io::Result<()> {
+//! // everything: find a port, print the address, open the browser, serve until the program ends
+//! bellcrank_view::view("results".as_ref(), &bellcrank_view::Options::default(), &mut std::io::stderr())?;
+//! # Ok(()) }
+//! ```
+//!
+//! | path | answer |
+//! |---|---|
+//! | `/` | the page |
+//! | `/api/summary` | state of the run, its message, number of rows, generation, `summary.json` |
+//! | `/api/scene` | `scene.json`, or `null` |
+//! | `/api/channels` | names and units of all columns; the first is `time` |
+//! | `/api/columns?at=0,3-6&from=0&to=100` | rows of columns, one column after the other, little-endian `f64` |
+//! | `… &as=f32` | the same in single precision |
+//! | `… &generation=2` | refused with 409 when the folder holds another run by now |
+//! | `/api/column/3?from=0&to=100` | one column |
+
+mod http;
+mod open;
+mod report;
+mod results;
+mod server;
+mod table;
+
+pub use open::view;
+pub use report::{Fact, Report, Section, Verdict, report};
+pub use results::{Results, Snapshot, State};
+pub use server::{Options, Server, serve};
+pub use table::Table;
+
+/// The viewer's page: HTML with its style and script inside.
+pub const PAGE: &str = include_str!("../../../viewer/dist/index.html");

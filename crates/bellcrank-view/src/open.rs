@@ -1,0 +1,70 @@
+//! Everything from a folder to the picture on the screen.
+
+use crate::results::State;
+use crate::server::{Options, serve};
+use crate::{Results, Server};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Serves `folder`, tells where on `out`, opens the browser where there is a screen, and serves until the
+/// program ends.
+pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let now = Results::open(folder)?.now();
+    if now.state == State::Missing {
+        let text = format!(
+            "{} holds no results: run a model first, for example `bellcrank run MODEL --out {0}`",
+            folder.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::NotFound, text));
+    }
+    if !now.message.is_empty() {
+        writeln!(out, "{}", now.message)?;
+    }
+    let server = serve(folder, options)?;
+    tell(&server, options.open, out)?;
+    server.wait();
+    Ok(())
+}
+
+fn tell(server: &Server, open: bool, out: &mut dyn Write) -> io::Result<()> {
+    let (url, port) = (server.url(), server.address().port());
+    writeln!(out, "viewer: {url}   (Ctrl-C ends it)")?;
+    if open && screen() && browse(&url) {
+        return Ok(());
+    }
+    if std::env::var_os("SSH_CONNECTION").is_some() {
+        writeln!(out, "from your own machine: ssh -L {port}:127.0.0.1:{port} THIS-HOST, then open {url} there")?;
+    }
+    Ok(())
+}
+
+/// Whether there is a screen to open a browser on.
+fn screen() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    if cfg!(any(windows, target_os = "macos")) {
+        !set("SSH_CONNECTION")
+    } else {
+        set("DISPLAY") || set("WAYLAND_DISPLAY")
+    }
+}
+
+fn browse(url: &str) -> bool {
+    let (program, arguments): (&str, &[&str]) = if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else {
+        ("xdg-open", &[])
+    };
+    let child = Command::new(program)
+        .args(arguments)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else { return false };
+    let _ = std::thread::Builder::new().spawn(move || child.wait()); // else it stays as a zombie
+    true
+}

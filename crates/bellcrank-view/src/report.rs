@@ -1,0 +1,156 @@
+//! Reports: the viewer and the results in one HTML file, which opens from a mail attachment.
+
+use crate::PAGE;
+use crate::results::Results;
+use crate::table::Table;
+use serde_json::{Value, json};
+use std::io;
+use std::path::Path;
+
+/// Where the page takes its data from, if they come with it.
+const PLACE: &str = "<!--bellcrank-data-->";
+
+/// What a report shows beside the moving scene.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The plots: the names of the channels in each.
+    pub plots: Vec<Vec<String>>,
+    /// Sections of text and numbers, such as those of the truth report.
+    pub sections: Vec<Section>,
+    /// The most bytes of results in the file; a longer run is thinned out to every second, third … frame.
+    pub bytes: usize,
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report { plots: vec![], sections: vec![], bytes: 16 << 20 }
+    }
+}
+
+/// A section of a report.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its title.
+    pub title: String,
+    /// What it says before the facts.
+    pub text: String,
+    /// The facts, one line each.
+    pub facts: Vec<Fact>,
+}
+
+/// One line of a section.
+#[derive(Clone, Debug, Default)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// Its value, with its unit.
+    pub value: String,
+    /// Whether that is good.
+    pub verdict: Verdict,
+}
+
+/// What to think of a fact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    #[default]
+    None,
+    /// As it should be.
+    Good,
+    /// Worth a look.
+    Doubtful,
+    /// Wrong.
+    Bad,
+}
+
+/// The report of the results in `folder`, as the text of an HTML file.
+pub fn report(folder: &Path, report: &Report) -> io::Result<String> {
+    let results = Results::open(folder)?;
+    let now = results.now();
+    let Some(table) = &now.table else { return Err(io::Error::new(io::ErrorKind::InvalidData, now.message.clone())) };
+    let scene = match results.scene()? {
+        Some(text) => serde_json::from_slice(&text).map_err(|e| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("scene.json of {} cannot be read: {e}", folder.display()),
+            )
+        })?,
+        None => Value::Null,
+    };
+    let (rows, every, columns) = thinned(table, report.bytes)?;
+    let data = json!({
+        "format": "bellcrank-data",
+        "version": 1,
+        "status": now.describe(results.dir()),
+        "scene": scene,
+        "names": table.names().collect::<Vec<_>>(),
+        "units": table.units(),
+        "rows": rows,
+        "every": every,
+        "columns": columns,
+        "plots": report.plots,
+        "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
+    });
+    let (before, after) =
+        PAGE.split_once(PLACE).ok_or_else(|| io::Error::other("the viewer's page has no place for data"))?;
+    // in a script element only `</script` and `<!--` mean anything; without `<` there is neither
+    let text = data.to_string().replace('<', "\\u003c");
+    Ok(format!("{before}<script type=\"application/json\" id=\"bellcrank-data\">{text}</script>{after}"))
+}
+
+/// The number of rows, one of how many was taken, and every column in base64.
+fn thinned(table: &Table, bytes: usize) -> io::Result<(usize, usize, Vec<String>)> {
+    let size = table.rows().saturating_mul(table.width()).saturating_mul(8);
+    let every = size.div_ceil(bytes.max(1)).max(1);
+    let mut rows = 0;
+    let columns = (0..table.width()).map(|c| {
+        let all = table.read(&[c], 0..table.rows())?;
+        let last = all.len().saturating_sub(1);
+        // the end of the run stays
+        let kept = all.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
+        let bytes: Vec<u8> = kept.flat_map(|(_, x)| x.to_le_bytes()).collect();
+        rows = bytes.len() / 8;
+        Ok(base64(&bytes))
+    });
+    let columns = columns.collect::<io::Result<Vec<_>>>()?;
+    Ok((rows, every, columns))
+}
+
+fn section(s: &Section) -> Value {
+    let fact = |f: &Fact| {
+        let verdict = match f.verdict {
+            Verdict::None => "",
+            Verdict::Good => "good",
+            Verdict::Doubtful => "doubtful",
+            Verdict::Bad => "bad",
+        };
+        json!({"name": f.name, "value": f.value, "verdict": verdict})
+    };
+    json!({"title": s.title, "text": s.text, "facts": s.facts.iter().map(fact).collect::<Vec<_>>()})
+}
+
+/// Base64 with padding. [RFC 4648, section 4]
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let word = (0..3).fold(0u32, |w, i| w << 8 | u32::from(*three.get(i).unwrap_or(&0)));
+        for i in 0..4 {
+            out.push(if i <= three.len() { LETTERS[(word >> (18 - 6 * i) & 63) as usize] as char } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_of_the_standard() {
+        let words = ["", "f", "fo", "foo", "foob", "fooba", "foobar"]; // RFC 4648, section 10
+        let codes = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        words.iter().zip(codes).for_each(|(w, c)| assert_eq!(base64(w.as_bytes()), c));
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+    }
+}

@@ -1,0 +1,280 @@
+//! The server of one result folder, on the loopback interface.
+
+use crate::PAGE;
+use crate::http::{Body, Connection, Refusal, Request, Response};
+use crate::results::{Results, Snapshot};
+use serde_json::json;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The port that is tried first: a fixed one can be forwarded over ssh once and for all.
+const PORT: u16 = 8427;
+/// A browser opens six connections to a server.
+const CONNECTIONS: usize = 48;
+/// One answer holds at most so many values.
+const VALUES: usize = 8 << 20;
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The port; if none is given 8427, or any other that is free.
+    pub port: Option<u16>,
+    /// Whether a browser is opened.
+    pub open: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { port: None, open: true }
+    }
+}
+
+/// A server that answers until it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    stopping: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Serves the viewer and the results in `folder`, to this machine only.
+pub fn serve(folder: impl Into<PathBuf>, options: &Options) -> io::Result<Server> {
+    let results = Arc::new(Results::open(folder)?);
+    let listener = match options.port {
+        Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| {
+            io::Error::new(e.kind(), format!("cannot listen on port {port}: {e}; choose another with --port"))
+        }),
+        None => TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))),
+    }?;
+    let address = listener.local_addr()?;
+    let stopping = Arc::new(AtomicBool::new(false));
+    let stop = stopping.clone();
+    let thread = std::thread::Builder::new().name("viewer".into()).spawn(move || accept(&listener, &results, &stop))?;
+    Ok(Server { address, stopping, thread: Some(thread) })
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address of the page.
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Serves until the program ends.
+    pub fn wait(mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1)); // wakes it
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One of the connections that are open.
+struct Ticket(Arc<AtomicUsize>);
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn accept(listener: &TcpListener, results: &Arc<Results>, stopping: &Arc<AtomicBool>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        if stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(stream) = stream else {
+            std::thread::sleep(Duration::from_millis(20)); // out of file handles, for instance
+            continue;
+        };
+        let Ok(mut connection) = Connection::new(stream) else { continue };
+        let many = open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS;
+        let ticket = Ticket(open.clone());
+        if many {
+            let _ = connection.respond(&Response::error(503, "there are too many connections"), false, true);
+            continue;
+        }
+        let (results, stopping) = (results.clone(), stopping.clone());
+        let _ = std::thread::Builder::new().name("viewer-connection".into()).spawn(move || {
+            let _ticket = ticket;
+            converse(connection, &results, &stopping);
+        });
+    }
+}
+
+fn converse(mut connection: Connection, results: &Results, stopping: &AtomicBool) {
+    loop {
+        match connection.request() {
+            Ok(request) => {
+                let close = request.close || stopping.load(Ordering::SeqCst);
+                let response = answer(&request, results);
+                if connection.respond(&response, request.head_only, close).is_err() || close {
+                    return connection.finish();
+                }
+            }
+            Err(Refusal::Answer(response)) => {
+                let _ = connection.respond(&response, false, true);
+                return connection.finish();
+            }
+            Err(Refusal::Gone) => return,
+        }
+    }
+}
+
+/// Whether a Host header names this machine. A page of another site that points its name here
+/// (DNS rebinding) does not; the port may differ, for it may be forwarded.
+fn names_this_machine(host: &str) -> bool {
+    let (name, port) = match host.strip_prefix("[::1]") {
+        Some(rest) => ("[::1]", rest),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let port = port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.parse::<u16>().is_ok());
+    port && (name == "[::1]" || name == "127.0.0.1" || name.eq_ignore_ascii_case("localhost"))
+}
+
+fn answer(request: &Request, results: &Results) -> Response {
+    if !request.host.as_deref().is_some_and(names_this_machine) {
+        return Response::error(403, "this server answers only to 127.0.0.1 and localhost");
+    }
+    let api = request.path.strip_prefix("/api/");
+    if api.is_some() && matches!(request.site.as_deref(), Some("cross-site" | "same-site")) {
+        return Response::error(403, "results are not for other pages");
+    }
+    match (request.path.as_str(), api) {
+        ("/" | "/index.html", _) => Response { status: 200, kind: "text/html; charset=utf-8", body: Body::Text(PAGE) },
+        (_, Some("summary")) => json_text(results.refresh().describe(results.dir()).to_string().into_bytes()),
+        (_, Some("scene")) => match results.scene() {
+            Ok(text) => json_text(text.unwrap_or_else(|| b"null".to_vec())),
+            Err(e) => Response::error(500, &format!("scene.json cannot be read: {e}")),
+        },
+        (_, Some("channels")) => channels(&results.now()),
+        (_, Some("columns")) => {
+            let list = request.parameter("at").unwrap_or("");
+            columns(request, &results.now(), list)
+        }
+        (_, Some(other)) if other.starts_with("column/") => columns(request, &results.now(), &other["column/".len()..]),
+        _ => Response::error(404, "there is no such page"),
+    }
+}
+
+fn json_text(text: Vec<u8>) -> Response {
+    Response::new(200, "application/json", text)
+}
+
+fn channels(now: &Snapshot) -> Response {
+    let Some(table) = &now.table else { return Response::error(404, &now.message) };
+    let names: Vec<&str> = table.names().collect();
+    json_text(
+        json!({"generation": now.generation, "rows": table.rows(), "names": names, "units": table.units()})
+            .to_string()
+            .into_bytes(),
+    )
+}
+
+fn columns(request: &Request, now: &Snapshot, list: &str) -> Response {
+    let Some(table) = &now.table else { return Response::error(404, &now.message) };
+    if request.parameter("generation").is_some_and(|g| g != now.generation.to_string()) {
+        return Response::error(409, "the folder holds another run by now");
+    }
+    let Some(columns) = parse_list(list, table.width()) else {
+        return Response::error(400, &format!("`at` must be column numbers below {}, such as 0,3-6", table.width()));
+    };
+    let Some(rows) = parse_rows(request, table.rows()) else {
+        return Response::error(400, &format!("`from` and `to` must be row numbers up to {}", table.rows()));
+    };
+    if columns.len().saturating_mul(rows.len()) > VALUES {
+        return Response::error(
+            413,
+            &format!("at most {VALUES} values are sent at once: ask for fewer rows or columns"),
+        );
+    }
+    let values = match table.read(&columns, rows) {
+        Ok(values) => values,
+        Err(e) => return Response::error(500, &format!("the results cannot be read: {e}")),
+    };
+    let bytes = match request.parameter("as") {
+        None | Some("f64") => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Some("f32") => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+        Some(_) => return Response::error(400, "`as` is f64 or f32"),
+    };
+    Response::new(200, "application/octet-stream", bytes)
+}
+
+/// Column numbers such as `0,3-6`, all below `width`.
+fn parse_list(list: &str, width: usize) -> Option<Vec<usize>> {
+    let mut columns = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last >= width || columns.len() + (last - first) > VALUES {
+            return None;
+        }
+        columns.extend(first..=last);
+    }
+    Some(columns)
+}
+
+fn parse_rows(request: &Request, rows: usize) -> Option<Range<usize>> {
+    let bound = |name, default| request.parameter(name).map_or(Some(default), number);
+    let (from, to) = (bound("from", 0)?, bound("to", rows)?);
+    (from <= to && to <= rows).then_some(from..to)
+}
+
+/// Digits only: no sign, no space.
+fn number(text: &str) -> Option<usize> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_hosts() {
+        for good in ["127.0.0.1:8427", "localhost", "LOCALHOST:1", "[::1]:80", "[::1]"] {
+            assert!(names_this_machine(good), "{good}");
+        }
+        for bad in [
+            "",
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil:80",
+            "127.0.0.1:",
+            "127.0.0.1:x",
+            "localhost:99999",
+            "[::1]x",
+            "[::2]",
+            "127.0.0.2",
+            "a:b:c",
+        ] {
+            assert!(!names_this_machine(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lists_of_columns() {
+        assert_eq!(parse_list("0,3-5", 6), Some(vec![0, 3, 4, 5]));
+        for bad in ["", "6", "3-2", "-1", "1-", "+1", " 1", "1,,2", "0-99999999999999999999", "x"] {
+            assert_eq!(parse_list(bad, 6), None, "{bad}");
+        }
+    }
+}

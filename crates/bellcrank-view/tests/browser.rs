@@ -1,0 +1,414 @@
+//! The page in a browser: what it shows is what was recorded, and names do no harm.
+
+#[cfg(unix)]
+mod chromium;
+mod samples;
+
+#[cfg(unix)]
+mod page {
+    use super::chromium::{Page, browser};
+    use super::samples::*;
+    use bellcrank_solve::record::Recorder;
+    use bellcrank_view::{Fact, Options, Report, Section, Server, Verdict, report, serve};
+    use serde_json::{Value, json};
+    use std::path::Path;
+
+    fn start(dir: &Path) -> Server {
+        serve(dir, &Options { port: Some(0), open: false }).unwrap()
+    }
+
+    /// The value of a channel at a time, by the closed form.
+    fn exact(name: &str, t: f64, motion: impl FnMut(f64, &mut Frame)) -> f64 {
+        channel(name, &[t], motion)[0]
+    }
+
+    fn close(a: f64, b: f64, tolerance: f64, what: &str) {
+        assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{what}: {a} against {b}");
+    }
+
+    /// The picture is there: bodies cover some of it, in many shades.
+    fn not_blank(page: &mut Page) -> i64 {
+        let p = page.eval("bellcrank.pixels()");
+        assert!(p["solid"].as_f64().unwrap() > 0.002 && p["colours"].as_u64().unwrap() > 100, "{p}");
+        p["digest"].as_i64().unwrap()
+    }
+
+    /// The pose of a planar body as drawn: x, y, angle up to whole turns.
+    fn drawn(page: &mut Page, body: &str) -> [f64; 3] {
+        let p = page.numbers(&format!("bellcrank.pose({body:?})"));
+        [p[0], p[1], 2.0 * p[6].atan2(p[7])]
+    }
+
+    fn same_angle(a: f64, b: f64) -> bool {
+        ((a - b) / 2.0).sin().abs() < 1e-5
+    }
+
+    #[test]
+    fn a_planar_model_moves_as_recorded() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("planar");
+        write(s.path(), FOUR_BAR, 4.0, 801, four_bar()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.picture("plane");
+        assert_eq!(
+            page.eval("[bellcrank.state().view, bellcrank.state().flat, bellcrank.state().rows]"),
+            json!(["front", true, 801])
+        );
+        let first = not_blank(&mut page);
+
+        // scrubbing shows the recorded position
+        for row in [0, 1, 137, 799, 800] {
+            page.eval(&format!("bellcrank.seekRow({row})"));
+            let t = page.number("bellcrank.state().t");
+            assert_eq!(t, 4.0 * f64::from(row) / 800.0);
+            for body in ["crank", "coupler", "rocker"] {
+                let [x, y, angle] = drawn(&mut page, body);
+                close(x, exact(&format!("{body}.x"), t, four_bar()), 1e-6, body);
+                close(y, exact(&format!("{body}.y"), t, four_bar()), 1e-6, body);
+                assert!(same_angle(angle, exact(&format!("{body}.angle"), t, four_bar())), "{body}");
+            }
+        }
+        let slider = page.numbers("(() => { const r = document.querySelector('.scrub').getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()");
+        page.click(slider[0] + 0.4 * slider[2], slider[1] + 0.5 * slider[3]);
+        let t = page.number("bellcrank.state().t");
+        assert!((t - 1.6).abs() < 0.05, "{t}");
+        page.until("bellcrank.state().row === Math.floor(bellcrank.state().t / 0.005 + 1e-9)");
+        let [x, _, _] = drawn(&mut page, "crank");
+        close(x, exact("crank.x", t, four_bar()), 1e-4, "between samples");
+        page.eval("(() => { const e = document.querySelector('.time'); e.focus(); e.value = '2.5'; e.dispatchEvent(new Event('change')) })()");
+        assert_eq!(page.number("bellcrank.state().t"), 2.5);
+        page.key("ArrowRight");
+        assert_eq!(page.number("bellcrank.state().t"), 2.505);
+        page.key("Home");
+        assert_eq!(page.number("bellcrank.state().row"), 0.0);
+
+        // playing moves bodies
+        page.key(" ");
+        page.until("bellcrank.state().t > 0.03");
+        page.key(" ");
+        assert_eq!(page.eval("bellcrank.state().playing"), json!(false));
+        let t = page.number("bellcrank.state().t");
+        let [x, y, _] = drawn(&mut page, "crank");
+        close(x, exact("crank.x", t, four_bar()), 1e-4, "after playing");
+        close(y, exact("crank.y", t, four_bar()), 1e-4, "after playing");
+        assert_ne!(not_blank(&mut page), first);
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn bodies_and_joints_are_picked_and_their_values_shown() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("pick");
+        write(s.path(), DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.eval("bellcrank.seekRow(200)");
+        for (name, kind) in [("upper", "body"), ("lower", "body"), ("elbow", "joint"), ("tip", "probe")] {
+            let at = page.numbers(&format!("bellcrank.place({name:?})"));
+            page.click(at[0], at[1]);
+            let selected = page.eval("bellcrank.state().selected");
+            assert_eq!((&selected["name"], &selected["kind"]), (&json!(name), &json!(kind)));
+            assert_eq!(page.text("document.querySelector('.card h2').textContent"), name);
+        }
+        let at = page.numbers("bellcrank.place('upper')");
+        page.click(at[0], at[1]);
+        page.until("[...document.querySelectorAll('.card .value')].every((e) => e.textContent !== '…')");
+        page.picture("picked");
+        let shown = page.eval("Object.fromEntries([...document.querySelectorAll('.card .channel')].map((r) => [r.querySelector('.name').textContent, r.querySelector('.value').textContent]))");
+        for part in ["x", "y", "angle", "vx", "vy", "w"] {
+            let value: f64 = shown[part].as_str().unwrap().replace('−', "-").parse().unwrap();
+            close(value, exact(&format!("upper.{part}"), 1.0, double_pendulum()), 1e-5, part);
+        }
+        // a value is plotted by a click, an empty place chooses nothing
+        let plots = page.number("bellcrank.plots().length");
+        page.eval("[...document.querySelectorAll('.card .channel')].at(-1).click()");
+        assert_eq!(page.number("bellcrank.plots().length"), plots + 1.0);
+        let canvas = page.numbers(
+            "(() => { const r = document.querySelector('.scene').getBoundingClientRect(); return [r.left, r.top] })()",
+        );
+        page.click(canvas[0] + 5.0, canvas[1] + 5.0);
+        assert_eq!(page.eval("bellcrank.state().selected"), Value::Null);
+        // reactions are arrows over the scene
+        let before = not_blank(&mut page);
+        page.key("r");
+        page.until("bellcrank.state().shown.reactions");
+        page.until(&format!("bellcrank.pixels().digest !== {before}"));
+        page.picture("reactions");
+        page.key("?");
+        assert_eq!(page.eval("document.querySelector('dialog').open"), json!(true));
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn plots_show_and_save_the_right_values() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("plots");
+        write(s.path(), DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.eval("bellcrank.plot('energy.kinetic', 'energy.stored', 'energy.total', 'upper.vx')");
+        page.eval("bellcrank.seekRow(123)");
+        page.until("bellcrank.plots().every((p) => p.values.every((v) => v !== undefined))");
+        let plots = page.eval("bellcrank.plots()");
+        let mut seen = 0;
+        for plot in plots.as_array().unwrap() {
+            for (name, value) in plot["names"].as_array().unwrap().iter().zip(plot["values"].as_array().unwrap()) {
+                let name = name.as_str().unwrap();
+                let expected = exact(name, 2.0 * 123.0 / 400.0, double_pendulum());
+                close(value.as_f64().unwrap(), expected, 1e-12, name);
+                seen += 1;
+            }
+        }
+        assert!(seen >= 6, "{plots}");
+        // one unit in each plot; the axis holds all values
+        let energies = plots.as_array().unwrap().iter().position(|p| p["unit"] == "J").unwrap();
+        assert_eq!(plots[energies]["names"].as_array().unwrap().len(), 3);
+        page.until(&format!("bellcrank.plots()[{energies}].bounds.to > 1"));
+        let times: Vec<f64> = (0..401).map(|i| f64::from(i) * 2.0 / 400.0).collect();
+        let kinetic = channel("energy.kinetic", &times, double_pendulum());
+        let bounds = page.eval(&format!("bellcrank.plots()[{energies}].bounds"));
+        assert!(bounds["to"].as_f64().unwrap() >= kinetic.iter().fold(0.0, |a: f64, b| a.max(*b)), "{bounds}");
+        // the legend tells the value at the time
+        let legend =
+            page.text(&format!("document.querySelectorAll('.plot')[{energies}].querySelector('.value').textContent"));
+        close(legend.replace('−', "-").parse().unwrap(), kinetic[123], 1e-5, "legend");
+        // files
+        let csv = page.text(&format!("bellcrank.file({energies}, 'CSV')"));
+        let mut lines = csv.lines();
+        assert_eq!(lines.next(), Some("time [s],energy.kinetic [J],energy.stored [J],energy.total [J]"));
+        let read: Vec<Vec<f64>> = lines.map(|l| l.split(',').map(|x| x.parse().unwrap()).collect()).collect();
+        assert_eq!(read.len(), 401);
+        assert_eq!(
+            read.iter().map(|r| r[1].to_bits()).collect::<Vec<_>>(),
+            kinetic.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        );
+        let svg = format!(
+            "bellcrank.file({energies}, 'SVG').then((s) => new DOMParser().parseFromString(s, 'image/svg+xml'))"
+        );
+        assert_eq!(page.number(&format!("{svg}.then((d) => d.querySelectorAll('parsererror').length)")), 0.0);
+        assert!(page.text(&format!("{svg}.then((d) => d.documentElement.textContent)")).contains("energy.kinetic"));
+        assert!(page.number(&format!("bellcrank.file({energies}, 'PNG')")) > 2000.0);
+        // a click goes to its time; a drag zooms; a double click shows all again
+        page.eval("document.querySelector('.chart-frame').scrollIntoView({ behavior: 'instant' })");
+        let frame = page.numbers("(() => { const r = document.querySelector('.chart-frame').getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()");
+        let x = |t: f64| frame[0] + 62.0 + t / 2.0 * (frame[2] - 62.0 - 14.0);
+        let y = frame[1] + frame[3] / 2.0;
+        page.click(x(1.5), y);
+        close(page.number("bellcrank.state().t"), 1.5, 0.01, "click");
+        page.drag([x(0.5), y], [x(1.0), y]);
+        close(page.number("bellcrank.plots()[0].range.from"), 0.5, 0.01, "zoom");
+        close(page.number("bellcrank.plots()[0].range.to"), 1.0, 0.01, "zoom");
+        page.picture("plots");
+        page.eval("document.querySelector('.chart-frame').dispatchEvent(new MouseEvent('dblclick'))");
+        assert_eq!(page.number("bellcrank.plots()[0].range.to"), 2.0);
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn a_spatial_model_opens_in_space_and_turns() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("space");
+        write(s.path(), TOP, 20.0, 2001, top).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        assert_eq!(page.eval("[bellcrank.state().view, bellcrank.state().flat]"), json!(["iso", false]));
+        page.eval("bellcrank.seekRow(437)");
+        let before = not_blank(&mut page);
+        page.picture("space-light");
+        let t = page.number("bellcrank.state().t");
+        let pose = page.numbers("bellcrank.pose('top')");
+        let mut want = Frame::default();
+        top(t, &mut want);
+        for k in 0..3 {
+            close(pose[k], want.values[k], 1e-6, "position");
+        }
+        let q = &want.values[3..7]; // w, x, y, z
+        let cosine = pose[7] * q[0] + pose[4] * q[1] + pose[5] * q[2] + pose[6] * q[3];
+        close(cosine.abs(), 1.0, 1e-6, "rotation");
+        // dragging turns the view
+        let at = page.numbers("(() => { const r = document.querySelector('.scene').getBoundingClientRect(); return [r.left + 40, r.top + r.height / 2] })()");
+        page.drag([at[0], at[1]], [at[0] + 160.0, at[1] - 30.0]);
+        page.until(&format!("bellcrank.pixels().digest !== {before}"));
+        for view in ["1", "2", "3", "4"] {
+            page.key(view);
+            not_blank(&mut page);
+        }
+        page.key("d");
+        page.until("document.documentElement.dataset.theme === 'dark'");
+        not_blank(&mut page);
+        page.picture("space-dark");
+        page.key("l");
+        assert!(page.text("document.querySelector('.labels').textContent").contains("satellite"));
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn a_thousand_bodies_are_drawn() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("thousand");
+        write(s.path(), &cloud_model(1000), 2.0, 21, cloud(1000)).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.eval("bellcrank.seekRow(13)");
+        not_blank(&mut page);
+        page.picture("thousand");
+        for i in [0, 1, 999] {
+            let p = page.numbers(&format!("bellcrank.pose('b{i}')"));
+            close(p[0], exact(&format!("b{i}.x"), 1.3, cloud(1000)), 1e-6, "x");
+            close(p[2], exact(&format!("b{i}.z"), 1.3, cloud(1000)), 1e-6, "z");
+        }
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    fn harmless(page: &mut Page) {
+        assert_eq!(page.eval("window.hacked ?? null"), Value::Null);
+        assert_eq!(page.number("document.querySelectorAll('img, #app script, #app style, #app iframe').length"), 0.0);
+        let text = page.text("document.body.innerText");
+        for shown in [
+            "<script>window.hacked = 1</script>",
+            "<img src=x onerror=window.hacked=1>",
+            "‹ESC›[31mred‹BEL›",
+            "‹RLO›txt.exe",
+            "Räder \"φ\", a/b 🛞",
+            "</script><script>",
+        ] {
+            assert!(text.contains(shown), "{shown} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn names_are_shown_and_never_run() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("odd");
+        write(s.path(), &odd_model(), 3.0, 31, odd).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        for name in ODD {
+            let name = serde_json::to_string(name).unwrap();
+            page.eval(&format!("bellcrank.select({name}); bellcrank.plot({name} + '.x')"));
+        }
+        page.eval("bellcrank.show('labels', true)");
+        let svg = page.text("bellcrank.file(0, 'SVG')");
+        assert!(!svg.contains("<script") && !svg.contains("<img"), "{svg}");
+        harmless(&mut page);
+        page.picture("odd-names");
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn a_report_works_from_a_file() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("report-file");
+        let dir = s.path().join("r");
+        write(&dir, DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
+        let facts = vec![
+            Fact { name: "Drift".into(), value: "3e-14 m".into(), verdict: Verdict::Good },
+            Fact { name: "Energy".into(), value: "1e-3".into(), verdict: Verdict::Doubtful },
+        ];
+        let wanted = Report {
+            plots: vec![vec!["energy.total".into()], vec!["tip.x".into(), "tip.y".into()]],
+            sections: vec![Section { title: "Accuracy".into(), text: "How far to trust it.".into(), facts }],
+            ..Report::default()
+        };
+        let file = s.path().join("report.html");
+        std::fs::write(&file, report(&dir, &wanted).unwrap()).unwrap();
+        let url = format!("file://{}", file.display());
+        let mut page = browser.open(&url);
+        assert_eq!(page.eval("bellcrank.plots().map((p) => p.names)"), json!([["energy.total"], ["tip.x", "tip.y"]]));
+        assert!(page.text("document.querySelector('.run').innerText").contains("How far to trust it."));
+        page.eval("bellcrank.seekRow(200)");
+        not_blank(&mut page);
+        let [x, y, _] = drawn(&mut page, "lower");
+        close(x, exact("lower.x", 1.0, double_pendulum()), 1e-6, "x");
+        close(y, exact("lower.y", 1.0, double_pendulum()), 1e-6, "y");
+        page.picture("report");
+        page.quiet(&url);
+        page.close();
+
+        let dir = s.path().join("odd");
+        write(&dir, &odd_model(), 3.0, 31, odd).unwrap();
+        std::fs::write(&file, report(&dir, &Report::default()).unwrap()).unwrap();
+        let mut page = browser.open(&url);
+        harmless(&mut page);
+        page.quiet(&url);
+        page.close();
+    }
+
+    #[test]
+    fn every_state_of_a_run_is_told_on_the_page() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("page-states");
+        let says = |page: &mut Page| page.text("document.body.innerText");
+
+        // no results; then a run begins, and ends: the page follows
+        let dir = s.path().join("live");
+        std::fs::create_dir(&dir).unwrap();
+        let server = start(&dir);
+        let mut page = browser.open(&server.url());
+        assert!(says(&mut page).contains("There are no results in this folder"));
+        let mut folder = begin(&dir, FOUR_BAR, 1.0, 100, four_bar()).unwrap();
+        page.until("document.body.innerText.includes('Waiting for the first frames')");
+        let mut frame = Frame::default();
+        let mut motion = four_bar();
+        for i in 100..8192 {
+            frame.values.clear();
+            motion(f64::from(i) / 100.0, &mut frame);
+            folder.frame(f64::from(i) / 100.0, &frame.values).unwrap();
+        }
+        page.until(
+            "globalThis.bellcrank?.state?.()?.rows === 8192 && document.body.innerText.includes('The run goes on')",
+        );
+        folder.end(&json!({"status": "interrupted"})).unwrap();
+        page.until("document.body.innerText.includes('The run was interrupted')");
+        // another run in the same folder
+        write(&dir, SLIDER_CRANK, 1.0, 20, slider_crank).unwrap();
+        page.until("document.title.startsWith('Slider-crank') && globalThis.bellcrank?.state?.()?.rows === 20");
+        page.close();
+        drop(server);
+
+        // damaged, and empty
+        let whole = std::fs::read(dir.join("results.parquet")).unwrap();
+        std::fs::write(dir.join("results.parquet"), &whole[..whole.len() / 2]).unwrap();
+        let server = start(&dir);
+        let mut page = browser.open(&server.url());
+        let text = says(&mut page);
+        assert!(text.contains("cannot be read") && text.contains("results.csv"), "{text}");
+        page.picture("damaged");
+        page.quiet(&server.url());
+        page.close();
+        let dir = s.path().join("empty");
+        write(&dir, FOUR_BAR, 1.0, 0, four_bar()).unwrap();
+        let server = start(&dir);
+        let mut page = browser.open(&server.url());
+        assert!(says(&mut page).contains("recorded no frames"));
+        page.quiet(&server.url());
+        page.close();
+
+        // no scene, and a broken one: points, and a word about it
+        let dir = s.path().join("plain");
+        write(&dir, FOUR_BAR, 1.0, 11, four_bar()).unwrap();
+        for (scene, told) in [
+            (None, "no scene.json"),
+            (Some("{}"), "no scene of Bellcrank"),
+            (Some("{\"format\": \"bellcrank-scene\", \"version\": 9}"), "later version"),
+        ] {
+            std::fs::remove_file(dir.join("scene.json")).ok();
+            if let Some(text) = scene {
+                std::fs::write(dir.join("scene.json"), text).unwrap();
+            }
+            let server = start(&dir);
+            let mut page = browser.open(&server.url());
+            assert!(says(&mut page).contains(told), "{told}");
+            not_blank(&mut page);
+            page.quiet(&server.url());
+            page.close();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// `window.bellcrank`: what tests and scripts see of the page.
+
+import type { App } from "./ui/app";
+import type { Vec } from "./scene/model";
+
+export function automation(app: App): void {
+  const find = (name: string) => app.stage?.entities.findIndex((e) => e.name === name) ?? -1;
+  const api = {
+    /** Time, row, selection and so on. */
+    state: () => ({
+      t: app.player?.t, row: app.stage?.row, share: app.stage?.share, playing: app.player?.playing, speed: app.player?.speed,
+      start: app.player?.start, end: app.player?.end, rows: app.results?.rows,
+      selected: app.stage?.entities[app.selected] ?? null, theme: app.themeName, rate: app.rate,
+      view: app.stage?.view, flat: app.stage?.flat, shown: { ...app.shown },
+      bodies: app.scene?.bodies.length,
+    }),
+    seek: (t: number) => {
+      app.player.pause();
+      app.player.seek(t);
+    },
+    /** Goes to a row, and waits until it is shown. */
+    seekRow: async (row: number) => {
+      app.player.pause();
+      await app.stage?.poses.load(row);
+      app.player.seek(app.results.times[row]);
+      app.stage?.frame(performance.now());
+    },
+    play: () => app.player.play(),
+    pause: () => app.player.pause(),
+    /** The position and the rotation (x, y, z, w) that are drawn. */
+    pose: (name: string) => {
+      const e = app.stage?.entities.find((x) => x.name === name && x.kind === "body");
+      if (!e || !app.stage) return null;
+      return Array.from(app.stage.slots.data.subarray(8 * (e.index + 1), 8 * (e.index + 2)));
+    },
+    /** Where an entity is on the page, in pixels. */
+    place: (name: string, offset: Vec = [0, 0, 0]) => {
+      const { stage } = app;
+      const at = stage?.where(find(name));
+      const p = stage && at && stage.project([at[0] + offset[0], at[1] + offset[1], at[2] + offset[2]]);
+      if (!p || !stage) return null;
+      const box = stage.canvas.getBoundingClientRect();
+      return [box.left + p[0], box.top + p[1]];
+    },
+    pick: (x: number, y: number) => {
+      const box = app.stage?.canvas.getBoundingClientRect();
+      const e = box && app.stage?.entities[app.stage.pick(x - box.left, y - box.top)];
+      return e ?? null;
+    },
+    select: (name: string) => app.select(find(name)),
+    view: (name: "front" | "top" | "side" | "iso") => {
+      app.view(name, false);
+      app.stage?.frame(performance.now());
+    },
+    zoom: (factor: number) => app.stage?.zoom(factor),
+    show: (key: keyof App["shown"], on: boolean) => app.toggle(key, on),
+    theme: (name: "light" | "dark") => app.setTheme(name),
+    plot: (...names: string[]) => app.plots.add(names.map((n) => app.results.find(n)).filter((c) => c > 0)),
+    plots: () => app.plots.describe(),
+    file: async (k: number, format: "PNG" | "SVG" | "CSV") => {
+      const blob = await app.plots.file(k, format);
+      return blob && (format === "PNG" ? blob.size : await blob.text());
+    },
+    column: async (name: string) => Array.from(await app.results.column(app.results.find(name))),
+    /** The pixels of the scene: how many differ from the corner, and a digest. */
+    pixels: () => {
+      const { stage } = app;
+      if (!stage) return null;
+      stage.draw();
+      const gl = stage.renderer.getContext();
+      const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+      const data = new Uint8Array(w * h * 4);
+      gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, data);
+      let solid = 0;
+      let digest = 0;
+      const colours = new Set<number>();
+      for (let i = 0; i < data.length; i += 4) {
+        const c = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
+        if (data[i + 3] > 250) solid += 1;
+        if (colours.size < 4096) colours.add(c);
+        digest = (Math.imul(digest, 31) + c + data[i + 3]) | 0;
+      }
+      return { width: w, height: h, solid: solid / (w * h), colours: colours.size, digest };
+    },
+  };
+  Object.defineProperty(window, "bellcrank", { value: api });
+}

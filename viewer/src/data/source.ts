@@ -1,0 +1,49 @@
+// Where results come from: the server of a folder, or the page itself.
+
+export type State =
+  | "finished" | "failed" | "interrupted" | "running" | "killed" | "unknown" | "damaged" | "missing";
+
+/** How a run stands. */
+export interface Status {
+  folder: string;
+  /** Changes when the folder holds another run. */
+  generation: number;
+  state: State;
+  /** What the user should know; empty if all is well. */
+  message: string;
+  rows: number;
+  summary: unknown;
+}
+
+/** The columns of a result; the first is the time. */
+export interface Channels {
+  generation: number;
+  rows: number;
+  names: string[];
+  units: string[];
+}
+
+export interface Fact { name: string; value: string; verdict: "" | "good" | "doubtful" | "bad" }
+export interface Section { title: string; text: string; facts: Fact[] }
+
+/** What comes with a report. */
+export interface Extras { plots: string[][]; sections: Section[]; every: number }
+
+export type Values = Float64Array | Float32Array;
+
+export interface Source {
+  /** Whether the results may change while they are looked at. */
+  readonly watched: boolean;
+  readonly extras: Extras;
+  status(): Promise<Status>;
+  /** scene.json, or null. */
+  scene(): Promise<unknown>;
+  channels(): Promise<Channels>;
+  /** Rows [from, to) of columns, one column after the other. */
+  columns(at: ArrayLike<number>, from: number, to: number, single?: boolean): Promise<Values>;
+}
+
+/** The folder holds another run by now. */
+export class Replaced extends Error {}
+
+export const noExtras: Extras = { plots: [], sections: [], every: 1 };

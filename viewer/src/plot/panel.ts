@@ -1,0 +1,376 @@
+// The plots under the scene: channels of one unit each, linked to the time cursor.
+
+import { number, visible } from "../data/names";
+import type { Results } from "../data/results";
+import type { Theme } from "../scene/theme";
+import { button, download, h, write } from "../ui/dom";
+import { type Chart, LEFT, RIGHT, type Range, draw, rowsOf, tOf, xOf } from "./chart";
+import { CanvasPen, SvgPen } from "./pen";
+
+/** Bounds of the height of a chart. */
+const LOW = 130;
+const HIGH = 420;
+/** So many curves fit into one plot, and so many plots onto the page. */
+const CURVES = 16;
+const PLOTS = 24;
+
+interface Plot {
+  columns: number[];
+  element: HTMLElement;
+  canvas: HTMLCanvasElement;
+  cursor: HTMLElement;
+  ghost: HTMLElement;
+  brush: HTMLElement;
+  legend: HTMLElement;
+  values: HTMLElement[];
+  bounds: Range;
+}
+
+export class PlotPanel {
+  readonly element = h("section", { class: "plots", "aria-label": "Plots" });
+  private readonly list = h("div", { class: "plot-list" });
+  private readonly empty = h("p", { class: "hint" }, "Choose a body, a joint or a channel to see its values over time here.");
+  private plots: Plot[] = [];
+  private range: Range = { from: 0, to: 1 };
+  private zoomed = false;
+  private t = 0;
+  private hover: number | null = null;
+  private pending = false;
+  private height = LOW;
+  onSeek: (t: number) => void = () => undefined;
+  onChange: () => void = () => undefined;
+
+  constructor(private readonly results: Results, private theme: Theme) {
+    this.element.append(this.list, this.empty);
+    const watch = new ResizeObserver(() => this.redraw());
+    watch.observe(this.list);
+    watch.observe(this.element);
+    this.reset();
+  }
+
+  /** Shows the whole time. */
+  reset(): void {
+    const { times } = this.results;
+    const [from, to] = [times[0] ?? 0, times[times.length - 1] ?? 1];
+    this.range = to > from ? { from, to } : { from: from - 0.5, to: from + 0.5 };
+    this.zoomed = false;
+    this.redraw();
+  }
+
+  /** There are more rows. */
+  extend(): void {
+    if (!this.zoomed) this.reset();
+    this.plots.forEach((p) => this.read(p));
+  }
+
+  paint(theme: Theme): void {
+    this.theme = theme;
+    this.plots.forEach((p) => this.label(p));
+    this.redraw();
+  }
+
+  /** Whether a column is plotted, and its colour. */
+  colour(column: number): string | null {
+    for (const p of this.plots) {
+      const k = p.columns.indexOf(column);
+      if (k >= 0) return this.theme.series[k % this.theme.series.length];
+    }
+    return null;
+  }
+
+  toggle(column: number): void {
+    const p = this.plots.find((p) => p.columns.includes(column));
+    if (p) this.drop(p, column);
+    else this.add([column]);
+  }
+
+  /** Adds columns: to a plot of the same unit, or to a new one. */
+  add(columns: number[], fresh = false): void {
+    const made = new Set<Plot>();
+    let own: Plot | undefined;
+    for (const c of columns) {
+      if (this.plots.some((p) => p.columns.includes(c))) continue;
+      const unit = this.results.units[c];
+      const fits = (p: Plot) => this.results.units[p.columns[0]] === unit && p.columns.length < CURVES;
+      let plot = fresh ? (own && fits(own) ? own : undefined) : this.plots.find(fits);
+      if (!plot) {
+        if (this.plots.length >= PLOTS) break;
+        plot = this.make();
+        own = plot;
+      }
+      plot.columns.push(c);
+      made.add(plot);
+    }
+    made.forEach((p) => {
+      this.label(p);
+      this.read(p);
+    });
+    this.changed();
+    [...made].at(-1)?.element.scrollIntoView({ block: "nearest" });
+  }
+
+  clear(): void {
+    this.plots.forEach((p) => p.element.remove());
+    this.plots = [];
+    this.changed();
+  }
+
+  private changed(): void {
+    this.empty.hidden = this.plots.length > 0;
+    this.redraw();
+    this.onChange();
+  }
+
+  private drop(plot: Plot, column: number): void {
+    plot.columns = plot.columns.filter((c) => c !== column);
+    if (plot.columns.length === 0) this.remove(plot);
+    else this.label(plot);
+    this.changed();
+  }
+
+  private remove(plot: Plot): void {
+    plot.element.remove();
+    this.plots = this.plots.filter((p) => p !== plot);
+    this.changed();
+  }
+
+  private make(): Plot {
+    const canvas = h("canvas", { class: "chart", tabIndex: 0, role: "img" });
+    const cursor = h("div", { class: "cursor" });
+    const ghost = h("div", { class: "cursor ghost", hidden: true });
+    const brush = h("div", { class: "brush", hidden: true });
+    const legend = h("div", { class: "legend" });
+    const frame = h("div", { class: "chart-frame" }, canvas, brush, ghost, cursor);
+    const plot: Plot = { columns: [], element: h("div", { class: "plot" }), canvas, cursor, ghost, brush, legend, values: [], bounds: { from: 0, to: 1 } };
+    const save = h("select", { class: "save", title: "Save this plot", "aria-label": "Save this plot", onchange: () => {
+      this.save(plot, save.value);
+      save.value = "";
+    } }, h("option", { value: "", textContent: "Save…" }), ...["PNG", "SVG", "CSV"].map((f) => h("option", { value: f, textContent: f })));
+    const tools = h("div", { class: "plot-tools" },
+      button("fit", "Show the whole time", "double click", () => this.reset()),
+      save,
+      button("close", "Remove this plot", "", () => this.remove(plot)));
+    plot.element.append(h("div", { class: "plot-head" }, legend, tools), frame);
+    this.listen(plot, frame);
+    this.list.append(plot.element);
+    this.plots.push(plot);
+    return plot;
+  }
+
+  private label(plot: Plot): void {
+    plot.values = plot.columns.map(() => h("span", { class: "value" }));
+    plot.legend.replaceChildren(...plot.columns.map((c, k) => {
+      const swatch = h("span", { class: "swatch" });
+      swatch.style.background = this.theme.series[k % this.theme.series.length];
+      const name = visible(this.results.names[c]);
+      return h("button", { type: "button", class: "entry", title: `${name}: remove from the plot`, onclick: () => this.drop(plot, c) },
+        swatch, h("bdi", { textContent: name }), plot.values[k]);
+    }));
+    plot.canvas.setAttribute("aria-label", `Plot of ${plot.columns.map((c) => visible(this.results.names[c])).join(", ")} over time`);
+    this.update();
+  }
+
+  private read(plot: Plot): void {
+    for (const c of plot.columns) this.results.column(c).then(() => this.redraw(), () => undefined);
+  }
+
+  /** Draws all plots at the next frame. */
+  redraw(): void {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.measure();
+      this.plots.forEach((p) => this.drawOne(p));
+      this.update();
+    });
+  }
+
+  /** Gives the charts the height that the panel has for them. */
+  private measure(): void {
+    const rows = new Set(this.plots.map((p) => p.element.offsetTop)).size || 1;
+    const heads = Math.max(0, ...this.plots.map((p) => (p.element.firstElementChild as HTMLElement).offsetHeight));
+    this.height = Math.min(Math.max(Math.floor(this.element.clientHeight / rows) - heads - 2, LOW), HIGH);
+  }
+
+  private chart(plot: Plot, legend = false): Chart {
+    const width = plot.canvas.parentElement?.clientWidth || 600;
+    return { columns: plot.columns, width, height: this.height, top: 8, range: this.range, theme: this.theme, legend };
+  }
+
+  private drawOne(plot: Plot): void {
+    const chart = this.chart(plot);
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    const { canvas } = plot;
+    const [w, t] = [Math.round(chart.width * ratio), Math.round(chart.height * ratio)];
+    if (canvas.width !== w || canvas.height !== t) [canvas.width, canvas.height] = [w, t];
+    canvas.style.height = `${chart.height}px`;
+    const context = canvas.getContext("2d");
+    if (!context) return;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    plot.bounds = draw(new CanvasPen(context), this.results, chart);
+  }
+
+  /** The time has moved. */
+  seek(t: number): void {
+    this.t = t;
+    this.update();
+  }
+
+  private update(): void {
+    const at = this.hover ?? this.t;
+    for (const p of this.plots) {
+      const width = p.canvas.clientWidth;
+      if (!width) continue;
+      const place = (e: HTMLElement, t: number) => {
+        const x = xOf({ width, range: this.range }, t);
+        e.hidden = x < LEFT - 1 || x > width - RIGHT + 1;
+        e.style.transform = `translateX(${Math.round(x)}px)`;
+      };
+      place(p.cursor, this.t);
+      if (this.hover === null) p.ghost.hidden = true;
+      else place(p.ghost, this.hover);
+      p.values.forEach((e, k) => write(e, number(this.results.value(p.columns[k], at))));
+    }
+  }
+
+  private zoomBy(factor: number, about: number): void {
+    const { from, to } = this.range;
+    const { times } = this.results;
+    const least = Math.max(1e-12 * Math.abs(to), (times[times.length - 1] - times[0]) * 1e-7);
+    const centre = Math.min(Math.max(about, from), to);
+    const next = { from: centre - (centre - from) * factor, to: centre + (to - centre) * factor };
+    if (next.to - next.from < least) return;
+    this.setRange(next);
+  }
+
+  private setRange(next: Range): void {
+    const { times } = this.results;
+    const [start, end] = [times[0], times[times.length - 1]];
+    if (!(end > start)) return;
+    const span = Math.min(next.to - next.from, end - start);
+    const from = Math.min(Math.max(next.from, start), end - span);
+    this.range = { from, to: from + span };
+    this.zoomed = span < (end - start) * (1 - 1e-9);
+    this.redraw();
+  }
+
+  private listen(plot: Plot, frame: HTMLElement): void {
+    let drag: { x: number; how: "seek" | "zoom" | "pan" | null; range: Range } | null = null;
+    const width = () => plot.canvas.clientWidth;
+    const xAt = (e: PointerEvent | WheelEvent | MouseEvent) => e.clientX - frame.getBoundingClientRect().left;
+    const tAt = (x: number) => tOf({ width: width(), range: this.range }, Math.min(Math.max(x, LEFT), width() - RIGHT));
+    frame.addEventListener("pointerdown", (e) => {
+      if (e.button !== 0) return;
+      const x = xAt(e);
+      const near = Math.abs(x - xOf({ width: width(), range: this.range }, this.t)) < 7;
+      drag = { x, how: near || e.pointerType === "touch" ? "seek" : e.shiftKey ? "pan" : null, range: { ...this.range } };
+      frame.setPointerCapture(e.pointerId);
+    });
+    frame.addEventListener("pointermove", (e) => {
+      const x = xAt(e);
+      this.hover = e.pointerType === "touch" ? null : tAt(x);
+      if (drag) {
+        if (drag.how === null && Math.abs(x - drag.x) > 4) drag.how = "zoom";
+        if (drag.how === "seek") this.onSeek(tAt(x));
+        if (drag.how === "pan") {
+          const per = (drag.range.to - drag.range.from) / (width() - LEFT - RIGHT);
+          this.setRange({ from: drag.range.from - (x - drag.x) * per, to: drag.range.to - (x - drag.x) * per });
+        }
+        if (drag.how === "zoom") {
+          const [a, b] = [Math.min(x, drag.x), Math.max(x, drag.x)].map((v) => Math.min(Math.max(v, LEFT), width() - RIGHT));
+          plot.brush.hidden = false;
+          plot.brush.style.transform = `translateX(${a}px)`;
+          plot.brush.style.width = `${b - a}px`;
+        }
+      }
+      frame.classList.toggle("at-cursor", Math.abs(x - xOf({ width: width(), range: this.range }, this.t)) < 7);
+      this.update();
+    });
+    const end = (e: PointerEvent) => {
+      if (!drag) return;
+      const { x, how } = drag;
+      drag = null;
+      plot.brush.hidden = true;
+      if (e.type === "pointercancel") return;
+      if (how === null) this.onSeek(tAt(x));
+      if (how === "zoom") {
+        const [a, b] = [tAt(x), tAt(xAt(e))].sort((p, q) => p - q);
+        if (b > a) this.setRange({ from: a, to: b });
+      }
+    };
+    frame.addEventListener("pointerup", end);
+    frame.addEventListener("pointercancel", end);
+    frame.addEventListener("pointerleave", () => {
+      this.hover = null;
+      this.update();
+    });
+    frame.addEventListener("dblclick", () => this.reset());
+    plot.canvas.addEventListener("keydown", (e) => {
+      const factor = { "+": 0.5, "=": 0.5, "-": 2 }[e.key];
+      if (factor === undefined && e.key !== "0") return;
+      e.stopPropagation();
+      if (factor === undefined) this.reset();
+      else this.zoomBy(factor, this.t);
+    });
+    frame.addEventListener("wheel", (e) => {
+      e.preventDefault();
+      const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY) || e.shiftKey;
+      const delta = (e.deltaX || e.deltaY) * (e.deltaMode === 1 ? 16 : 1);
+      if (sideways) {
+        const per = (this.range.to - this.range.from) / width();
+        this.setRange({ from: this.range.from + delta * per, to: this.range.to + delta * per });
+      } else this.zoomBy(Math.exp(Math.max(-1, Math.min(1, e.deltaY * (e.deltaMode === 1 ? 16 : 1) * 0.0018))), tAt(xAt(e)));
+    }, { passive: false });
+  }
+
+  /** What is plotted: for tests and for saving. */
+  describe(): { columns: number[]; names: string[]; unit: string; bounds: Range; range: Range; values: (number | undefined)[] }[] {
+    return this.plots.map((p) => ({
+      columns: [...p.columns], names: p.columns.map((c) => this.results.names[c]), unit: this.results.units[p.columns[0]],
+      bounds: p.bounds, range: { ...this.range }, values: p.columns.map((c) => this.results.value(c, this.t)),
+    }));
+  }
+
+  /** A plot as a file. */
+  async file(k: number, format: string): Promise<Blob | null> {
+    const plot = this.plots[k];
+    if (!plot) return null;
+    await Promise.all(plot.columns.map((c) => this.results.column(c)));
+    const chart = { ...this.chart(plot, true), height: 300 };
+    if (format === "SVG") {
+      const pen = new SvgPen(chart.width, chart.height);
+      draw(pen, this.results, chart);
+      return new Blob([pen.toString()], { type: "image/svg+xml" });
+    }
+    if (format === "PNG") {
+      const canvas = h("canvas", { width: 2 * chart.width, height: 2 * chart.height });
+      const context = canvas.getContext("2d");
+      if (!context) return null;
+      context.scale(2, 2);
+      draw(new CanvasPen(context), this.results, chart);
+      return new Promise((done) => canvas.toBlob(done, "image/png"));
+    }
+    return new Blob([this.csv(plot.columns)], { type: "text/csv" });
+  }
+
+  /** The rows in view, as in results.csv. */
+  private csv(columns: number[]): string {
+    const { results } = this;
+    const quoted = (field: string) =>
+      field === "" || /[,"\n\r]|^[=+\-@\t ]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
+    const head = [0, ...columns].map((c) => quoted(`${results.names[c]}${results.units[c] ? ` [${results.units[c]}]` : ""}`));
+    const values = [0, ...columns].map((c) => results.here(c) ?? new Float64Array(0));
+    const [first, end] = this.zoomed ? rowsOf(results, this.range) : [0, results.rows];
+    const lines = [head.join(",")];
+    const shown = (x: number) => (Number.isFinite(x) ? (Number.isInteger(x) && Math.abs(x) < 1e15 ? (Object.is(x, -0) ? "-0.0" : `${x}.0`) : String(x)) : Number.isNaN(x) ? "NaN" : x > 0 ? "inf" : "-inf");
+    for (let i = first; i < end; i++) lines.push(values.map((v) => shown(v[i])).join(","));
+    return `${lines.join("\n")}\n`;
+  }
+
+  private async save(plot: Plot, format: string): Promise<void> {
+    const k = this.plots.indexOf(plot);
+    const data = format ? await this.file(k, format) : null;
+    if (data) download(`${visible(this.results.names[plot.columns[0]])}.${format.toLowerCase()}`, data);
+  }
+}

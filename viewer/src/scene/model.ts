@@ -1,0 +1,136 @@
+// What is drawn: scene.json, or what can be guessed from the names of the channels.
+
+import type { Results } from "../data/results";
+
+export type Vec = [number, number, number];
+
+export type Shape =
+  | { type: "unknown" }
+  | { type: "rod"; length: number; radius: number }
+  | { type: "cylinder"; length: number; radius: number }
+  | { type: "box"; size: Vec }
+  | { type: "sphere"; radius: number };
+
+export interface Body {
+  name: string;
+  kind: string;
+  mass: number;
+  at: Vec;
+  /** w, x, y, z */
+  rotation: [number, number, number, number];
+  shape: Shape;
+}
+
+/** A joint, or a force between bodies or on one body. */
+export interface Element {
+  name: string;
+  kind: string;
+  /** Numbers of bodies; null is the ground. */
+  between: (number | null)[];
+  /** A point on each, in its frame. */
+  on: Vec[];
+  /** An axis on each, in its frame. */
+  axis?: Vec[];
+  spring: boolean;
+  damper: boolean;
+  load?: { force: Vec; torque: Vec };
+}
+
+export interface Probe { name: string; body: number | null; on: Vec }
+
+export interface Scene {
+  model: string;
+  plane: boolean;
+  gravity: Vec;
+  bodies: Body[];
+  joints: Element[];
+  forces: Element[];
+  probes: Probe[];
+  /** Whether there was a scene, or only names. */
+  guessed: boolean;
+}
+
+type Json = Record<string, unknown>;
+
+const finite = (x: unknown): number => (typeof x === "number" && Number.isFinite(x) ? x : 0);
+const list = (x: unknown): unknown[] => (Array.isArray(x) ? x : []);
+const table = (x: unknown): Json => (x && typeof x === "object" ? (x as Json) : {});
+const text = (x: unknown): string => (typeof x === "string" ? x : "");
+const vec = (x: unknown): Vec => [0, 1, 2].map((i) => finite(list(x)[i])) as Vec;
+
+function shape(x: unknown): Shape {
+  const s = table(x);
+  const [length, radius] = [Math.abs(finite(s.length)), Math.abs(finite(s.radius))];
+  switch (s.type) {
+    case "rod": return { type: "rod", length, radius };
+    case "cylinder": return { type: "cylinder", length, radius };
+    case "box": return { type: "box", size: vec(s.size).map(Math.abs) as Vec };
+    case "sphere": return { type: "sphere", radius };
+    default: return { type: "unknown" };
+  }
+}
+
+/** Reads a scene; whatever is missing or strange is left out, so that the rest can be seen. */
+export function parseScene(json: unknown, results: Results): Scene {
+  if (json === null || json === undefined) return guess(results);
+  const s = table(json);
+  if (s.format !== "bellcrank-scene") throw new Error("scene.json is no scene of Bellcrank.");
+  if (finite(s.version) > 1) throw new Error("scene.json was written by a later version of Bellcrank than this viewer.");
+  const bodies = list(s.bodies).map((x): Body => {
+    const b = table(x);
+    const q = list(b.rotation).map(finite);
+    return {
+      name: text(b.name), kind: text(b.kind), mass: finite(b.mass), at: vec(b.at),
+      rotation: q.length === 4 && q.some((c) => c !== 0) ? (q as Body["rotation"]) : [1, 0, 0, 0],
+      shape: shape(b.shape),
+    };
+  });
+  const body = (x: unknown): number | null => (Number.isInteger(x) && bodies[x as number] ? (x as number) : null);
+  const element = (x: unknown): Element => {
+    const e = table(x);
+    const load = e.load ? table(e.load) : null;
+    return {
+      name: text(e.name), kind: text(e.kind),
+      between: list(e.between).map(body), on: list(e.on).map(vec),
+      axis: Array.isArray(e.axis) ? e.axis.map(vec) : undefined,
+      spring: e.spring === true, damper: e.damper === true,
+      load: load ? { force: vec(load.force), torque: vec(load.torque) } : undefined,
+    };
+  };
+  const whole = (e: Element) => e.between.length > 0 && e.on.length === e.between.length;
+  return {
+    model: text(s.model), plane: s.space === "plane", gravity: vec(s.gravity), bodies,
+    joints: list(s.joints).map(element).filter(whole),
+    forces: list(s.forces).map(element).filter(whole),
+    probes: list(s.probes).map((x) => ({ name: text(table(x).name), body: body(table(x).body), on: vec(table(x).on) })),
+    guessed: false,
+  };
+}
+
+/** Without a scene: a point for every NAME.x and NAME.y. */
+function guess(results: Results): Scene {
+  const bodies: Body[] = [];
+  let plane = true;
+  for (const name of results.names) {
+    if (!name.endsWith(".x")) continue;
+    const stem = name.slice(0, -2);
+    if (results.find(`${stem}.y`) < 0) continue;
+    if (results.find(`${stem}.z`) >= 0) plane = false;
+    const turns = results.find(`${stem}.angle`) >= 0 || results.find(`${stem}.qw`) >= 0;
+    bodies.push({
+      name: stem, kind: turns ? "rigid" : "point", mass: 0, at: [0, 0, 0], rotation: [1, 0, 0, 0], shape: { type: "unknown" },
+    });
+  }
+  const model = text(table(results.status.summary).model);
+  return { model, plane, gravity: plane ? [0, -1, 0] : [0, 0, -1], bodies, joints: [], forces: [], probes: [], guessed: true };
+}
+
+/** What can be picked and looked at. */
+export type Kind = "body" | "joint" | "force" | "probe";
+export interface Entity { kind: Kind; index: number; name: string }
+
+/** All entities, in the order of their numbers for picking. */
+export function entities(scene: Scene): Entity[] {
+  const of = (kind: Kind, items: { name: string }[]) => items.map((x, index): Entity => ({ kind, index, name: x.name }));
+  return [...of("body", scene.bodies), ...of("joint", scene.joints), ...of("force", scene.forces), ...of("probe", scene.probes)];
+}

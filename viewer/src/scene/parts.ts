@@ -1,0 +1,447 @@
+// From a model to solids: what bodies, joints and forces look like.
+
+import { IDENTITY, type Quat, add, between, cross, frame, median, norm, scale, sub, unit } from "./algebra";
+import type { Body, Element, Scene, Vec } from "./model";
+import type { Primitive } from "./primitives";
+import type { Theme } from "./theme";
+
+/** What can be shown and hidden. */
+export type Group = "body" | "joint" | "force" | "load" | "reaction";
+
+/** An instance of a solid on a slot. */
+export interface Part {
+  group: Group;
+  solid: Primitive;
+  slot: number;
+  /** Number of the entity for picking, or −1. */
+  pick: number;
+  place: Vec;
+  turn: Quat;
+  core: Vec;
+  ring: number;
+  round: number;
+  colour: string;
+  /** Quadrants in two shades, so that a turn is seen. */
+  marked: boolean;
+}
+
+/** Something that spans between two places and is moved every frame. */
+export interface Span { slot: number; ends: [End, End] }
+export interface End { slot: number; on: Vec }
+/** An arrow for a load or a reaction. */
+export interface Arrow { slot: number; joint: number | null; force: number | null; at: End }
+
+export interface Parts {
+  parts: Part[];
+  spans: Span[];
+  arrows: Arrow[];
+  slots: number;
+  /** Half the width of a link. */
+  width: number;
+  /** Half the thickness of a layer, and the lowest one, in the plane. */
+  layer: number;
+  floor: number;
+  /** A radius around each body's frame that holds the body. */
+  reach: Float32Array;
+  /** Places on each body where something holds it. */
+  held: Vec[][];
+}
+
+/** Above these numbers things are drawn with fewer strokes. */
+const MANY_SPRINGS = 1500;
+/** More bodies than this are coloured in order. */
+const CROWD = 40;
+const MANY_SYMBOLS = 20_000;
+
+const Z: Vec = [0, 0, 1];
+
+/** The size of a body along its longest extent; zero if nothing is said. */
+function extent(body: Body): number {
+  const s = body.shape;
+  switch (s.type) {
+    case "rod": return s.length;
+    case "cylinder": return Math.max(2 * s.radius, s.length);
+    case "box": return Math.max(...s.size);
+    case "sphere": return 2 * s.radius;
+    default: return 0;
+  }
+}
+
+/** How far slides go, by the number of their joint. */
+export type Travel = Map<number, [number, number]>;
+
+export function build(scene: Scene, theme: Theme, size: number, travel: Travel): Parts {
+  return new Builder(scene, theme, size, travel).build();
+}
+
+class Builder {
+  readonly out: Parts;
+  private readonly on: Vec[][]; // attachments of each body
+  private readonly level: number[]; // layer of each body
+  private readonly w: number;
+  private readonly up: Vec;
+
+  constructor(private readonly scene: Scene, private readonly theme: Theme, size: number, private readonly travel: Travel) {
+    const n = scene.bodies.length;
+    this.on = Array.from({ length: n }, () => []);
+    const elements = [...scene.joints, ...scene.forces.filter((f) => f.between.length === 2)];
+    for (const e of elements) e.between.forEach((b, k) => b !== null && this.on[b].push(e.on[k]));
+    for (const p of scene.probes) if (p.body !== null) this.on[p.body].push(p.on);
+    const lengths = scene.bodies.map((b, i) => extent(b) || Math.max(0, ...this.on[i].map((p) => 2 * norm(p))));
+    const spans = elements.map((e) => norm(sub(this.start(e, 1), this.start(e, 0))));
+    const typical = median(lengths) || median(spans) || size / Math.max(2, Math.cbrt(n));
+    const crowd = Math.max(1, Math.cbrt(n / 8));
+    this.w = Math.min(Math.max(0.05 * typical, (0.011 * size) / crowd), 0.05 * Math.max(size, typical)) || 0.05;
+    this.up = unit(scale(scene.gravity, -1), scene.plane ? [0, 1, 0] : Z);
+    this.level = this.levels(lengths);
+    this.out = {
+      parts: [], spans: [], arrows: [], slots: n + 1, width: this.w, layer: 0.4 * this.w,
+      floor: scene.plane ? -2.2 * this.w : 0, reach: new Float32Array(n), held: this.on,
+    };
+  }
+
+  /** A place of an element at the start, in the world. */
+  private start(e: Element, k: number): Vec {
+    const b = e.between[k];
+    if (b === null || b === undefined) return e.on[k] ?? [0, 0, 0];
+    const body = this.scene.bodies[b];
+    const [w, x, y, z] = body.rotation;
+    const v = e.on[k];
+    const c = add(cross([x, y, z], v), scale(v, w));
+    return add(body.at, add(v, scale(cross([x, y, z], c), 2)));
+  }
+
+  /** In the plane, bodies that are joined lie in different layers, as in a real linkage; large ones below. */
+  private levels(lengths: number[]): number[] {
+    const { bodies, joints, plane } = this.scene;
+    const level = bodies.map(() => 0);
+    if (!plane) return level;
+    const beside: number[][] = bodies.map(() => []);
+    for (const { between: [a, b] } of joints) {
+      if (a !== null && b !== null && a !== undefined && b !== undefined) {
+        beside[a].push(b);
+        beside[b].push(a);
+      }
+    }
+    const bulk = (i: number) => (["rod", "unknown"].includes(bodies[i].shape.type) ? 0 : 1e9) + lengths[i];
+    const order = bodies.map((_, i) => i).sort((i, j) => bulk(j) - bulk(i) || i - j);
+    const done = new Set<number>();
+    for (const i of order) {
+      const taken = new Set(beside[i].filter((j) => done.has(j)).map((j) => level[j]));
+      while (taken.has(level[i])) level[i] += 1;
+      done.add(i);
+    }
+    return level;
+  }
+
+  private height(body: number | null): number {
+    return this.scene.plane ? (body === null ? -1 : this.level[body]) * 0.95 * this.w : 0;
+  }
+
+  build(): Parts {
+    const { scene } = this;
+    const n = scene.bodies.length;
+    scene.bodies.forEach((b, i) => this.body(b, i));
+    scene.joints.forEach((j, i) => this.joint(j, n + i, i));
+    scene.forces.forEach((f, i) => this.force(f, n + scene.joints.length + i));
+    scene.probes.forEach((p, i) => {
+      const z = this.height(p.body) + (scene.plane ? this.w : 0);
+      this.put("joint", "ball", this.slot(p.body), n + scene.joints.length + scene.forces.length + i, add(p.on, [0, 0, z]), {
+        round: 0.36 * this.w, colour: this.theme.traces[i % this.theme.traces.length],
+      });
+    });
+    scene.joints.forEach((j, i) => this.arrow(j, i, null, n + i));
+    return this.out;
+  }
+
+  private slot(body: number | null): number {
+    return body === null ? 0 : body + 1;
+  }
+
+  private put(
+    group: Group, solid: Primitive, slot: number, pick: number, place: Vec,
+    more: Partial<Pick<Part, "turn" | "core" | "ring" | "round" | "colour" | "marked">>,
+  ): void {
+    this.out.parts.push({
+      group, solid, slot, pick, place, turn: IDENTITY, core: [0, 0, 0], ring: 0, round: 0, colour: this.theme.steel, marked: false, ...more,
+    });
+  }
+
+  private colour(i: number): string {
+    const { bodies } = this.theme;
+    const n = this.scene.bodies.length;
+    if (n <= CROWD) return bodies[i % bodies.length];
+    const hue = 215 - (165 * i) / (n - 1); // from blue over green to gold
+    return `hsl(${hue.toFixed(0)}, 42%, ${(52 + 6 * Math.sin(0.5 * i)).toFixed(0)}%)`;
+  }
+
+  /** A link with round ends from a to b on a slot. */
+  private link(group: Group, slot: number, pick: number, a: Vec, b: Vec, width: number, colour: string): void {
+    const d = sub(b, a);
+    const middle = scale(add(a, b), 0.5);
+    const half = norm(d) / 2;
+    if (this.scene.plane) {
+      const thick = Math.min(0.4 * this.w, width);
+      const edge = 0.35 * thick;
+      this.put(group, "link", slot, pick, middle, {
+        turn: frame(d, Z), core: [half, 0, thick - edge], ring: width - edge, round: edge, colour,
+      });
+    } else {
+      this.put(group, "ball", slot, pick, middle, { turn: between([1, 0, 0], d), core: [half, 0, 0], round: width, colour });
+    }
+  }
+
+  private body(body: Body, i: number): void {
+    const { scene, w } = this;
+    const slot = i + 1;
+    const colour = this.colour(i);
+    const lift: Vec = [0, 0, this.height(i)];
+    const flat = scene.plane;
+    const thick = 0.4 * w;
+    const shape = body.shape;
+    const points = this.on[i].filter((p) => norm(p) > 1e-9);
+    this.out.reach[i] = Math.max(extent(body) / 2, w, ...points.map(norm));
+    /** Holds places beside the body's own shape. */
+    const stalks = (inside: (p: Vec) => boolean) => {
+      if (points.length > 24) return;
+      for (const p of points) if (!inside(p)) this.link("body", slot, i, lift, add(p, lift), 0.4 * w, colour);
+    };
+    switch (shape.type) {
+      case "rod": {
+        const ends: Vec = [shape.length / 2, 0, 0];
+        const radius = shape.radius || Math.min(w, shape.length / 4) || w;
+        if (!flat && shape.radius > 0) {
+          const edge = Math.min(0.25 * radius, 0.1 * shape.length);
+          this.put("body", "link", slot, i, lift, {
+            turn: between(Z, [1, 0, 0]), core: [0, 0, shape.length / 2 - edge], ring: radius - edge, round: edge, colour,
+          });
+        } else {
+          this.link("body", slot, i, add(scale(ends, -1), lift), add(ends, lift), radius, colour);
+        }
+        stalks((p) => Math.abs(p[0]) <= shape.length / 2 + radius && Math.hypot(p[1], p[2]) <= 1.5 * radius);
+        return;
+      }
+      case "box": {
+        const half: Vec = [shape.size[0] / 2, shape.size[1] / 2, flat ? thick : shape.size[2] / 2];
+        const edge = Math.min(0.25 * w, 0.3 * Math.min(...half));
+        const core = half.map((h) => Math.max(0, h - edge)) as Vec;
+        this.put("body", "box", slot, i, lift, { core, round: edge, colour });
+        stalks((p) => p.every((c, k) => Math.abs(c) <= half[k] + w));
+        return;
+      }
+      case "cylinder": {
+        const half = flat ? thick : shape.length / 2;
+        const edge = Math.min(0.25 * w, 0.3 * half, 0.3 * shape.radius);
+        this.put("body", "link", slot, i, lift, {
+          core: [0, 0, Math.max(0, half - edge)], ring: Math.max(0, shape.radius - edge), round: edge, colour, marked: true,
+        });
+        stalks((p) => Math.hypot(p[0], p[1]) <= shape.radius + w && (flat || Math.abs(p[2]) <= half + w));
+        return;
+      }
+      case "sphere": {
+        if (flat) {
+          const edge = Math.min(0.35 * thick, 0.3 * shape.radius);
+          this.put("body", "link", slot, i, lift, { core: [0, 0, thick - edge], ring: Math.max(0, shape.radius - edge), round: edge, colour, marked: true });
+        } else {
+          this.put("body", "ball", slot, i, lift, { round: shape.radius, colour, marked: true });
+        }
+        stalks((p) => norm(p) <= shape.radius + w);
+        return;
+      }
+      default:
+        this.unknown(body, i, points, lift, colour);
+    }
+  }
+
+  /** A body without a shape: links between the places where something holds it, and its centre of mass. */
+  private unknown(body: Body, i: number, points: Vec[], lift: Vec, colour: string): void {
+    const { w } = this;
+    const slot = i + 1;
+    const distinct: Vec[] = [];
+    for (const p of points.slice(0, 64)) if (!distinct.some((q) => norm(sub(p, q)) < 1e-6 + 0.05 * w)) distinct.push(p);
+    const link = (a: Vec, b: Vec) => this.link("body", slot, i, add(a, lift), add(b, lift), 0.85 * w, colour);
+    const centre: Vec = [0, 0, 0];
+    if (body.kind === "point" || distinct.length === 0) {
+      const marked = body.kind !== "point";
+      const radius = marked ? 2.2 * w : 1.1 * w;
+      const flat = this.scene.plane && marked;
+      if (flat) this.put("body", "link", slot, i, lift, { core: [0, 0, 0.26 * w], ring: radius, round: 0.14 * w, colour, marked });
+      else this.put("body", "ball", slot, i, lift, { round: radius, colour, marked });
+      return;
+    }
+    if (distinct.length === 1) link(centre, distinct[0]);
+    else if (distinct.length === 2) link(distinct[0], distinct[1]);
+    else if (distinct.length <= 8 && this.scene.plane) {
+      const middle = scale(distinct.reduce(add), 1 / distinct.length);
+      const angle = (p: Vec) => Math.atan2(p[1] - middle[1], p[0] - middle[0]);
+      distinct.sort((a, b) => angle(a) - angle(b));
+      distinct.forEach((p, k) => link(p, distinct[(k + 1) % distinct.length]));
+    } else distinct.forEach((p) => link(centre, p));
+    // the centre of mass, where the links do not pass
+    const [a, b] = distinct;
+    const off = distinct.length === 2 ? norm(cross(sub(centre, a), unit(sub(b, a), Z))) : distinct.length === 1 ? 0 : 1;
+    if (distinct.length === 2 && off > 0.5 * w) link(scale(add(a, b), 0.5), centre);
+    if (distinct.length !== 1 && (distinct.length > 2 || off <= 0.5 * w)) return;
+    if (this.scene.plane) this.put("body", "link", slot, i, lift, { core: [0, 0, 0.3 * w], ring: 1.6 * w, round: 0.14 * w, colour, marked: true });
+    else this.put("body", "ball", slot, i, lift, { round: 1.7 * w, colour, marked: true });
+  }
+
+  private joint(j: Element, pick: number, number: number): void {
+    const { theme, w, scene } = this;
+    if (scene.joints.length > MANY_SYMBOLS) return;
+    if (j.kind === "distance") return this.bar(j, pick);
+    const plane = scene.plane;
+    const [a, b] = [j.between[0] ?? null, j.between[1] ?? null];
+    // the symbol sits on a body, so that it moves; the ground has its own
+    const k = b !== null ? 1 : 0;
+    const body = j.between[k] ?? null;
+    const slot = this.slot(body);
+    const at = j.on[k];
+    const grounded = [a, b].indexOf(null);
+    if (grounded >= 0 && j.on[grounded]) this.support(j, grounded, pick);
+    const [low, high] = plane ? [Math.min(this.height(a), this.height(b)), Math.max(this.height(a), this.height(b))] : [0, 0];
+    if (j.kind === "revolute" || j.kind === "cylindrical" || j.kind === "universal") {
+      if (plane) {
+        const half = (high - low) / 2 + 0.62 * w;
+        const place = add(at, [0, 0, (high + low) / 2]);
+        this.put("joint", "link", slot, pick, place, { core: [0, 0, half - 0.1 * w], ring: 0.42 * w, round: 0.1 * w });
+        this.put("joint", "link", slot, pick, place, { core: [0, 0, half - 0.16 * w], ring: 0.56 * w, round: 0.06 * w, colour: theme.bright });
+      } else {
+        const turn = between(Z, j.axis?.[k] ?? Z);
+        this.put("joint", "link", slot, pick, at, { turn, core: [0, 0, 1.5 * w], ring: 0.7 * w, round: 0.12 * w });
+        this.put("joint", "link", slot, pick, at, { turn, core: [0, 0, 0.8 * w], ring: 1.25 * w, round: 0.12 * w, colour: theme.bright });
+      }
+    } else if (j.kind === "prismatic") {
+      const axis = unit(j.axis?.[k] ?? [1, 0, 0], [1, 0, 0]);
+      const rail = j.between[0] ?? null;
+      const along = unit(j.axis?.[0] ?? axis, [1, 0, 0]);
+      const rider = j.between[1] ?? null;
+      const block = rider === null ? null : scene.bodies[rider].shape;
+      // a block between two guides, or on one
+      const sized = block?.type === "box";
+      const across = cross(Z, along);
+      const half = sized ? Math.abs(along[0]) * block.size[0] / 2 + Math.abs(along[1]) * block.size[1] / 2 : 1.6 * w;
+      const beside = sized ? Math.abs(across[0]) * block.size[0] / 2 + Math.abs(across[1]) * block.size[1] / 2 : 1.1 * w;
+      const [low, high] = this.travel.get(number) ?? [-3 * half, 3 * half];
+      const middle = add(j.on[0], scale(along, (low + high) / 2));
+      const core: Vec = [(high - low) / 2 + half + 0.6 * w, 0.1 * w, plane ? 0.3 * w : 0.1 * w];
+      const turn = frame(along, Z);
+      const colour = rail === null ? theme.ground : theme.steel;
+      const guide = (off: Vec) => this.put("joint", "box", this.slot(rail), pick, add(middle, off), { turn, core, round: 0.08 * w, colour });
+      if (plane) [-1, 1].forEach((side) => guide(add(scale(across, side * (beside + 0.3 * w)), [0, 0, this.height(rider)])));
+      else guide([0, 0, 0]);
+      const shape = body === null ? "unknown" : scene.bodies[body].shape.type;
+      if (shape === "unknown" || shape === "rod") {
+        this.put("joint", "box", slot, pick, add(at, [0, 0, this.height(body)]), {
+          turn: frame(axis, Z), core: [1.6 * w, 0.9 * w, plane ? 0.36 * w : 0.9 * w], round: 0.12 * w, colour: body === null ? theme.ground : this.colour(body),
+        });
+      }
+    } else if (j.kind === "fixed") {
+      const place = add(at, [0, 0, high]);
+      this.put("joint", "box", slot, pick, place, { core: [0.5 * w, 0.5 * w, plane ? 0.5 * w : 0.5 * w], round: 0.12 * w });
+    } else {
+      this.put("joint", "ball", slot, pick, add(at, [0, 0, high]), { round: 1.15 * w });
+    }
+  }
+
+  /** Where the ground holds something: a wedge on hatching in the plane, a foot in space. */
+  private support(j: Element, k: number, pick: number): void {
+    const { theme, w } = this;
+    const at = j.on[k];
+    const colour = theme.ground;
+    if (j.kind === "prismatic") return;
+    if (this.scene.plane) {
+      const z = this.height(null);
+      const turn = frame(cross(this.up, Z), Z);
+      const local = (x: number, y: number): Vec => add(add(at, [0, 0, z]), add(scale(cross(this.up, Z), x * w), scale(this.up, y * w)));
+      const s = 1.5 * w;
+      this.put("joint", "wedge", 0, pick, add(at, [0, 0, z]), { turn, core: [s, s, 0.26 * w], round: 0.12 * w, colour });
+      this.put("joint", "box", 0, pick, local(0, -2.6), { turn, core: [2.3 * w, 0.06 * w, 0.2 * w], round: 0.06 * w, colour });
+      for (let i = -2; i <= 2; i++) {
+        const from = local(i + 0.45, -2.75);
+        const to = local(i - 0.25, -3.4);
+        this.put("joint", "ball", 0, pick, scale(add(from, to), 0.5), {
+          turn: between([1, 0, 0], sub(to, from)), core: [norm(sub(to, from)) / 2, 0, 0], round: 0.07 * w, colour,
+        });
+      }
+    } else {
+      const turn = between(Z, this.up);
+      this.put("joint", "link", 0, pick, add(at, scale(this.up, -1.9 * w)), { turn, core: [0, 0, 0.25 * w], ring: 2.2 * w, round: 0.14 * w, colour });
+      this.put("joint", "link", 0, pick, add(at, scale(this.up, -1.1 * w)), { turn, core: [0, 0, 0.8 * w], ring: 0.75 * w, round: 0.12 * w, colour });
+    }
+  }
+
+  private span(e: Element): number {
+    const slot = this.out.slots++;
+    const end = (k: number): End => ({
+      slot: this.slot(e.between[k] ?? null),
+      on: add(e.on[k], [0, 0, this.scene.plane ? Math.max(0, this.height(e.between[k] ?? null)) : 0]),
+    });
+    this.out.spans.push({ slot, ends: [end(0), end(1)] });
+    return slot;
+  }
+
+  private bar(j: Element, pick: number): void {
+    const slot = this.span(j);
+    const many = this.scene.joints.length > 200;
+    this.put("joint", "ball", slot, pick, [0.5, 0, 0], { core: [0.5, 0, 0], round: (many ? 0.3 : 0.4) * this.w });
+  }
+
+  private force(f: Element, pick: number): void {
+    const { theme, w, scene } = this;
+    if (scene.forces.length > MANY_SYMBOLS) return;
+    if (f.between.length === 1) return this.arrow(f, null, pick - scene.bodies.length - scene.joints.length, pick);
+    if (f.kind === "spring-damper") {
+      const slot = this.span(f);
+      const slim = scene.forces.length > 60 ? 0.6 : 1;
+      if (scene.forces.length > MANY_SPRINGS) {
+        this.put("force", "ball", slot, pick, [0.5, 0, 0], { core: [0.5, 0, 0], round: 0.25 * w, colour: theme.spring });
+        return;
+      }
+      if (f.spring) {
+        this.put("force", "coil", slot, pick, [0, 0, 0], { core: [1, 1, 1], ring: 1.25 * w * slim, round: 0.2 * w * slim, colour: theme.spring });
+        for (const x of [0.03, 0.97]) {
+          this.put("force", "ball", slot, pick, [x, 0, 0], { core: [0.03, 0, 0], round: 0.2 * w * slim, colour: theme.spring });
+        }
+      }
+      if (f.damper || !f.spring) {
+        const turn = between(Z, [1, 0, 0]);
+        this.put("force", "link", slot, pick, [0.36, 0, 0], { turn, core: [0, 0, 0.2], ring: 0.62 * w * slim, round: 0.08 * w, colour: theme.steel });
+        this.put("force", "ball", slot, pick, [0.5, 0, 0], { core: [0.5, 0, 0], round: 0.2 * w * slim, colour: theme.steel });
+      }
+      return;
+    }
+    const k = f.between[1] !== null && f.between[1] !== undefined ? 1 : 0;
+    const body = f.between[k] ?? null;
+    const place = add(f.on[k], [0, 0, this.height(body) + (scene.plane ? 0.8 * w : 0)]);
+    const turn = between(Z, f.axis?.[k] ?? Z);
+    if (f.kind === "torsional-spring-damper") {
+      // a short spring about the axis
+      const along = between([1, 0, 0], f.axis?.[k] ?? Z);
+      this.put("force", "coil", this.slot(body), pick, place, { turn: along, core: [0.9 * w, 1, 1], ring: 1.9 * w, round: 0.16 * w, colour: theme.spring });
+    } else {
+      this.put("force", "link", this.slot(body), pick, place, { turn, core: [0, 0, 0.5 * w], ring: 1.35 * w, round: 0.25 * w, colour: theme.rubber });
+    }
+  }
+
+  /** An arrow at a joint (its reaction) or for a load on one body. */
+  private arrow(e: Element, joint: number | null, force: number | null, pick: number): void {
+    const { theme, w, scene } = this;
+    if (joint !== null && scene.joints.length > 2000) return;
+    const k = joint !== null ? 1 : 0;
+    const body = e.between[k] ?? null;
+    const slot = this.out.slots++;
+    const lift = scene.plane ? 4 * w : 0;
+    this.out.arrows.push({ slot, joint, force, at: { slot: this.slot(body), on: add(e.on[k] ?? [0, 0, 0], [0, 0, lift]) } });
+    const group: Group = joint !== null ? "reaction" : "load";
+    const colour = joint !== null ? theme.reaction : theme.load;
+    if (e.kind === "torque") {
+      const ring = 2.6 * w;
+      this.put(group, "arc", slot, pick, [0, 0, 0], { ring, round: 0.24 * w, colour });
+      this.put(group, "cone", slot, pick, [0, ring, -0.2 * w], { turn: between([1, 0, 0], [0, -0.28, 1]), ring: 0.85 * w, colour });
+      return;
+    }
+    this.put(group, "ball", slot, pick, [0.5, 0, 0], { core: [0.5, 0, 0], round: 0.26 * w, colour });
+    this.put(group, "cone", slot, pick, [0, 0, 0], { core: [1, 0, 0], ring: 0.85 * w, colour });
+  }
+}

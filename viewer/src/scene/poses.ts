@@ -1,0 +1,212 @@
+// Where everything is: the poses of all bodies at a time, read window by window.
+
+import type { Results } from "../data/results";
+import type { Values } from "../data/source";
+import type { Scene, Vec } from "./model";
+
+/** Poses that were read are kept up to so many values; a window has about so many. */
+const KEPT = 48 * 2 ** 20;
+const WINDOW = 4 * 2 ** 20;
+/** More bodies than this are kept in single precision. */
+const MANY = 2000;
+/** Slots in a row of the texture. */
+export const ROW = 1024;
+
+/**
+ * Slots for poses, as they go to the graphics processor: (x, y, z, stretch) and (qx, qy, qz, qw) each.
+ * Slot 0 is the ground, then come the bodies, then what spans between two of them. A stretch below zero hides.
+ */
+export class Slots {
+  readonly data: Float32Array<ArrayBuffer>;
+  readonly height: number;
+
+  constructor(readonly count: number) {
+    this.height = Math.ceil(count / ROW);
+    this.data = new Float32Array(this.height * ROW * 8);
+    for (let s = 0; s < count; s++) this.set(s, 0, 0, 0, 1, 0, 0, 0, 1);
+  }
+
+  set(s: number, x: number, y: number, z: number, stretch: number, qx: number, qy: number, qz: number, qw: number): void {
+    const d = this.data;
+    const k = 8 * s;
+    d[k] = x; d[k + 1] = y; d[k + 2] = z; d[k + 3] = stretch;
+    d[k + 4] = qx; d[k + 5] = qy; d[k + 6] = qz; d[k + 7] = qw;
+  }
+
+  hide(s: number): void {
+    this.data[8 * s + 3] = -1;
+  }
+
+  hidden(s: number): boolean {
+    return !(this.data[8 * s + 3] >= 0);
+  }
+
+  /** A direction of the slot's frame, in the world. */
+  direction(s: number, v: Vec): Vec {
+    const d = this.data;
+    const k = 8 * s + 4;
+    const [x, y, z, w] = [d[k], d[k + 1], d[k + 2], d[k + 3]];
+    const a = y * v[2] - z * v[1] + w * v[0];
+    const b = z * v[0] - x * v[2] + w * v[1];
+    const c = x * v[1] - y * v[0] + w * v[2];
+    return [v[0] + 2 * (y * c - z * b), v[1] + 2 * (z * a - x * c), v[2] + 2 * (x * b - y * a)];
+  }
+
+  /** A point of the slot's frame, in the world. */
+  point(s: number, v: Vec): Vec {
+    const p = this.direction(s, v);
+    const k = 8 * s;
+    return [p[0] + this.data[k], p[1] + this.data[k + 1], p[2] + this.data[k + 2]];
+  }
+
+  /** Spans a slot from a to b: its x axis runs along, its stretch is the length. */
+  span(s: number, a: Vec, b: Vec, shorter = 0): void {
+    const [x, y, z] = [b[0] - a[0], b[1] - a[1], b[2] - a[2]];
+    const length = Math.hypot(x, y, z);
+    if (!(length > 1e-12)) return this.hide(s);
+    // the least turn from x to the direction
+    const w = 1 + x / length;
+    const n = w > 1e-6 ? 1 / Math.sqrt(2 * w) : 0;
+    const stretch = Math.max(0, length - shorter);
+    if (n === 0) this.set(s, a[0], a[1], a[2], stretch, 0, 0, 1, 0);
+    else this.set(s, a[0], a[1], a[2], stretch, 0, (-z / length) * n, (y / length) * n, w * n);
+  }
+}
+
+interface Window { from: number; rows: number; values: Values }
+
+/** How the pose of a body is recorded. */
+const enum Layout { Still = 0, PlanePoint = 2, Plane = 3, Point = 4, Full = 7 }
+
+/** Poses of bodies over time. */
+export class Poses {
+  private columns: Int32Array = new Int32Array(0);
+  private readonly layout: Uint8Array;
+  private readonly first: Int32Array;
+  private windows = new Map<number, Window>();
+  private loading = new Map<number, Promise<void>>();
+  private height = 1;
+  private age = 0;
+
+  constructor(private readonly scene: Scene, private readonly results: Results) {
+    const n = scene.bodies.length;
+    this.layout = new Uint8Array(n);
+    this.first = new Int32Array(n);
+    this.restart();
+  }
+
+  /** Finds the columns; forgets what was read, since there may be more rows now. */
+  restart(): void {
+    const { scene, results } = this;
+    const columns: number[] = [];
+    scene.bodies.forEach((body, i) => {
+      const of = (parts: string[]) => parts.map((p) => results.find(`${body.name}.${p}`));
+      const options: [Layout, number[]][] = scene.plane
+        ? [[Layout.Plane, of(["x", "y", "angle"])], [Layout.PlanePoint, of(["x", "y"])]]
+        : [[Layout.Full, of(["x", "y", "z", "qw", "qx", "qy", "qz"])], [Layout.Point, of(["x", "y", "z"])]];
+      const found = options.find(([, c]) => c.every((k) => k >= 0));
+      this.layout[i] = found ? found[0] : Layout.Still;
+      this.first[i] = columns.length;
+      if (found) columns.push(...found[1]);
+    });
+    this.columns = Int32Array.from(columns);
+    this.height = Math.max(64, Math.min(8192, Math.floor(WINDOW / Math.max(1, columns.length))));
+    this.windows.clear();
+    this.loading.clear();
+    this.age += 1;
+  }
+
+  /** Whether the pose at a row is here. */
+  has(row: number): boolean {
+    return this.columns.length === 0 || this.windows.has(Math.floor(row / this.height));
+  }
+
+  /** Reads the window of a row. */
+  load(row: number): Promise<void> {
+    if (this.has(row) || row >= this.results.rows) return Promise.resolve();
+    const k = Math.floor(row / this.height);
+    const known = this.loading.get(k);
+    if (known) return known;
+    const age = this.age;
+    const from = k * this.height;
+    const to = Math.min(this.results.rows, from + this.height);
+    const read = this.results.source
+      .columns(this.columns, from, to, this.scene.bodies.length > MANY)
+      .then((values) => {
+        if (age !== this.age) return;
+        this.windows.set(k, { from, rows: to - from, values });
+        let kept = 0;
+        for (const [other, w] of [...this.windows].reverse()) {
+          kept += w.values.length;
+          if (kept > KEPT && other !== k) this.windows.delete(other);
+        }
+      })
+      .finally(() => age === this.age && this.loading.delete(k));
+    this.loading.set(k, read);
+    return read;
+  }
+
+  /** Makes sure of what a time needs, and of what comes next. */
+  want(row: number, ahead: boolean): void {
+    const swallow = () => undefined;
+    this.load(row).catch(swallow);
+    if (row + 1 < this.results.rows) this.load(row + 1).catch(swallow);
+    const next = (Math.floor(row / this.height) + 1) * this.height;
+    if (ahead && next < this.results.rows && this.columns.length * this.height * 3 < KEPT) this.load(next).catch(swallow);
+  }
+
+  /** Writes the poses at a row, and a share of the way to the next, into the slots; false if they are not here. */
+  fill(slots: Slots, row: number, share: number): boolean {
+    const next = share > 0 ? row + 1 : row;
+    const a = this.windows.get(Math.floor(row / this.height));
+    const b = this.windows.get(Math.floor(next / this.height));
+    const { bodies } = this.scene;
+    if (this.columns.length > 0 && (!a || !b)) return false;
+    for (let i = 0; i < bodies.length; i++) {
+      const layout = this.layout[i];
+      if (layout === Layout.Still || !a || !b) {
+        const { at, rotation: q } = bodies[i];
+        slots.set(i + 1, at[0], at[1], at[2], 1, q[1], q[2], q[3], q[0]);
+        continue;
+      }
+      const [va, vb] = [a.values, b.values];
+      const [ka, kb] = [this.first[i] * a.rows + row - a.from, this.first[i] * b.rows + next - b.from];
+      const x = va[ka] + share * (vb[kb] - va[ka]);
+      const y = va[ka + a.rows] + share * (vb[kb + b.rows] - va[ka + a.rows]);
+      if (layout === Layout.PlanePoint || layout === Layout.Plane) {
+        const [p, q] = [va[ka + 2 * a.rows], vb[kb + 2 * b.rows]];
+        const half = layout === Layout.Plane ? 0.5 * (p + share * (q - p)) : 0;
+        slots.set(i + 1, x, y, 0, Number.isFinite(x + y + half) ? 1 : -1, 0, 0, Math.sin(half), Math.cos(half));
+        continue;
+      }
+      const z = va[ka + 2 * a.rows] + share * (vb[kb + 2 * b.rows] - va[ka + 2 * a.rows]);
+      let [qw, qx, qy, qz] = [1, 0, 0, 0];
+      if (layout === Layout.Full) {
+        const [aw, ax, ay, az] = [va[ka + 3 * a.rows], va[ka + 4 * a.rows], va[ka + 5 * a.rows], va[ka + 6 * a.rows]];
+        let [bw, bx, by, bz] = [vb[kb + 3 * b.rows], vb[kb + 4 * b.rows], vb[kb + 5 * b.rows], vb[kb + 6 * b.rows]];
+        if (aw * bw + ax * bx + ay * by + az * bz < 0) [bw, bx, by, bz] = [-bw, -bx, -by, -bz]; // q and −q are one turn
+        qw = aw + share * (bw - aw); qx = ax + share * (bx - ax); qy = ay + share * (by - ay); qz = az + share * (bz - az);
+        const n = Math.hypot(qw, qx, qy, qz) || 1;
+        qw /= n; qx /= n; qy /= n; qz /= n;
+      }
+      slots.set(i + 1, x, y, z, Number.isFinite(x + y + z + qw + qx + qy + qz) ? 1 : -1, qx, qy, qz, qw);
+    }
+    return true;
+  }
+
+  /** Calls `see` with some rows that are here, for a first idea of where the motion goes. */
+  sample(slots: Slots, n: number, see: () => void): void {
+    const here = [...this.windows.values()];
+    if (here.length === 0) {
+      if (this.fill(slots, 0, 0)) see();
+      return;
+    }
+    const per = Math.max(2, Math.ceil(n / here.length));
+    for (const w of here) {
+      for (let k = 0; k < per; k++) {
+        const row = w.from + Math.round((k / (per - 1)) * (w.rows - 1));
+        if (this.fill(slots, row, 0)) see();
+      }
+    }
+  }
+}

@@ -66,18 +66,18 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
     if args.json {
         return print(&found.to_json(&system.model.name).to_string());
     }
-    eprintln!(
+    crate::tell(&format!(
         "{}: {} from t = {} to {} s",
         system.model.name,
         output::plural(found.samples, "sample", "samples"),
         found.span.0,
         found.span.1
-    );
+    ));
     if found.assembly.redundant > 0 {
-        eprintln!(
+        crate::tell(&format!(
             "  efforts may not be unique: {}",
             output::plural(found.assembly.redundant, "redundant equation", "redundant equations")
-        );
+        ));
     }
     let width = found.demands.iter().map(|d| d.name.chars().count()).max().unwrap_or(0).max(5);
     let mut out = format!(
@@ -92,7 +92,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
     }
     print(&out)?;
     if let Some(folder) = &args.out {
-        eprintln!("results: {}", folder.display());
+        crate::tell(&format!("results: {}", folder.display()));
     }
     Ok(())
 }

@@ -75,7 +75,8 @@ fn main() -> ExitCode {
 }
 
 fn fail(text: &str, code: u8) -> ExitCode {
-    tell(text.trim_end());
+    let prefix = if text.starts_with("error: ") { "" } else { "error: " };
+    tell(&format!("{prefix}{}", text.trim_end()));
     ExitCode::from(code)
 }
 
@@ -91,7 +92,7 @@ fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;
     match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("error: cannot write to stdout: {e}")))
+            Err(Failure::Failed(format!("cannot write to stdout: {e}")))
         }
         _ => Ok(()),
     }

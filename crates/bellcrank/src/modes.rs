@@ -77,18 +77,18 @@ pub fn run(args: Modes) -> Result<(), Failure> {
     } else {
         let (d, _, nz) = found.linearization.counts;
         let states = if nz > 0 { format!(" and {}", output::plural(nz, "state", "states")) } else { String::new() };
-        eprintln!(
+        crate::tell(&format!(
             "{}: modes about {words}, {}{states}",
             system.model.name,
             output::plural(d, "degree of freedom", "degrees of freedom")
-        );
+        ));
         print(&table(&found, args.count))?;
         let growing = found.modes.iter().filter(|m| m.grows()).count();
         if growing > 0 {
-            eprintln!("unstable: {} grow", output::plural(growing, "mode", "modes"));
+            crate::tell(&format!("unstable: {} grow", output::plural(growing, "mode", "modes")));
         }
         if found.modes.len() > args.count {
-            eprintln!("and {} more (--count N, --json or --out DIR)", found.modes.len() - args.count);
+            crate::tell(&format!("and {} more (--count N, --json or --out DIR)", found.modes.len() - args.count));
         }
     }
     match &args.out {

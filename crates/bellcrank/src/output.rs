@@ -29,7 +29,7 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
         let (path, part) = (folder.join(name), folder.join(format!("{name}.part")));
         std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path)).map_err(|e| failed(&path, e))?;
     }
-    eprintln!("results: {}", folder.display());
+    crate::tell(&format!("results: {}", folder.display()));
     Ok(())
 }
 

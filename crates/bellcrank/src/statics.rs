@@ -147,7 +147,7 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
     if args.json {
         print(&object.to_string())?;
     } else if let Some(follow) = follow {
-        eprintln!("{}: follows {}", system.model.name, follow.path);
+        crate::tell(&format!("{}: follows {}", system.model.name, follow.path));
         let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
         for f in found {
             let value = f.value.unwrap_or(0.0);
@@ -162,22 +162,22 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
     }
     if let (false, Some(last)) = (args.json, found.last()) {
         let e = &last.equilibrium;
-        eprintln!(
+        crate::tell(&format!(
             "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
             system.model.name,
             label(last),
             output::plural(e.steps, "step", "steps"),
             output::plural(e.iterations, "iteration", "iterations"),
             e.residual
-        );
+        ));
         if let Some(s) = e.stability.as_ref().filter(|s| s.negative > 0) {
-            eprintln!("  it can fall in {}", output::plural(s.negative, "way", "ways"));
+            crate::tell(&format!("  it can fall in {}", output::plural(s.negative, "way", "ways")));
         }
         if e.redundant > 0 {
-            eprintln!(
+            crate::tell(&format!(
                 "  reactions are not unique ({}): those of least size are shown",
                 output::plural(e.redundant, "redundant equation", "redundant equations")
-            );
+            ));
         }
         let width = kept.iter().map(|i| channels[*i].name.chars().count()).max().unwrap_or(0);
         let mut out = String::new();

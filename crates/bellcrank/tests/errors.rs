@@ -353,3 +353,24 @@ fn folders_that_cannot_be_written() {
     assert_eq!(s.scratch.list("."), ["file", "m.toml", "thesis"]);
     s.check("folders");
 }
+
+#[test]
+fn other_commands() {
+    let mut s = Session::new("commands");
+    s.scratch.write("m.toml", GOOD).write("open.toml", four_bar(5.0));
+    for line in [
+        "statics nothing.toml",
+        "statics open.toml",
+        "statics m.toml --follow parameter.k",
+        "modes m.toml --at somewhere",
+        "modes open.toml",
+        "inverse open.toml",
+        "inverse m.toml --drive pn=t",
+        "check nothing.toml",
+        "reproduce nothing",
+        "simulate m.toml",
+    ] {
+        s.line(line);
+    }
+    s.check("other_commands");
+}

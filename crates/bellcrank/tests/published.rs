@@ -157,3 +157,56 @@ fn the_schema_refuses_what_the_program_refuses() {
         assert!(fits(&good.replace(old, new)).is_err(), "{new:?} in the place of {old:?} fits the schema");
     }
 }
+
+/// Sources in brackets, such as `[Gear, Gupta & Leimkuhler 1985, §2; Petzold 1982]`, as first name and year.
+fn sources(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for inside in text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside) {
+        if !inside.starts_with(|c: char| c.is_uppercase()) || inside.contains(['\n', '"', '{', '`']) {
+            continue;
+        }
+        let mut author: Option<&str> = None;
+        for word in inside.split_inclusive([' ', ';']) {
+            let bare = word.trim_end_matches([' ', ',', ';']);
+            let year = bare.len() == 4 && bare.chars().all(|c| c.is_ascii_digit());
+            match (year, author) {
+                (true, Some(name)) => {
+                    found.push((name.to_string(), bare.to_string()));
+                    author = None;
+                }
+                (false, None) if bare.starts_with(|c: char| c.is_uppercase()) => author = Some(bare),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_source_is_in_the_bibliography() {
+    let known = "[Gear, Gupta & Leimkuhler 1985, §2; Petzold 1982] [x, y, z] [Kahn 1962]";
+    let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
+    assert_eq!(sources(known), [pair("Gear", "1985"), pair("Petzold", "1982"), pair("Kahn", "1962")]);
+
+    fn walk(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+            match entry.extension().and_then(|e| e.to_str()) {
+                _ if entry.is_dir() => walk(&entry, out),
+                Some("rs" | "md") => out.push(entry),
+                _ => {}
+            }
+        }
+    }
+    let mut files = Vec::new();
+    ["crates", "tests", "book"].iter().for_each(|folder| walk(&root().join(folder), &mut files));
+    let bibliography = std::fs::read_to_string(root().join("book/references.bib")).unwrap();
+    let mut missing = Vec::new();
+    for file in files {
+        for (author, year) in sources(&std::fs::read_to_string(&file).unwrap()) {
+            if !bibliography.lines().any(|entry| entry.contains(&author) && entry.contains(&year)) {
+                missing.push(format!("{author} {year} of {}", file.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "add to book/references.bib:\n{}", missing.join("\n"));
+}

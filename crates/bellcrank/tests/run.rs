@@ -110,8 +110,9 @@ fn a_reader_that_goes_away_is_no_error() {
     use std::process::Stdio;
     let s = Scratch::new("closed");
     s.write("m.toml", PENDULUM);
-    for args in [&["run", "m.toml"][..], &["run", "m.toml", "--json"], &["reference"], &["schema"]] {
-        let mut child = s.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = "run m.toml; run m.toml --json; statics m.toml; modes m.toml; check m.toml; reference; schema";
+    for args in lines.split("; ").map(|line| line.split(' ').collect::<Vec<_>>()) {
+        let mut child = s.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop((child.stdout.take(), child.stderr.take()));
         assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
     }

@@ -128,6 +128,31 @@ impl Field {
     }
 }
 
+impl Field {
+    /// Adds what could be written instead to messages that say nothing of it. An expression is on its
+    /// own: its message points into it.
+    fn advise(&self, mut problems: Diagnostics, node: &Node, context: &Context) -> Diagnostics {
+        use FieldKind::*;
+        let (number, vector) = ("1.5", if context.plane { "[1, 0]" } else { "[1, 0, 0]" });
+        let example = match self.kind {
+            Number | Positive | NonNegative | Function if node.as_str().is_none() => number,
+            Integer | Count if node.as_str().is_none() => "2",
+            Axial | AxialFunction if context.plane => number,
+            Axial | AxialFunction | Vector | VectorFunction | Point | Direction => vector,
+            Points(0 | 1, _) | Directions(0 | 1, _) => vector,
+            Names(2, 2) => "[\"ground\", \"crank\"]",
+            Flag => "true",
+            _ => return problems,
+        };
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
+        let expression = if example == number { ", or an expression in quotes" } else { "" };
+        for problem in problems.0.iter_mut().filter(|p| p.help.is_empty()) {
+            problem.help.push(format!("write it like `{} = {example}`{unit}{expression}", self.name));
+        }
+        problems
+    }
+}
+
 /// What expressions may use, and where the model lives.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
@@ -219,7 +244,10 @@ pub fn read<'a>(
     let mut items = Vec::with_capacity(fields.iter().map(|g| g.len()).sum());
     for field in all() {
         let item = match table.get(field.name) {
-            Some(node) => problems.take(context.item(node, field, what)).unwrap_or(Item::Absent),
+            Some(node) => {
+                let item = context.item(node, field, what).map_err(|problems| field.advise(problems, node, context));
+                problems.take(item).unwrap_or(Item::Absent)
+            }
             None if !field.required => field.default_item().unwrap_or(Item::Absent),
             None => {
                 // a slip of this key has been told already

@@ -529,7 +529,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
         let theta = 0.7 * (3.0 * t).sin();
         -9.0 * j * theta + k * theta.cos()
     };
-    let column = memory.column("motor.drive_torque").unwrap();
+    let column = memory.column("motor.torque").unwrap();
     for (t, x) in memory.times.iter().zip(column) {
         assert!((x - torque(*t)).abs() < 1e-9, "{t}: {x} against {}", torque(*t));
     }
@@ -544,7 +544,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     let by_rate = system(&text.replace("angle = \"0.7*sin(3*t)\"", "rate = \"2.1*cos(3*t)\""));
     let mut memory = Memory::default();
     inverse(&by_rate, 2.0, 0.01, &mut memory).unwrap();
-    for (t, x) in memory.times.iter().zip(memory.column("motor.drive_torque").unwrap()) {
+    for (t, x) in memory.times.iter().zip(memory.column("motor.torque").unwrap()) {
         assert!((x - torque(*t)).abs() < 1e-6, "{t}: {x} against {}", torque(*t));
     }
     let undriven = system(&text.replace(

@@ -82,6 +82,9 @@ pub fn run(args: Modes) -> Result<(), Failure> {
             system.model.name,
             output::plural(d, "degree of freedom", "degrees of freedom")
         ));
+        if point.v.iter().any(|v| *v != 0.0) {
+            crate::tell("  the state moves: exact about a steady motion of shafts and wheels, else for the instant");
+        }
         print(&table(&found, args.count))?;
         let growing = found.modes.iter().filter(|m| m.grows()).count();
         if growing > 0 {

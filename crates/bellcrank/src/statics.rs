@@ -3,6 +3,7 @@
 use crate::{Failure, output, print};
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::analyses::statics::{Equilibrium, equilibrium, least_reactions};
+use bellcrank_solve::record::csv::quoted;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -188,10 +189,10 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
     }
     match &args.out {
         Some(folder) => {
-            let mut table = follow.map_or_else(String::new, |f| format!("{},", f.path));
+            let mut table = follow.map_or_else(String::new, |f| quoted(f.path.clone()) + ",");
             let head = |i: &usize| match channels[*i].unit {
-                "" => channels[*i].name.clone(),
-                unit => format!("{} [{unit}]", channels[*i].name),
+                "" => quoted(channels[*i].name.clone()),
+                unit => quoted(format!("{} [{unit}]", channels[*i].name)),
             };
             table += &kept.iter().map(head).collect::<Vec<_>>().join(",");
             table.push('\n');

@@ -78,7 +78,7 @@ pub fn drive_of(model: &Model, joint: &str, key: &str, course: Expression) -> Re
     };
     let by_rate = names[motion][1] == key;
     Ok(JointEntry {
-        name: format!("drive of {joint}.{key}"),
+        name: format!("{joint}-{key}-drive"),
         kind: KIND.name,
         joint: Arc::new(Drive { motion: motions[motion], course, by_rate }),
         ends: base.ends.clone(),

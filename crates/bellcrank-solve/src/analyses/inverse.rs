@@ -198,10 +198,13 @@ pub fn inverse(
     let record = |e: std::io::Error| InverseError::Step(StepError::Record(e.to_string()));
     let mut channels = dynamics.channels();
     for (name, unit, _) in &rows {
-        let owner = name.rsplit_once('.').map_or("", |(owner, _)| owner);
-        let part = name.rsplit_once('.').map_or("", |(_, part)| part);
-        channels.push(Channel { name: format!("{owner}.drive_{part}"), unit });
-        channels.push(Channel { name: format!("{owner}.drive_power{}", axis_of(part)), unit: "W" });
+        let (owner, part) = name.rsplit_once('.').unwrap_or(("", name));
+        // the force that leads a point is already there as the reaction
+        if axis_of(part).is_none() {
+            channels.push(Channel { name: name.clone(), unit });
+        }
+        let axis = axis_of(part).map_or_else(String::new, |axis| format!("_{axis}"));
+        channels.push(Channel { name: format!("{owner}.power{axis}"), unit: "W" });
     }
     out.begin(&Header { model: system.model.name.clone(), channels }).map_err(record)?;
     let mut watch = Watch::new(system.clone(), rows);
@@ -220,8 +223,9 @@ pub fn inverse(
     Ok(result)
 }
 
-fn axis_of(part: &str) -> String {
-    part.strip_prefix('f').filter(|axis| axis.len() == 1).map_or_else(String::new, |axis| format!("_{axis}"))
+/// The axis in `fx`, `fy`, `fz`.
+fn axis_of(part: &str) -> Option<&str> {
+    part.strip_prefix('f').filter(|axis| axis.len() == 1)
 }
 
 /// Visits the samples of a motion without freedom.
@@ -275,11 +279,14 @@ impl Watch {
         self.system.realize(at, &mut self.w);
         self.system.observe(at, &mut self.w, &mut self.values);
         let rates = self.system.drive_rates(at.t);
-        for (_, _, row) in &self.rows {
+        for (name, _, row) in &self.rows {
             let effort = -at.lambda[*row];
             let power = -effort * rates[*row];
             self.seen.push((effort, power));
-            self.values.extend([effort, power]);
+            if name.rsplit_once('.').and_then(|(_, part)| axis_of(part)).is_none() {
+                self.values.push(effort);
+            }
+            self.values.push(power);
         }
         self.times.push(at.t);
         &self.values

@@ -37,7 +37,7 @@ impl Mode {
     /// The damping ratio −σ/|λ|: 1 and more do not oscillate, negative ones grow.
     pub fn damping(&self) -> f64 {
         let size = self.eigenvalue.0.hypot(self.eigenvalue.1);
-        if self.rigid || size == 0.0 { 0.0 } else { -self.eigenvalue.0 / size }
+        if self.rigid || size == 0.0 { 0.0 } else { (0.0 - self.eigenvalue.0) / size }
     }
 
     /// Whether it grows: σ clearly above what rounding leaves of zero.

@@ -73,7 +73,7 @@ impl<W: Write> Recorder for Csv<W> {
 }
 
 /// A field as in RFC 4180, section 2; also quoted where a spreadsheet might see more than a name.
-pub(crate) fn quoted(field: String) -> String {
+pub fn quoted(field: String) -> String {
     let odd = |c| matches!(c, ',' | '"' | '\n' | '\r');
     if field.is_empty() || field.contains(odd) || field.starts_with(['=', '+', '-', '@', '\t', ' ']) {
         format!("\"{}\"", field.replace('"', "\"\""))

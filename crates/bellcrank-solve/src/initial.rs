@@ -129,6 +129,8 @@ const DAMPING: (f64, f64) = (1e-4, 1e8);
 const LONGEST: f64 = 1e3;
 /// So many iterations without closing by a tenth are the end: this is as near as it gets.
 const PATIENCE: usize = 25;
+/// Models of up to so many coordinates are tried from other starts too.
+const SMALL: usize = 3000;
 /// Where the start leads nowhere: other starts are tried near to it, up to this far, in lengths of the model.
 const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
@@ -146,6 +148,8 @@ struct Closure {
     matrix: BlockMatrix,
     linear: Box<dyn LinearSolver>,
     columns: Vec<u32>,
+    /// Bodies and constraints that meet, each pair once.
+    pairs: Vec<(u32, u32)>,
     metric: Vec<f64>,
     rhs: Vec<f64>,
     /// One over the length of each row of G.
@@ -177,6 +181,9 @@ impl Closure {
         let pattern = Arc::new(BlockPattern::new(sizes, classes, entries));
         let columns =
             pairs.iter().filter_map(|&(b, k)| pattern.offset(b as usize, bodies + k as usize)).collect::<Vec<_>>();
+        let mut pairs = pairs;
+        pairs.sort_unstable();
+        pairs.dedup();
         // what one unit of each coordinate weighs
         let length = dynamics.length();
         let scales = dynamics.scales();
@@ -195,7 +202,7 @@ impl Closure {
         let row_scale = vec![1.0; rhs.len() - n];
         let frozen = vec![false; bodies];
         let matrix = BlockMatrix::new(pattern);
-        Closure { matrix, linear, columns, metric, rhs, row_scale, frozen, n, m, start, dynamics }
+        Closure { matrix, linear, columns, pairs, metric, rhs, row_scale, frozen, n, m, start, dynamics }
     }
 
     fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), usize> {
@@ -212,12 +219,9 @@ impl Closure {
         self.dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, slopes, at, w, &mut out);
         let bodies = layout.bodies.len();
         let mut lengths = vec![0.0; self.row_scale.len()];
-        let pairs = self.dynamics.pattern(Piece::GtLambda, Unknown::Lambda);
-        let mut done = std::collections::HashSet::new();
-        for (b, k) in pairs.into_iter().filter(|pair| done.insert(*pair)) {
-            let rows = layout.constraints[k as usize].clone();
-            let (b, k) = (b as usize, bodies + k as usize);
-            self.finish_block(b, k, rows, &mut lengths);
+        for i in 0..self.pairs.len() {
+            let (b, k) = (self.pairs[i].0 as usize, self.pairs[i].1 as usize);
+            self.finish_block(b, bodies + k, layout.constraints[k].clone(), &mut lengths);
         }
         for s in 0..self.start.len() {
             let k = bodies + layout.constraints.len() + s;
@@ -401,7 +405,7 @@ fn close_positions(
     let (scales, length) = (dynamics.scales(), dynamics.length());
     let held: Vec<usize> = (0..dynamics.layout().bodies.len()).filter(|&b| dynamics.held(b)).collect();
     let mut random = Random(1);
-    for far in DETOURS {
+    for far in DETOURS.into_iter().filter(|_| scales.len() <= SMALL) {
         let mut aside: Vec<f64> = scales.iter().map(|s| far * random.next() * reach(*s, length)).collect();
         held.iter().for_each(|&b| aside[dynamics.layout().bodies[b].clone()].fill(0.0));
         let (mut trial, mut found) = (start.clone(), Assembly::default());

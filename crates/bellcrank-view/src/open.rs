@@ -1,7 +1,7 @@
 //! Everything from a folder to the picture on the screen.
 
 use crate::results::State;
-use crate::server::{Options, serve};
+use crate::server::{Options, serve_results};
 use crate::{Results, Server};
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 /// Serves `folder`, tells where on `out`, opens the browser where there is a screen, and serves until the
 /// program ends.
 pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let now = Results::open(folder)?.now();
+    let results = Results::open(folder)?;
+    let now = results.now();
     if now.state == State::Missing {
         let text = format!(
             "{} holds no results: run a model first, for example `bellcrank run MODEL --out {0}`",
@@ -21,7 +22,8 @@ pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result
     if !now.message.is_empty() {
         writeln!(out, "{}", now.message)?;
     }
-    let server = serve(folder, options)?;
+    drop(now);
+    let server = serve_results(results, options)?;
     tell(&server, options.open, out)?;
     server.wait();
     Ok(())

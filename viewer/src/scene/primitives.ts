@@ -140,8 +140,8 @@ export function primitives(bodies: number): Record<Primitive, BufferGeometry> {
   const level = bodies <= 150 ? 0 : bodies <= 3000 ? 1 : 2;
   const of = (...options: [number, number, number]) => options[level];
   return {
-    link: prism(LINK, of(40, 24, 12), of(3, 2, 1)),
-    ball: prism(LINK, of(32, 18, 10), of(8, 4, 2)),
+    link: prism(LINK, of(40, 24, 8), of(3, 2, 1)),
+    ball: prism(LINK, of(32, 18, 8), of(8, 4, 2)),
     box: prism(SQUARE, of(12, 4, 4), of(3, 1, 1)),
     wedge: prism(WEDGE, 12, 2),
     cone: cone(of(20, 12, 8)),

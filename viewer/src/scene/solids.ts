@@ -18,17 +18,23 @@ attribute vec4 aSize; // ring, round, slot, pick
 attribute vec4 aTint; // colour, marked
 uniform highp sampler2D poses;
 vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
-vec4 bodyPlace() { int s = int(aSize.z + 0.5); return texelFetch(poses, ivec2((s % ${ROW}) * 2, s / ${ROW}), 0); }
-vec4 bodyTurn() { int s = int(aSize.z + 0.5); return texelFetch(poses, ivec2((s % ${ROW}) * 2 + 1, s / ${ROW}), 0); }
-vec3 placed(vec4 p, vec4 q) {
-  vec3 skeleton = aPlace + turned(aTurn, position * aCore);
-  skeleton.x *= p.w;
-  return p.xyz + turned(q, skeleton + turned(aTurn, ring * aSize.x + normal * aSize.y));
+vec4 slotPlace;
+vec4 slotTurn;
+void findPose() {
+  int s = int(aSize.z + 0.5);
+  ivec2 at = ivec2((s % ${ROW}) * 2, s / ${ROW});
+  slotPlace = texelFetch(poses, at, 0);
+  slotTurn = texelFetch(poses, at + ivec2(1, 0), 0);
 }
-vec3 facing(vec4 q) { return turned(q, turned(aTurn, normal)); }
+vec3 placed() {
+  vec3 skeleton = aPlace + turned(aTurn, position * aCore);
+  skeleton.x *= slotPlace.w;
+  return slotPlace.xyz + turned(slotTurn, skeleton + turned(aTurn, ring * aSize.x + normal * aSize.y));
+}
+vec3 facing() { return turned(slotTurn, turned(aTurn, normal)); }
 `;
 
-const HIDE = /* glsl */ `if (!(bodyPlace().w >= 0.0)) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);`;
+const HIDE = /* glsl */ `if (!(slotPlace.w >= 0.0)) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);`;
 
 interface Shared { poses: { value: DataTexture } }
 
@@ -38,8 +44,9 @@ function dress(material: Material, shared: Shared, tinted: boolean): void {
     Object.assign(shader.uniforms, shared);
     shader.vertexShader = shader.vertexShader
       .replace("#include <common>", `#include <common>\n${DECLARE}${tinted ? "varying vec4 vTint;\nvarying vec3 vOwn;" : ""}`)
-      .replace("#include <beginnormal_vertex>", "vec3 objectNormal = facing(bodyTurn());")
-      .replace("#include <begin_vertex>", "vec3 transformed = placed(bodyPlace(), bodyTurn());")
+      .replace("void main() {", "void main() {\nfindPose();")
+      .replace("#include <beginnormal_vertex>", "vec3 objectNormal = facing();")
+      .replace("#include <begin_vertex>", "vec3 transformed = placed();")
       .replace(
         "#include <project_vertex>",
         `#include <project_vertex>\n${HIDE}${tinted ? "vTint = aTint; vOwn = position * aCore + ring * aSize.x + normal * aSize.y;" : ""}`,
@@ -93,7 +100,8 @@ export class Solids {
     this.picking = plain(
       `varying vec3 vId;
       void main() {
-        gl_Position = projectionMatrix * viewMatrix * vec4(placed(bodyPlace(), bodyTurn()), 1.0);
+        findPose();
+        gl_Position = projectionMatrix * viewMatrix * vec4(placed(), 1.0);
         float id = aSize.w + 1.0;
         vId = vec3(mod(id, 256.0), mod(floor(id / 256.0), 256.0), floor(id / 65536.0)) / 255.0;
         ${HIDE}
@@ -106,9 +114,9 @@ export class Solids {
         `uniform vec2 viewport;
         uniform float pixels;
         void main() {
-          vec4 q = bodyTurn();
-          gl_Position = projectionMatrix * viewMatrix * vec4(placed(bodyPlace(), q), 1.0);
-          vec2 out2 = (projectionMatrix * viewMatrix * vec4(facing(q), 0.0)).xy * viewport;
+          findPose();
+          gl_Position = projectionMatrix * viewMatrix * vec4(placed(), 1.0);
+          vec2 out2 = (projectionMatrix * viewMatrix * vec4(facing(), 0.0)).xy * viewport;
           float l = length(out2);
           if (l > 1e-6) gl_Position.xy += out2 / l * 2.0 * pixels / viewport * gl_Position.w;
           ${HIDE}

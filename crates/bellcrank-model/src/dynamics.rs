@@ -407,6 +407,13 @@ pub trait Dynamics: Send + Sync {
     /// Energies at a realized point.
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy;
 
+    /// Momentum, its rate and the loads that must make it, at a realized point with its v̇ and λ; false where
+    /// the equations do not know of forces in space.
+    fn balance(&self, at: &Point, w: &mut Workspace, out: &mut Balance) -> bool {
+        let _ = (at, w, out);
+        false
+    }
+
     /// Whether energy leaves or enters other than through gravity and springs.
     fn has_power(&self) -> bool {
         true
@@ -465,6 +472,23 @@ pub trait Dynamics: Send + Sync {
         let _ = body;
         false
     }
+}
+
+/// Momentum and what changes it, about the origin of the world: (x, y, z) of the linear part, then of the angular.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Balance {
+    /// P = Σ m v and L = Σ (r × m v + I ω).
+    pub momentum: [f64; 6],
+    /// Ṗ and L̇, from the accelerations.
+    pub rate: [f64; 6],
+    /// All loads on all bodies: those between bodies cancel.
+    pub load: [f64; 6],
+    /// Where the rate and the loads of a single body differ most: its number, by what force, by what moment.
+    pub worst: (usize, f64, f64),
+    /// The largest single force and moment.
+    pub largest: (f64, f64),
+    /// Rate less loads of each body.
+    pub bodies: Vec<[f64; 6]>,
 }
 
 /// A quantity that is recorded.

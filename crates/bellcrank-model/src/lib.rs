@@ -1,6 +1,7 @@
 //! What a machine is, and the equations that move it: bodies, joints and forces, the model file,
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
+mod balance;
 pub mod bodies;
 pub mod channels;
 pub mod curve;

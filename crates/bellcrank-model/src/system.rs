@@ -724,6 +724,37 @@ impl System {
         load
     }
 
+    /// Every load with the point it acts at, in the world: reactions −Gᵀλ, forces and weights, on bodies and on
+    /// the ground (`None`).
+    pub fn loads(&self, at: &Point, w: &Workspace, see: &mut dyn FnMut(Option<usize>, Vec3, Covector)) {
+        let body = |end: &SystemEnd| (end.body != GROUND).then_some(end.body as usize);
+        for (c, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            if c.equations.is_empty() {
+                continue; // within a body
+            }
+            let frames = self.frames(&c.ends, w, None);
+            let rows = self.rows_of(c, &Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) });
+            for (k, end) in c.ends.iter().enumerate() {
+                let mut load = Covector::default();
+                for (row, l) in rows.iter().zip(&at.lambda[range.clone()]) {
+                    load.lin -= row[k].lin * *l;
+                    load.ang -= row[k].ang * *l;
+                }
+                see(body(end), frames[k].p, load);
+            }
+        }
+        for f in &self.forces {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let mut loads = [Covector::default(); MAX_ENDS];
+            f.force.load(&self.seen(f, at, &frames, w), &mut loads[..f.ends.len()]);
+            f.ends.iter().zip(frames).zip(loads).for_each(|((end, frame), load)| see(body(end), frame.p, load));
+        }
+        for (b, body) in self.bodies.iter().enumerate() {
+            let (mass, centre) = each!(body, body => (body.mass(), body.point(&w.bodies[b], &body.centre())));
+            see(Some(b), centre, Covector::new(self.gravity * mass, Vec3::ZERO));
+        }
+    }
+
     /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
     pub fn drive_rates(&self, t: f64) -> Vec<f64> {
         let mut out = vec![0.0; self.layout.m()];
@@ -1166,6 +1197,11 @@ impl Dynamics for System {
             e.power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
         }
         e
+    }
+
+    fn balance(&self, at: &Point, w: &mut Workspace, out: &mut Balance) -> bool {
+        crate::balance::balance(self, at, w, out);
+        true
     }
 
     fn channels(&self) -> Vec<Channel> {

@@ -270,14 +270,17 @@ impl Kkt {
         self.linear.smallest_kept_pivot()
     }
 
-    /// The user's name of the block a scalar row of the matrix belongs to.
-    pub fn owner_of_row(&self, row: usize) -> String {
+    /// The body or constraint that a scalar row of the matrix belongs to.
+    pub fn owner(&self, row: usize) -> (Unknown, usize) {
         let block = self.matrix.pattern().block_of(row);
         let bodies = self.dynamics.layout().bodies.len();
-        match block < bodies {
-            true => self.dynamics.name(Unknown::Q, block),
-            false => self.dynamics.name(Unknown::Lambda, block - bodies),
-        }
+        if block < bodies { (Unknown::Q, block) } else { (Unknown::Lambda, block - bodies) }
+    }
+
+    /// The user's name of the block a scalar row of the matrix belongs to.
+    pub fn owner_of_row(&self, row: usize) -> String {
+        let (unknown, block) = self.owner(row);
+        self.dynamics.name(unknown, block)
     }
 }
 

@@ -3,6 +3,7 @@
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::solver::{self, LinearError, LinearSolver};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How a matrix is formed and how long it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +143,8 @@ pub struct Newton {
     /// the multipliers hide the error: a pendulum at rtol 1e-4 took 1153 steps to an error of 2e-2 that
     /// way, and 190 steps to 1e-3 without. So it is off by default, and on for the papers' counts.
     pub trust_old_contraction: bool,
+    /// Seconds of residuals, matrices, factorizations and solutions, where they are measured.
+    pub seconds: Option<[f64; 4]>,
 }
 
 impl Newton {
@@ -160,6 +163,19 @@ impl Newton {
             remaining: 100.0,
             last_slope: 0.0,
             trust_old_contraction: false,
+            seconds: None,
+        }
+    }
+
+    /// The time, where it is measured.
+    fn clock(&self) -> Option<Instant> {
+        self.seconds.is_some().then(Instant::now)
+    }
+
+    /// Books the time since `from` for a phase.
+    fn book(&mut self, phase: usize, from: Option<Instant>) {
+        if let (Some(seconds), Some(from)) = (&mut self.seconds, from) {
+            seconds[phase] += from.elapsed().as_secs_f64();
         }
     }
 
@@ -206,12 +222,16 @@ impl Newton {
         }
         self.last_slope = slope;
         for iteration in 0..self.max_iterations {
+            let clock = self.clock();
             of.residual(&mut self.residual);
+            self.book(0, clock);
             self.counts.residuals += 1;
             if self.formed_at.is_none() || (self.iteration == Iteration::Full && iteration > 0) {
                 self.form(of, slope)?;
             }
+            let clock = self.clock();
             self.linear.solve(&mut self.residual).map_err(IterationError::Linear)?;
+            self.book(3, clock);
             // a matrix of another slope over- or undershoots by about this factor [Petzold 1982]
             if let Some(a) = self.formed_at
                 && a != slope
@@ -253,12 +273,16 @@ impl Newton {
     }
 
     fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<(), IterationError> {
+        let clock = self.clock();
         self.matrix.clear();
         of.jacobian(self.iteration, &mut self.matrix);
+        self.book(1, clock);
         self.counts.jacobians += 1;
         self.counts.factorizations += 1;
         self.formed_at = None;
+        let clock = self.clock();
         self.linear.factor(&self.matrix).map_err(IterationError::Linear)?;
+        self.book(2, clock);
         self.formed_at = Some(slope);
         self.remaining = 100.0;
         Ok(())

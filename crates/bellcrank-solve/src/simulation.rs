@@ -5,6 +5,7 @@ use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, Statistics, StepError};
 use crate::formulation;
+use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::kkt::{Kkt, RowScales, add_position_residual, add_velocity_residual};
 use crate::methods::alpha::GeneralizedAlpha;
@@ -12,6 +13,7 @@ use crate::methods::bdf::{Bdf, BdfOptions, first_step};
 use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, RK4};
 use crate::newton::Iteration;
 use crate::options::{MethodName, OptionError, Options, Tested};
+use crate::proof::Proof;
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
 use bellcrank_model::dynamics::Energy;
@@ -65,6 +67,12 @@ pub struct Summary {
     pub not_unique: Vec<String>,
     /// What changed on the way: the number of redundant equations.
     pub events: Vec<String>,
+    /// The steps it took.
+    pub history: History,
+    /// Whom its refused steps are blamed on, the worst first.
+    pub refused: Vec<(String, Culprit)>,
+    /// The evidence, where it was asked for.
+    pub proof: Option<Box<Proof>>,
 }
 
 impl Summary {
@@ -104,8 +112,12 @@ impl Summary {
             "drift": { "position": self.drift.0, "velocity": self.drift.1 },
             "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
             "choices": self.choices,
+            "refused": history::refused_json(&self.refused),
             "final": last,
         });
+        if let (Some(proof), Some(map)) = (&self.proof, object.as_object_mut()) {
+            map.insert("proof".into(), proof.to_json());
+        }
         if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
             map.insert("error".into(), json!(message));
         }
@@ -149,6 +161,21 @@ pub struct Simulation {
     budget: Budget,
     drift: (f64, f64),
     started: Instant,
+    history: History,
+    proof: Option<Box<Proof>>,
+    seconds: Seconds,
+}
+
+/// Where the time of a run goes, beside the parts of a step that its engine knows.
+#[derive(Default)]
+struct Seconds {
+    start: f64,
+    steps: f64,
+    checks: f64,
+    samples: f64,
+    recording: f64,
+    /// The parts of steps of engines that were left.
+    engines: Vec<(&'static str, f64)>,
 }
 
 impl Simulation {
@@ -178,8 +205,22 @@ impl Simulation {
             observer,
             budget,
             drift: (0.0, 0.0),
+            history: History::default(),
+            proof: None,
+            seconds: Seconds { start: started.elapsed().as_secs_f64(), ..Seconds::default() },
             started,
         })
+    }
+
+    /// Gathers evidence on the way: momentum, reactions, accelerations, seconds of every phase.
+    pub fn prove(&mut self) {
+        self.proof = Some(Box::default());
+        self.engine.measure();
+    }
+
+    /// The time, where phases are measured.
+    fn clock(&self) -> Option<Instant> {
+        self.proof.is_some().then(Instant::now)
     }
 
     /// What the assembly of the start found.
@@ -231,11 +272,12 @@ impl Simulation {
         let mut sampler = Sampler { t0, distance, next: 0, until, last: f64::NEG_INFINITY };
         self.sample(&mut sampler, wanted, out)?;
         self.look();
+        self.prove_step(t0)?;
         while self.engine.state().t < until {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
-            self.step(until)?;
+            self.step(until, out)?;
             self.sample(&mut sampler, wanted, out)?;
             self.engine.settle();
             watch(self.engine.state().t, self.engine.step_size());
@@ -247,13 +289,54 @@ impl Simulation {
     }
 
     /// One step, with the budget of energy and drift.
-    fn step(&mut self, until: f64) -> Result<(), StepError> {
+    fn step(&mut self, until: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
         let from = self.engine.state().t;
-        self.engine.step(until)?;
+        let clock = self.clock();
+        let (order, iterations) = (self.engine.order(), self.engine.statistics().iterations);
+        let stepped = self.engine.step(until);
+        if let Err(e) = stepped {
+            self.history.blame(from, self.engine.refusals());
+            return Err(e);
+        }
+        let t = self.engine.state().t;
+        let taken = Taken {
+            t,
+            h: t - from,
+            order,
+            iterations: self.engine.statistics().iterations - iterations,
+            refusals: self.engine.refusals(),
+            events: &self.observer.events,
+        };
+        self.history.add(&taken);
+        out.step(&taken);
+        let stepped = clock.map(|from| from.elapsed().as_secs_f64());
         if self.budget.powered {
             self.budget.add_work(from, &mut *self.engine, &mut self.observer)?;
         }
         self.look();
+        self.prove_step(from)?;
+        if let (Some(clock), Some(stepped)) = (clock, stepped) {
+            self.seconds.steps += stepped;
+            self.seconds.checks += clock.elapsed().as_secs_f64() - stepped;
+        }
+        Ok(())
+    }
+
+    /// Adds what the last step did to the evidence, where it is gathered.
+    fn prove_step(&mut self, from: f64) -> Result<(), StepError> {
+        let Some(proof) = &mut self.proof else { return Ok(()) };
+        let observer = &mut self.observer;
+        let h = self.engine.state().t - from;
+        for (place, weight) in GAUSS.into_iter().filter(|_| h > 0.0) {
+            let mut state = std::mem::take(&mut observer.state);
+            self.engine.interpolate(from + place * h, &mut state)?;
+            observer.state = state;
+            observer.accelerate()?;
+            proof.push(h * weight, &*observer.dynamics, &observer.point, &mut observer.w);
+        }
+        observer.state.clone_from(self.engine.state());
+        observer.accelerate()?;
+        proof.look(&*observer.dynamics, &observer.point, &mut observer.w);
         Ok(())
     }
 
@@ -271,6 +354,7 @@ impl Simulation {
             return Ok(());
         }
         while let Some(t) = s.due(now) {
+            let clock = self.clock();
             let mut state = std::mem::take(&mut self.observer.state);
             if t == now {
                 state.clone_from(self.engine.state());
@@ -279,7 +363,12 @@ impl Simulation {
             }
             self.observer.state = state;
             self.observer.observe()?;
+            let observed = clock.map(|from| from.elapsed().as_secs_f64());
             out.frame(t, &self.observer.values).map_err(|e| StepError::Record(e.to_string()))?;
+            if let (Some(clock), Some(observed)) = (clock, observed) {
+                self.seconds.samples += observed;
+                self.seconds.recording += clock.elapsed().as_secs_f64() - observed;
+            }
         }
         Ok(())
     }
@@ -291,8 +380,24 @@ impl Simulation {
         let start = self.observer.complete(&state)?;
         self.choices.push(format!("stiff at t = {:.6} s: went on with bdf on ggl", state.t));
         let name = self.options.formulation.unwrap_or("ggl");
+        self.seconds.engines.append(&mut self.engine.seconds());
         self.engine = implicit_engine(&self.dynamics, &self.options, MethodName::Bdf, name, &start);
+        if self.proof.is_some() {
+            self.engine.measure();
+        }
         Ok(())
+    }
+
+    /// The phases of the run with their seconds; the parts of steps first.
+    fn phases(&mut self) -> Vec<(&'static str, f64)> {
+        let s = &mut self.seconds;
+        let mut all = vec![("assembly of the start", s.start)];
+        all.append(&mut s.engines);
+        all.append(&mut self.engine.seconds());
+        let parts: f64 = all[1..].iter().map(|(_, seconds)| seconds).sum();
+        all.push(("rest of the steps", (s.steps - parts).max(0.0)));
+        all.extend([("drift, energy, momentum", s.checks), ("samples", s.samples), ("recording", s.recording)]);
+        all
     }
 
     fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {
@@ -304,7 +409,15 @@ impl Simulation {
             Ok(()) => channels.into_iter().map(|c| c.name).zip(self.observer.values.iter().copied()).collect(),
             Err(_) => Vec::new(),
         };
+        let seconds = self.phases();
+        let mut proof = self.proof.take();
+        if let Some(proof) = &mut proof {
+            proof.seconds = seconds;
+        }
         Summary {
+            refused: self.history.named(&*self.dynamics),
+            history: std::mem::take(&mut self.history),
+            proof,
             model: self.name.clone(),
             names: self.engine.names(),
             choices: self.choices.clone(),

@@ -355,8 +355,8 @@ impl Step {
         self.w.invalidate();
     }
 
-    /// The user's name of what is largest in a correction: where it hurts.
-    pub fn culprit(&self, dx: &[f64]) -> String {
+    /// What is largest in a correction: where it hurts.
+    pub fn worst(&self, dx: &[f64]) -> (Unknown, usize) {
         let mut worst = (0.0, 0);
         for block in 0..self.pattern.blocks() {
             if let (Unknown::Q | Unknown::V | Unknown::Z, _) = self.unknowns.owner(block) {
@@ -366,14 +366,12 @@ impl Step {
                 }
             }
         }
-        let (unknown, number) = self.unknowns.owner(worst.1);
-        self.dynamics.name(unknown, number)
+        self.unknowns.owner(worst.1)
     }
 
-    /// The user's name of the block a scalar row belongs to.
-    pub fn owner_of_row(&self, row: usize) -> String {
-        let (unknown, number) = self.unknowns.owner(self.pattern.block_of(row));
-        self.dynamics.name(unknown, number)
+    /// Which unknown and which block of the layout a scalar row belongs to.
+    pub fn owner(&self, row: usize) -> (Unknown, usize) {
+        self.unknowns.owner(self.pattern.block_of(row))
     }
 
     /// The workspace, realized at the present point.

@@ -11,6 +11,10 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long a connection may rest between requests, and a write may block.
 const REST: Duration = Duration::from_secs(30);
 
+/// Headers of every answer: it is for the page of this server alone.
+const SAFETY: &str = "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+    Referrer-Policy: no-referrer\r\nContent-Security-Policy: frame-ancestors 'none'\r\n";
+
 /// What was asked.
 #[derive(Debug, Default, PartialEq)]
 pub struct Request {
@@ -195,8 +199,7 @@ impl Connection {
         };
         let head = format!(
             "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-             X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n\
-             Content-Security-Policy: frame-ancestors 'none'\r\n{}Connection: {}\r\n\r\n",
+             {SAFETY}{}Connection: {}\r\n\r\n",
             response.status,
             response.kind,
             body.len(),
@@ -208,6 +211,21 @@ impl Connection {
         if !head_only {
             stream.write_all(body)?;
         }
+        stream.flush()
+    }
+
+    /// Begins an answer that is a stream of events and ends with the connection.
+    pub fn begin_stream(&mut self) -> io::Result<()> {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n{SAFETY}Connection: close\r\n\r\n"
+        );
+        self.send(&head)
+    }
+
+    /// Sends a piece of a stream.
+    pub fn send(&mut self, text: &str) -> io::Result<()> {
+        let stream = self.reader.get_mut();
+        stream.write_all(text.as_bytes())?;
         stream.flush()
     }
 

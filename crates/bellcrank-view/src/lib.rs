@@ -21,16 +21,19 @@
 //! | `… &as=f32` | the same in single precision |
 //! | `… &generation=2` | refused with 409 when the folder holds another run by now |
 //! | `/api/column/3?from=0&to=100` | one column |
+//! | `/api/live` | news of a run that goes on, as server-sent events ([`Live`]) |
 
 mod http;
+mod live;
 mod open;
 mod report;
 mod results;
 mod server;
 mod table;
 
-pub use open::view;
-pub use report::{Fact, Report, Section, Verdict, report};
+pub use live::{Live, LiveRecorder};
+pub use open::{tell, view};
+pub use report::{Diagram, Fact, Frames, Report, Section, Verdict, report, report_of, section};
 pub use results::{Results, Snapshot, State};
 pub use server::{Options, Server, serve};
 pub use table::Table;

@@ -29,7 +29,8 @@ pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-fn tell(server: &Server, open: bool, out: &mut dyn Write) -> io::Result<()> {
+/// Tells where a server is, and opens the browser where that is wanted and there is a screen.
+pub fn tell(server: &Server, open: bool, out: &mut dyn Write) -> io::Result<()> {
     let (url, port) = (server.url(), server.address().port());
     writeln!(out, "viewer: {url}   (Ctrl-C ends it)")?;
     if open && screen() && browse(&url) {

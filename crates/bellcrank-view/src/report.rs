@@ -2,7 +2,6 @@
 
 use crate::PAGE;
 use crate::results::Results;
-use crate::table::Table;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
@@ -36,6 +35,12 @@ pub struct Section {
     pub text: String,
     /// The facts, one line each.
     pub facts: Vec<Fact>,
+    /// A table: its head first; columns of numbers are set to the right.
+    pub table: Vec<Vec<String>>,
+    /// Diagrams.
+    pub diagrams: Vec<Diagram>,
+    /// A text that is shown as it is, such as a model file.
+    pub code: String,
 }
 
 /// One line of a section.
@@ -47,10 +52,29 @@ pub struct Fact {
     pub value: String,
     /// Whether that is good.
     pub verdict: Verdict,
+    /// What it means, in a few words.
+    pub note: String,
+}
+
+/// A diagram over time.
+#[derive(Clone, Debug, Default)]
+pub struct Diagram {
+    /// What it shows.
+    pub title: String,
+    /// The unit of the vertical axis.
+    pub unit: String,
+    /// Whether the vertical axis is logarithmic.
+    pub logarithmic: bool,
+    /// Times, and the least and greatest value since the time before.
+    pub points: Vec<[f64; 3]>,
+    /// Times that are marked.
+    pub marks: Vec<f64>,
+    /// What the marks are.
+    pub marked: String,
 }
 
 /// What to think of a fact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Nothing.
     #[default]
@@ -61,6 +85,22 @@ pub enum Verdict {
     Doubtful,
     /// Wrong.
     Bad,
+}
+
+/// Results that go into a report.
+pub struct Frames<'a> {
+    /// How the run went: the object of `summary.json`.
+    pub summary: &'a Value,
+    /// What to draw, or null.
+    pub scene: &'a Value,
+    /// The names of all columns; the first is the time.
+    pub names: Vec<&'a str>,
+    /// Their units.
+    pub units: Vec<&'a str>,
+    /// Number of rows.
+    pub rows: usize,
+    /// Reads a column.
+    pub column: &'a dyn Fn(usize) -> io::Result<Vec<f64>>,
 }
 
 /// The report of the results in `folder`, as the text of an HTML file.
@@ -77,14 +117,41 @@ pub fn report(folder: &Path, report: &Report) -> io::Result<String> {
         })?,
         None => Value::Null,
     };
-    let (rows, every, columns) = thinned(table, report.bytes)?;
+    let frames = Frames {
+        summary: &now.summary,
+        scene: &scene,
+        names: table.names().collect(),
+        units: table.units(),
+        rows: table.rows(),
+        column: &|c| table.read(&[c], 0..table.rows()),
+    };
+    page(now.describe(results.dir()), &frames, report)
+}
+
+/// The report of results in memory, as the text of an HTML file.
+pub fn report_of(frames: &Frames, report: &Report) -> io::Result<String> {
+    let state = frames.summary["status"].as_str().unwrap_or("unknown");
+    let message = match (state, frames.summary["error"].as_str()) {
+        ("failed", Some(e)) => format!("The run failed: {e}. What was computed until then is shown."),
+        ("interrupted", _) => "The run was interrupted. What was computed until then is shown.".to_string(),
+        _ => String::new(),
+    };
+    let status = json!({
+        "folder": frames.summary["model"], "generation": 1, "state": state, "message": message,
+        "rows": frames.rows, "summary": frames.summary,
+    });
+    page(status, frames, report)
+}
+
+fn page(status: Value, frames: &Frames, report: &Report) -> io::Result<String> {
+    let (rows, every, columns) = thinned(frames, report.bytes)?;
     let data = json!({
         "format": "bellcrank-data",
         "version": 1,
-        "status": now.describe(results.dir()),
-        "scene": scene,
-        "names": table.names().collect::<Vec<_>>(),
-        "units": table.units(),
+        "status": status,
+        "scene": frames.scene,
+        "names": frames.names,
+        "units": frames.units,
         "rows": rows,
         "every": every,
         "columns": columns,
@@ -99,12 +166,12 @@ pub fn report(folder: &Path, report: &Report) -> io::Result<String> {
 }
 
 /// The number of rows, one of how many was taken, and every column in base64.
-fn thinned(table: &Table, bytes: usize) -> io::Result<(usize, usize, Vec<String>)> {
-    let size = table.rows().saturating_mul(table.width()).saturating_mul(8);
+fn thinned(frames: &Frames, bytes: usize) -> io::Result<(usize, usize, Vec<String>)> {
+    let size = frames.rows.saturating_mul(frames.names.len()).saturating_mul(8);
     let every = size.div_ceil(bytes.max(1)).max(1);
     let mut rows = 0;
-    let columns = (0..table.width()).map(|c| {
-        let all = table.read(&[c], 0..table.rows())?;
+    let columns = (0..frames.names.len()).map(|c| {
+        let all = (frames.column)(c)?;
         let last = all.len().saturating_sub(1);
         // the end of the run stays
         let kept = all.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
@@ -116,7 +183,8 @@ fn thinned(table: &Table, bytes: usize) -> io::Result<(usize, usize, Vec<String>
     Ok((rows, every, columns))
 }
 
-fn section(s: &Section) -> Value {
+/// A section as the page reads it.
+pub fn section(s: &Section) -> Value {
     let fact = |f: &Fact| {
         let verdict = match f.verdict {
             Verdict::None => "",
@@ -124,9 +192,22 @@ fn section(s: &Section) -> Value {
             Verdict::Doubtful => "doubtful",
             Verdict::Bad => "bad",
         };
-        json!({"name": f.name, "value": f.value, "verdict": verdict})
+        json!({"name": f.name, "value": f.value, "verdict": verdict, "note": f.note})
     };
-    json!({"title": s.title, "text": s.text, "facts": s.facts.iter().map(fact).collect::<Vec<_>>()})
+    let diagram = |d: &Diagram| {
+        json!({
+            "title": d.title, "unit": d.unit, "logarithmic": d.logarithmic, "points": d.points,
+            "marks": d.marks, "marked": d.marked,
+        })
+    };
+    json!({
+        "title": s.title,
+        "text": s.text,
+        "facts": s.facts.iter().map(fact).collect::<Vec<_>>(),
+        "table": s.table,
+        "diagrams": s.diagrams.iter().map(diagram).collect::<Vec<_>>(),
+        "code": s.code,
+    })
 }
 
 /// Base64 with padding. [RFC 4648, section 4]

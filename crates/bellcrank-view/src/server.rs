@@ -1,8 +1,9 @@
-//! The server of one result folder, on the loopback interface.
+//! The server of one result folder, or of one run, on the loopback interface.
 
 use crate::PAGE;
 use crate::http::{Body, Connection, Refusal, Request, Response};
-use crate::results::{Results, Snapshot};
+use crate::live::Shared;
+use crate::results::Results;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
@@ -48,7 +49,18 @@ pub fn serve(folder: impl Into<PathBuf>, options: &Options) -> io::Result<Server
 
 /// Serves results that were opened before.
 pub(crate) fn serve_results(results: Results, options: &Options) -> io::Result<Server> {
-    let results = Arc::new(results);
+    serve_origin(Arc::new(Origin::Folder(results)), options)
+}
+
+/// Where the numbers come from.
+pub(crate) enum Origin {
+    /// A result folder.
+    Folder(Results),
+    /// A run that goes on.
+    Live(Arc<Shared>),
+}
+
+pub(crate) fn serve_origin(origin: Arc<Origin>, options: &Options) -> io::Result<Server> {
     let listener = match options.port {
         Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| {
             io::Error::new(e.kind(), format!("cannot listen on port {port}: {e}; choose another with --port"))
@@ -58,7 +70,7 @@ pub(crate) fn serve_results(results: Results, options: &Options) -> io::Result<S
     let address = listener.local_addr()?;
     let stopping = Arc::new(AtomicBool::new(false));
     let stop = stopping.clone();
-    let thread = std::thread::Builder::new().name("viewer".into()).spawn(move || accept(&listener, &results, &stop))?;
+    let thread = std::thread::Builder::new().name("viewer".into()).spawn(move || accept(&listener, &origin, &stop))?;
     Ok(Server { address, stopping, thread: Some(thread) })
 }
 
@@ -71,6 +83,11 @@ impl Server {
     /// The address of the page.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
+    }
+
+    /// Begins to end: streams are closed, and no new requests are answered.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
     }
 
     /// Serves until the program ends.
@@ -100,7 +117,7 @@ impl Drop for Ticket {
     }
 }
 
-fn accept(listener: &TcpListener, results: &Arc<Results>, stopping: &Arc<AtomicBool>) {
+fn accept(listener: &TcpListener, origin: &Arc<Origin>, stopping: &Arc<AtomicBool>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         if stopping.load(Ordering::SeqCst) {
@@ -117,20 +134,30 @@ fn accept(listener: &TcpListener, results: &Arc<Results>, stopping: &Arc<AtomicB
             let _ = connection.respond(&Response::error(503, "there are too many connections"), false, true);
             continue;
         }
-        let (results, stopping) = (results.clone(), stopping.clone());
+        let (origin, stopping) = (origin.clone(), stopping.clone());
         let _ = std::thread::Builder::new().name("viewer-connection".into()).spawn(move || {
             let _ticket = ticket;
-            converse(connection, &results, &stopping);
+            converse(connection, &origin, &stopping);
         });
     }
 }
 
-fn converse(mut connection: Connection, results: &Results, stopping: &AtomicBool) {
+fn converse(mut connection: Connection, origin: &Origin, stopping: &AtomicBool) {
     loop {
         match connection.request() {
             Ok(request) => {
                 let close = request.close || stopping.load(Ordering::SeqCst);
-                let response = answer(&request, results);
+                let refused = refusal(&request);
+                if let (Origin::Live(run), "/api/live", None, false) =
+                    (origin, request.path.as_str(), &refused, request.head_only)
+                {
+                    let stop = || stopping.load(Ordering::SeqCst);
+                    if connection.begin_stream().is_ok() {
+                        let _ = run.stream(&stop, &mut |text| connection.send(text));
+                    }
+                    return connection.finish();
+                }
+                let response = refused.unwrap_or_else(|| answer(&request, origin));
                 if connection.respond(&response, request.head_only, close).is_err() || close {
                     return connection.finish();
                 }
@@ -155,27 +182,39 @@ fn names_this_machine(host: &str) -> bool {
     port && (name == "[::1]" || name == "127.0.0.1" || name.eq_ignore_ascii_case("localhost"))
 }
 
-fn answer(request: &Request, results: &Results) -> Response {
+/// Why a request is not answered, if it is not.
+fn refusal(request: &Request) -> Option<Response> {
     if !request.host.as_deref().is_some_and(names_this_machine) {
-        return Response::error(403, "this server answers only to 127.0.0.1 and localhost");
+        return Some(Response::error(403, "this server answers only to 127.0.0.1 and localhost"));
     }
+    let other = matches!(request.site.as_deref(), Some("cross-site" | "same-site"));
+    (other && request.path.starts_with("/api/")).then(|| Response::error(403, "results are not for other pages"))
+}
+
+fn answer(request: &Request, origin: &Origin) -> Response {
     let api = request.path.strip_prefix("/api/");
-    if api.is_some() && matches!(request.site.as_deref(), Some("cross-site" | "same-site")) {
-        return Response::error(403, "results are not for other pages");
-    }
     match (request.path.as_str(), api) {
         ("/" | "/index.html", _) => Response { status: 200, kind: "text/html; charset=utf-8", body: Body::Text(PAGE) },
-        (_, Some("summary")) => json_text(results.refresh().describe(results.dir()).to_string().into_bytes()),
-        (_, Some("scene")) => match results.scene() {
-            Ok(text) => json_text(text.unwrap_or_else(|| b"null".to_vec())),
-            Err(e) => Response::error(500, &format!("scene.json cannot be read: {e}")),
+        (_, Some("summary")) => {
+            let text = match origin {
+                Origin::Folder(results) => results.refresh().describe(results.dir()),
+                Origin::Live(run) => run.describe(),
+            };
+            json_text(text.to_string().into_bytes())
+        }
+        (_, Some("scene")) => match origin {
+            Origin::Live(run) => json_text(run.scene()),
+            Origin::Folder(results) => match results.scene() {
+                Ok(text) => json_text(text.unwrap_or_else(|| b"null".to_vec())),
+                Err(e) => Response::error(500, &format!("scene.json cannot be read: {e}")),
+            },
         },
-        (_, Some("channels")) => channels(&results.now()),
+        (_, Some("channels")) => channels(origin),
         (_, Some("columns")) => {
             let list = request.parameter("at").unwrap_or("");
-            columns(request, &results.now(), list)
+            columns(request, origin, list)
         }
-        (_, Some(other)) if other.starts_with("column/") => columns(request, &results.now(), &other["column/".len()..]),
+        (_, Some(other)) if other.starts_with("column/") => columns(request, origin, &other["column/".len()..]),
         _ => Response::error(404, "there is no such page"),
     }
 }
@@ -184,25 +223,43 @@ fn json_text(text: Vec<u8>) -> Response {
     Response::new(200, "application/json", text)
 }
 
-fn channels(now: &Snapshot) -> Response {
-    let Some(table) = &now.table else { return Response::error(404, &now.message) };
-    // written by hand: with a million names a tree of values takes seconds
-    let text = |list: &[&str]| serde_json::to_string(list).unwrap_or_default();
-    let (names, units) = (text(&table.names().collect::<Vec<_>>()), text(&table.units()));
-    let head = format!("\"generation\":{},\"rows\":{}", now.generation, table.rows());
+fn channels(origin: &Origin) -> Response {
+    let (generation, (rows, names, units)) = match origin {
+        Origin::Live(run) => (run.generation(), run.channels()),
+        Origin::Folder(results) => {
+            let now = results.now();
+            let Some(table) = &now.table else { return Response::error(404, &now.message) };
+            // written by hand: with a million names a tree of values takes seconds
+            let text = |list: &[&str]| serde_json::to_string(list).unwrap_or_default();
+            let (names, units) = (text(&table.names().collect::<Vec<_>>()), text(&table.units()));
+            (now.generation, (table.rows(), names, units))
+        }
+    };
+    let head = format!("\"generation\":{generation},\"rows\":{rows}");
     json_text(format!("{{{head},\"names\":{names},\"units\":{units}}}").into_bytes())
 }
 
-fn columns(request: &Request, now: &Snapshot, list: &str) -> Response {
-    let Some(table) = &now.table else { return Response::error(404, &now.message) };
-    if request.parameter("generation").is_some_and(|g| g != now.generation.to_string()) {
+fn columns(request: &Request, origin: &Origin, list: &str) -> Response {
+    let now = match origin {
+        Origin::Folder(results) => Some(results.now()),
+        Origin::Live(_) => None,
+    };
+    let (generation, width, all) = match (origin, &now) {
+        (Origin::Live(run), _) => (run.generation(), run.size().0, run.size().1),
+        (_, Some(now)) => match &now.table {
+            Some(table) => (now.generation, table.width(), table.rows()),
+            None => return Response::error(404, &now.message),
+        },
+        _ => return Response::error(404, "there are no results"),
+    };
+    if request.parameter("generation").is_some_and(|g| g != generation.to_string()) {
         return Response::error(409, "the folder holds another run by now");
     }
-    let Some(columns) = parse_list(list, table.width()) else {
-        return Response::error(400, &format!("`at` must be column numbers below {}, such as 0,3-6", table.width()));
+    let Some(columns) = parse_list(list, width) else {
+        return Response::error(400, &format!("`at` must be column numbers below {width}, such as 0,3-6"));
     };
-    let Some(rows) = parse_rows(request, table.rows()) else {
-        return Response::error(400, &format!("`from` and `to` must be row numbers up to {}", table.rows()));
+    let Some(rows) = parse_rows(request, all) else {
+        return Response::error(400, &format!("`from` and `to` must be row numbers up to {all}"));
     };
     if columns.len().saturating_mul(rows.len()) > VALUES {
         return Response::error(
@@ -210,9 +267,16 @@ fn columns(request: &Request, now: &Snapshot, list: &str) -> Response {
             &format!("at most {VALUES} values are sent at once: ask for fewer rows or columns"),
         );
     }
-    let values = match table.read(&columns, rows) {
-        Ok(values) => values,
-        Err(e) => return Response::error(500, &format!("the results cannot be read: {e}")),
+    let values = match (origin, now.as_ref().and_then(|n| n.table.as_ref())) {
+        (_, Some(table)) => match table.read(&columns, rows) {
+            Ok(values) => values,
+            Err(e) => return Response::error(500, &format!("the results cannot be read: {e}")),
+        },
+        (Origin::Live(run), _) => match run.read(&columns, rows) {
+            Some(values) => values,
+            None => return Response::error(409, "the frames were thinned out"),
+        },
+        _ => return Response::error(404, "there are no results"),
     };
     let bytes = match request.parameter("as") {
         None | Some("f64") => values.iter().flat_map(|x| x.to_le_bytes()).collect(),

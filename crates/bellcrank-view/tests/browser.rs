@@ -309,12 +309,12 @@ mod page {
         let dir = s.path().join("r");
         write(&dir, DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
         let facts = vec![
-            Fact { name: "Drift".into(), value: "3e-14 m".into(), verdict: Verdict::Good },
-            Fact { name: "Energy".into(), value: "1e-3".into(), verdict: Verdict::Doubtful },
+            Fact { name: "Drift".into(), value: "3e-14 m".into(), verdict: Verdict::Good, ..Fact::default() },
+            Fact { name: "Energy".into(), value: "1e-3".into(), verdict: Verdict::Doubtful, ..Fact::default() },
         ];
         let wanted = Report {
             plots: vec![vec!["energy.total".into()], vec!["tip.x".into(), "tip.y".into()]],
-            sections: vec![Section { title: "Accuracy".into(), text: "How far to trust it.".into(), facts }],
+            sections: vec![Section { title: "Accuracy".into(), text: "How far to trust it.".into(), facts, ..Section::default() }],
             ..Report::default()
         };
         let file = s.path().join("report.html");

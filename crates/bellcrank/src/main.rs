@@ -3,6 +3,7 @@
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
 mod check;
+mod digest;
 mod inverse;
 mod modes;
 mod output;
@@ -10,6 +11,7 @@ mod progress;
 mod reproduce;
 mod run;
 mod statics;
+mod truth;
 mod view;
 
 use bellcrank_model::file::diagnostic::escaped;

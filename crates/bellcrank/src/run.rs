@@ -1,7 +1,8 @@
 //! `bellcrank run MODEL`.
 
 use crate::progress::Progress;
-use crate::{Failure, print, tell};
+use crate::{Failure, print, tell, truth};
+use bellcrank_model::Dynamics;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
 use bellcrank_model::read::{Read, read_model};
@@ -11,8 +12,10 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, OptionError, Options, TESTS, Tested};
-use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_solve::record::{Folder, Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
+use bellcrank_solve::verify::{self, Kept, Verification};
+use bellcrank_view::Live;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -75,6 +78,24 @@ pub struct Run {
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Runs it again, more finely, and tells how accurate it was.
+    #[arg(long)]
+    verify: bool,
+    /// Writes a report with the moving scene, plots and the evidence of accuracy: one HTML file.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", value_parser = html_file)]
+    report: Option<PathBuf>,
+    /// A plot in the report: a channel, or several with commas between; may be repeated.
+    #[arg(long = "plot", value_name = "CHANNELS", requires = "report")]
+    plots: Vec<String>,
+    /// Shows the run in the browser while it goes on.
+    #[arg(long)]
+    live: bool,
+    /// With --live: prints the address and opens no browser.
+    #[arg(long, requires = "live")]
+    no_open: bool,
+    /// With --live: the port to serve on, on this machine only.
+    #[arg(long, requires = "live")]
+    port: Option<u16>,
     /// Prints one JSON object with counts, drift, energy and the final values.
     #[arg(long)]
     json: bool,
@@ -85,6 +106,14 @@ pub struct Run {
 
 fn number(text: &str) -> Result<f64, &'static str> {
     text.parse().map_err(|_| "expected a number, such as 1e-3")
+}
+
+/// The file of a report; nothing stands for report.html.
+fn html_file(text: &str) -> Result<PathBuf, &'static str> {
+    let path = PathBuf::from(text);
+    let html = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"));
+    // a model that was meant is not overwritten
+    if text.is_empty() || html { Ok(path) } else { Err("a report is an HTML file: name it like report.html") }
 }
 
 /// Runs a model.
@@ -102,32 +131,95 @@ pub fn run(args: Run) -> Result<(), Failure> {
     });
     let start = system.initial_state();
     let talk = !args.json && !args.quiet;
+    let plots = chosen_plots(&args.plots, &system)?;
     let found = if talk { check::brief(&system, &options) } else { Check::default() };
+    let chosen = options.clone();
     let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
         StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
     })?;
+    if args.report.is_some() {
+        simulation.prove();
+    }
     if talk {
         tell_start(&system, &simulation, &found);
     }
-    let mut progress = Progress::new(until, talk);
-    let drawn = || bellcrank_model::scene::scene(&system.model);
-    let mut folder = args.out.as_ref().map(|out| Folder::new(out).with_scene(drawn()));
-    let mut silent = Silent;
-    let recorder: &mut dyn Recorder = match &mut folder {
-        Some(folder) => folder,
-        None => &mut silent,
+    let drawn = bellcrank_model::scene::scene(&system.model);
+    let live = match args.live {
+        true => Some(open_live(&args, &drawn)?),
+        false => None,
     };
-    let summary = simulation.run(recorder, &mut |t, h| progress.update(t, h));
+    let mut progress = Progress::new(until, talk);
+    let mut folder = args.out.as_ref().map(|out| Folder::new(out).with_scene(drawn));
+    let channels = simulation.header().channels.len();
+    let mut kept = (args.verify || args.report.is_some()).then(|| Kept::new(&chosen, channels));
+    let mut watcher = live.as_ref().map(Live::recorder);
+    let mut recorders: Vec<&mut dyn Recorder> = Vec::new();
+    recorders.extend(folder.as_mut().map(|r| r as &mut dyn Recorder));
+    recorders.extend(kept.as_mut().map(|r| r as &mut dyn Recorder));
+    recorders.extend(watcher.as_mut().map(|r| r as &mut dyn Recorder));
+    let summary = simulation.run(&mut Tee(recorders), &mut |t, h| progress.update(t, h));
     progress.finish();
     if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
         return Err(Failure::BadInput(placed(&read, why))); // nothing was computed: the folder was no good
     }
+    let mut told = summary.to_json();
+    let verification = match (&kept, args.verify, &summary.status) {
+        (Some(kept), true, Status::Finished) => {
+            let dynamics: Arc<dyn Dynamics> = system.clone();
+            verify::verify(&dynamics, &start, &chosen, kept, &summary)
+        }
+        (_, true, _) => Err("the run did not reach its end".into()),
+        _ => Err("--verify would tell".into()),
+    };
+    if args.verify {
+        told["verification"] = match &verification {
+            Ok(v) => v.to_json(),
+            Err(why) => serde_json::json!({ "error": why }),
+        };
+        if let Some(out) = &args.out {
+            bellcrank_solve::record::folder::amend(out, "verification", &told["verification"])
+                .map_err(|e| Failure::Failed(e.to_string()))?;
+        }
+    }
     if args.json {
-        print(&summary.to_json().to_string())?;
+        print(&told.to_string())?;
     } else if talk {
         tell_end(&summary, args.out.as_ref());
+        if args.verify {
+            tell_verification(&verification, &summary);
+        }
+    }
+    if let (Some(file), Some(kept)) = (&args.report, &kept) {
+        let evidence = truth::Evidence {
+            system: &system,
+            options: &chosen,
+            summary: &summary,
+            frames: &kept.memory,
+            verification: verification.as_ref().map_err(String::as_str),
+            model: (&args.model, read.document.sources.0.first().map_or("", |s| s.text.as_str())),
+            set: &args.set,
+        };
+        let file = match (file.as_os_str().is_empty(), &args.out) {
+            (false, _) => file.clone(),
+            (true, Some(out)) => out.join("report.html"),
+            (true, None) => PathBuf::from("report.html"),
+        };
+        let failed = |e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", file.display()));
+        let html = truth::html(&evidence, &told, plots).map_err(failed)?;
+        std::fs::write(&file, html).map_err(failed)?;
+        if talk {
+            tell_line(format!("report: {}", file.display()));
+        }
+    }
+    if let Some(live) = live {
+        let interactive = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let interrupted = || chosen.interrupt.load(Ordering::Relaxed);
+        if talk && !interrupted() && (interactive || live.watched()) {
+            tell_line("the page is served until it is closed (Ctrl-C ends it)".into());
+        }
+        live.wait(interactive, interrupted);
     }
     match &summary.status {
         Status::Failed(e) => Err(Failure::Failed(placed(&read, &e.to_string()))),
@@ -141,6 +233,37 @@ pub fn run(args: Run) -> Result<(), Failure> {
         }
         Status::Finished => Ok(()),
     }
+}
+
+fn open_live(args: &Run, scene: &serde_json::Value) -> Result<Live, Failure> {
+    let options = bellcrank_view::Options { port: args.port, open: !args.no_open };
+    let live = Live::new(scene, &options).map_err(|e| Failure::Failed(e.to_string()))?;
+    bellcrank_view::tell(live.server(), options.open, &mut std::io::stderr())
+        .map_err(|e| Failure::Failed(e.to_string()))?;
+    Ok(live)
+}
+
+/// The channels of each plot; a name that is none is refused before anything is run.
+fn chosen_plots(wanted: &[String], system: &System) -> Result<Vec<Vec<String>>, Failure> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let channels: Vec<String> = system.channels().into_iter().map(|c| c.name).collect();
+    let known = |name: &str| channels.iter().any(|c| c == name);
+    let mut plots = Vec::new();
+    for text in wanted {
+        let names: Vec<&str> = if known(text) { vec![text.as_str()] } else { text.split(',').map(str::trim).collect() };
+        if let Some(name) = names.iter().find(|n| !known(n)) {
+            let mut problem = Diagnostic::error(format!("there is no channel {}", suggest::quoted(name)));
+            problem = match suggest::nearest(name, channels.iter().map(String::as_str)) {
+                Some(near) => problem.help(format!("did you mean {}?", suggest::quoted(near))),
+                None => problem.help("--json prints all channels with their final values"),
+            };
+            return Err(Failure::BadInput(Report::from(problem).to_string()));
+        }
+        plots.push(names.into_iter().map(String::from).collect());
+    }
+    Ok(plots)
 }
 
 /// A failure in words `… joint `x` …` and help, pointing at the joint or body where the file has it.
@@ -307,6 +430,47 @@ fn tell_start(system: &System, simulation: &Simulation, found: &Check) {
             tell_line(format!("  and {} more", a.moved.len() - MOST));
         }
     }
+}
+
+/// The achieved accuracy, in the user's units.
+fn tell_verification(verification: &Result<Verification, String>, summary: &Summary) {
+    let v = match verification {
+        Ok(v) => v,
+        Err(why) => return tell_line(format!("accuracy: not known: {why}")),
+    };
+    let of = |unit: &str| if unit.is_empty() { "value".to_string() } else { unit.to_string() };
+    match v.worst() {
+        Some(w) => tell_line(format!(
+            "accuracy: the largest error is {:.2e} {} in {} at t = {:.6} s, {:.1e} of the largest {}",
+            w.error,
+            w.unit,
+            w.name,
+            w.t,
+            w.relative(),
+            of(w.unit)
+        )),
+        None => tell_line("accuracy: no channels were recorded".into()),
+    }
+    let rows: Vec<_> = v.by_unit();
+    let width = rows.iter().map(|d| d.unit.chars().count()).max().unwrap_or(0);
+    for d in &rows {
+        tell_line(format!("  {:>9.2e} {:width$}  {}", d.error, d.unit, d.name));
+    }
+    if !v.converges {
+        tell_line("  finer runs do not come closer to each other: the motion is chaotic, or jumps at other times".into());
+    }
+    if let Some(t) = v.agrees_until {
+        tell_line(format!("  all runs agree to 1 % until t = {t:.6} s"));
+    }
+    let order = v.order.map_or(String::new(), |p| match verify::nominal_order(summary.names.0) {
+        Some(n) if v.fixed => format!(", order {p:.2} ({} has {n})", summary.names.0),
+        _ => format!(", order {p:.2}"),
+    });
+    let factor = v.factor.map_or(String::new(), |f| {
+        let half = if v.fixed { "half the step" } else { "a tenth of the tolerance" };
+        format!("; {half} makes it {f:.1} times smaller{order}")
+    });
+    tell_line(format!("  compared with {}{factor}", v.against));
 }
 
 fn tell_end(summary: &Summary, out: Option<&PathBuf>) {

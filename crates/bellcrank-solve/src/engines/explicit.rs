@@ -1,7 +1,7 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
 use super::implicit::Projection;
-use super::{Engine, Statistics, StepError};
+use super::{Engine, Refusal, Statistics, StepError};
 use crate::kkt::Kkt;
 use crate::methods::Rejection;
 use crate::methods::runge_kutta::RungeKutta;
@@ -9,8 +9,11 @@ use crate::methods::tableau::Tableau;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::solver::LinearError;
-use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
+use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A Runge–Kutta method on ẏ = F(t, y), y = (q, v, z).
 pub struct Explicit {
@@ -27,6 +30,9 @@ pub struct Explicit {
     steps: usize,
     error_test_failures: usize,
     convergence_failures: usize,
+    refusals: Vec<Refusal>,
+    /// Seconds of evaluations and of projections, where they are measured.
+    seconds: Option<(f64, f64)>,
 }
 
 /// The right-hand side: q̇ = N v, v̇ from M v̇ + Gᵀλ = f, G v̇ = γ, ż = φ.
@@ -129,8 +135,23 @@ impl Explicit {
             steps: 0,
             error_test_failures: 0,
             convergence_failures: 0,
+            refusals: Vec::with_capacity(16),
+            seconds: None,
         })
     }
+
+    fn clock(&self) -> Option<Instant> {
+        self.seconds.is_some().then(Instant::now)
+    }
+}
+
+/// The body with the largest weighted entry of an error.
+fn largest(bodies: &[Range<usize>], weights: &Weights, n: usize, e: &[f64]) -> usize {
+    let size = |r: &Range<usize>| {
+        r.clone().map(|i| (e[i] * weights.q[i]).abs().max((e[n + i] * weights.v[i]).abs())).fold(0.0, f64::max)
+    };
+    let worst = bodies.iter().enumerate().max_by(|(_, a), (_, b)| size(a).total_cmp(&size(b)));
+    worst.map_or(0, |(b, _)| b)
 }
 
 fn singular(form: &Form, t: f64, error: LinearError) -> StepError {
@@ -145,41 +166,46 @@ impl Engine for Explicit {
     fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
         self.rk.limit(t_stop);
         let n = self.state.q.len();
+        self.refusals.clear();
         loop {
-            let (form, weights) = (&mut self.form, &self.weights);
-            let attempt = self.rk.attempt(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| norm(weights, n, e));
-            let rejection = match attempt {
+            let clock = self.clock();
+            let (form, weights, worst) = (&mut self.form, &self.weights, Cell::new(0));
+            let dynamics = form.dynamics.clone();
+            let bodies = &dynamics.layout().bodies;
+            let attempt = self.rk.attempt(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| {
+                let size = norm(weights, n, e);
+                if size > 1.0 {
+                    worst.set(largest(bodies, weights, n, e));
+                }
+                size
+            });
+            if let (Some(from), Some((evaluations, _))) = (clock, &mut self.seconds) {
+                *evaluations += from.elapsed().as_secs_f64();
+            }
+            let (rejection, owner) = match attempt {
                 Ok(error) if error <= 1.0 && self.rk.tried().1.iter().all(|y| y.is_finite()) => break,
                 Ok(error) if error.is_finite() && error > 1.0 => {
                     self.error_test_failures += 1;
-                    Rejection::Error(error)
+                    (Rejection::Error(error), (Unknown::Q, worst.get()))
                 }
                 // a stage left the range of the equations: a shorter step may not
-                Ok(_) | Err(LinearError::NotFinite { .. }) => {
-                    self.convergence_failures += 1;
-                    Rejection::Convergence
+                Ok(_) => {
+                    let tried = self.rk.tried().1;
+                    let lost = |r: &Range<usize>| !r.clone().all(|i| (tried[i] + tried[n + i]).is_finite());
+                    (Rejection::Convergence, (Unknown::Q, bodies.iter().position(lost).unwrap_or(0)))
                 }
+                Err(LinearError::NotFinite { row }) => (Rejection::Convergence, form.kkt.owner(row)),
                 Err(e) => return Err(singular(&self.form, self.state.t, e)),
             };
+            let convergence = rejection == Rejection::Convergence;
+            self.convergence_failures += usize::from(convergence);
+            self.refusals.push(Refusal { h: self.rk.step_size(), convergence, owner });
             if self.rk.reject(rejection).is_err() {
                 let (t, h) = (self.state.t, self.rk.step_size());
-                let layout = self.form.dynamics.layout();
-                let tried = self.rk.tried().1;
-                let block = layout.bodies.iter().enumerate().max_by(|(_, a), (_, b)| {
-                    let size = |r: &std::ops::Range<usize>| {
-                        r.clone()
-                            .map(|i| {
-                                ((tried[i] - self.y[i]) * weights.q[i]).abs()
-                                    + (tried[n + i] - self.y[n + i]).abs() * weights.v[i]
-                            })
-                            .fold(0.0, f64::max)
-                    };
-                    size(a).total_cmp(&size(b))
-                });
-                let culprit = self.form.dynamics.name(bellcrank_model::Unknown::Q, block.map_or(0, |(b, _)| b));
-                return Err(match rejection {
-                    Rejection::Convergence => StepError::NotFinite { t, culprit },
-                    _ => StepError::Collapse { t, h, culprit, convergence: false, fixed: false },
+                let culprit = dynamics.name(owner.0, owner.1);
+                return Err(match convergence {
+                    true => StepError::NotFinite { t, culprit },
+                    false => StepError::Collapse { t, h, culprit, convergence, fixed: false },
                 });
             }
         }
@@ -190,9 +216,13 @@ impl Engine for Explicit {
         unstack(self.rk.state(), &mut self.state);
         self.accepted.set(&self.state);
         self.form.w.invalidate();
+        let clock = self.clock();
         let Form { dynamics, w, .. } = &mut self.form;
         let projected = self.projection.apply(&**dynamics, &mut self.accepted, w);
         projected.map_err(|e| singular(&self.form, self.state.t, e))?;
+        if let (Some(from), Some((_, projections))) = (clock, &mut self.seconds) {
+            *projections += from.elapsed().as_secs_f64();
+        }
         self.accepted.store(&mut self.state);
         self.accepted.lambda.copy_from_slice(&self.form.point.lambda);
         self.accepted.vdot.copy_from_slice(&self.form.point.vdot);
@@ -259,6 +289,18 @@ impl Engine for Explicit {
             factorizations: self.form.kkt.factorizations + self.projection.factorizations(),
             iterations: 0,
         }
+    }
+
+    fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    fn measure(&mut self) {
+        self.seconds = Some((0.0, 0.0));
+    }
+
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        self.seconds.map_or_else(Vec::new, |(e, p)| vec![("stages of the method", e), ("projections", p)])
     }
 
     fn stiff(&self) -> bool {

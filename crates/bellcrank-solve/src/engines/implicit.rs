@@ -1,6 +1,6 @@
 //! Implicit engines: a method, a formulation and Newton's iteration.
 
-use super::{Engine, Statistics, StepError};
+use super::{Engine, Refusal, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::{Method, Rejection};
@@ -11,7 +11,7 @@ use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::solver::LinearError;
-use bellcrank_model::{Dynamics, Point, State, Workspace};
+use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
 
 /// Newton's tolerance in fixed steps, in lengths of the model: the last correction of a full Newton
@@ -38,6 +38,10 @@ pub struct Implicit {
     steps: usize,
     error_test_failures: usize,
     convergence_failures: usize,
+    refusals: Vec<Refusal>,
+    /// The prediction and the weighted difference from it, for the blame of a refusal.
+    predicted: Point,
+    difference: Vec<f64>,
     w: Workspace,
 }
 
@@ -176,6 +180,9 @@ impl Implicit {
             steps: 0,
             error_test_failures: 0,
             convergence_failures: 0,
+            refusals: Vec::with_capacity(16),
+            predicted: start.clone(),
+            difference: Vec::new(),
             w,
         }
     }
@@ -227,34 +234,40 @@ impl Implicit {
         self.splitting.as_ref().map(|s| (&s.split, s.changes))
     }
 
-    fn collapse(&self, convergence: bool, culprit: String) -> StepError {
-        let h = self.step.stencil.h;
-        StepError::Collapse { t: self.state.t, h, culprit, convergence, fixed: self.fixed }
+    fn collapse(&self, convergence: bool, owner: (Unknown, usize)) -> StepError {
+        let (t, h, culprit) = (self.state.t, self.step.stencil.h, self.name(owner));
+        StepError::Collapse { t, h, culprit, convergence, fixed: self.fixed }
+    }
+
+    fn name(&self, owner: (Unknown, usize)) -> String {
+        self.dynamics.name(owner.0, owner.1)
     }
 
     /// Where it hurts: the body whose coordinates differ most from the prediction.
-    fn culprit(&mut self) -> String {
-        let trial = std::mem::take(&mut self.step.point);
-        let mut predicted = trial.clone();
-        self.method.predict(&mut predicted);
+    fn blame(&mut self) -> (Unknown, usize) {
+        let trial = &self.step.point;
+        self.predicted.clone_from(trial);
+        self.method.predict(&mut self.predicted);
         let unknowns = &self.step.unknowns;
-        let mut dx = vec![0.0; self.step.pattern().dimension()];
+        let dx = &mut self.difference;
+        dx.clear();
+        dx.resize(self.step.pattern().dimension(), 0.0);
         for (unknown, a, b, w) in [
-            (bellcrank_model::Unknown::Q, &trial.q, &predicted.q, &self.weights.q),
-            (bellcrank_model::Unknown::V, &trial.v, &predicted.v, &self.weights.v),
+            (Unknown::Q, &trial.q, &self.predicted.q, &self.weights.q),
+            (Unknown::V, &trial.v, &self.predicted.v, &self.weights.v),
         ] {
             for (k, i) in unknowns.range(unknown).enumerate() {
                 dx[i] = (a[k] - b[k]) * w[k];
             }
         }
-        self.step.point = trial;
-        self.step.culprit(&dx)
+        self.step.worst(dx)
     }
 }
 
 impl Engine for Implicit {
     fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
         self.method.limit(t_stop);
+        self.refusals.clear();
         loop {
             self.method.prepare();
             self.step.stencil.clone_from(self.method.stencil());
@@ -266,22 +279,23 @@ impl Engine for Implicit {
                 method.predict(&mut s.point);
                 s.touched();
             });
+            let h = self.step.stencil.h;
             if let Err(why) = solved {
                 self.convergence_failures += 1;
                 self.newton.forget_matrix();
+                let owner = match why {
+                    IterationError::Linear(LinearError::Singular { row }) => self.step.owner(row),
+                    _ => self.blame(),
+                };
+                self.refusals.push(Refusal { h, convergence: true, owner });
                 if self.method.reject(Rejection::Convergence).is_err() {
-                    let t = self.state.t;
+                    let (t, culprit) = (self.state.t, self.name(owner));
                     return Err(match why {
-                        IterationError::Linear(LinearError::Singular { row }) => {
-                            StepError::Singular { t, culprit: self.step.owner_of_row(row) }
-                        }
+                        IterationError::Linear(LinearError::Singular { .. }) => StepError::Singular { t, culprit },
                         IterationError::NotFinite | IterationError::Linear(LinearError::NotFinite { .. }) => {
-                            StepError::NotFinite { t, culprit: self.culprit() }
+                            StepError::NotFinite { t, culprit }
                         }
-                        _ => {
-                            let culprit = self.culprit();
-                            self.collapse(true, culprit)
-                        }
+                        _ => self.collapse(true, owner),
                     });
                 }
                 continue;
@@ -289,9 +303,10 @@ impl Engine for Implicit {
             let error = self.method.error(&self.step.point, &self.weights);
             if error > 1.0 || error.is_nan() {
                 self.error_test_failures += 1;
+                let owner = self.blame();
+                self.refusals.push(Refusal { h, convergence: false, owner });
                 if self.method.reject(Rejection::Error(error)).is_err() {
-                    let culprit = self.culprit();
-                    return Err(self.collapse(false, culprit));
+                    return Err(self.collapse(false, owner));
                 }
                 continue;
             }
@@ -365,6 +380,24 @@ impl Engine for Implicit {
                 + self.projection.as_ref().map_or(0, |p| p.factorizations()),
             iterations: c.iterations,
         }
+    }
+
+    fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    fn measure(&mut self) {
+        self.newton.seconds = Some(Default::default());
+    }
+
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        let Some([residuals, matrices, factors, solutions]) = self.newton.seconds else { return Vec::new() };
+        vec![
+            ("residuals", residuals),
+            ("matrices", matrices),
+            ("factorizations", factors),
+            ("solutions with the factors", solutions),
+        ]
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -4,7 +4,7 @@ pub mod explicit;
 pub mod implicit;
 pub mod kinematic;
 
-use bellcrank_model::{Point, State};
+use bellcrank_model::{Point, State, Unknown};
 use std::fmt;
 
 /// Counts of a run, all deterministic.
@@ -36,6 +36,17 @@ impl std::ops::AddAssign for Statistics {
         self.factorizations += o.factorizations;
         self.iterations += o.iterations;
     }
+}
+
+/// A step that was tried and refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refusal {
+    /// Its size.
+    pub h: f64,
+    /// Whether Newton's iteration (or else the error test) refused it.
+    pub convergence: bool,
+    /// What was furthest from being acceptable: a block of unknowns, for [`bellcrank_model::Dynamics::name`].
+    pub owner: (Unknown, usize),
 }
 
 /// Why a run cannot go on: in the user's words.
@@ -136,6 +147,16 @@ pub trait Engine: Send {
     fn order(&self) -> usize;
     /// The work so far.
     fn statistics(&self) -> Statistics;
+    /// What was refused before the last step was taken.
+    fn refusals(&self) -> &[Refusal] {
+        &[]
+    }
+    /// Measures from now on how long each part of a step takes.
+    fn measure(&mut self) {}
+    /// The parts of a step with the seconds they took, where they are measured.
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
     /// Whether an explicit method finds the problem stiff.
     fn stiff(&self) -> bool {
         false

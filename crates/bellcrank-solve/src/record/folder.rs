@@ -170,6 +170,15 @@ impl Recorder for Folder {
     }
 }
 
+/// Adds an entry to the summary of a run that has ended.
+pub fn amend(dir: &Path, key: &str, value: &Value) -> io::Result<()> {
+    let path = dir.join(SUMMARY);
+    let text = fs::read(&path).map_err(|e| explain(&path, e))?;
+    let mut summary: Map<String, Value> = serde_json::from_slice(&text)?;
+    summary.insert(key.into(), value.clone());
+    Folder::new(dir).write_summary(summary)
+}
+
 /// Makes sure that the folder is there, and is empty or ours.
 fn claim(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir).map_err(|e| explain(dir, e))?;

@@ -1,0 +1,312 @@
+//! A run that is watched while it goes on: its frames in memory, and a stream of news for the page.
+//!
+//! The run only copies its numbers; whoever looks is served by other threads. `/api/live` is a stream of
+//! server-sent events, a few in a second: `{"rows", "t", "wall", "strip", "age", "events"}`, where `strip` are the
+//! stretches of steps since the last news, `[t, steps, least h, largest h, least order, largest order, iterations,
+//! refused]`, or all of them if `age` has changed. The last one is of the kind `end`.
+
+use crate::server::{Options, Origin, Server, serve_origin};
+use bellcrank_solve::history::{Stretch, Taken};
+use bellcrank_solve::record::{Header, Recorder};
+use serde_json::{Value, json};
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Most values that are kept; of a longer run every second, fourth … frame.
+const VALUES: usize = 1 << 26;
+/// Most stretches of steps, and how much time of the clock is in one at first.
+const STRETCHES: usize = 4096;
+const STRETCH: Duration = Duration::from_millis(40);
+/// How often news are sent, and a sign of life without any.
+const NEWS: Duration = Duration::from_millis(60);
+const LIFE: Duration = Duration::from_secs(1);
+/// A page that is loaded again is back within this time.
+const BACK: Duration = Duration::from_secs(3);
+/// So many events are told.
+const EVENTS: usize = 500;
+
+/// Where a run is served while it goes on.
+pub struct Live {
+    server: Server,
+    shared: Arc<Shared>,
+}
+
+/// What the run writes and the page reads.
+pub(crate) struct Shared {
+    scene: Vec<u8>,
+    state: Mutex<State>,
+    watchers: AtomicUsize,
+    watched: AtomicUsize,
+}
+
+#[derive(Default)]
+struct State {
+    generation: u64,
+    header: Header,
+    /// Row after row, the time first.
+    rows: Vec<f64>,
+    every: usize,
+    seen: usize,
+    strip: Vec<Stretch>,
+    /// How long a stretch is, and when the last one began.
+    length: Duration,
+    since: Option<Instant>,
+    age: usize,
+    events: Vec<String>,
+    begun: Option<Instant>,
+    wall: f64,
+    t: f64,
+    summary: Value,
+    ended: bool,
+}
+
+impl State {
+    fn width(&self) -> usize {
+        self.header.channels.len() + 1
+    }
+
+    fn count(&self) -> usize {
+        self.rows.len() / self.width()
+    }
+}
+
+impl Live {
+    /// Serves a run that is about to begin, and what to draw of it.
+    pub fn new(scene: &Value, options: &Options) -> io::Result<Live> {
+        let shared = Arc::new(Shared {
+            scene: scene.to_string().into_bytes(),
+            state: Mutex::default(),
+            watchers: AtomicUsize::new(0),
+            watched: AtomicUsize::new(0),
+        });
+        let server = serve_origin(Arc::new(Origin::Live(shared.clone())), options)?;
+        Ok(Live { server, shared })
+    }
+
+    /// The recorder to watch the run with.
+    pub fn recorder(&self) -> LiveRecorder {
+        LiveRecorder(self.shared.clone())
+    }
+
+    /// The server.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Whether a page is open.
+    pub fn watched(&self) -> bool {
+        self.shared.watchers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Waits until the last page is closed, or `stop` says so; before the first one is open, too, if `patient`.
+    pub fn wait(&self, patient: bool, stop: impl Fn() -> bool) {
+        let mut gone = Instant::now();
+        while !stop() {
+            let ever = self.shared.watched.load(Ordering::Relaxed) > 0;
+            if self.watched() || (patient && !ever) {
+                gone = Instant::now();
+            } else if gone.elapsed() > BACK {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.server.stop();
+        // pages are told that it is over
+        for _ in 0..10 {
+            if !self.watched() {
+                return;
+            }
+            std::thread::sleep(NEWS);
+        }
+    }
+}
+
+/// Copies a run to those who look at it.
+pub struct LiveRecorder(Arc<Shared>);
+
+impl Recorder for LiveRecorder {
+    fn begin(&mut self, header: &Header) -> io::Result<()> {
+        let mut s = self.0.lock();
+        *s = State {
+            generation: s.generation + 1,
+            age: s.age + 1,
+            header: header.clone(),
+            every: 1,
+            length: STRETCH,
+            begun: Some(Instant::now()),
+            summary: json!({"model": header.model, "status": "running"}),
+            ..State::default()
+        };
+        Ok(())
+    }
+
+    fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
+        let mut s = self.0.lock();
+        let width = s.width();
+        if s.seen.is_multiple_of(s.every) {
+            if s.rows.len() + width > VALUES && s.count() > 2 {
+                // every second row goes
+                let n = s.count();
+                for k in 0..n.div_ceil(2) {
+                    s.rows.copy_within(2 * k * width..(2 * k + 1) * width, k * width);
+                }
+                s.rows.truncate(n.div_ceil(2) * width);
+                s.every *= 2;
+                s.generation += 1;
+            }
+            s.rows.push(t);
+            s.rows.extend_from_slice(values);
+        }
+        s.seen += 1;
+        Ok(())
+    }
+
+    fn step(&mut self, taken: &Taken) {
+        let mut s = self.0.lock();
+        let s = &mut *s;
+        let one = Stretch::of(taken);
+        s.t = taken.t;
+        let now = Instant::now();
+        match (s.strip.last_mut(), s.since) {
+            (Some(last), Some(since)) if now - since < s.length => *last = last.join(&one),
+            _ => {
+                if s.strip.len() >= STRETCHES {
+                    let joined = s.strip.chunks(2).map(|two| two[1..].iter().fold(two[0], |a, b| a.join(b)));
+                    s.strip = joined.collect();
+                    s.length *= 2;
+                    s.age += 1;
+                }
+                s.strip.push(one);
+                s.since = Some(now);
+            }
+        }
+        let new = taken.events.len().min(EVENTS);
+        if new > s.events.len() {
+            s.events.extend_from_slice(&taken.events[s.events.len()..new]);
+        }
+    }
+
+    fn end(&mut self, summary: &Value) -> io::Result<()> {
+        let mut s = self.0.lock();
+        s.wall = s.begun.map_or(0.0, |b| b.elapsed().as_secs_f64());
+        s.summary = summary.clone();
+        s.ended = true;
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.lock().generation
+    }
+
+    pub fn scene(&self) -> Vec<u8> {
+        self.scene.clone()
+    }
+
+    /// The answer to `/api/summary`.
+    pub fn describe(&self) -> Value {
+        let s = self.lock();
+        let (rows, state) = (s.count(), s.summary["status"].as_str().unwrap_or("running"));
+        let message = match (state, s.summary["error"].as_str()) {
+            ("running", _) if rows == 0 => "The run is about to begin.".to_string(),
+            ("failed", Some(e)) => format!("The run failed: {e}. What was computed until then is shown."),
+            ("interrupted", _) => "The run was interrupted. What was computed until then is shown.".to_string(),
+            _ => String::new(),
+        };
+        json!({
+            "folder": s.header.model, "generation": s.generation, "state": state, "message": message,
+            "rows": rows, "summary": s.summary, "live": true,
+        })
+    }
+
+    /// Rows, names and units of all columns, the names as texts of JSON lists.
+    pub fn channels(&self) -> (usize, String, String) {
+        let s = self.lock();
+        let text = |list: Vec<&str>| serde_json::to_string(&list).unwrap_or_default();
+        let names = std::iter::once("time").chain(s.header.channels.iter().map(|c| c.name.as_str()));
+        let units = std::iter::once("s").chain(s.header.channels.iter().map(|c| c.unit));
+        (s.count(), text(names.collect()), text(units.collect()))
+    }
+
+    /// Number of columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        let s = self.lock();
+        (s.width(), s.count())
+    }
+
+    /// Rows of some columns, one column after the other.
+    pub fn read(&self, columns: &[usize], rows: Range<usize>) -> Option<Vec<f64>> {
+        let s = self.lock();
+        let width = s.width();
+        if rows.end > s.count() || columns.iter().any(|c| *c >= width) {
+            return None;
+        }
+        let mut out = Vec::with_capacity(columns.len() * rows.len());
+        for c in columns {
+            out.extend(rows.clone().map(|r| s.rows[r * width + c]));
+        }
+        Some(out)
+    }
+
+    /// Sends news until the page leaves or the run has ended and is told.
+    pub fn stream(&self, stopping: &dyn Fn() -> bool, send: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+        self.watchers.fetch_add(1, Ordering::Relaxed);
+        self.watched.fetch_add(1, Ordering::Relaxed);
+        let result = self.news(stopping, send);
+        self.watchers.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    fn news(&self, stopping: &dyn Fn() -> bool, send: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+        // rows, strip, its age, events, ended
+        let mut told = (usize::MAX, 0, usize::MAX, 0, false);
+        let mut last = Instant::now();
+        while !stopping() {
+            let text = {
+                let s = self.lock();
+                let first = if s.age == told.2 { told.1.min(s.strip.len()) } else { 0 };
+                // the last stretch may still grow, unless the run is over
+                let whole = if s.ended { s.strip.len() } else { s.strip.len().saturating_sub(1) };
+                let now = (s.count(), whole.max(first), s.age, s.events.len(), s.ended);
+                (now != told).then(|| {
+                    let strip: Vec<Value> = s.strip[first..now.1].iter().map(numbers).collect();
+                    let wall = if s.ended { s.wall } else { s.begun.map_or(0.0, |b| b.elapsed().as_secs_f64()) };
+                    let events = &s.events[told.3.min(s.events.len())..];
+                    told = now;
+                    json!({
+                        "generation": s.generation, "rows": s.count(), "t": s.t, "wall": wall, "age": s.age,
+                        "strip": strip, "events": events, "ended": s.ended,
+                    })
+                })
+            };
+            match text {
+                Some(news) => send(&format!("data: {news}\n\n"))?,
+                None if last.elapsed() < LIFE => {
+                    std::thread::sleep(NEWS);
+                    continue;
+                }
+                None => send(": alive\n\n")?,
+            }
+            last = Instant::now();
+            std::thread::sleep(NEWS);
+        }
+        send("event: end\ndata: {}\n\n")
+    }
+}
+
+fn numbers(s: &Stretch) -> Value {
+    json!([s.t, s.steps, s.h.0, s.h.1, s.order.0, s.order.1, s.iterations, s.refused])
+}

@@ -12,7 +12,8 @@ export function automation(app: App): void {
       start: app.player?.start, end: app.player?.end, rows: app.results?.rows,
       selected: app.stage?.entities[app.selected] ?? null, theme: app.themeName, rate: app.rate,
       view: app.stage?.view, flat: app.stage?.flat, shown: { ...app.shown },
-      bodies: app.scene?.bodies.length,
+      bodies: app.scene?.bodies.length, software: app.stage?.software, deformation: app.stage?.deformation,
+      live: app.strip ? { stretches: app.strip.stretches, events: app.strip.events, over: app.over } : null,
     }),
     seek: (t: number) => {
       app.player.pause();
@@ -52,6 +53,10 @@ export function automation(app: App): void {
       app.view(name, false);
       app.stage?.frame(performance.now());
     },
+    /** The part of the picture that the motion needs: 1 fills it. */
+    filled: () => app.stage?.filled(),
+    deform: (factor: number) => app.deform(factor),
+    truth: (on: boolean) => app.showTruth(on),
     zoom: (factor: number) => app.stage?.zoom(factor),
     show: (key: keyof App["shown"], on: boolean) => app.toggle(key, on),
     theme: (name: "light" | "dark") => app.setTheme(name),

@@ -3,6 +3,16 @@ import type { Channels, Source, Status } from "./source";
 /** Columns that were read are kept, up to so many bytes. */
 const KEPT = 256 * 2 ** 20;
 
+/** Numbers with more behind them; the room grows by doubling. */
+export function append(old: Float64Array<ArrayBuffer>, more: Float64Array): Float64Array<ArrayBuffer> {
+  const n = old.length + more.length;
+  const fits = old.byteOffset === 0 && old.buffer.byteLength >= 8 * n;
+  const out = fits ? new Float64Array(old.buffer, 0, n) : new Float64Array(new ArrayBuffer(16 * n), 0, n);
+  if (!fits) out.set(old);
+  out.set(more, old.length);
+  return out;
+}
+
 /** A result: its times, its channels, and their columns when they are asked for. */
 export class Results {
   times = new Float64Array(0);
@@ -28,6 +38,30 @@ export class Results {
     this.times = times as Float64Array<ArrayBuffer>;
     this.cache.clear();
     this.arrived.clear();
+  }
+
+  /** There are more rows: reads them, of the times and of all columns that are here. */
+  async extend(rows: number): Promise<void> {
+    const from = this.rows;
+    if (rows <= from) return;
+    const known = [...this.arrived.keys()];
+    const more = (await this.source.columns([0, ...known], from, rows)) as Float64Array<ArrayBuffer>;
+    const n = rows - from;
+    this.times = append(this.times, more.subarray(0, n));
+    known.forEach((c, k) => {
+      const column = this.arrived.get(c);
+      if (!column) return;
+      const longer = append(column as Float64Array<ArrayBuffer>, more.subarray((k + 1) * n, (k + 2) * n));
+      this.arrived.set(c, longer);
+      this.cache.set(c, Promise.resolve(longer));
+    });
+    // what is still being read will be too short
+    for (const c of [...this.cache.keys()]) if (this.arrived.get(c)?.length !== rows) this.forget(c);
+  }
+
+  private forget(c: number): void {
+    this.cache.delete(c);
+    this.arrived.delete(c);
   }
 
   /** The column of a name, or −1. */

@@ -13,6 +13,8 @@ export interface Status {
   message: string;
   rows: number;
   summary: unknown;
+  /** Whether the run itself answers, and news come from it. */
+  live?: boolean;
 }
 
 /** The columns of a result; the first is the time. */
@@ -23,8 +25,10 @@ export interface Channels {
   units: string[];
 }
 
-export interface Fact { name: string; value: string; verdict: "" | "good" | "doubtful" | "bad" }
-export interface Section { title: string; text: string; facts: Fact[] }
+export interface Fact { name: string; value: string; verdict: "" | "good" | "doubtful" | "bad"; note?: string }
+/** Points are a time, and the least and the greatest value since the one before. */
+export interface Diagram { title: string; unit: string; logarithmic: boolean; points: [number, number, number][]; marks: number[]; marked: string }
+export interface Section { title: string; text: string; facts: Fact[]; table: string[][]; diagrams: Diagram[]; code: string }
 
 /** What comes with a report. */
 export interface Extras { plots: string[][]; sections: Section[]; every: number }

@@ -11,6 +11,12 @@ export type Shape =
   | { type: "box"; size: Vec }
   | { type: "sphere"; radius: number };
 
+/** Triangles on a body, in its frame, with the box they fill. */
+export interface Mesh3 { positions: Float32Array; low: Vec; high: Vec }
+
+/** A flexible body: points in its frame, lines between them, and how each mode moves each point. */
+export interface Flexible { points: Vec[]; lines: [number, number][]; modes: Vec[][]; radius: number }
+
 export interface Body {
   name: string;
   kind: string;
@@ -19,6 +25,8 @@ export interface Body {
   /** w, x, y, z */
   rotation: [number, number, number, number];
   shape: Shape;
+  mesh?: Mesh3;
+  flexible?: Flexible;
 }
 
 /** A joint, or a force between bodies or on one body. */
@@ -70,6 +78,31 @@ function shape(x: unknown): Shape {
   }
 }
 
+/** Corners of triangles, nine numbers each, as base64 of single-precision numbers. */
+function mesh(x: unknown): Mesh3 | undefined {
+  const code = text(table(x).triangles);
+  if (!code) return undefined;
+  const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
+  const n = Math.floor(bytes.length / 36) * 9;
+  const positions = new Float32Array(bytes.buffer, 0, n);
+  const [low, high]: [Vec, Vec] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+  for (let i = 0; i < n; i++) {
+    if (!Number.isFinite(positions[i])) positions[i] = 0;
+    low[i % 3] = Math.min(low[i % 3], positions[i]);
+    high[i % 3] = Math.max(high[i % 3], positions[i]);
+  }
+  return n > 0 ? { positions, low, high } : undefined;
+}
+
+function flexible(x: unknown): Flexible | undefined {
+  const f = table(x);
+  const points = list(f.points).map(vec);
+  if (points.length < 2) return undefined;
+  const given = list(f.lines).map((l) => list(l).map(finite) as [number, number]).filter(([a, b]) => points[a] && points[b]);
+  const lines = given.length ? given : points.slice(1).map((_, i): [number, number] => [i, i + 1]);
+  return { points, lines, modes: list(f.modes).map((m) => list(m).map(vec)), radius: Math.abs(finite(f.radius)) };
+}
+
 /** Reads a scene; whatever is missing or strange is left out, so that the rest can be seen. */
 export function parseScene(json: unknown, results: Results): Scene {
   if (json === null || json === undefined) return guess(results);
@@ -82,7 +115,7 @@ export function parseScene(json: unknown, results: Results): Scene {
     return {
       name: text(b.name), kind: text(b.kind), mass: finite(b.mass), at: vec(b.at),
       rotation: q.length === 4 && q.some((c) => c !== 0) ? (q as Body["rotation"]) : [1, 0, 0, 0],
-      shape: shape(b.shape),
+      shape: shape(b.shape), mesh: mesh(b.mesh), flexible: flexible(b.flexible),
     };
   });
   const body = (x: unknown): number | null => (Number.isInteger(x) && bodies[x as number] ? (x as number) : null);

@@ -27,6 +27,8 @@ export interface Part {
 
 /** Something that spans between two places and is moved every frame. */
 export interface Span { slot: number; ends: [End, End] }
+/** A flexible body: a slot for each of its lines. */
+export interface Bend { body: number; slots: number[]; lift: number }
 export interface End { slot: number; on: Vec }
 /** An arrow for a load or a reaction. */
 export interface Arrow { slot: number; joint: number | null; force: number | null; at: End }
@@ -35,6 +37,7 @@ export interface Parts {
   parts: Part[];
   spans: Span[];
   arrows: Arrow[];
+  bends: Bend[];
   slots: number;
   /** Half the width of a link. */
   width: number;
@@ -63,7 +66,12 @@ function extent(body: Body): number {
     case "cylinder": return Math.max(2 * s.radius, s.length);
     case "box": return Math.max(...s.size);
     case "sphere": return 2 * s.radius;
-    default: return 0;
+    default: {
+      const { mesh, flexible } = body;
+      if (mesh) return Math.max(...mesh.high.map((x, k) => x - mesh.low[k]));
+      if (flexible) return norm(sub(flexible.points[flexible.points.length - 1], flexible.points[0]));
+      return 0;
+    }
   }
 }
 
@@ -95,7 +103,7 @@ class Builder {
     this.up = unit(scale(scene.gravity, -1), scene.plane ? [0, 1, 0] : Z);
     this.level = this.levels(lengths);
     this.out = {
-      parts: [], spans: [], arrows: [], slots: n + 1, width: this.w, layer: 0.4 * this.w,
+      parts: [], spans: [], arrows: [], bends: [], slots: n + 1, width: this.w, layer: 0.4 * this.w,
       floor: scene.plane ? -2.2 * this.w : 0, reach: new Float32Array(n), held: this.on,
     };
   }
@@ -206,6 +214,23 @@ class Builder {
       if (points.length > 24) return;
       for (const p of points) if (!inside(p)) this.link("body", slot, i, lift, add(p, lift), 0.4 * w, colour);
     };
+    if (body.mesh) {
+      this.put("body", `mesh ${i}`, slot, i, lift, { core: [1, 1, 1], colour });
+      const { low, high } = body.mesh;
+      this.out.reach[i] = Math.max(this.out.reach[i], norm(low), norm(high));
+      return;
+    }
+    if (body.flexible) {
+      const { lines, radius } = body.flexible;
+      const round = flat ? 0.8 * w : radius || 0.8 * w;
+      const slots = lines.map(() => {
+        const own = this.out.slots++;
+        this.put("body", "ball", own, i, [0.5, 0, 0], { core: [0.5, 0, 0], round, colour });
+        return own;
+      });
+      this.out.bends.push({ body: i, slots, lift: lift[2] });
+      return;
+    }
     switch (shape.type) {
       case "rod": {
         const ends: Vec = [shape.length / 2, 0, 0];

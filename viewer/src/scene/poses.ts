@@ -73,7 +73,7 @@ export class Slots {
   }
 }
 
-interface Window { from: number; rows: number; values: Values }
+interface Window { from: number; rows: number; stride: number; values: Values }
 
 /** How the pose of a body is recorded. */
 const enum Layout { Still = 0, PlanePoint = 2, Plane = 3, Point = 4, Full = 7 }
@@ -118,7 +118,9 @@ export class Poses {
 
   /** Whether the pose at a row is here. */
   has(row: number): boolean {
-    return this.columns.length === 0 || this.windows.has(Math.floor(row / this.height));
+    if (this.columns.length === 0) return true;
+    const w = this.windows.get(Math.floor(row / this.height));
+    return !!w && row < w.from + w.rows;
   }
 
   /** Reads the window of a row. */
@@ -134,7 +136,9 @@ export class Poses {
       .columns(this.columns, from, to, this.scene.bodies.length > MANY)
       .then((values) => {
         if (age !== this.age) return;
-        this.windows.set(k, { from, rows: to - from, values });
+        const other = this.windows.get(k);
+        if (other && other.rows >= to - from) return;
+        this.windows.set(k, { from, rows: to - from, stride: to - from, values });
         let kept = 0;
         for (const [other, w] of [...this.windows].reverse()) {
           kept += w.values.length;
@@ -144,6 +148,28 @@ export class Poses {
       .finally(() => age === this.age && this.loading.delete(k));
     this.loading.set(k, read);
     return read;
+  }
+
+  /** There are more rows: those of a window that is here are added to it. */
+  async extend(): Promise<void> {
+    const { rows } = this.results;
+    for (const [k, w] of [...this.windows]) {
+      const [done, to] = [w.from + w.rows, Math.min(rows, w.from + this.height)];
+      if (done >= to || w.rows === this.height) continue;
+      const age = this.age;
+      const single = this.scene.bodies.length > MANY;
+      const more = await this.results.source.columns(this.columns, done, to, single);
+      if (age !== this.age || this.windows.get(k) !== w) continue;
+      const [n, before] = [to - done, w.rows];
+      if (to - w.from > w.stride) {
+        const stride = Math.min(this.height, 2 * (to - w.from));
+        const values = single ? new Float32Array(stride * this.columns.length) : new Float64Array(stride * this.columns.length);
+        for (let c = 0; c < this.columns.length; c++) values.set(w.values.subarray(c * w.stride, c * w.stride + before), c * stride);
+        [w.values, w.stride] = [values, stride];
+      }
+      for (let c = 0; c < this.columns.length; c++) w.values.set(more.subarray(c * n, (c + 1) * n), c * w.stride + before);
+      w.rows = to - w.from;
+    }
   }
 
   /** Makes sure of what a time needs, and of what comes next. */
@@ -161,7 +187,7 @@ export class Poses {
     const a = this.windows.get(Math.floor(row / this.height));
     const b = this.windows.get(Math.floor(next / this.height));
     const { bodies } = this.scene;
-    if (this.columns.length > 0 && (!a || !b)) return false;
+    if (this.columns.length > 0 && (!a || !b || row >= a.from + a.rows || next >= b.from + b.rows)) return false;
     for (let i = 0; i < bodies.length; i++) {
       const layout = this.layout[i];
       if (layout === Layout.Still || !a || !b) {
@@ -170,20 +196,20 @@ export class Poses {
         continue;
       }
       const [va, vb] = [a.values, b.values];
-      const [ka, kb] = [this.first[i] * a.rows + row - a.from, this.first[i] * b.rows + next - b.from];
+      const [ka, kb] = [this.first[i] * a.stride + row - a.from, this.first[i] * b.stride + next - b.from];
       const x = va[ka] + share * (vb[kb] - va[ka]);
-      const y = va[ka + a.rows] + share * (vb[kb + b.rows] - va[ka + a.rows]);
+      const y = va[ka + a.stride] + share * (vb[kb + b.stride] - va[ka + a.stride]);
       if (layout === Layout.PlanePoint || layout === Layout.Plane) {
-        const [p, q] = [va[ka + 2 * a.rows], vb[kb + 2 * b.rows]];
+        const [p, q] = [va[ka + 2 * a.stride], vb[kb + 2 * b.stride]];
         const half = layout === Layout.Plane ? 0.5 * (p + share * (q - p)) : 0;
         slots.set(i + 1, x, y, 0, Number.isFinite(x + y + half) ? 1 : -1, 0, 0, Math.sin(half), Math.cos(half));
         continue;
       }
-      const z = va[ka + 2 * a.rows] + share * (vb[kb + 2 * b.rows] - va[ka + 2 * a.rows]);
+      const z = va[ka + 2 * a.stride] + share * (vb[kb + 2 * b.stride] - va[ka + 2 * a.stride]);
       let [qw, qx, qy, qz] = [1, 0, 0, 0];
       if (layout === Layout.Full) {
-        const [aw, ax, ay, az] = [va[ka + 3 * a.rows], va[ka + 4 * a.rows], va[ka + 5 * a.rows], va[ka + 6 * a.rows]];
-        let [bw, bx, by, bz] = [vb[kb + 3 * b.rows], vb[kb + 4 * b.rows], vb[kb + 5 * b.rows], vb[kb + 6 * b.rows]];
+        const [aw, ax, ay, az] = [va[ka + 3 * a.stride], va[ka + 4 * a.stride], va[ka + 5 * a.stride], va[ka + 6 * a.stride]];
+        let [bw, bx, by, bz] = [vb[kb + 3 * b.stride], vb[kb + 4 * b.stride], vb[kb + 5 * b.stride], vb[kb + 6 * b.stride]];
         if (aw * bw + ax * bx + ay * by + az * bz < 0) [bw, bx, by, bz] = [-bw, -bx, -by, -bz]; // q and −q are one turn
         qw = aw + share * (bw - aw); qx = ax + share * (bx - ax); qy = ay + share * (by - ay); qz = az + share * (bz - az);
         const n = Math.hypot(qw, qx, qy, qz) || 1;

@@ -4,6 +4,7 @@
 // that is stretched, a radius around it, and a rounding of the edges. Normals hold for all of them.
 
 import { BufferAttribute, BufferGeometry } from "three";
+import type { Body } from "./model";
 
 interface Vertex { core: number[]; ring: number[]; normal: number[] }
 
@@ -132,11 +133,25 @@ const SQUARE: [number, number][] = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
 /** Its upper corner is the origin. */
 const WEDGE: [number, number][] = [[-0.8, -1.5], [0.8, -1.5], [0, 0]];
 
-export type Primitive = "link" | "ball" | "box" | "wedge" | "cone" | "coil" | "arc";
-export const PRIMITIVES: Primitive[] = ["link", "ball", "box", "wedge", "cone", "coil", "arc"];
+export type Primitive = `mesh ${number}` | "link" | "ball" | "box" | "wedge" | "cone" | "coil" | "arc";
+
+/** The meshes of bodies, each a solid of its own with the name `mesh` and the number of its body. */
+export function meshes(bodies: Body[]): Record<string, BufferGeometry> {
+  const made: Record<string, BufferGeometry> = {};
+  bodies.forEach((b, i) => {
+    if (!b.mesh) return;
+    const g = new BufferGeometry();
+    g.setAttribute("position", new BufferAttribute(b.mesh.positions, 3));
+    g.computeVertexNormals(); // corners are not shared: flat faces
+    g.setAttribute("ring", new BufferAttribute(new Float32Array(b.mesh.positions.length), 3));
+    g.setIndex([...Array(b.mesh.positions.length / 3).keys()]);
+    made[`mesh ${i}`] = g;
+  });
+  return made;
+}
 
 /** The solids; coarser ones for many bodies. */
-export function primitives(bodies: number): Record<Primitive, BufferGeometry> {
+export function primitives(bodies: number): Record<string, BufferGeometry> {
   const level = bodies <= 150 ? 0 : bodies <= 3000 ? 1 : 2;
   const of = (...options: [number, number, number]) => options[level];
   return {

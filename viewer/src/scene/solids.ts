@@ -1,13 +1,12 @@
 // All solids of a scene in a handful of draw calls: poses come from a texture, shapes from instance attributes.
 
 import {
-  BackSide, type BufferGeometry, Color, DataTexture, DoubleSide, FloatType, Group as Node, InstancedBufferAttribute,
+  BackSide, BufferAttribute, BufferGeometry, Color, DataTexture, DoubleSide, FloatType, Group as Node, InstancedBufferAttribute,
   InstancedBufferGeometry, type Material, Mesh, MeshDepthMaterial, MeshStandardMaterial, NearestFilter, RGBADepthPacking,
   RGBAFormat, ShaderMaterial, Vector2,
 } from "three";
 import type { Group, Part } from "./parts";
 import { ROW, type Slots } from "./poses";
-import { PRIMITIVES, type Primitive } from "./primitives";
 
 const DECLARE = /* glsl */ `
 attribute vec3 ring;
@@ -69,6 +68,34 @@ function dress(material: Material, shared: Shared, tinted: boolean): void {
   material.customProgramCacheKey = () => `bellcrank-${tinted}`;
 }
 
+/** A processor that draws without a graphics processor takes half a millisecond for an instance, whatever its size. */
+const COPIED = 2_000_000;
+
+/** All instances as one mesh. */
+function copies(source: BufferGeometry, own: [string, number, Float32Array][], n: number): BufferGeometry {
+  const g = new BufferGeometry();
+  const vertices = source.getAttribute("position").count;
+  for (const name of ["position", "ring", "normal"]) {
+    const values = source.getAttribute(name).array as Float32Array;
+    const all = new Float32Array(values.length * n);
+    for (let i = 0; i < n; i++) all.set(values, i * values.length);
+    g.setAttribute(name, new BufferAttribute(all, 3));
+  }
+  for (const [name, width, values] of own) {
+    const all = new Float32Array(width * vertices * n);
+    for (let i = 0; i < n; i++) {
+      const one = values.subarray(width * i, width * (i + 1));
+      for (let v = 0; v < vertices; v++) all.set(one, width * (i * vertices + v));
+    }
+    g.setAttribute(name, new BufferAttribute(all, width));
+  }
+  const index = source.index?.array ?? [];
+  const all = new Uint32Array(index.length * n);
+  for (let i = 0; i < n; i++) for (let k = 0; k < index.length; k++) all[i * index.length + k] = index[k] + i * vertices;
+  g.setIndex(new BufferAttribute(all, 1));
+  return g;
+}
+
 /** The solids of a scene. */
 export class Solids {
   readonly node = new Node();
@@ -84,7 +111,10 @@ export class Solids {
   private readonly meshes: Mesh[] = [];
   private readonly shown: Record<Group, boolean> = { body: true, joint: true, force: true, load: true, reaction: false };
 
-  constructor(parts: Part[], slots: Slots, private readonly geometries: Record<Primitive, BufferGeometry>, shadows: boolean) {
+  constructor(
+    parts: Part[], slots: Slots, private readonly geometries: Record<string, BufferGeometry>, shadows: boolean,
+    private readonly software: boolean,
+  ) {
     this.texture = new DataTexture(slots.data, 2 * ROW, slots.height, RGBAFormat, FloatType);
     this.texture.minFilter = this.texture.magFilter = NearestFilter;
     this.texture.needsUpdate = true;
@@ -146,7 +176,7 @@ export class Solids {
       this.groups.set(group, node);
       this.node.add(node);
       node.visible = this.shown[group];
-      for (const solid of PRIMITIVES) {
+      for (const solid of Object.keys(this.geometries)) {
         const list = sorted.get(`${group} ${solid}`);
         if (!list) continue;
         const over = group === "reaction";
@@ -162,14 +192,13 @@ export class Solids {
     this.node.add(this.outlined.selected, this.outlined.hovered);
   }
 
-  private instances(solid: Primitive, parts: Part[]): InstancedBufferGeometry {
-    const g = new InstancedBufferGeometry();
+  private instances(solid: string, parts: Part[]): BufferGeometry {
     const source = this.geometries[solid];
-    g.setIndex(source.index);
-    for (const name of ["position", "ring", "normal"]) g.setAttribute(name, source.getAttribute(name));
     const n = parts.length;
     const colour = new Color();
-    const [place, turn, core, size, tint] = [3, 4, 3, 4, 4].map((width) => new Float32Array(width * n));
+    const own: [string, number, Float32Array][] = [["aPlace", 3], ["aTurn", 4], ["aCore", 3], ["aSize", 4], ["aTint", 4]]
+      .map(([name, width]) => [name as string, width as number, new Float32Array((width as number) * n)]);
+    const [place, turn, core, size, tint] = own.map(([, , values]) => values);
     parts.forEach((p, i) => {
       place.set(p.place, 3 * i);
       turn.set(p.turn, 4 * i);
@@ -178,11 +207,12 @@ export class Solids {
       colour.set(p.colour);
       tint.set([colour.r, colour.g, colour.b, p.marked ? 1 : 0], 4 * i);
     });
-    g.setAttribute("aPlace", new InstancedBufferAttribute(place, 3));
-    g.setAttribute("aTurn", new InstancedBufferAttribute(turn, 4));
-    g.setAttribute("aCore", new InstancedBufferAttribute(core, 3));
-    g.setAttribute("aSize", new InstancedBufferAttribute(size, 4));
-    g.setAttribute("aTint", new InstancedBufferAttribute(tint, 4));
+    const vertices = source.getAttribute("position").count;
+    if (this.software && n * vertices <= COPIED) return copies(source, own, n);
+    const g = new InstancedBufferGeometry();
+    g.setIndex(source.index);
+    for (const name of ["position", "ring", "normal"]) g.setAttribute(name, source.getAttribute(name));
+    for (const [name, width, values] of own) g.setAttribute(name, new InstancedBufferAttribute(values, width));
     g.instanceCount = n;
     return g;
   }
@@ -207,7 +237,7 @@ export class Solids {
     }
     (this.outline[how].uniforms.colour.value as Color).set(colour);
     const parts = (this.byPick.get(pick) ?? []).filter((p) => p.group !== "reaction" || this.shown.reaction);
-    for (const solid of PRIMITIVES) {
+    for (const solid of Object.keys(this.geometries)) {
       const list = parts.filter((p) => p.solid === solid);
       if (!list.length) continue;
       const mesh = new Mesh(this.instances(solid, list), this.outline[how]);

@@ -8,10 +8,10 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Results } from "../data/results";
 import { dot, norm, scale as times, sub, unit } from "./algebra";
 import { Grid } from "./grid";
-import { type Entity, type Scene, type Vec, entities } from "./model";
+import { type Entity, type Mesh3, type Scene, type Vec, entities } from "./model";
 import { type Group, type Parts, type Travel, build } from "./parts";
 import { Poses, Slots } from "./poses";
-import { primitives } from "./primitives";
+import { meshes, primitives } from "./primitives";
 import { Solids } from "./solids";
 import type { Theme } from "./theme";
 import { Traces } from "./traces";
@@ -32,6 +32,8 @@ export interface Shown { joints: boolean; forces: boolean; reactions: boolean; t
 
 export class Stage {
   readonly renderer: WebGLRenderer;
+  /** Whether there is no graphics processor. */
+  readonly software: boolean;
   readonly slots: Slots;
   readonly poses: Poses;
   readonly entities: Entity[];
@@ -42,6 +44,8 @@ export class Stage {
   flat = false;
   /** The length of the longest reaction arrow, in units of the default. */
   arrowScale = 1;
+  /** How much larger deformations of flexible bodies are drawn. */
+  deformation = 1;
   onDraw: () => void = () => undefined;
   private readonly root = new Root();
   private readonly perspective = new PerspectiveCamera(FOV, 1, 0.01, 100);
@@ -66,10 +70,13 @@ export class Stage {
   private drawnAs = 0;
   private slow = 0;
   private moving = false;
-  private level = 0;
+  private level = 0; // of simplicity while something moves
   private selected = -1;
   private hovered = -1;
   private flight: { start: number; from: Pose; to: Pose } | null = null;
+  /** Whether the view is one of everything, which the user has not changed. */
+  private fitted = true;
+  private modes: (Float64Array[] | null)[] = [];
   private reactions: Float64Array[][] | null = null;
   private loads: (Float64Array[] | null)[] = [];
   private largestReaction = 0;
@@ -82,6 +89,9 @@ export class Stage {
   ) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
     this.renderer.setClearColor(0, 0);
+    const gl = this.renderer.getContext();
+    const about = gl.getExtension("WEBGL_debug_renderer_info");
+    this.software = /swiftshader|llvmpipe|softpipe|software|basic render/i.test(String(gl.getParameter(about?.UNMASKED_RENDERER_WEBGL ?? gl.RENDERER)));
     this.renderer.shadowMap.enabled = scene.bodies.length <= SHADOWED;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.entities = entities(scene);
@@ -110,7 +120,7 @@ export class Stage {
 
   private makeSolids(): Solids {
     const n = this.scene.bodies.length;
-    return new Solids(this.parts.parts, this.slots, primitives(n), n <= SHADOWED);
+    return new Solids(this.parts.parts, this.slots, { ...primitives(n), ...meshes(this.scene.bodies) }, n <= SHADOWED, this.software);
   }
 
   private makeControls(): OrbitControls {
@@ -123,7 +133,10 @@ export class Stage {
     controls.screenSpacePanning = true;
     controls.zoomSpeed = 1.4;
     controls.addEventListener("change", () => this.invalidate());
-    controls.addEventListener("start", () => (this.flight = null));
+    controls.addEventListener("start", () => {
+      this.flight = null;
+      this.fitted = false;
+    });
     return controls;
   }
 
@@ -220,7 +233,11 @@ export class Stage {
         else if (s.type === "box") {
           const [x, y, z] = s.size.map((c) => c / 2);
           for (let c = 0; c < 8; c++) grow(...this.slots.point(i + 1, [c & 1 ? x : -x, c & 2 ? y : -y, c & 4 ? z : -z]), 0);
+        } else if (bodies[i].mesh) {
+          const { low, high } = bodies[i].mesh as Mesh3;
+          for (let c = 0; c < 8; c++) grow(...this.slots.point(i + 1, [c & 1 ? low[0] : high[0], c & 2 ? low[1] : high[1], c & 4 ? low[2] : high[2]]), 0);
         } else grow(d[k], d[k + 1], d[k + 2], s.type === "unknown" ? width : Math.hypot(s.radius, s.type === "cylinder" ? s.length / 2 : 0));
+        bodies[i].flexible?.points.forEach((p) => grow(...this.slots.point(i + 1, p), width));
         for (const p of this.parts.held[i].slice(0, 16)) grow(...this.slots.point(i + 1, p), width);
       }
     });
@@ -288,11 +305,36 @@ export class Stage {
       if (this.slots.hidden(a.slot) || this.slots.hidden(b.slot)) this.slots.hide(s.slot);
       else this.slots.span(s.slot, this.slots.point(a.slot, a.on), this.slots.point(b.slot, b.on));
     }
+    this.bend();
     this.arrows();
     this.solids.moved();
     this.traces.at(row, share);
     this.invalidate();
     return true;
+  }
+
+  /** The segments of flexible bodies, where their modes have moved them. */
+  private bend(): void {
+    for (const b of this.parts.bends) {
+      const { flexible } = this.scene.bodies[b.body];
+      const modes = this.modes[b.body];
+      if (!flexible) continue;
+      const amounts = (modes ?? []).map((c) => {
+        const x = this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
+        return Number.isFinite(x) ? this.deformation * x : 0;
+      });
+      const hidden = this.slots.hidden(b.body + 1);
+      const at = flexible.points.map((p, i) => {
+        const q: Vec = [...p];
+        amounts.forEach((x, k) => flexible.modes[k][i]?.forEach((d, axis) => (q[axis] += x * d)));
+        q[2] += b.lift;
+        return this.slots.point(b.body + 1, q);
+      });
+      flexible.lines.forEach(([i, j], k) => {
+        if (hidden) this.slots.hide(b.slots[k]);
+        else this.slots.span(b.slots[k], at[i], at[j]);
+      });
+    }
   }
 
   private arrows(): void {
@@ -366,13 +408,32 @@ export class Stage {
     }));
   }
 
-  /** There are more rows: what was read is read again when it is needed. */
-  async extend(): Promise<void> {
-    this.poses.restart();
-    this.reactions = null;
-    await this.poses.load(this.row);
-    if (this.shown.reactions) await this.loadReactions();
+  /** There are more rows; `all` also reads again what is read as a whole. */
+  async extend(all: boolean): Promise<void> {
+    await this.poses.extend();
+    const before = this.bounds.clone();
+    const [row, share] = [this.row, this.share];
+    this.measure();
+    this.seek(row, share);
+    const grown = before.clone().expandByScalar(0.01 * this.ball.radius);
+    if (this.fitted && !grown.containsBox(this.bounds)) this.goto(this.view, false);
+    await this.loadModes();
+    if (!all) return;
+    if (this.reactions && this.shown.reactions) {
+      this.reactions = null;
+      await this.loadReactions();
+    } else this.reactions = null;
+    await this.loadLoads();
     await this.loadTraces();
+  }
+
+  /** Reads the modal coordinates of flexible bodies. */
+  async loadModes(): Promise<void> {
+    await Promise.all(this.parts.bends.map(async (b) => {
+      const { name, flexible } = this.scene.bodies[b.body];
+      const columns = (flexible?.modes ?? []).map((_, k) => this.results.find(`${name}.mode${k + 1}`));
+      if (columns.every((k) => k >= 0)) this.modes[b.body] = await Promise.all(columns.map((k) => this.results.column(k)));
+    }));
   }
 
   // ————————————————————————————— camera —————————————————————————————
@@ -409,6 +470,7 @@ export class Stage {
   /** Chooses a view of everything. */
   goto(view: View, smoothly = true): void {
     this.view = view;
+    this.fitted = true;
     const up = new Vector3(...this.up);
     let side = new Vector3(1, 0, 0);
     if (Math.abs(up.x) > 0.9) side = new Vector3(0, 1, 0);
@@ -487,7 +549,9 @@ export class Stage {
     this.renderer.setPixelRatio(this.ratio(this.drawnAs));
     this.renderer.setSize(width, height, false);
     this.solids.resize(width, height);
-    if (Number.isFinite(pose.size) && pose.size > 0) this.place(pose);
+    // a view of everything stays one; another keeps its place and size
+    if (this.fitted && this.points.length > 0) this.goto(this.view, false);
+    else if (Number.isFinite(pose.size) && pose.size > 0) this.place(pose);
     this.invalidate();
   }
 
@@ -637,12 +701,26 @@ export class Stage {
     const at = this.where(pick);
     if (!at) return;
     const pose = this.pose();
+    this.fitted = false;
     this.fly({ ...pose, target: new Vector3(...at) }, true);
   }
 
   zoom(factor: number): void {
     const pose = this.pose();
+    this.fitted = false;
     this.place({ ...pose, size: pose.size * factor });
+  }
+
+  /** How much of the picture the motion takes, across or along, whichever is more. */
+  filled(): number {
+    let most = 0;
+    const p = new Vector3();
+    this.camera.updateMatrixWorld();
+    for (let k = 0; k < this.points.length; k += 3) {
+      p.set(this.points[k], this.points[k + 1], this.points[k + 2]).project(this.camera);
+      most = Math.max(most, Math.abs(p.x), Math.abs(p.y));
+    }
+    return most;
   }
 
   /** The directions of the axes on the screen: for the small cross in the corner. */

@@ -12,7 +12,9 @@ import { help } from "./help";
 import { Overlay } from "./overlay";
 import { Player } from "./player";
 import { Sidebar } from "./sidebar";
+import { type News, Strip } from "./strip";
 import { Transport } from "./transport";
+import { truth } from "./truth";
 
 const WORDS: Record<State, string> = {
   finished: "finished", failed: "failed", interrupted: "interrupted", running: "running", killed: "cut off", unknown: "no summary", damaged: "damaged", missing: "no results",
@@ -20,6 +22,8 @@ const WORDS: Record<State, string> = {
 
 /** How often a running result is looked at. */
 const WATCH = 1500;
+/** How often what is read as a whole is read again in a live run. */
+const WHOLE = 1000;
 /** Above this many bodies the pointer is not followed. */
 const FOLLOWED = 20_000;
 
@@ -48,7 +52,13 @@ export class App {
   plots!: PlotPanel;
   selected = -1;
   readonly shown: Shown = { joints: true, forces: true, reactions: false, traces: true, grid: true, labels: false };
+  strip: Strip | null = null;
+  /** Whether a live run has ended and its program has left. */
+  over = false;
   private transport!: Transport;
+  private article: HTMLElement | null = null;
+  private readonly pages = new Map<boolean, HTMLButtonElement>();
+  private deformation: HTMLInputElement | null = null;
   private sidebar!: Sidebar;
   private overlay: Overlay | null = null;
   private readonly root: HTMLElement;
@@ -85,7 +95,7 @@ export class App {
     await this.results.read(await this.source.channels());
     if (this.results.rows === 0) {
       this.message(status.state === "running" ? "Waiting for the first frames" : "Nothing was recorded", status.message, status);
-      if (this.source.watched) this.watchFor((s) => s.rows > 0 || s.state !== status.state);
+      if (this.source.watched) this.watchFor((s) => s.rows > 0 || s.state !== status.state, status.live ? WATCH / 6 : WATCH);
       return;
     }
     let told = "";
@@ -104,10 +114,12 @@ export class App {
     await this.openStage();
     this.firstPlots();
     this.sidebar.report(this.source.extras.sections);
+    this.sidebar.onTruth = () => this.showTruth(true);
     this.listen();
-    this.player.seek(this.player.start);
+    this.player.seek(status.live ? this.player.end : this.player.start);
     requestAnimationFrame((now) => this.loop(now));
-    if (this.source.watched) this.watch();
+    if (status.live) this.follow();
+    else if (this.source.watched) this.watch();
   }
 
   private get theme() {
@@ -138,8 +150,8 @@ export class App {
     const top = h("header", { class: "top" },
       h("div", { class: "brand" }, logo(), h("span", { class: "wordmark" }, "Bellcrank")),
       h("h1", { class: "model" }, h("bdi", { textContent: visible(model), title: visible(model) })), this.chip,
-      h("div", { class: "spring" }),
-      h("div", { class: "segments", role: "group", "aria-label": "View" }, view("front", "Front", "1"), view("top", "Top", "2"), view("side", "Side", "3"), view("iso", "Iso", "4")),
+      this.tabs(), h("div", { class: "spring" }),
+      h("div", { class: "segments views", role: "group", "aria-label": "View" }, view("front", "Front", "1"), view("top", "Top", "2"), view("side", "Side", "3"), view("iso", "Iso", "4")),
       h("div", { class: "tools" },
         button("fit", "Show everything", "F", () => this.view(this.stage?.view ?? "front")), this.projection, this.menu(),
         button("camera", "Save a picture", "S", () => this.picture()), this.themeButton,
@@ -148,9 +160,13 @@ export class App {
     const sideSplit = this.splitter("Width of the side panel", "column", (d) => this.size("--side", d, 200, 640, this.sidebar.element.offsetWidth));
     const canvas = h("canvas", { class: "scene", tabIndex: 0, role: "img", "aria-label": `Moving picture of ${visible(model)}` });
     this.viewport = h("div", { class: "viewport" }, canvas, this.busy);
-    const main = h("main", { class: "main" }, this.banner, this.viewport, this.transport.element, plotSplit, this.plots.element);
+    if (this.results.status.live) this.strip = new Strip(this.theme);
+    const main = h("main", { class: "main" }, this.banner, this.viewport, this.transport.element, this.strip?.element ?? null, plotSplit, this.plots.element);
+    const { sections } = this.source.extras;
+    if (sections.length) this.article = truth(model, sections);
     // the sidebar needs the entities, which the stage makes; it is put in by openStage
-    this.root.replaceChildren(h("div", { class: "page" }, top, main, sideSplit), this.dialog);
+    this.root.replaceChildren(h("div", { class: "page" }, top, main, sideSplit, this.article), this.dialog);
+    this.showTruth(location.hash === "#truth");
     for (const name of ["--plots", "--side"]) {
       const stored = Number(remembered(name));
       if (stored > 0) document.documentElement.style.setProperty(name, `${stored}px`);
@@ -194,11 +210,12 @@ export class App {
     this.busy.hidden = false;
     await stage.prepare();
     this.busy.hidden = true;
+    fit(); // what was read may have changed the layout
     new ResizeObserver(fit).observe(this.viewport);
-    stage.goto(this.scene.plane ? "front" : "iso", false);
     this.markView();
     this.pointer(canvas, stage);
     stage.loadTraces().catch((e) => this.fail(e));
+    stage.loadModes().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
     stage.loadLoads().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
     const recorded = this.scene.joints.some((j) => this.results.find(`${j.name}.fx`) >= 0);
     const toggle = this.toggles.get("reactions");
@@ -206,6 +223,33 @@ export class App {
       toggle.disabled = true;
       toggle.parentElement?.setAttribute("title", "No reactions were recorded");
     }
+  }
+
+  /** The scene or the truth report, where there is one. */
+  private tabs(): HTMLElement | null {
+    if (!this.source.extras.sections.length) return null;
+    const tab = (on: boolean, label: string) => {
+      const b = h("button", { type: "button", class: "segment", title: `${label}  (V)`, onclick: () => this.showTruth(on) }, label);
+      this.pages.set(on, b);
+      return b;
+    };
+    return h("div", { class: "segments", role: "group", "aria-label": "Page" }, tab(false, "Scene"), tab(true, "Truth report"));
+  }
+
+  showTruth(on: boolean): void {
+    if (!this.article) return;
+    this.article.hidden = !on;
+    this.root.querySelector(".page")?.classList.toggle("reading", on);
+    for (const [which, b] of this.pages) b.setAttribute("aria-pressed", String(which === on));
+    if (on) this.article.focus({ preventScroll: true });
+  }
+
+  /** Draws deformations larger than they are. */
+  deform(factor: number): void {
+    if (!this.stage) return;
+    this.stage.deformation = factor;
+    if (this.deformation) this.deformation.value = String(Math.log10(factor));
+    this.show(this.player.t);
   }
 
   private menu(): HTMLElement {
@@ -224,11 +268,25 @@ export class App {
         const box = h("input", { type: "checkbox", checked: this.shown[key], onchange: () => this.toggle(key, box.checked) });
         this.toggles.set(key, box);
         return h("label", {}, box, h("span", { textContent: label }), h("kbd", { textContent: letter }));
-      }), h("label", { class: "wide" }, h("span", { textContent: "Arrows" }), scale)));
+      }), h("label", { class: "wide" }, h("span", { textContent: "Arrows" }), scale), this.deformed()));
     addEventListener("pointerdown", (e) => {
       if (details.open && !details.contains(e.target as Node)) details.open = false;
     });
     return details;
+  }
+
+  /** How much larger deformations are drawn, where something deforms. */
+  private deformed(): HTMLElement | null {
+    if (!this.scene.bodies.some((b) => b.flexible)) return null;
+    const slider = h("input", { type: "range", min: "0", max: "4", step: "0.05", value: "0", "aria-label": "Deformation, times larger" });
+    const told = h("output", { textContent: "× 1" });
+    slider.addEventListener("input", () => {
+      const factor = +(10 ** Number(slider.value)).toPrecision(2);
+      write(told, `× ${factor}`);
+      this.deform(factor);
+    });
+    this.deformation = slider;
+    return h("label", { class: "wide" }, h("span", { textContent: "Bending" }), slider, told);
   }
 
   private splitter(label: string, direction: "row" | "column", move: (by: number) => void): HTMLElement {
@@ -377,6 +435,7 @@ export class App {
     this.stage?.paint(this.theme);
     this.overlay?.paint(this.theme);
     this.plots.paint(this.theme);
+    this.strip?.paint(this.theme);
     this.sidebar.mark();
     this.show(this.player.t);
   }
@@ -470,7 +529,7 @@ export class App {
         "1": () => this.view("front"), "2": () => this.view("top"), "3": () => this.view("side"), "4": () => this.view("iso"),
         o: () => this.project(), c: () => stage?.focus(this.selected),
         j: () => this.toggle("joints"), e: () => this.toggle("forces"), r: () => this.toggle("reactions"), t: () => this.toggle("traces"),
-        l: () => this.toggle("labels"), g: () => this.toggle("grid"), d: () => this.setTheme(), b: () => this.panel(),
+        l: () => this.toggle("labels"), g: () => this.toggle("grid"), d: () => this.setTheme(), b: () => this.panel(), v: () => this.showTruth(!!this.article?.hidden),
         p: () => (e.shiftKey ? this.plots.clear() : this.plotSelected()),
         s: () => void this.picture(), "/": () => this.sidebar.focusSearch(), "?": () => this.dialog.showModal(),
       };
@@ -487,10 +546,69 @@ export class App {
   // ————————————————————————————— watching —————————————————————————————
 
   /** Loads the page again when something has come. */
-  private watchFor(come: (s: Status) => boolean): void {
+  private watchFor(come: (s: Status) => boolean, pause = WATCH): void {
     const look = () => this.source.status().then((s) => (come(s) ? location.reload() : again()), again);
-    const again = () => void setTimeout(look, WATCH);
+    const again = () => void setTimeout(look, pause);
     again();
+  }
+
+  /** There are more rows; who stood at the end stays there. */
+  private async grow(rows: number, all: boolean): Promise<void> {
+    const atEnd = !this.player.playing && this.player.t >= this.player.end;
+    await this.results.extend(rows);
+    await this.stage?.extend(all);
+    this.plots.extend();
+    this.transport.extend();
+    if (atEnd && this.player.growing) this.player.seek(this.player.end);
+    else this.show(this.player.t);
+  }
+
+  /** Follows a run while it goes on, by its own news. */
+  private follow(): void {
+    const feed = new EventSource("/api/live");
+    const { generation } = this.results.status;
+    let [busy, told, whole] = [false, false, 0];
+    let latest: News | null = null;
+    this.player.growing = this.results.status.state === "running";
+    const work = async () => {
+      if (busy || !latest) return;
+      busy = true;
+      const news: News = latest;
+      latest = null;
+      try {
+        if (news.generation !== generation) return location.reload();
+        const all = news.ended || performance.now() - whole > WHOLE;
+        if (all) whole = performance.now();
+        if (news.rows > this.results.rows) await this.grow(news.rows, all);
+        if (news.ended && !told) {
+          told = true;
+          this.player.growing = false;
+          this.status(await this.source.status());
+          this.sidebar.report([]);
+        }
+      } catch (e) {
+        if (!this.over) this.fail(e);
+      }
+      busy = false;
+      void work();
+    };
+    feed.onmessage = (m: MessageEvent<string>) => {
+      const news = JSON.parse(m.data) as News;
+      this.strip?.add(news);
+      latest = news;
+      void work();
+    };
+    const end = () => {
+      feed.close();
+      this.over = true;
+      this.player.growing = false;
+      const text = told ? "The program has ended; what was read stays here." : "The program has ended before its run did.";
+      if (!told) this.fail(new Error(text));
+      else this.status(this.results.status, text);
+    };
+    feed.addEventListener("end", end);
+    feed.onerror = end;
+    addEventListener("pagehide", () => feed.close());
   }
 
   /** Follows a run that goes on, and notices another one. */
@@ -505,12 +623,8 @@ export class App {
         const before = this.results.status;
         if (status.state !== before.state || status.message !== before.message) this.status(status);
         if (status.rows > this.results.rows) {
-          await this.results.read(await this.source.channels());
+          await this.grow(status.rows, true);
           this.results.status = status;
-          await this.stage?.extend();
-          this.plots.extend();
-          this.transport.extend();
-          this.show(this.player.t);
         }
       } catch (e) {
         if (++quiet === 2) this.fail(e);

@@ -9,6 +9,8 @@ export class Player {
   playing = false;
   loop = true;
   speed = 1;
+  /** Whether more is to come, so that the end is waited at. */
+  growing = false;
   /** Shows a time; false while its frame is not here. */
   show: (t: number) => boolean = () => true;
   onChange: () => void = () => undefined;
@@ -77,7 +79,7 @@ export class Player {
     this.last = now;
     let next = this.t + passed * this.speed;
     if (next >= this.end) {
-      if (this.loop) next = this.start + ((next - this.end) % Math.max(this.end - this.start, 1e-300));
+      if (this.loop && !this.growing) next = this.start + ((next - this.end) % Math.max(this.end - this.start, 1e-300));
       else {
         this.t = this.end;
         this.show(this.t);

@@ -6,6 +6,7 @@ import type { Section } from "../data/source";
 import type { PlotPanel } from "../plot/panel";
 import type { Entity, Scene } from "../scene/model";
 import { button, h, icon, write } from "./dom";
+import { verdict } from "./truth";
 
 /** Lists are shown up to so many lines; a search finds the rest. */
 const LINES = 200;
@@ -16,7 +17,7 @@ const GROUPS: { kind: Entity["kind"]; title: string }[] = [
 
 /** The last parts of channel names that belong to each kind. */
 const ENDINGS: Record<Entity["kind"], RegExp> = {
-  body: /^(x|y|z|angle|q[wxyz]|v[xyz]|w[xyz]?|a[xyz])$/,
+  body: /^(x|y|z|angle|q[wxyz]|v[xyz]|w[xyz]?|a[xyz]|mode\d+(_rate)?|strain)$/,
   joint: /^(angle|position|rate|speed|f[xyz]|m[xyz]?)$/,
   force: /^(f[xyz]?|m[xyz]?|length|rate|power)$/,
   probe: /^[va]?[xyz]$/,
@@ -36,6 +37,7 @@ export class Sidebar {
   private readonly open = new Set<string>(["Bodies", "Joints", "Forces", "Probes"]);
   onSelect: (pick: number) => void = () => undefined;
   onFocus: (pick: number) => void = () => undefined;
+  onTruth: () => void = () => undefined;
 
   constructor(
     private readonly scene: Scene, private readonly results: Results, private readonly entities: Entity[], private readonly plots: PlotPanel,
@@ -179,7 +181,7 @@ export class Sidebar {
     const bodyName = (b: number | null) => (b === null ? "ground" : visible(this.scene.bodies[b].name));
     if (e.kind === "body") {
       const b = this.scene.bodies[e.index];
-      facts.push(["Kind", { rigid: "rigid body", planar: "planar body", point: "point mass", rod: "thin rod" }[b.kind] ?? b.kind]);
+      facts.push(["Kind", { rigid: "rigid body", planar: "planar body", point: "point mass", rod: "thin rod", flexible: "flexible body" }[b.kind] ?? b.kind]);
       if (b.mass > 0) facts.push(["Mass", `${short(b.mass)} kg`]);
       const s = b.shape;
       if (s.type === "rod") facts.push(["Rod", `${short(s.length)} m${s.radius ? `, radius ${short(s.radius)} m` : ""}`]);
@@ -230,13 +232,14 @@ export class Sidebar {
   /** How the run went, and what a report says. */
   report(sections: Section[]): void {
     const blocks: HTMLElement[] = [];
-    for (const s of sections) {
+    for (const s of sections.slice(0, 1)) {
       blocks.push(h("details", { class: "block report", open: true }, h("summary", {}, h("span", { textContent: visible(s.title) })),
         s.text ? h("p", { textContent: visible(s.text) }) : null,
         h("dl", {}, ...s.facts.flatMap((f) => [
           h("dt", { textContent: visible(f.name) }),
-          h("dd", { class: f.verdict }, f.verdict ? h("span", { class: "verdict", title: f.verdict, textContent: { good: "✓", doubtful: "!", bad: "✗" }[f.verdict] }) : null, h("bdi", { textContent: visible(f.value) })),
-        ]))));
+          h("dd", { class: f.verdict }, verdict(f.verdict), h("bdi", { textContent: visible(f.value) })),
+        ])),
+        sections.length > 1 ? h("p", {}, h("button", { type: "button", class: "more", onclick: () => this.onTruth() }, "The whole truth report")) : null));
     }
     const summary = this.results.status.summary;
     if (summary && typeof summary === "object") {
@@ -250,7 +253,8 @@ export class Sidebar {
         const shown = Array.isArray(value) ? value.map((v) => (typeof v === "object" ? JSON.stringify(v) : String(v))).join(", ") : typeof value === "number" ? (Math.abs(value) < 1e-4 ? number(value) : short(value)) : String(value);
         if (shown !== "") facts.push(h("dt", { textContent: visible(path.join(" · ").replaceAll("_", " ")) }), h("dd", {}, h("bdi", { textContent: visible(shown) })));
       };
-      walk(summary, []);
+      const { verification, proof, final, ...plain } = summary as Record<string, unknown>;
+      walk(plain, []);
       blocks.push(h("details", { class: "block" }, h("summary", {}, h("span", { textContent: "Run" })), h("dl", {}, ...facts)));
     }
     this.run.replaceChildren(...blocks);

@@ -10,6 +10,7 @@ pub mod file;
 pub mod forces;
 pub mod frames;
 pub mod joints;
+pub mod mesh;
 pub mod model;
 pub mod own;
 pub mod read;

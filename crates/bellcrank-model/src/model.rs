@@ -4,6 +4,7 @@ use crate::bodies::Body;
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::Joint;
+use crate::mesh::Mesh;
 use bellcrank_math::{Quat, Vec3};
 use std::sync::Arc;
 
@@ -69,6 +70,8 @@ pub struct BodyEntry {
     pub fixed: bool,
     /// What it looks like.
     pub shape: Shape,
+    /// Triangles to draw instead, in the body's frame.
+    pub mesh: Option<Arc<Mesh>>,
 }
 
 /// What a body looks like, in its own frame.

@@ -5,6 +5,7 @@ use crate::file::*;
 use crate::forces::{self, Along};
 use crate::frames::{Attachment, Frame};
 use crate::joints::{self, Axes, Motion, Place};
+use crate::mesh::{self, Mesh};
 use crate::model::*;
 use bellcrank_math::{Mat3, Quat, Vec3};
 use std::collections::HashMap;
@@ -66,6 +67,7 @@ pub const BODY: &[Field] = &[
     Field::optional("box", FieldKind::Table(BOX), "", "", "a box with edges along the body's axes"),
     Field::optional("sphere", FieldKind::Table(SPHERE), "", "", "a solid sphere"),
     Field::optional("cylinder", FieldKind::Table(CYLINDER), "", "", "a solid cylinder along the body's z axis"),
+    Field::optional("mesh", FieldKind::Table(MESH), "", "", "what the body looks like: an STL or glTF file"),
 ];
 
 const SHAPE_MASS: Field = Field::optional("mass", FieldKind::Positive, "kg", "the body's", "mass");
@@ -82,6 +84,11 @@ const CYLINDER: &[Field] = &[
     Field::required("radius", FieldKind::Positive, "m", "radius"),
     Field::optional("length", FieldKind::Positive, "m", "the radius", "length along z"),
     SHAPE_MASS,
+];
+const MESH: &[Field] = &[
+    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .gltf or .glb"),
+    Field::optional("scale", FieldKind::Positive, "m", "1", "length of a unit of the file: 0.001 for millimetres"),
+    Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "origin of the file, in the body's frame"),
 ];
 const SHAPES: [&str; 4] = ["rod", "box", "sphere", "cylinder"];
 
@@ -458,6 +465,7 @@ impl<'a> Reader<'a> {
             angular_velocity: values.optional_vector("angular_velocity"),
             fixed: values.flag("fixed"),
             shape: shape.shape,
+            mesh: self.mesh(&values)?,
         };
         if let Some(at) = values.optional_vector("at") {
             if shape.at.is_some() {
@@ -596,6 +604,25 @@ impl<'a> Reader<'a> {
             }
             n => Err(wrong(format!("has {n} entries")).into()),
         }
+    }
+
+    /// The triangles of a mesh, in the body's frame.
+    fn mesh(&self, values: &Values<'a>) -> Result<Option<Arc<Mesh>>, Diagnostics> {
+        let Some(table) = values.optional_table("mesh") else { return Ok(None) };
+        let Some(folder) = self.folder else {
+            let help = "save the model as a file: meshes lie in its folder";
+            return Err(table.error_at("file", "a model that is no file has no meshes").help(help).into());
+        };
+        let file = table.node("file").and_then(Node::as_str).unwrap_or_default();
+        let (scale, at) =
+            (table.optional_number("scale").unwrap_or(1.0), table.optional_vector("at").unwrap_or_default());
+        let mut mesh = mesh::open(folder, file).map_err(|(message, help)| {
+            table.error_at("file", format!("the mesh of {}: {message}", values.what())).help(help)
+        })?;
+        for (i, x) in mesh.corners.iter_mut().enumerate() {
+            *x = (f64::from(*x) * scale + at[i % 3]) as f32;
+        }
+        Ok(Some(Arc::new(mesh)))
     }
 
     fn shape(&self, values: &Values<'a>) -> Result<ShapeData, Diagnostics> {

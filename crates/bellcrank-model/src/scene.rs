@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! `axis` is there where the element has one, `load` (at time zero) where a force acts on one body.
+//! A body with a `mesh` has its corners, nine single-precision numbers for a triangle, as base64. `axis` is there where the element has one, `load` (at time zero) where a force acts on one body.
 
 use crate::bodies::{Body, Coordinates, each};
 use crate::forces;
@@ -36,7 +36,7 @@ pub fn scene(model: &Model) -> Value {
         .bodies
         .iter()
         .map(|b| {
-            json!({
+            let mut out = json!({
                 "name": b.name,
                 "kind": match b.body {
                     Body::Rigid(_) => "rigid",
@@ -48,7 +48,12 @@ pub fn scene(model: &Model) -> Value {
                 "at": b.at.0,
                 "rotation": b.rotation.0,
                 "shape": shape(&b.shape),
-            })
+            });
+            if let Some(mesh) = &b.mesh {
+                let bytes: Vec<u8> = mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
+                out["mesh"] = json!({ "triangles": crate::mesh::base64(&bytes) });
+            }
+            out
         })
         .collect();
     json!({

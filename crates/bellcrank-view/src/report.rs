@@ -2,6 +2,7 @@
 
 use crate::PAGE;
 use crate::results::Results;
+use bellcrank_model::mesh::base64;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
@@ -208,30 +209,4 @@ pub fn section(s: &Section) -> Value {
         "diagrams": s.diagrams.iter().map(diagram).collect::<Vec<_>>(),
         "code": s.code,
     })
-}
-
-/// Base64 with padding. [RFC 4648, section 4]
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let word = (0..3).fold(0u32, |w, i| w << 8 | u32::from(*three.get(i).unwrap_or(&0)));
-        for i in 0..4 {
-            out.push(if i <= three.len() { LETTERS[(word >> (18 - 6 * i) & 63) as usize] as char } else { '=' });
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_of_the_standard() {
-        let words = ["", "f", "fo", "foo", "foob", "fooba", "foobar"]; // RFC 4648, section 10
-        let codes = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
-        words.iter().zip(codes).for_each(|(w, c)| assert_eq!(base64(w.as_bytes()), c));
-        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
-    }
 }

@@ -56,6 +56,11 @@ export function automation(app: App): void {
     /** The part of the picture that the motion needs: 1 fills it. */
     filled: () => app.stage?.filled(),
     deform: (factor: number) => app.deform(factor),
+    /** The points of a flexible body as drawn, in the world. */
+    bent: (name: string) => {
+      const e = app.stage?.entities.find((x) => x.name === name && x.kind === "body");
+      return e && app.stage ? app.stage.bent(e.index).flat() : null;
+    },
     truth: (on: boolean) => app.showTruth(on),
     zoom: (factor: number) => app.stage?.zoom(factor),
     show: (key: keyof App["shown"], on: boolean) => app.toggle(key, on),

@@ -9,7 +9,8 @@ mod page {
     use super::chromium::{Page, browser};
     use super::samples::*;
     use bellcrank_solve::record::Recorder;
-    use bellcrank_view::{Fact, Options, Report, Section, Server, Verdict, report, serve};
+    use bellcrank_solve::history::Taken;
+    use bellcrank_view::{Diagram, Fact, Live, Options, Report, Section, Server, Verdict, report, serve};
     use serde_json::{Value, json};
     use std::path::Path;
 
@@ -314,7 +315,28 @@ mod page {
         ];
         let wanted = Report {
             plots: vec![vec!["energy.total".into()], vec!["tip.x".into(), "tip.y".into()]],
-            sections: vec![Section { title: "Accuracy".into(), text: "How far to trust it.".into(), facts, ..Section::default() }],
+            sections: vec![
+                Section {
+                    title: "Accuracy".into(),
+                    text: "How far to trust it.".into(),
+                    facts,
+                    ..Section::default()
+                },
+                Section {
+                    title: "Steps".into(),
+                    table: vec![vec!["who".into(), "how often".into()], vec!["<b>lower</b>".into(), "3".into()]],
+                    diagrams: vec![Diagram {
+                        title: "Step size".into(),
+                        unit: "s".into(),
+                        logarithmic: true,
+                        points: vec![[0.5, 1e-3, 2e-3], [2.0, 1e-5, 1e-4]],
+                        marks: vec![0.5],
+                        marked: "rejected steps".into(),
+                    }],
+                    code: "[body.\u{202e}x]\n<script>window.hacked = 1</script>".into(),
+                    ..Section::default()
+                },
+            ],
             ..Report::default()
         };
         let file = s.path().join("report.html");
@@ -329,6 +351,19 @@ mod page {
         close(x, exact("lower.x", 1.0, double_pendulum()), 1e-6, "x");
         close(y, exact("lower.y", 1.0, double_pendulum()), 1e-6, "y");
         page.picture("report");
+        // the truth report beside the scene
+        page.key("v");
+        assert_eq!(page.eval("document.querySelector('.truth').hidden"), json!(false));
+        page.eval("document.querySelector('.truth details').open = true");
+        let text = page.text("document.querySelector('.truth').innerText");
+        for told in ["Accuracy", "3e-14 m", "<b>lower</b>", "rejected steps", "‹RLO›", "<script>window.hacked"] {
+            assert!(text.contains(told), "{told} is not in {text}");
+        }
+        let path = page.text("document.querySelector('.diagram .curve').getAttribute('d')");
+        assert!(path.matches('L').count() == 3 && !path.contains("NaN"), "{path}");
+        page.picture("truth");
+        page.key("v");
+        assert_eq!(page.eval("document.querySelector('.truth').hidden"), json!(true));
         page.quiet(&url);
         page.close();
 
@@ -338,6 +373,147 @@ mod page {
         let mut page = browser.open(&url);
         harmless(&mut page);
         page.quiet(&url);
+        page.close();
+    }
+
+    /// Whether the motion fills the picture, but for the margin.
+    fn fills(page: &mut Page) -> bool {
+        (0.75..0.95).contains(&page.number("bellcrank.filled()"))
+    }
+
+    #[test]
+    fn a_view_of_everything_stays_one_when_the_page_changes() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("fit");
+        write(s.path(), FOUR_BAR, 4.0, 201, four_bar()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        assert!(fills(&mut page));
+        for [width, height] in [[900, 420], [1280, 800], [640, 900]] {
+            let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+            page.call("Emulation.setDeviceMetricsOverride", size);
+            page.until("(() => { const c = document.querySelector('.scene'); return Math.abs(c.width - c.clientWidth) < 2 && Math.abs(c.height - c.clientHeight) < 2 })()");
+            assert!(fills(&mut page), "{width} × {height}: {}", page.number("bellcrank.filled()"));
+        }
+        // a view that the user chose stays as it is
+        page.eval("bellcrank.zoom(3)");
+        let before = page.number("bellcrank.filled()");
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            json!({"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": false}),
+        );
+        page.until("document.querySelector('.scene').clientWidth > 800");
+        assert!(before < 0.4 && page.number("bellcrank.filled()") < 0.5);
+        page.key("f");
+        assert!(fills(&mut page));
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn a_live_run_is_followed_and_its_steps_are_shown() {
+        let Some(mut browser) = browser() else { return };
+        let model = bellcrank_model::read::read_text("m.toml", FOUR_BAR, &[]).unwrap().model;
+        let live = Live::new(&bellcrank_model::scene::scene(&model), &Options { port: Some(0), open: false }).unwrap();
+        let mut run = live.recorder();
+        let (mut frame, mut motion) = (Frame::default(), four_bar());
+        motion(0.0, &mut frame);
+        let channels = std::mem::take(&mut frame.channels);
+        run.begin(&bellcrank_solve::record::Header { model: "Four-bar".into(), channels }).unwrap();
+        let mut go = |from: usize, to: usize| {
+            for i in from..to {
+                let t = i as f64 * 0.01;
+                let mut frame = Frame::default();
+                motion(t, &mut frame);
+                run.frame(t, &frame.values).unwrap();
+                let events = ["t = 0.5 s: <b>bump</b>".to_string()];
+                let events = if i > 50 { &events[..] } else { &[] };
+                run.step(&Taken { t: t + 0.01, h: 0.01, order: 1 + i / 40, iterations: 2, refusals: &[], events });
+            }
+        };
+        go(0, 5);
+        let url = live.server().url();
+        let mut page = browser.open(&url);
+        assert_eq!(page.text("document.querySelector('.chip').textContent"), "running");
+        go(5, 100);
+        page.until("bellcrank.state().rows === 100 && bellcrank.state().row === 99");
+        let t = page.number("bellcrank.state().t");
+        let [x, y, _] = drawn(&mut page, "crank");
+        close(x, exact("crank.x", t, four_bar()), 1e-6, "at the head");
+        close(y, exact("crank.y", t, four_bar()), 1e-6, "at the head");
+        assert!(fills(&mut page), "{}", page.number("bellcrank.filled()"));
+        // who looks back stays there while the run goes on, and plots grow
+        page.eval("bellcrank.seek(0.4); bellcrank.plot('crank.x')");
+        go(100, 160);
+        page.until("bellcrank.state().rows === 160 && bellcrank.state().live.stretches.reduce((n, s) => n + s[1], 0) > 100");
+        assert_eq!(page.number("bellcrank.state().t"), 0.4);
+        page.until("bellcrank.column('crank.x').then((c) => c.length === 160)");
+        let column = page.numbers("bellcrank.column('crank.x')");
+        let times: Vec<f64> = (0..160).map(|i| f64::from(i) * 0.01).collect();
+        assert_eq!(column, channel("crank.x", &times, four_bar()));
+        page.eval("bellcrank.seek(99)");
+        page.picture("live");
+        run.end(&json!({"status": "finished", "model": "Four-bar"})).unwrap();
+        page.until("document.querySelector('.chip').textContent === 'finished'");
+        let live_state = page.eval("bellcrank.state().live");
+        let steps: f64 = live_state["stretches"].as_array().unwrap().iter().map(|s| s[1].as_f64().unwrap()).sum();
+        assert_eq!((steps, &live_state["events"]), (160.0, &json!(["t = 0.5 s: <b>bump</b>"])));
+        let strip = page.text("document.querySelector('.strip').innerText");
+        assert!(strip.contains("<b>bump</b>") && strip.contains("0 of 160"), "{strip}");
+        assert!(live.watched());
+        drop(live);
+        page.until("bellcrank.state().live.over");
+        assert!(page.text("document.querySelector('.banner').innerText").contains("The program has ended"));
+        page.quiet(&url);
+        page.close();
+    }
+
+    #[test]
+    fn meshes_and_bending_bodies_are_drawn() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("mesh");
+        let text = "model = { gravity = [0, 0, -9.81] }\nbody.part = { mass = 1, inertia = [1, 1, 1] }\n\
+                    body.beam = { mass = 1, inertia = [1, 1, 1], at = [0, 1, 0] }";
+        let motion = |t: f64, f: &mut Frame| {
+            f.spatial("part", [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]);
+            f.spatial("beam", [0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]);
+            f.put("beam.mode1", "m", 0.01 * (std::f64::consts::TAU * t).sin());
+        };
+        write(s.path(), text, 1.0, 101, motion).unwrap();
+        // a tetrahedron and a beam of nine points with a parabola for a mode
+        let corner = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+        let bytes: Vec<u8> = faces.iter().flatten().flat_map(|k: &usize| corner[*k]).flat_map(f32::to_le_bytes).collect();
+        let file = s.path().join("scene.json");
+        let mut scene: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        scene["bodies"][0]["mesh"] = json!({"triangles": bellcrank_model::mesh::base64(&bytes)});
+        let along: Vec<f64> = (0..9).map(|i| f64::from(i) / 8.0).collect();
+        scene["bodies"][1]["flexible"] = json!({
+            "points": along.iter().map(|x| [2.0 * x, 0.0, 0.0]).collect::<Vec<_>>(),
+            "modes": [along.iter().map(|x| [0.0, 0.0, x * x]).collect::<Vec<_>>()],
+            "radius": 0.03,
+        });
+        std::fs::write(&file, scene.to_string()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.eval("bellcrank.view('front')");
+        let at = page.numbers("bellcrank.place('part', [0.25, 0, 0.25])");
+        assert_eq!(page.eval(&format!("bellcrank.pick({}, {})", at[0], at[1]))["name"], "part");
+        assert_eq!(page.eval("bellcrank.place('part', [0.8, 0, 0.8]).concat()").as_array().unwrap().len(), 2);
+        let at = page.numbers("bellcrank.place('part', [0.8, 0, 0.8])");
+        assert_eq!(page.eval(&format!("bellcrank.pick({}, {})", at[0], at[1])), Value::Null);
+        // the tip of the beam is where the mode puts it, times the scale
+        page.eval("bellcrank.seekRow(25)");
+        for scale in [1.0, 40.0] {
+            page.eval(&format!("bellcrank.deform({scale})"));
+            let tip = page.numbers("bellcrank.bent('beam')");
+            let n = tip.len();
+            close(tip[n - 3], 2.0, 1e-6, "x");
+            close(tip[n - 1], 0.01 * scale, 1e-5, "z");
+        }
+        page.until("bellcrank.pixels().solid > 0.01");
+        page.picture("bending");
+        page.quiet(&server.url());
         page.close();
     }
 

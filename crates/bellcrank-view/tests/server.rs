@@ -2,11 +2,13 @@
 
 mod samples;
 
+use bellcrank_solve::engines::Refusal;
+use bellcrank_solve::history::Taken;
 use bellcrank_solve::record::{Channel, Folder, Header, Recorder};
-use bellcrank_view::{Fact, Options, Report, Section, Server, Verdict, report, serve};
+use bellcrank_view::{Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve};
 use samples::*;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -362,4 +364,87 @@ fn a_stopped_server_is_gone() {
     assert_eq!(get(&server, "/").0, 200);
     drop(server);
     assert!(TcpStream::connect_timeout(&address, Duration::from_millis(300)).is_err());
+}
+
+/// A run of which some frames are there.
+fn live_run(frames: usize) -> (Live, LiveRecorder) {
+    let live = Live::new(&json!({"format": "bellcrank-scene"}), &Options { port: Some(0), open: false }).unwrap();
+    let mut run = live.recorder();
+    run.begin(&header(&["a.x", "a.y"])).unwrap();
+    (0..frames).for_each(|i| run.frame(i as f64, &[2.0 * i as f64, -1.0]).unwrap());
+    (live, run)
+}
+
+#[test]
+fn a_live_run_answers_like_a_folder_and_grows() {
+    let (live, mut run) = live_run(3);
+    let server = live.server();
+    let now = json_of(server, "/api/summary");
+    assert_eq!((&now["state"], &now["rows"], &now["live"]), (&json!("running"), &json!(3), &json!(true)));
+    assert_eq!(json_of(server, "/api/channels")["names"], json!(["time", "a.x", "a.y"]));
+    assert_eq!(numbers(&get(server, "/api/columns?at=0-1&from=1&to=3").2), [1.0, 2.0, 2.0, 4.0]);
+    assert_eq!(get(server, "/api/columns?at=0&to=4").0, 400);
+    assert_eq!(get(server, "/api/columns?at=9").0, 400);
+    run.frame(3.0, &[6.0, -1.0]).unwrap();
+    assert_eq!(numbers(&get(server, "/api/column/1").2), [0.0, 2.0, 4.0, 6.0]);
+    run.end(&json!({"status": "failed", "error": "it broke"})).unwrap();
+    let now = json_of(server, "/api/summary");
+    assert_eq!(now["state"], "failed");
+    assert!(now["message"].as_str().unwrap().contains("it broke"));
+}
+
+#[test]
+fn news_of_a_run_are_for_its_page_alone_and_end_with_it() {
+    let (live, mut run) = live_run(2);
+    let ask = |headers: &str| {
+        let mut stream = std::net::TcpStream::connect(live.server().address()).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        stream.write_all(format!("GET /api/live HTTP/1.1\r\n{headers}\r\n\r\n").as_bytes()).unwrap();
+        std::io::BufReader::new(stream)
+    };
+    for headers in ["Host: evil.example", "Host: 127.0.0.1\r\nSec-Fetch-Site: cross-site"] {
+        let mut line = String::new();
+        ask(headers).read_line(&mut line).unwrap();
+        assert!(line.contains("403"), "{line}");
+    }
+    assert!(!live.watched());
+    let mut news = ask("Host: 127.0.0.1");
+    let mut next = || loop {
+        let mut line = String::new();
+        if news.read_line(&mut line).unwrap() == 0 {
+            return None;
+        }
+        if let Some(data) = line.strip_prefix("data: ") {
+            return Some(serde_json::from_str::<Value>(data).unwrap());
+        }
+    };
+    assert_eq!(next().unwrap()["rows"], 2);
+    assert!(live.watched());
+    let refusals = [Refusal { h: 0.2, convergence: true, owner: (bellcrank_model::Unknown::Q, 0) }];
+    let events = ["t = 1 s: a bump".to_string()];
+    let taken = Taken { t: 1.0, h: 0.1, order: 5, iterations: 3, refusals: &refusals, events: &events };
+    run.step(&taken);
+    run.frame(2.0, &[0.0, 0.0]).unwrap();
+    run.end(&json!({"status": "finished"})).unwrap();
+    let mut last = Value::Null;
+    let mut told = vec![];
+    while last["ended"] != true {
+        last = next().unwrap();
+        told.extend(last["events"].as_array().unwrap().clone());
+    }
+    assert_eq!((&last["rows"], &last["t"]), (&json!(3), &json!(1.0)));
+    assert_eq!(last["strip"], json!([[1.0, 1, 0.1, 0.1, 5, 5, 3, 1]]));
+    assert_eq!(told, [json!("t = 1 s: a bump")]);
+    drop(live);
+    assert_eq!(next(), Some(json!({})), "the end is told");
+    assert_eq!(next(), None);
+}
+
+#[test]
+fn a_run_that_nobody_watches_is_not_waited_for() {
+    let (live, _run) = live_run(1);
+    let from = std::time::Instant::now();
+    live.wait(false, || false);
+    assert!(from.elapsed().as_secs() < 10);
+    live.wait(true, || true);
 }

@@ -313,24 +313,27 @@ export class Stage {
     return true;
   }
 
-  /** The segments of flexible bodies, where their modes have moved them. */
+  /** The points of a flexible body where its modes have moved them, in the world. */
+  bent(body: number, lift = 0): Vec[] {
+    const { flexible } = this.scene.bodies[body];
+    if (!flexible) return [];
+    const amounts = (this.modes[body] ?? []).map((c) => {
+      const x = this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
+      return Number.isFinite(x) ? this.deformation * x : 0;
+    });
+    return flexible.points.map((p, i) => {
+      const q: Vec = [p[0], p[1], p[2] + lift];
+      amounts.forEach((x, k) => flexible.modes[k][i]?.forEach((d, axis) => (q[axis] += x * d)));
+      return this.slots.point(body + 1, q);
+    });
+  }
+
+  /** The segments of flexible bodies. */
   private bend(): void {
     for (const b of this.parts.bends) {
-      const { flexible } = this.scene.bodies[b.body];
-      const modes = this.modes[b.body];
-      if (!flexible) continue;
-      const amounts = (modes ?? []).map((c) => {
-        const x = this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
-        return Number.isFinite(x) ? this.deformation * x : 0;
-      });
+      const at = this.bent(b.body, b.lift);
       const hidden = this.slots.hidden(b.body + 1);
-      const at = flexible.points.map((p, i) => {
-        const q: Vec = [...p];
-        amounts.forEach((x, k) => flexible.modes[k][i]?.forEach((d, axis) => (q[axis] += x * d)));
-        q[2] += b.lift;
-        return this.slots.point(b.body + 1, q);
-      });
-      flexible.lines.forEach(([i, j], k) => {
+      this.scene.bodies[b.body].flexible?.lines.forEach(([i, j], k) => {
         if (hidden) this.slots.hide(b.slots[k]);
         else this.slots.span(b.slots[k], at[i], at[j]);
       });

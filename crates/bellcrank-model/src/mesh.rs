@@ -218,7 +218,8 @@ impl Gltf {
         if p["mode"].as_u64().unwrap_or(4) != 4 {
             return Ok(()); // points and lines
         }
-        let damaged = || ("is damaged: a mesh refers to numbers that are not there".to_string(), "export it again".into());
+        let damaged =
+            || ("is damaged: a mesh refers to numbers that are not there".to_string(), "export it again".into());
         let points = self.accessor(&p["attributes"]["POSITION"], 3).ok_or_else(damaged)?;
         let order: Vec<usize> = match p["indices"].is_null() {
             true => (0..points.len() / 3).collect(),
@@ -385,7 +386,9 @@ mod tests {
         std::fs::write(dir.join("model/in.stl"), binary_stl(1)).unwrap();
         let of = |file: &str| open(&dir.join("model"), file);
         assert_eq!(of("in.stl").unwrap().corners, TRIANGLE);
-        for (file, told) in [("../out.stl", "leaves"), ("/etc/passwd", "leaves"), ("none.stl", "is not in"), (".", "no file")] {
+        for (file, told) in
+            [("../out.stl", "leaves"), ("/etc/passwd", "leaves"), ("none.stl", "is not in"), (".", "no file")]
+        {
             let e = of(file).unwrap_err();
             assert!(e.0.contains(told), "{e:?}");
         }

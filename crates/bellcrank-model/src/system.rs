@@ -733,7 +733,8 @@ impl System {
                 continue; // within a body
             }
             let frames = self.frames(&c.ends, w, None);
-            let rows = self.rows_of(c, &Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) });
+            let rows =
+                self.rows_of(c, &Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) });
             for (k, end) in c.ends.iter().enumerate() {
                 let mut load = Covector::default();
                 for (row, l) in rows.iter().zip(&at.lambda[range.clone()]) {

@@ -100,11 +100,7 @@ pub struct History {
 
 impl Default for History {
     fn default() -> History {
-        History {
-            stretches: Vec::with_capacity(STRETCHES),
-            every: 1,
-            culprits: Vec::with_capacity(CULPRITS + 1),
-        }
+        History { stretches: Vec::with_capacity(STRETCHES), every: 1, culprits: Vec::with_capacity(CULPRITS + 1) }
     }
 }
 

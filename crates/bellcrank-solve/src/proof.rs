@@ -83,8 +83,7 @@ impl Proof {
             self.extremes.1[k] = self.extremes.1[k].max(now[k]);
             self.loads[k] = self.loads[k].max(b.load[k].abs());
         }
-        self.impulse_error =
-            (self.impulse_error.0.max(size(&error[..3])), self.impulse_error.1.max(size(&error[3..])));
+        self.impulse_error = (self.impulse_error.0.max(size(&error[..3])), self.impulse_error.1.max(size(&error[3..])));
         if b.worst.1 > self.reaction_error.0 {
             self.worst_body = b.worst.0;
         }

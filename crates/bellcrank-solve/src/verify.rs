@@ -170,7 +170,9 @@ pub fn verify(
     let last = &finer[fine.len() - 1];
     let against = match last.step {
         Some(h) => format!("a run with a step of {h:e} s, {} of this one's", ["half", "a quarter"][fine.len() - 1]),
-        None => format!("a run with rtol {:e}, {} of this one's", last.rtol, ["a tenth", "a hundredth"][fine.len() - 1]),
+        None => {
+            format!("a run with rtol {:e}, {} of this one's", last.rtol, ["a tenth", "a hundredth"][fine.len() - 1])
+        }
     };
     let mut all = vec![(&kept.memory, steps)];
     all.extend(fine.iter().map(|(k, n)| (&k.memory, *n)));

@@ -8,8 +8,8 @@ mod samples;
 mod page {
     use super::chromium::{Page, browser};
     use super::samples::*;
-    use bellcrank_solve::record::Recorder;
     use bellcrank_solve::history::Taken;
+    use bellcrank_solve::record::Recorder;
     use bellcrank_view::{Diagram, Fact, Live, Options, Report, Section, Server, Verdict, report, serve};
     use serde_json::{Value, json};
     use std::path::Path;
@@ -316,12 +316,7 @@ mod page {
         let wanted = Report {
             plots: vec![vec!["energy.total".into()], vec!["tip.x".into(), "tip.y".into()]],
             sections: vec![
-                Section {
-                    title: "Accuracy".into(),
-                    text: "How far to trust it.".into(),
-                    facts,
-                    ..Section::default()
-                },
+                Section { title: "Accuracy".into(), text: "How far to trust it.".into(), facts, ..Section::default() },
                 Section {
                     title: "Steps".into(),
                     table: vec![vec!["who".into(), "how often".into()], vec!["<b>lower</b>".into(), "3".into()]],
@@ -445,7 +440,9 @@ mod page {
         // who looks back stays there while the run goes on, and plots grow
         page.eval("bellcrank.seek(0.4); bellcrank.plot('crank.x')");
         go(100, 160);
-        page.until("bellcrank.state().rows === 160 && bellcrank.state().live.stretches.reduce((n, s) => n + s[1], 0) > 100");
+        page.until(
+            "bellcrank.state().rows === 160 && bellcrank.state().live.stretches.reduce((n, s) => n + s[1], 0) >= 100",
+        );
         assert_eq!(page.number("bellcrank.state().t"), 0.4);
         page.until("bellcrank.column('crank.x').then((c) => c.length === 160)");
         let column = page.numbers("bellcrank.column('crank.x')");
@@ -483,7 +480,8 @@ mod page {
         // a tetrahedron and a beam of nine points with a parabola for a mode
         let corner = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
-        let bytes: Vec<u8> = faces.iter().flatten().flat_map(|k: &usize| corner[*k]).flat_map(f32::to_le_bytes).collect();
+        let bytes: Vec<u8> =
+            faces.iter().flatten().flat_map(|k: &usize| corner[*k]).flat_map(f32::to_le_bytes).collect();
         let file = s.path().join("scene.json");
         let mut scene: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         scene["bodies"][0]["mesh"] = json!({"triangles": bellcrank_model::mesh::base64(&bytes)});

@@ -330,8 +330,10 @@ fn reports_hold_the_data_and_no_markup_of_others() {
     let s = Scratch::new("report");
     write(s.path(), &odd_model(), 3.0, 31, odd).unwrap();
     let facts = vec![Fact { name: "</script>".into(), value: "<b>".into(), verdict: Verdict::Good, ..Fact::default() }];
-    let wanted =
-        Report { sections: vec![Section { title: "<!--".into(), text: String::new(), facts, ..Section::default() }], ..Report::default() };
+    let wanted = Report {
+        sections: vec![Section { title: "<!--".into(), text: String::new(), facts, ..Section::default() }],
+        ..Report::default()
+    };
     let html = report(s.path(), &wanted).unwrap();
     let begin = html.find("id=\"bellcrank-data\">").unwrap() + 20;
     let end = begin + html[begin..].find("</script>").unwrap();

@@ -176,20 +176,37 @@ fn accuracy(e: &Evidence) -> Section {
         s.facts.push(fact("Convergence", "finer runs do not come closer to each other".into(), Verdict::Bad, note));
     }
     if let Some(t) = v.agrees_until {
-        s.facts.push(fact("All runs agree to 1 % until", with(t, "s"), Verdict::Doubtful, "where they first differ by more"));
+        s.facts.push(fact(
+            "All runs agree to 1 % until",
+            with(t, "s"),
+            Verdict::Doubtful,
+            "where they first differ by more",
+        ));
     }
     let half = if v.fixed { "half the step" } else { "a tenth of the tolerance" };
     if let Some(f) = v.factor {
-        s.facts.push(fact("Error with more precision", format!("{} times smaller", figure(f)), Verdict::None, format!("with {half}")));
+        s.facts.push(fact(
+            "Error with more precision",
+            format!("{} times smaller", figure(f)),
+            Verdict::None,
+            format!("with {half}"),
+        ));
     }
     let nominal = nominal_order(e.summary.names.0);
     match (v.order, nominal) {
         (Some(p), Some(n)) => {
             let verdict = if p > n as f64 - 0.5 { Verdict::Good } else { Verdict::Doubtful };
             let note = format!("{} should show {n}", e.summary.names.0);
-            s.facts.push(fact("Observed order", format!("{p:.2}"), if v.fixed { verdict } else { Verdict::None }, note));
+            s.facts.push(fact(
+                "Observed order",
+                format!("{p:.2}"),
+                if v.fixed { verdict } else { Verdict::None },
+                note,
+            ));
         }
-        (Some(p), None) => s.facts.push(fact("Observed order", format!("{p:.2}"), Verdict::None, "error against steps")),
+        (Some(p), None) => {
+            s.facts.push(fact("Observed order", format!("{p:.2}"), Verdict::None, "error against steps"))
+        }
         (None, _) => {
             let why = match (v.converges, v.steps.len()) {
                 (false, _) => "the runs do not converge",
@@ -199,7 +216,8 @@ fn accuracy(e: &Evidence) -> Section {
             s.facts.push(fact("Observed order", "cannot be seen".into(), Verdict::None, why));
         }
     }
-    s.table = vec![["unit", "worst channel", "error", "root mean square", "relative", "at t in s"].map(String::from).into()];
+    s.table =
+        vec![["unit", "worst channel", "error", "root mean square", "relative", "at t in s"].map(String::from).into()];
     let row = |d: &&Deviation| {
         let unit = if d.unit.is_empty() { "1" } else { d.unit };
         vec![unit.into(), d.name.clone(), figure(d.error), figure(d.mean), figure(d.relative()), figure(d.t)]
@@ -259,16 +277,27 @@ fn momentum(e: &Evidence) -> Section {
     let of = |x: f64| format!("{} of the largest", figure(x));
     s.facts = vec![
         fact("Error of the balance", with(p.impulse_error.0, "kg m/s"), judge(linear, good, doubtful), of(linear)),
-        fact("Error of the angular balance", with(p.impulse_error.1, "kg m²/s"), judge(angular, good, doubtful), of(angular)),
+        fact(
+            "Error of the angular balance",
+            with(p.impulse_error.1, "kg m²/s"),
+            judge(angular, good, doubtful),
+            of(angular),
+        ),
     ];
     let plane = e.system.model.space == bellcrank_model::model::Space::Plane;
     let names = ["x", "y", "z", "angular, about x", "angular, about y", "angular, about z"];
     for (k, name) in names.iter().enumerate() {
         let exists = !plane || matches!(k, 0 | 1 | 5);
         if let (Some(change), true) = (p.conserved[k], exists) {
-            let (unit, size) = if k < 3 { ("kg m/s", p.largest_momentum.0) } else { ("kg m²/s", p.largest_momentum.1) };
+            let (unit, size) =
+                if k < 3 { ("kg m/s", p.largest_momentum.0) } else { ("kg m²/s", p.largest_momentum.1) };
             let verdict = if size > 0.0 { judge(change / size, good, doubtful) } else { Verdict::None };
-            s.facts.push(fact(&format!("Conserved: {name}"), with(change, unit), verdict, "largest change; no load acts there"));
+            s.facts.push(fact(
+                &format!("Conserved: {name}"),
+                with(change, unit),
+                verdict,
+                "largest change; no load acts there",
+            ));
         }
     }
     s
@@ -285,11 +314,26 @@ fn constraints(e: &Evidence) -> Section {
         rows.flat_map(|r| columns.iter().map(|j| r[*j].abs())).fold(0.0, f64::max).max(1e-300)
     };
     let mut facts = vec![
-        fact("Position", with(position, "m"), judge(position / length, good, doubtful), format!("{} of the model's size", figure(position / length))),
-        fact("Velocity", with(velocity, "m/s"), judge(velocity / speed, good, doubtful), format!("{} of the largest speed", figure(velocity / speed))),
+        fact(
+            "Position",
+            with(position, "m"),
+            judge(position / length, good, doubtful),
+            format!("{} of the model's size", figure(position / length)),
+        ),
+        fact(
+            "Velocity",
+            with(velocity, "m/s"),
+            judge(velocity / speed, good, doubtful),
+            format!("{} of the largest speed", figure(velocity / speed)),
+        ),
     ];
     if let Some(p) = &e.summary.proof {
-        facts.push(fact("Acceleration", with(p.acceleration, "m/s²"), Verdict::None, "of the accelerations that reactions belong to"));
+        facts.push(fact(
+            "Acceleration",
+            with(p.acceleration, "m/s²"),
+            Verdict::None,
+            "of the accelerations that reactions belong to",
+        ));
     }
     Section {
         title: "Constraints".into(),
@@ -304,16 +348,28 @@ fn constraints(e: &Evidence) -> Section {
 fn reactions(e: &Evidence) -> Section {
     let mut s = Section { title: "Reactions".into(), ..Section::default() };
     if let Some(p) = e.summary.proof.as_ref().filter(|p| p.known) {
-        s.text = "For every body at every step: the sum of the reactions, forces and weight on it against the rate of its \
+        s.text =
+            "For every body at every step: the sum of the reactions, forces and weight on it against the rate of its \
                   momentum, by two routes that share no code."
-            .into();
+                .into();
         let relative = p.reaction_error.0 / p.largest_load.0.max(f64::MIN_POSITIVE);
         let turned = p.reaction_error.1 / p.largest_load.1.max(f64::MIN_POSITIVE);
         let body = e.system.model.bodies.get(p.worst_body).map_or("", |b| b.name.as_str());
-        let note = format!("{} of the largest force, {}; at body {body}", figure(relative), with(p.largest_load.0, "N"));
-        s.facts.push(fact("Σ forces − rate of momentum", with(p.reaction_error.0, "N"), judge(relative, 1e-8, 1e-5), note));
+        let note =
+            format!("{} of the largest force, {}; at body {body}", figure(relative), with(p.largest_load.0, "N"));
+        s.facts.push(fact(
+            "Σ forces − rate of momentum",
+            with(p.reaction_error.0, "N"),
+            judge(relative, 1e-8, 1e-5),
+            note,
+        ));
         let note = format!("{} of the largest moment, {}", figure(turned), with(p.largest_load.1, "N m"));
-        s.facts.push(fact("Σ moments − rate of angular momentum", with(p.reaction_error.1, "N m"), judge(turned, 1e-8, 1e-5), note));
+        s.facts.push(fact(
+            "Σ moments − rate of angular momentum",
+            with(p.reaction_error.1, "N m"),
+            judge(turned, 1e-8, 1e-5),
+            note,
+        ));
     }
     if !e.summary.not_unique.is_empty() {
         let names = e.summary.not_unique.join(", ");
@@ -333,20 +389,58 @@ fn steps(e: &Evidence) -> Section {
     let sizes = history.stretches.iter().fold((f64::INFINITY, 0.0f64), |m, x| (m.0.min(x.h.0), m.1.max(x.h.1)));
     let mut facts = vec![
         fact("Steps", s.steps.to_string(), Verdict::None, format!("of {} s to {} s", figure(sizes.0), figure(sizes.1))),
-        fact("Rejected", rejected.to_string(), judge(share, 0.25, 0.6), format!("{} by the error test, {} by Newton's iteration", s.error_test_failures, s.convergence_failures)),
-        fact("Evaluations", s.residual_evaluations.to_string(), Verdict::None, format!("{} matrices, {} factorizations, {} iterations", s.jacobian_evaluations, s.factorizations, s.iterations)),
+        fact(
+            "Rejected",
+            rejected.to_string(),
+            judge(share, 0.25, 0.6),
+            format!("{} by the error test, {} by Newton's iteration", s.error_test_failures, s.convergence_failures),
+        ),
+        fact(
+            "Evaluations",
+            s.residual_evaluations.to_string(),
+            Verdict::None,
+            format!(
+                "{} matrices, {} factorizations, {} iterations",
+                s.jacobian_evaluations, s.factorizations, s.iterations
+            ),
+        ),
     ];
     facts.extend(e.summary.choices.iter().map(|c| fact("Chosen", c.clone(), Verdict::None, "")));
     facts.extend(e.summary.events.iter().take(20).map(|c| fact("Event", c.clone(), Verdict::None, "")));
     let mut table = Vec::new();
     if !e.summary.refused.is_empty() {
-        table.push(["caused rejections", "error too large", "no convergence", "from t in s", "to t in s", "smallest step in s"].map(String::from).into());
+        table.push(
+            [
+                "caused rejections",
+                "error too large",
+                "no convergence",
+                "from t in s",
+                "to t in s",
+                "smallest step in s",
+            ]
+            .map(String::from)
+            .into(),
+        );
         table.extend(e.summary.refused.iter().take(25).map(|(name, c)| {
-            vec![name.clone(), c.errors.to_string(), c.convergence.to_string(), figure(c.times.0), figure(c.times.1), figure(c.least)]
+            vec![
+                name.clone(),
+                c.errors.to_string(),
+                c.convergence.to_string(),
+                figure(c.times.0),
+                figure(c.times.1),
+                figure(c.least),
+            ]
         }));
     }
     let points = |f: &dyn Fn(&bellcrank_solve::history::Stretch) -> [f64; 2]| -> Vec<[f64; 3]> {
-        history.stretches.iter().map(|x| { let [low, high] = f(x); [x.t, low, high] }).collect()
+        history
+            .stretches
+            .iter()
+            .map(|x| {
+                let [low, high] = f(x);
+                [x.t, low, high]
+            })
+            .collect()
     };
     let marks: Vec<f64> = history.stretches.iter().filter(|x| x.refused > 0).map(|x| x.t).collect();
     let mut diagrams = vec![Diagram {
@@ -358,26 +452,44 @@ fn steps(e: &Evidence) -> Section {
         marked: "rejected steps".into(),
     }];
     if history.stretches.iter().any(|x| x.order != history.stretches[0].order) {
-        diagrams.push(Diagram { title: "Order".into(), points: points(&|x| [x.order.0 as f64, x.order.1 as f64]), ..Diagram::default() });
+        diagrams.push(Diagram {
+            title: "Order".into(),
+            points: points(&|x| [x.order.0 as f64, x.order.1 as f64]),
+            ..Diagram::default()
+        });
     }
     if s.iterations > 0 {
         let per = |x: &bellcrank_solve::history::Stretch| x.iterations as f64 / x.steps.max(1) as f64;
-        diagrams.push(Diagram { title: "Newton iterations per step".into(), points: points(&|x| [per(x), per(x)]), ..Diagram::default() });
+        diagrams.push(Diagram {
+            title: "Newton iterations per step".into(),
+            points: points(&|x| [per(x), per(x)]),
+            ..Diagram::default()
+        });
     }
     Section { title: "Steps".into(), facts, table, diagrams, ..Section::default() }
 }
 
 fn time(e: &Evidence) -> Section {
     let s = e.summary;
-    let mut facts = vec![fact("Whole run", with(s.wall_seconds, "s"), Verdict::None, match s.statistics.steps {
-        0 => String::new(),
-        n => format!("{} s per step", figure(s.wall_seconds / n as f64)),
-    })];
+    let mut facts = vec![fact(
+        "Whole run",
+        with(s.wall_seconds, "s"),
+        Verdict::None,
+        match s.statistics.steps {
+            0 => String::new(),
+            n => format!("{} s per step", figure(s.wall_seconds / n as f64)),
+        },
+    )];
     if let Some(p) = &s.proof {
         for (name, seconds) in p.seconds.iter().filter(|(_, x)| *x > 0.0) {
             let share = 100.0 * seconds / s.wall_seconds.max(f64::MIN_POSITIVE);
             let (first, rest) = name.split_at(1);
-            facts.push(fact(&format!("{}{rest}", first.to_uppercase()), with(*seconds, "s"), Verdict::None, format!("{share:.0} %")));
+            facts.push(fact(
+                &format!("{}{rest}", first.to_uppercase()),
+                with(*seconds, "s"),
+                Verdict::None,
+                format!("{share:.0} %"),
+            ));
         }
     }
     Section {
@@ -396,23 +508,48 @@ fn model(e: &Evidence) -> Section {
         fact("SHA-256", sha256(text.as_bytes()), Verdict::None, "of the text below, which is the whole file"),
     ];
     facts.extend(e.set.iter().map(|s| fact("Overridden", s.clone(), Verdict::None, "--set on the command line")));
-    facts.push(fact("Program", PROGRAM.to_string(), Verdict::None, format!("{}, {}", std::env::consts::ARCH, std::env::consts::OS)));
+    facts.push(fact(
+        "Program",
+        PROGRAM.to_string(),
+        Verdict::None,
+        format!("{}, {}", std::env::consts::ARCH, std::env::consts::OS),
+    ));
     let (method, formulation, iteration) = e.summary.names;
-    facts.push(fact("Method", format!("{method} on {formulation}"), Verdict::None, match iteration {
-        "none" => String::new(),
-        other => format!("iteration {other}"),
-    }));
+    facts.push(fact(
+        "Method",
+        format!("{method} on {formulation}"),
+        Verdict::None,
+        match iteration {
+            "none" => String::new(),
+            other => format!("iteration {other}"),
+        },
+    ));
     facts.push(match o.step {
         Some(h) => fact("Step", format!("{h} s, fixed"), Verdict::None, ""),
-        None => fact("Tolerance", format!("rtol {:e}", o.rtol), Verdict::None, o.atol.map_or(String::new(), |a| format!("atol {a:e}"))),
+        None => fact(
+            "Tolerance",
+            format!("rtol {:e}", o.rtol),
+            Verdict::None,
+            o.atol.map_or(String::new(), |a| format!("atol {a:e}")),
+        ),
     });
-    facts.push(fact("Span", format!("{} s", o.until), Verdict::None, format!("recorded every {} s", o.sample_distance())));
+    facts.push(fact(
+        "Span",
+        format!("{} s", o.until),
+        Verdict::None,
+        format!("recorded every {} s", o.sample_distance()),
+    ));
     let a = &e.summary.assembly;
-    facts.push(fact("Freedom", a.degrees_of_freedom.to_string(), Verdict::None, match a.redundant {
-        0 => String::new(),
-        1 => "1 redundant equation".into(),
-        n => format!("{n} redundant equations"),
-    }));
+    facts.push(fact(
+        "Freedom",
+        a.degrees_of_freedom.to_string(),
+        Verdict::None,
+        match a.redundant {
+            0 => String::new(),
+            1 => "1 redundant equation".into(),
+            n => format!("{n} redundant equations"),
+        },
+    ));
     Section { title: "Model and program".into(), facts, code: text.to_string(), ..Section::default() }
 }
 

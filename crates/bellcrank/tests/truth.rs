@@ -35,7 +35,11 @@ fn the_accuracy_is_told_in_units_in_words_and_in_the_summary() {
     let ended = s.bellcrank(&["run", &model, "--verify", "--method", "rk4", "--step", "0.02", "--out", &out]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("accuracy: the largest error is"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("half the step makes it") && ended.stderr.contains("(rk4 has 4)"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("half the step makes it") && ended.stderr.contains("(rk4 has 4)"),
+        "{}",
+        ended.stderr
+    );
     let summary: Value = serde_json::from_slice(&std::fs::read(format!("{out}/summary.json")).unwrap()).unwrap();
     let v = &summary["verification"];
     assert_eq!((&summary["status"], &v["converges"]), (&"finished".into(), &true.into()));
@@ -61,7 +65,17 @@ fn a_report_is_one_file_with_all_the_evidence() {
     let model = text(&s, "m.toml");
     let file = text(&s, "r.html");
     let ended = s.bellcrank(&[
-        "run", &model, "--verify", "--report", &file, "--plot", "m.x", "--plot", "m.vx, m.vy", "--set", "body.m.mass=1",
+        "run",
+        &model,
+        "--verify",
+        "--report",
+        &file,
+        "--plot",
+        "m.x",
+        "--plot",
+        "m.vx, m.vy",
+        "--set",
+        "body.m.mass=1",
     ]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let html = std::fs::read_to_string(&file).unwrap();
@@ -69,7 +83,17 @@ fn a_report_is_one_file_with_all_the_evidence() {
     assert_eq!(d["plots"], serde_json::json!([["m.x"], ["m.vx", "m.vy"]]));
     assert_eq!((&d["status"]["state"], &d["rows"]), (&"finished".into(), &201.into()));
     let titles: Vec<&str> = d["sections"].as_array().unwrap().iter().map(|s| s["title"].as_str().unwrap()).collect();
-    let all = ["In short", "Accuracy", "Energy", "Momentum", "Constraints", "Reactions", "Steps", "Time", "Model and program"];
+    let all = [
+        "In short",
+        "Accuracy",
+        "Energy",
+        "Momentum",
+        "Constraints",
+        "Reactions",
+        "Steps",
+        "Time",
+        "Model and program",
+    ];
     assert_eq!(titles, all);
     let fact = |section: usize, name: &str| {
         let facts = d["sections"][section]["facts"].as_array().unwrap();
@@ -89,7 +113,12 @@ fn a_report_is_one_file_with_all_the_evidence() {
     // without a name it goes beside the results; a model is never overwritten, an unknown channel told at once
     let out = text(&s, "out");
     assert_eq!(s.bellcrank(&["run", &model, "--report", "--out", &out, "--quiet"]).code, 0);
-    assert!(data(&std::fs::read_to_string(format!("{out}/report.html")).unwrap())["sections"][1]["text"].as_str().unwrap().contains("--verify"));
+    assert!(
+        data(&std::fs::read_to_string(format!("{out}/report.html")).unwrap())["sections"][1]["text"]
+            .as_str()
+            .unwrap()
+            .contains("--verify")
+    );
     let ended = s.bellcrank(&["run", &model, "--report", &model]);
     assert!(ended.code == 2 && ended.stderr.contains("HTML") && std::fs::read_to_string(&model).unwrap() == SPRING);
     let ended = s.bellcrank(&["run", &model, "--report", &file, "--plot", "m.xx"]);

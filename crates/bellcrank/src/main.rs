@@ -6,6 +6,7 @@ mod check;
 mod inverse;
 mod modes;
 mod output;
+mod plot;
 mod progress;
 mod reproduce;
 mod run;
@@ -40,6 +41,8 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     /// Shows results in the browser.
     View(view::View),
+    /// Plots channels of a result: in the terminal, or for a paper as SVG or PNG.
+    Plot(plot::Plot),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::View(options) => view::view(options),
+        Command::Plot(options) => plot::plot(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

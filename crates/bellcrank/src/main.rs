@@ -3,6 +3,7 @@
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
 mod check;
+mod compare;
 mod inverse;
 mod modes;
 mod output;
@@ -41,6 +42,8 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     /// Shows results in the browser.
     View(view::View),
+    /// Runs a model with many methods and tolerances: what each costs and how accurate it is.
+    Compare(compare::Compare),
     /// Plots channels of a result: in the terminal, or for a paper as SVG or PNG.
     Plot(plot::Plot),
     /// Prints the JSON Schema of model files, for editors.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::View(options) => view::view(options),
+        Command::Compare(options) => compare::compare(options),
         Command::Plot(options) => plot::plot(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),

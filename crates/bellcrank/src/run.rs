@@ -23,6 +23,11 @@ impl Run {
     pub fn of(model: &str) -> Run {
         Run { model: model.to_string(), ..Run::default() }
     }
+
+    /// The same up to another time, if one is given.
+    pub fn up_to(self, until: Option<f64>) -> Run {
+        Run { until: until.or(self.until), ..self }
+    }
 }
 
 /// Options of `run`; each is also a key of `[solve]` in the model file, and wins over it.
@@ -160,9 +165,10 @@ fn placed(read: &Read, text: &str) -> String {
 }
 
 /// A word of the command line, or else of the file with its place.
-type Word<'a> = Option<(&'a str, Option<Span>)>;
+pub type Word<'a> = Option<(&'a str, Option<Span>)>;
 
-fn choice<T>(
+/// What a word means, or an error that lists what there is.
+pub fn choice<T>(
     read: &Read,
     option: &str,
     word: Word,

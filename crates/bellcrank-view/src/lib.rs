@@ -26,6 +26,7 @@ mod columns;
 pub mod drawing;
 mod http;
 mod open;
+mod picture;
 pub mod plot;
 mod report;
 mod results;
@@ -34,6 +35,7 @@ mod table;
 
 pub use columns::Columns;
 pub use open::view;
+pub use picture::picture;
 pub use report::{Fact, Report, Section, Verdict, report};
 pub use results::{Results, Snapshot, State};
 pub use server::{Options, Server, serve};

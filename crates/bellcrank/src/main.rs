@@ -4,8 +4,10 @@
 
 mod check;
 mod compare;
+mod gallery;
 mod inverse;
 mod modes;
+mod new;
 mod output;
 mod plot;
 mod progress;
@@ -46,6 +48,10 @@ enum Command {
     Compare(compare::Compare),
     /// Plots channels of a result: in the terminal, or for a paper as SVG or PNG.
     Plot(plot::Plot),
+    /// Writes a commented model to start from.
+    New(new::New),
+    /// Runs all examples and makes a page with their pictures and numbers.
+    Gallery(gallery::Gallery),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -72,6 +78,8 @@ fn main() -> ExitCode {
         Command::View(options) => view::view(options),
         Command::Compare(options) => compare::compare(options),
         Command::Plot(options) => plot::plot(options),
+        Command::New(options) => new::new(options),
+        Command::Gallery(options) => gallery::gallery(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

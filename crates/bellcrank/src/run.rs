@@ -24,6 +24,11 @@ impl Run {
         Run { model: model.to_string(), ..Run::default() }
     }
 
+    /// The same into a folder, without a word.
+    pub fn into_folder(self, out: PathBuf) -> Run {
+        Run { out: Some(out), quiet: true, ..self }
+    }
+
     /// The same up to another time, if one is given.
     pub fn up_to(self, until: Option<f64>) -> Run {
         Run { until: until.or(self.until), ..self }

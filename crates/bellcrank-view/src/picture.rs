@@ -61,6 +61,8 @@ struct Machine<'a> {
     camera: Mat3,
     /// The radius of all that is there.
     size: f64,
+    /// How far everything is mixed with white.
+    pale: f64,
     pieces: Vec<(u8, f64, Piece)>,
 }
 
@@ -68,10 +70,9 @@ struct Machine<'a> {
 pub fn picture(scene: &Value, columns: &Columns, width: f64, height: f64) -> io::Result<Drawing> {
     let mut machine = Machine::new(scene, columns)?;
     let rows = machine.bodies.first().map_or(0, |b| b.pose.len());
-    let ghosts = if machine.bodies.len() > 30 { 2 } else { 3 };
     machine.traces(columns)?;
-    for k in 0..ghosts {
-        machine.frame(k * rows.saturating_sub(1) / ghosts, 2 + k as u8, PALE);
+    for (k, row) in machine.moments(rows).into_iter().enumerate() {
+        machine.frame(row, 2 + k as u8, PALE);
     }
     if rows > 0 {
         machine.frame(rows - 1, 10, 0.0);
@@ -136,7 +137,7 @@ impl Machine<'_> {
             }
         }
         let camera = if planar { Mat3::IDENTITY } else { camera(vector(&scene["gravity"])) };
-        let mut machine = Machine { scene, planar, bodies, camera, size: 1.0, pieces: vec![] };
+        let mut machine = Machine { scene, planar, bodies, camera, size: 1.0, pale: 0.0, pieces: vec![] };
         machine.size = machine.radius();
         Ok(machine)
     }
@@ -165,13 +166,39 @@ impl Machine<'_> {
         if size.is_finite() && size > 0.0 { size } else { 1.0 }
     }
 
+    /// A few moments before the last at which the machine looks most different, in their order.
+    fn moments(&self, rows: usize) -> Vec<usize> {
+        let count = if self.bodies.len() > 30 { 2 } else { 3 };
+        let candidates: Vec<usize> = (0..rows).step_by((rows / 60).max(1)).collect();
+        let far = |a: usize, b: usize| {
+            let apart = |(p, r): (Vec3, Mat3), (q, s): (Vec3, Mat3)| {
+                let turned = (0..3).map(|i| (r.column(i) - s.column(i)).norm()).sum::<f64>();
+                (p - q).norm() + 0.1 * self.size * turned
+            };
+            self.bodies.iter().map(|x| apart(x.pose[a], x.pose[b])).sum::<f64>()
+        };
+        let mut chosen = vec![rows.saturating_sub(1)];
+        while chosen.len() <= count && rows > count {
+            let nearest = |k: usize| chosen.iter().map(|c| far(k, *c)).fold(f64::INFINITY, f64::min);
+            let best = candidates.iter().max_by(|a, b| nearest(**a).total_cmp(&nearest(**b)));
+            chosen.extend(best);
+        }
+        chosen.remove(0);
+        chosen.sort_unstable();
+        chosen
+    }
+
     /// A point of the world as the viewer sees it.
     fn seen(&self, p: Vec3) -> Vec3 {
         self.camera * p
     }
 
-    fn put(&mut self, layer: u8, piece: Piece) {
+    fn put(&mut self, layer: u8, mut piece: Piece) {
+        let (Piece::Area { style, .. } | Piece::Line { style, .. } | Piece::Disc { style, .. }) = &mut piece;
+        let pale = |c: Option<Colour>| c.map(|c| c.towards(WHITE, self.pale));
+        (style.fill, style.stroke) = (pale(style.fill), pale(style.stroke));
         let depth = match &piece {
+            _ if self.planar => 0.0, // what comes later lies above
             Piece::Area { points, .. } | Piece::Line { points, .. } => {
                 points.iter().map(|p| p[2]).sum::<f64>() / points.len().max(1) as f64
             }
@@ -210,16 +237,16 @@ impl Machine<'_> {
         if self.planar {
             return self.bar(layer, from, to, radius, colour);
         }
-        const SIDES: usize = 20;
+        let sides = if radius > 0.08 * self.size { 60 } else { 20 };
         let around = |k: f64| {
-            let (s, c) = (k / SIDES as f64 * std::f64::consts::TAU).sin_cos();
+            let (s, c) = (k / sides as f64 * std::f64::consts::TAU).sin_cos();
             x * c + y * s
         };
-        for k in 0..SIDES {
+        for k in 0..sides {
             let (a, b) = (around(k as f64) * radius, around(k as f64 + 1.0) * radius);
             self.face(layer, vec![from + a, from + b, to + b, to + a], around(k as f64 + 0.5), colour);
         }
-        let ring = |centre: Vec3| (0..SIDES).map(|k| centre + around(k as f64) * radius).collect::<Vec<_>>();
+        let ring = |centre: Vec3| (0..sides).map(|k| centre + around(k as f64) * radius).collect::<Vec<_>>();
         self.face(layer, ring(from), -axis, colour);
         self.face(layer, ring(to), axis, colour);
     }
@@ -241,23 +268,25 @@ impl Machine<'_> {
 
     fn frame(&mut self, row: usize, layer: u8, pale: f64) {
         let full = pale == 0.0;
+        self.pale = pale;
         // in the plane forces lie below bodies and pins above them, in space depth decides
         let (below, above) = if self.planar && full { (layer - 1, layer + 1) } else { (layer, layer) };
         for number in 0..self.bodies.len() {
-            self.body(number, row, layer, pale);
+            self.body(number, row, layer);
         }
         for f in list(&self.scene["forces"]) {
-            self.force(f, row, below, pale);
+            self.force(f, row, below);
         }
         for j in list(&self.scene["joints"]) {
-            self.joint(j, row, above, pale);
+            self.joint(j, row, above);
         }
+        self.pale = 0.0;
     }
 
-    fn body(&mut self, number: usize, row: usize, layer: u8, pale: f64) {
+    fn body(&mut self, number: usize, row: usize, layer: u8) {
         let b = &self.bodies[number];
         let Some(&(p, r)) = b.pose.get(row) else { return };
-        let colour = b.colour.towards(WHITE, pale);
+        let colour = b.colour;
         let edge = colour.towards(INK, 0.25);
         let thin = 0.014 * self.size;
         match b.shape {
@@ -277,7 +306,7 @@ impl Machine<'_> {
                     if out > 0.0 && radius > length {
                         let centre = p + half * (side * 1.05);
                         let mark = |k: f64| centre + r.column(0) * (k * radius);
-                        self.line(layer, &[mark(0.15), mark(0.9)], edge.towards(INK, if pale > 0.0 { 0.0 } else { 0.4 }), 2.0);
+                        self.line(layer, &[mark(0.15), mark(0.9)], edge.towards(INK, 0.4), 2.0);
                     }
                 }
             }
@@ -333,18 +362,18 @@ impl Machine<'_> {
         list(&e["between"]).iter().zip(list(&e["on"])).map(end).collect()
     }
 
-    fn joint(&mut self, j: &Value, row: usize, layer: u8, pale: f64) {
+    fn joint(&mut self, j: &Value, row: usize, layer: u8) {
         let ends = self.ends(j, row);
         let [(a, ground, ra), (b, body, _), ..] = ends[..] else { return };
         let grounded = ground.is_none() || body.is_none();
         let axis = if j["axis"].is_array() { (ra * vector(&j["axis"][0])).normalized() } else { None };
         let s = self.size;
-        let ink = INK.towards(WHITE, pale);
+        let ink = INK;
         match j["kind"].as_str().unwrap_or("") {
             "distance" => self.line(layer, &[a, b], ink, 1.8),
             "belt" if self.planar => self.belt(ground, body, row, layer, ink),
             "revolute" | "spherical" if self.planar => {
-                if grounded && pale == 0.0 {
+                if grounded && self.pale == 0.0 {
                     let (w, h) = (0.032 * s, 0.048 * s);
                     let centre = self.seen(a);
                     let foot = |x: f64, y: f64| centre + Vec3::new(x, y, 0.0);
@@ -360,7 +389,7 @@ impl Machine<'_> {
                 }
                 self.disc(layer, b, 0.011 * s, Style::outlined(WHITE, ink, 1.4));
             }
-            "prismatic" | "cylindrical" | "point-on-line" if ground.is_none() && pale == 0.0 => {
+            "prismatic" | "cylindrical" | "point-on-line" if ground.is_none() && self.pale == 0.0 => {
                 let Some(axis) = axis else { return };
                 let Some(moving) = body.and_then(|k| self.bodies.get(k)) else { return };
                 let on = vector(&j["on"][1]);
@@ -371,9 +400,9 @@ impl Machine<'_> {
             }
             "revolute" | "screw" | "universal" => {
                 let half = axis.unwrap_or(Vec3::Z) * (0.028 * s);
-                self.tube(layer, b - half, b + half, 0.016 * s, STEEL.towards(WHITE, pale));
+                self.tube(layer, b - half, b + half, 0.016 * s, STEEL);
             }
-            "spherical" | "constant-velocity" => self.ball(layer, b, 0.02 * s, STEEL.towards(WHITE, pale)),
+            "spherical" | "constant-velocity" => self.ball(layer, b, 0.02 * s, STEEL),
             _ => {}
         }
     }
@@ -398,10 +427,10 @@ impl Machine<'_> {
         }
     }
 
-    fn force(&mut self, f: &Value, row: usize, layer: u8, pale: f64) {
+    fn force(&mut self, f: &Value, row: usize, layer: u8) {
         let ends = self.ends(f, row);
         let [(a, ..), (b, ..)] = ends[..] else { return };
-        let colour = STEEL.towards(WHITE, pale);
+        let colour = STEEL;
         let many = list(&self.scene["forces"]).len() > 12;
         match f["kind"].as_str() {
             Some("spring-damper") if many => self.line(layer, &[a, b], colour, 1.2),
@@ -426,7 +455,7 @@ impl Machine<'_> {
             }
             Some("spring-damper") => self.line(layer, &[a, b], colour, 2.2),
             Some("bushing") => {
-                let rubber = Colour::hex(0x3d3d46).towards(WHITE, pale);
+                let rubber = Colour::hex(0x3d3d46);
                 self.disc(layer, b, 0.036 * self.size, Style::outlined(rubber, rubber, 1.0));
                 let centre = self.seen(b) + Vec3::Z * (0.05 * self.size);
                 self.put(layer, Piece::Disc { centre, radius: 0.014 * self.size, style: Style::fill(WHITE.towards(STEEL, 0.3)) });

@@ -94,13 +94,15 @@ fn facts(s: &Value) -> Vec<(String, String)> {
         k => format!(", {k} redundant equations"),
     };
     let fact = |name: &str, value: String| (name.to_string(), value);
+    let joule = |x: f64| if x.abs() < 5e-5 { "0".to_string() } else { format!("{x:.4}") };
+    let small = |x: f64| if x == 0.0 { "0".to_string() } else { format!("{x:.0e}") };
     vec![
         fact("degrees of freedom", format!("{}{redundant}", n("degrees_of_freedom"))),
         fact("method", format!("{} on {}", word("method"), word("formulation"))),
         fact("steps", format!("{}, {} rejected", n("steps"), n("rejected"))),
-        fact("energy", format!("{:.4} → {:.4} J", x("energy", "initial"), x("energy", "final"))),
+        fact("energy", format!("{} → {} J", joule(x("energy", "initial")), joule(x("energy", "final")))),
         fact("error of its balance", format!("{:.1e} J", x("energy", "max_error"))),
-        fact("drift", format!("{:.0e} m, {:.0e} m/s", x("drift", "position"), x("drift", "velocity"))),
+        fact("drift", format!("{} m, {} m/s", small(x("drift", "position")), small(x("drift", "velocity")))),
     ]
 }
 
@@ -119,6 +121,9 @@ fn comment(text: &str) -> String {
             }
         }
     }
+    // every second piece between backticks is code
+    let pieces = out.split('`').enumerate();
+    let out: String = pieces.map(|(k, p)| if k % 2 == 1 { format!("<code>{p}</code>") } else { p.into() }).collect();
     format!("<p>{out}</p>").replace("<p></p>", "")
 }
 
@@ -160,8 +165,8 @@ mod tests {
 
     #[test]
     fn comments_become_paragraphs() {
-        let text = "# A <b>: title.\n#\n# One\n# two.\n#\n#     bellcrank run\n\n[model]\n# no more";
+        let text = "# A <b>: title.\n#\n# One\n# `two`.\n#\n#     bellcrank run\n\n[model]\n# no more";
         assert_eq!(title(text), "A <b>: title.");
-        assert_eq!(comment(text), "<p>One two. </p><p><code>bellcrank run</code><br></p>");
+        assert_eq!(comment(text), "<p>One <code>two</code>. </p><p><code>bellcrank run</code><br></p>");
     }
 }

@@ -376,7 +376,7 @@ fn raised(power: i32) -> String {
     power.to_string().chars().map(digit).collect()
 }
 
-/// Dots in Braille, two by four in every letter [Unicode, U+2800].
+/// Dots in Braille, two by four in every letter (Unicode U+2800).
 struct Canvas {
     width: usize,
     rows: usize,

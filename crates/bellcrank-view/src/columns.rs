@@ -29,7 +29,8 @@ impl Columns {
     pub fn open(path: &Path) -> io::Result<Columns> {
         match path.extension().and_then(|e| e.to_str()) {
             Some("parquet") if path.is_file() => {
-                let table = Table::open(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+                let table =
+                    Table::open(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
                 let (names, units) = described(&table);
                 return Ok(Columns { names, units, note: String::new(), source: Source::Parquet(table) });
             }
@@ -80,7 +81,8 @@ impl Columns {
                     for (c, values) in columns.iter().zip(&mut out) {
                         let number = fields.get(*c).and_then(|f| f.trim().parse().ok());
                         values.push(number.ok_or_else(|| {
-                            let text = format!("{}: row {} has no number for {}", path.display(), k + 1, self.names[*c]);
+                            let text =
+                                format!("{}: row {} has no number for {}", path.display(), k + 1, self.names[*c]);
                             io::Error::new(ErrorKind::InvalidData, text)
                         })?);
                     }

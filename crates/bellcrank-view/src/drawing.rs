@@ -6,9 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::OnceLock;
-use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
-};
+use tiny_skia::{Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
 /// A colour with its opacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,7 +136,8 @@ impl Drawing {
         for item in &self.items {
             let _ = match item {
                 Item::Path { points, closed, style } => {
-                    let list: Vec<String> = points.iter().map(|[x, y]| format!("{},{}", short(*x), short(*y))).collect();
+                    let list: Vec<String> =
+                        points.iter().map(|[x, y]| format!("{},{}", short(*x), short(*y))).collect();
                     let tag = if *closed { "polygon" } else { "polyline" };
                     writeln!(out, "<{tag} points=\"{}\"{}/>", list.join(" "), attributes(style))
                 }
@@ -213,7 +212,9 @@ impl Drawing {
 
 /// Text without what could fool a reader: control characters and marks of direction become a sign.
 fn plain(text: &str) -> String {
-    let odd = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let odd = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     text.chars().map(|c| if odd(c) { '\u{fffd}' } else { c }).collect()
 }
 
@@ -386,7 +387,10 @@ mod tests {
         d.circle([80.0, 15.0], 5.0, Style::fill(black));
         d.text([50.0, 50.0], "Hq8", 16.0, Anchor::End, black);
         let png = d.to_png(2.0).unwrap();
-        assert_eq!(ink(&png, 0..200, 0..120), ink(&png, 20..40, 20..40) + ink(&png, 150..170, 20..40) + ink(&png, 0..100, 60..120));
+        assert_eq!(
+            ink(&png, 0..200, 0..120),
+            ink(&png, 20..40, 20..40) + ink(&png, 150..170, 20..40) + ink(&png, 0..100, 60..120)
+        );
         assert_eq!(ink(&png, 20..40, 20..40), 400);
         assert!((ink(&png, 150..170, 20..40) as f64 - 100.0 * std::f64::consts::PI).abs() < 12.0);
         let text = ink(&png, 100 - (2.0 * text_width("Hq8", 16.0)).ceil() as u32..100, 70..110);

@@ -105,7 +105,10 @@ impl Machine<'_> {
             let read = columns.read(&wanted)?;
             let column = |k: usize| parts[k].and_then(|c| wanted.iter().position(|w| *w == c)).map(|i| &read[i]);
             let rows = read.first().map_or(0, Vec::len);
-            let start = (vector(&b["at"]), Quat([0, 1, 2, 3].map(|i| b["rotation"][i].as_f64().unwrap_or(f64::from(u8::from(i == 0))))));
+            let start = (
+                vector(&b["at"]),
+                Quat([0, 1, 2, 3].map(|i| b["rotation"][i].as_f64().unwrap_or(f64::from(u8::from(i == 0))))),
+            );
             let pose = |i: usize| {
                 let value = |k: usize, or: f64| column(k).map_or(or, |c| c[i]);
                 let p = Vec3([0, 1, 2].map(|k| value(k, start.0[k])));
@@ -224,7 +227,8 @@ impl Machine<'_> {
             return;
         }
         let light = Vec3::new(-0.35, 0.75, 0.56).dot(n).max(0.0);
-        let shade = if self.planar { colour } else { colour.towards(INK, 0.45 - 0.45 * light).towards(WHITE, 0.22 * light) };
+        let shade =
+            if self.planar { colour } else { colour.towards(INK, 0.45 - 0.45 * light).towards(WHITE, 0.22 * light) };
         let points = points.into_iter().map(|p| self.seen(p)).collect();
         self.put(layer, Piece::Area { points, style: Style::outlined(shade, shade, 0.5) });
     }
@@ -354,9 +358,8 @@ impl Machine<'_> {
     fn ends(&self, e: &Value, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
         let end = |(body, on): (&Value, &Value)| {
             let body = index(body);
-            let (p, r) = body
-                .and_then(|k| self.bodies.get(k)?.pose.get(row).copied())
-                .unwrap_or((Vec3::ZERO, Mat3::IDENTITY));
+            let (p, r) =
+                body.and_then(|k| self.bodies.get(k)?.pose.get(row).copied()).unwrap_or((Vec3::ZERO, Mat3::IDENTITY));
             (p + r * vector(on), body, r)
         };
         list(&e["between"]).iter().zip(list(&e["on"])).map(end).collect()
@@ -458,7 +461,10 @@ impl Machine<'_> {
                 let rubber = Colour::hex(0x3d3d46);
                 self.disc(layer, b, 0.036 * self.size, Style::outlined(rubber, rubber, 1.0));
                 let centre = self.seen(b) + Vec3::Z * (0.05 * self.size);
-                self.put(layer, Piece::Disc { centre, radius: 0.014 * self.size, style: Style::fill(WHITE.towards(STEEL, 0.3)) });
+                self.put(
+                    layer,
+                    Piece::Disc { centre, radius: 0.014 * self.size, style: Style::fill(WHITE.towards(STEEL, 0.3)) },
+                );
             }
             _ => {}
         }
@@ -490,20 +496,27 @@ impl Machine<'_> {
     fn shadow(&mut self) {
         let g = vector(&self.scene["gravity"]);
         let (false, Some(down)) = (self.planar, g.normalized()) else { return };
-        let shapes: Vec<Vec<Vec3>> = self.pieces.iter().filter(|(layer, ..)| *layer >= 10).map(|(_, _, piece)| match piece {
-            Piece::Area { points, .. } | Piece::Line { points, .. } => points.clone(),
-            Piece::Disc { centre, radius, .. } => (0..12)
-                .map(|k| {
-                    let (s, c) = (f64::from(k) * 0.5236).sin_cos();
-                    *centre + Vec3::new(c, s, 0.0) * *radius
-                })
-                .collect(),
-        }).collect();
+        let shapes: Vec<Vec<Vec3>> = self
+            .pieces
+            .iter()
+            .filter(|(layer, ..)| *layer >= 10)
+            .map(|(_, _, piece)| match piece {
+                Piece::Area { points, .. } | Piece::Line { points, .. } => points.clone(),
+                Piece::Disc { centre, radius, .. } => (0..12)
+                    .map(|k| {
+                        let (s, c) = (f64::from(k) * std::f64::consts::FRAC_PI_6).sin_cos();
+                        *centre + Vec3::new(c, s, 0.0) * *radius
+                    })
+                    .collect(),
+            })
+            .collect();
         let world = self.camera.transpose();
-        let all = || self.pieces.iter().flat_map(|(_, _, piece)| match piece {
-            Piece::Area { points, .. } | Piece::Line { points, .. } => points.clone(),
-            Piece::Disc { centre, radius, .. } => vec![*centre - self.seen(-down) * *radius],
-        });
+        let all = || {
+            self.pieces.iter().flat_map(|(_, _, piece)| match piece {
+                Piece::Area { points, .. } | Piece::Line { points, .. } => points.clone(),
+                Piece::Disc { centre, radius, .. } => vec![*centre - self.seen(-down) * *radius],
+            })
+        };
         let depth = all().map(|p| (world * p).dot(down)).fold(f64::NEG_INFINITY, f64::max) + 0.01 * self.size;
         let drop = |p: Vec3| {
             let q = world * p;
@@ -521,7 +534,9 @@ impl Machine<'_> {
         let unit = 10f64.powf((0.3 * self.size).log10().floor());
         let step = [5.0, 2.0, 1.0].map(|k| k * unit).into_iter().find(|s| *s <= 0.3 * self.size).unwrap_or(unit);
         let span = |axis: Vec3| {
-            let (a, b) = all().map(|p| drop(p).dot(axis)).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+            let (a, b) = all()
+                .map(|p| drop(p).dot(axis))
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
             (((a - 0.1 * self.size) / step).floor() as i64, ((b + 0.1 * self.size) / step).ceil() as i64)
         };
         let ((x0, x1), (y0, y1)) = (span(x), span(y));
@@ -606,10 +621,12 @@ mod tests {
 
     #[test]
     fn hulls_hold_all_points_and_turn_left() {
-        let points: Vec<Vec3> = (0..40).map(|k| {
-            let a = f64::from(k) * 2.4;
-            Vec3::new(a.cos() * f64::from(k % 7), a.sin() * f64::from(k % 5), 0.0)
-        }).collect();
+        let points: Vec<Vec3> = (0..40)
+            .map(|k| {
+                let a = f64::from(k) * 2.4;
+                Vec3::new(a.cos() * f64::from(k % 7), a.sin() * f64::from(k % 5), 0.0)
+            })
+            .collect();
         let h = hull(&points);
         assert!(h.len() > 4);
         for k in 0..h.len() {

@@ -72,7 +72,8 @@ const FRAME: Colour = Colour::hex(0x888888);
 pub fn draw(figures: &[Figure]) -> Drawing {
     const WIDTH: f64 = 760.0;
     let height = if figures.len() > 1 { 250.0 } else { 380.0 };
-    let scales: Vec<[Scale; 2]> = figures.iter().map(|f| f.scales([9, if figures.len() > 1 { 5 } else { 7 }])).collect();
+    let scales: Vec<[Scale; 2]> =
+        figures.iter().map(|f| f.scales([9, if figures.len() > 1 { 5 } else { 7 }])).collect();
     let widest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0f64, f64::max);
     let labels = widest(&mut scales.iter().flat_map(|[_, y]| &y.ticks).map(|(_, text)| text_width(text, 12.0)));
     let several = |f: &&Figure| f.curves.len() > 1;
@@ -94,7 +95,8 @@ pub fn draw(figures: &[Figure]) -> Drawing {
 /// Figures below each other for a terminal of so many columns, with so many rows for each.
 pub fn terminal(figures: &[Figure], columns: usize, rows: usize, coloured: bool) -> String {
     let rows = rows.max(4);
-    let scales: Vec<[Scale; 2]> = figures.iter().map(|f| f.scales([(columns / 14).max(3), (rows / 3).max(2)])).collect();
+    let scales: Vec<[Scale; 2]> =
+        figures.iter().map(|f| f.scales([(columns / 14).max(3), (rows / 3).max(2)])).collect();
     let labels = scales.iter().flat_map(|[_, y]| &y.ticks).map(|(_, text)| text.chars().count());
     let left = labels.max().unwrap_or(0).min(24);
     let each = figures.iter().zip(&scales).map(|(f, [x, y])| f.letters(left, columns, rows, coloured, x, y));
@@ -271,7 +273,10 @@ fn thinned(points: Vec<(f64, f64)>, (dx, dy): (f64, f64)) -> Vec<(f64, f64)> {
             };
             let mut kept = [0, by(|a, b| a < b), by(|a, b| a > b), cell.len() - 1];
             kept.sort_unstable();
-            kept.iter().enumerate().filter(|(i, k)| *i == 0 || kept[i - 1] != **k).for_each(|(_, k)| out.push(cell[*k]));
+            kept.iter()
+                .enumerate()
+                .filter(|(i, k)| *i == 0 || kept[i - 1] != **k)
+                .for_each(|(_, k)| out.push(cell[*k]));
         }
     } else {
         let last = points.len() - 1;
@@ -349,7 +354,7 @@ impl Scale {
         let (first, last) = ((a + 1e-9).floor() as i32, (b - 1e-9).ceil() as i32);
         let last = last.max(first + 1);
         let every = ((last - first) as usize).div_ceil(ticks.max(2)).max(1);
-        let marks = (first..=last).filter(|k| (k - first) as usize % every == 0);
+        let marks = (first..=last).filter(|k| ((k - first) as usize).is_multiple_of(every));
         let ticks = marks.map(|k| (10f64.powi(k), format!("10{}", raised(k)))).collect();
         let minor = match every {
             1 => (first..last).flat_map(|k| (2..10).map(move |m| f64::from(m) * 10f64.powi(k))).collect(),
@@ -426,7 +431,9 @@ impl Canvas {
         let cells: Vec<usize> = (row * self.width..(row + 1) * self.width).collect();
         let empty = |c: usize| self.dots[c] == 0;
         let runs = cells.chunk_by(|a, b| empty(*a) == empty(*b) && (empty(*a) || self.owner[*a] == self.owner[*b]));
-        let letters = |run: &[usize]| run.iter().map(|c| char::from_u32(0x2800 + u32::from(self.dots[*c])).unwrap_or(' ')).collect();
+        let letters = |run: &[usize]| {
+            run.iter().map(|c| char::from_u32(0x2800 + u32::from(self.dots[*c])).unwrap_or(' ')).collect()
+        };
         let text: String = runs
             .map(|run| if empty(run[0]) { " ".repeat(run.len()) } else { paint(self.owner[run[0]], letters(run)) })
             .collect();
@@ -453,7 +460,10 @@ mod tests {
         let (ticks, factor) = labels(0.0, 2e6);
         assert_eq!((ticks[1].as_str(), factor.as_str()), ("0.5", "×10⁶"));
         let (ticks, factor) = labels(12.345, 12.345 + 4e-9);
-        assert!(ticks.iter().all(|t| t.chars().count() < 8) && factor.starts_with("×10⁻⁹ + 12.345"), "{ticks:?} {factor}");
+        assert!(
+            ticks.iter().all(|t| t.chars().count() < 8) && factor.starts_with("×10⁻⁹ + 12.345"),
+            "{ticks:?} {factor}"
+        );
     }
 
     #[test]
@@ -477,7 +487,8 @@ mod tests {
 
     #[test]
     fn thinning_keeps_peaks_and_ends() {
-        let mut points: Vec<(f64, f64)> = (0..100_000).map(|k| (k as f64 / 1e5, (k as f64 * 0.01).sin() * 0.1)).collect();
+        let mut points: Vec<(f64, f64)> =
+            (0..100_000).map(|k| (k as f64 / 1e5, (k as f64 * 0.01).sin() * 0.1)).collect();
         points[34_567].1 = 1.0;
         points[34_568].1 = -1.0;
         let few = thinned(points.clone(), (0.001, 0.001));
@@ -502,8 +513,14 @@ mod tests {
 
     #[test]
     fn terminals_show_a_line_in_dots() {
-        let curve = Curve { name: "up".into(), points: (0..9).map(|k| (f64::from(k), f64::from(k))).collect(), marked: false };
-        let figure = Figure { abscissa: Axis::linear("t [s]"), ordinate: Axis::linear("up [m]"), curves: vec![curve], ..Figure::default() };
+        let curve =
+            Curve { name: "up".into(), points: (0..9).map(|k| (f64::from(k), f64::from(k))).collect(), marked: false };
+        let figure = Figure {
+            abscissa: Axis::linear("t [s]"),
+            ordinate: Axis::linear("up [m]"),
+            curves: vec![curve],
+            ..Figure::default()
+        };
         let text = terminal(&[figure], 40, 8, false);
         let rows: Vec<&str> = text.lines().collect();
         assert_eq!(rows[0], "up [m]");

@@ -114,7 +114,10 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
         for (what, reason) in &skipped {
             print(&format!("skipped: {what}: {reason}"))?;
         }
-        print(&format!("Errors are those against {} at rtol {:e}, which is good to about {:.0e}.", bench.method, bench.rtol, bench.doubt))?;
+        print(&format!(
+            "Errors are those against {} at rtol {:e}, which is good to about {:.0e}.",
+            bench.method, bench.rtol, bench.doubt
+        ))?;
         if args.save.is_empty() {
             print(&format!("\n{}", plot::in_terminal(&figures[..1])))?;
         }
@@ -138,7 +141,13 @@ impl Combination {
 
 /// Every pairing of what was named; what cannot go together comes back with the reason.
 fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(String, String)>), Failure> {
-    fn each<T: Copy>(read: &Read, option: &str, words: &[String], names: &[&str], find: impl Fn(&str) -> Option<T>) -> Result<Vec<Option<T>>, Failure> {
+    fn each<T: Copy>(
+        read: &Read,
+        option: &str,
+        words: &[String],
+        names: &[&str],
+        find: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<Option<T>>, Failure> {
         let one = |word: &String| choice(read, option, Some((word.trim(), None)), names, &find);
         let found = words.iter().map(one).collect::<Result<Vec<_>, _>>();
         let found = found.map_err(|report| Failure::BadInput(report.to_string()))?;
@@ -150,7 +159,9 @@ fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(S
     let mut skipped: Vec<(String, String)> = Vec::new();
     for method in each(read, "method", &args.method, &methods, MethodName::by_name)?.into_iter().flatten() {
         for formulation in each(read, "formulation", &args.formulation, formulation::NAMES, static_name)? {
-            for (k, iteration) in each(read, "iteration", &args.iteration, newton::NAMES, Iteration::by_name)?.into_iter().enumerate() {
+            for (k, iteration) in
+                each(read, "iteration", &args.iteration, newton::NAMES, Iteration::by_name)?.into_iter().enumerate()
+            {
                 let mut c = Combination { method, formulation, iteration };
                 if method.explicit() && iteration.is_some() {
                     if k == 0 {
@@ -268,7 +279,9 @@ impl Bench {
         };
         if summary.assembly.degrees_of_freedom == 0 {
             let help = "its motion follows from its drives alone: free one of them";
-            return Err(Failure::BadInput(format!("{path}: the model has no degree of freedom to compare methods on\nhelp: {help}")));
+            return Err(Failure::BadInput(format!(
+                "{path}: the model has no degree of freedom to compare methods on\nhelp: {help}"
+            )));
         }
         bench.rtol = rtol;
         bench.method = if summary.names.0 == "bdf" { "auto (bdf)" } else { summary.names.0 };
@@ -374,7 +387,8 @@ impl Bench {
                 "seconds": o.seconds,
                 "error": if o.error.is_finite() { json!(o.error) } else { Value::Null },
             });
-            let keys = ["status", "steps", "rejected", "residual_evaluations", "jacobian_evaluations", "factorizations"];
+            let keys =
+                ["status", "steps", "rejected", "residual_evaluations", "jacobian_evaluations", "factorizations"];
             keys.iter().for_each(|k| out[*k] = s[*k].clone());
             if let Status::Failed(e) = &o.summary.status {
                 out["message"] = json!(e.to_string());
@@ -404,7 +418,18 @@ impl Outcome {
 }
 
 fn table(outcomes: &[Outcome]) -> String {
-    let header = ["method", "formulation", "iteration", "control", "steps", "rejected", "evaluations", "factorizations", "time [s]", "error"];
+    let header = [
+        "method",
+        "formulation",
+        "iteration",
+        "control",
+        "steps",
+        "rejected",
+        "evaluations",
+        "factorizations",
+        "time [s]",
+        "error",
+    ];
     let mut rows = vec![header.map(String::from)];
     let mut notes = Vec::new();
     for o in outcomes {
@@ -420,7 +445,10 @@ fn table(outcomes: &[Outcome]) -> String {
         };
         if let Status::Failed(e) = &o.summary.status {
             let e = e.to_string();
-            notes.push(format!("failed: {method} {formulation} {iteration} {control}: {}", e.lines().next().unwrap_or("")));
+            notes.push(format!(
+                "failed: {method} {formulation} {iteration} {control}: {}",
+                e.lines().next().unwrap_or("")
+            ));
         }
         let rejected = s.error_test_failures + s.convergence_failures;
         let counts = [s.steps, rejected, s.residual_evaluations, s.factorizations].map(|n| n.to_string());

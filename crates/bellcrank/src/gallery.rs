@@ -46,7 +46,8 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
         tell(&format!("{name}: {}", title(text)));
         write(&format!("{name}.toml"), text.as_bytes())?;
         let folder = args.out.join(name);
-        let ended = run::run(Run::of(&args.out.join(format!("{name}.toml")).to_string_lossy()).into_folder(folder.clone()));
+        let ended =
+            run::run(Run::of(&args.out.join(format!("{name}.toml")).to_string_lossy()).into_folder(folder.clone()));
         let problem = match ended {
             Ok(()) => String::new(),
             Err(Failure::BadInput(e) | Failure::Failed(e)) => e,

@@ -72,7 +72,8 @@ pub fn plot(args: Plot) -> Result<(), Failure> {
     let rows: Vec<usize> = (0..data[0].len()).filter(|i| (from..=to).contains(&data[0][*i])).collect();
     if rows.is_empty() {
         let span = data[0].first().zip(data[0].last());
-        let help = span.map_or("the result holds no frames".into(), |(a, b)| format!("the result goes from {a} to {b} s"));
+        let help =
+            span.map_or("the result holds no frames".into(), |(a, b)| format!("the result goes from {a} to {b} s"));
         return Err(Failure::BadInput(format!("there is nothing between these times\nhelp: {help}")));
     }
     let label = |k: usize| labelled(&columns.names[k], &columns.units[k]);
@@ -221,10 +222,14 @@ mod tests {
     #[test]
     fn patterns_match_as_in_a_shell() {
         let fits = |pattern: &str, name: &str| matches(&pattern.chars().collect::<Vec<_>>(), name);
-        for (pattern, name) in [("*.x", "crank.x"), ("body.*.x", "body.a.b.x"), ("*", ""), ("c?ank.*", "crank.vx"), ("a*b*c", "aXbYbZc")] {
+        for (pattern, name) in
+            [("*.x", "crank.x"), ("body.*.x", "body.a.b.x"), ("*", ""), ("c?ank.*", "crank.vx"), ("a*b*c", "aXbYbZc")]
+        {
             assert!(fits(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("*.x", "crank.vx"), ("crank", "crank.x"), ("?", ""), ("a*b*c", "aXbYbZ"), ("body.*.x", "body.x")] {
+        for (pattern, name) in
+            [("*.x", "crank.vx"), ("crank", "crank.x"), ("?", ""), ("a*b*c", "aXbYbZ"), ("body.*.x", "body.x")]
+        {
             assert!(!fits(pattern, name), "{pattern} {name}");
         }
     }

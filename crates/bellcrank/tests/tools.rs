@@ -32,7 +32,12 @@ fn every_example_runs_keeps_its_joints_closed_and_its_energy_balanced() {
         assert_eq!(s["status"], "finished", "{name}");
         assert!(number("drift", "position") < 1e-6 && number("drift", "velocity") < 1e-4, "{name}: {}", s["drift"]);
         // what kinetic and stored energy can be told to, by the tolerance of the run
-        let size = [number("energy", "initial"), number("energy", "final"), number("final", "energy.kinetic"), number("final", "energy.stored")];
+        let size = [
+            number("energy", "initial"),
+            number("energy", "final"),
+            number("final", "energy.kinetic"),
+            number("final", "energy.stored"),
+        ];
         let size = size.iter().fold(0.0f64, |m, e| m.max(e.abs()));
         assert!(number("energy", "max_error") < 2e-3 * size, "{name}: {} of {size}", s["energy"]);
     }
@@ -42,8 +47,19 @@ fn every_example_runs_keeps_its_joints_closed_and_its_energy_balanced() {
 fn examples_without_loss_keep_their_energy() {
     let scratch = Scratch::new("conservative");
     let names = [
-        "belt-drive", "bennett", "cardan-shaft", "chaplygin-sleigh", "double-pendulum", "dzhanibekov", "figure-eight", "four-bar",
-        "gyroscope", "pendulum", "rolling-disk", "spatial-slider-crank", "windows",
+        "belt-drive",
+        "bennett",
+        "cardan-shaft",
+        "chaplygin-sleigh",
+        "double-pendulum",
+        "dzhanibekov",
+        "figure-eight",
+        "four-bar",
+        "gyroscope",
+        "pendulum",
+        "rolling-disk",
+        "spatial-slider-crank",
+        "windows",
     ];
     for name in names {
         let s = scratch.json(&root().join(format!("examples/{name}.toml")).to_string_lossy(), &[]);
@@ -105,7 +121,10 @@ fn swinging(name: &str) -> Scratch {
 #[test]
 fn plots_show_the_recorded_values() {
     let scratch = swinging("plot");
-    assert_eq!(scratch.bellcrank(&["plot", "r", "crank.x", "crank.angle", "--save", "p.svg", "--save", "p.png"]).code, 0);
+    assert_eq!(
+        scratch.bellcrank(&["plot", "r", "crank.x", "crank.angle", "--save", "p.svg", "--save", "p.png"]).code,
+        0
+    );
     let svg = String::from_utf8(scratch.read("p.svg")).unwrap();
     assert!(["t [s]", "crank.x [m]", "crank.angle [rad]"].iter().all(|l| svg.contains(l)), "{svg}");
     assert_eq!(&scratch.read("p.png")[..8], b"\x89PNG\r\n\x1a\n");
@@ -165,7 +184,21 @@ fn wrong_plots_say_what_to_try() {
 fn comparisons_tell_work_and_precision() {
     let scratch = Scratch::new("compare");
     let model = root().join("examples/slider-crank.toml").to_string_lossy().into_owned();
-    let args = ["compare", &model, "--until", "0.5", "--method", "bdf,dop853,gen-alpha,rk4", "--iteration", "full,cm", "--rtol", "1e-4..1e-6", "--step", "1e-2,5e-3", "--json"];
+    let args = [
+        "compare",
+        &model,
+        "--until",
+        "0.5",
+        "--method",
+        "bdf,dop853,gen-alpha,rk4",
+        "--iteration",
+        "full,cm",
+        "--rtol",
+        "1e-4..1e-6",
+        "--step",
+        "1e-2,5e-3",
+        "--json",
+    ];
     let ended = scratch.bellcrank(&args);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let v: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -173,7 +206,9 @@ fn comparisons_tell_work_and_precision() {
     let of = |method: &str, iteration: &str| -> Vec<&Value> {
         runs.iter().filter(|r| r["method"] == method && r["iteration"] == iteration).collect()
     };
-    for (method, iteration, n) in [("bdf", "full", 3), ("bdf", "cm", 3), ("dop853", "none", 3), ("gen-alpha", "full", 2), ("rk4", "none", 2)] {
+    for (method, iteration, n) in
+        [("bdf", "full", 3), ("bdf", "cm", 3), ("dop853", "none", 3), ("gen-alpha", "full", 2), ("rk4", "none", 2)]
+    {
         let runs = of(method, iteration);
         assert_eq!(runs.len(), n, "{method} {iteration}");
         for pair in runs.windows(2) {
@@ -197,13 +232,31 @@ fn comparisons_tell_work_and_precision() {
 fn comparisons_have_a_table_a_diagram_and_clear_errors() {
     let scratch = Scratch::new("compare-text");
     let model = root().join("examples/pendulum.toml").to_string_lossy().into_owned();
-    let told = scratch.bellcrank(&["compare", &model, "--until", "0.5", "--rtol", "1e-3,1e-5", "--method", "dopri5,hht"]).stdout;
-    for words in ["factorizations", "dopri5  index1", "rtol 1e-5", "skipped: hht: hht has no error control", "achieved error", "Errors are those against"] {
+    let told = scratch
+        .bellcrank(&["compare", &model, "--until", "0.5", "--rtol", "1e-3,1e-5", "--method", "dopri5,hht"])
+        .stdout;
+    for words in [
+        "factorizations",
+        "dopri5  index1",
+        "rtol 1e-5",
+        "skipped: hht: hht has no error control",
+        "achieved error",
+        "Errors are those against",
+    ] {
         assert!(told.contains(words), "{words}: {told}");
     }
-    assert_eq!(scratch.bellcrank(&["compare", &model, "--until", "0.2", "--rtol", "1e-3..1e-5", "--save", "c.svg"]).code, 0);
+    assert_eq!(
+        scratch.bellcrank(&["compare", &model, "--until", "0.2", "--rtol", "1e-3..1e-5", "--save", "c.svg"]).code,
+        0
+    );
     let svg = String::from_utf8(scratch.read("c.svg")).unwrap();
-    assert!(svg.contains("evaluations") && svg.contains("time [s]") && svg.contains(">bdf ggl auto<") && svg.contains(">dop853 index1<"), "{svg}");
+    assert!(
+        svg.contains("evaluations")
+            && svg.contains("time [s]")
+            && svg.contains(">bdf ggl auto<")
+            && svg.contains(">dop853 index1<"),
+        "{svg}"
+    );
     let wiper = root().join("examples/windshield-wiper.toml").to_string_lossy().into_owned();
     let cases: [(&[&str], &str); 4] = [
         (&["compare", &model, "--method", "bfd"], "did you mean `bdf`?"),
@@ -231,7 +284,10 @@ fn the_gallery_has_a_picture_and_numbers_of_every_machine() {
         assert!(svg.matches("<poly").count() > 8, "{name}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}");
         assert!(page.contains(&format!("src=\"{name}.svg\"")) && page.contains(&format!("href=\"{name}.html\"")));
-        assert!(scratch.read(&format!("g/{name}.png")).len() > 2000 && scratch.path(&format!("g/{name}/summary.json")).exists());
+        assert!(
+            scratch.read(&format!("g/{name}.png")).len() > 2000
+                && scratch.path(&format!("g/{name}/summary.json")).exists()
+        );
         assert!(String::from_utf8(scratch.read(&format!("g/{name}.html"))).unwrap().contains("bellcrank-data"));
     }
     assert_eq!(page.matches("<article").count(), names.len());

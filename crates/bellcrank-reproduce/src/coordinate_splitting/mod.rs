@@ -7,11 +7,11 @@ mod projector;
 mod tests;
 
 use crate::report::{Claim, Report, Table};
-use bellcrank_view::plot::{Axis, Curve, Figure};
 use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
 use bellcrank_model::Dynamics;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{On, Tested};
+use bellcrank_view::plot::{Axis, Curve, Figure};
 use problems::{Bushing, PointMass, TwoBody};
 use std::sync::Arc;
 

@@ -146,6 +146,6 @@ mod tests {
         std::fs::write(&csv, "").unwrap();
         assert!(Columns::open(&dir).is_err());
         std::fs::remove_dir_all(&dir).unwrap();
-        assert!(Columns::open(&dir).unwrap_err().to_string().contains("there is no folder"));
+        assert!(Columns::open(&dir).err().unwrap().to_string().contains("there is no folder"));
     }
 }

@@ -507,8 +507,9 @@ mod tests {
         let figure = Figure { ordinate, curves: vec![curve.clone(), curve], ..Figure::default() };
         let svg = figure.to_svg();
         assert!(!svg.contains("NaN") && svg.contains("&lt;a&gt;"));
-        // a point alone is a dot, two are a line
-        assert_eq!((svg.matches("<circle").count(), svg.matches("fill=\"none\"").count()), (2, 2 + 2 + 1));
+        // of each curve a point alone is a dot, two are a line, and the legend has another
+        let count = |text: &str| svg.matches(text).count();
+        assert_eq!((count("<circle"), count("stroke=\"#0072b2\""), count("stroke=\"#d55e00\"")), (2, 2, 2));
     }
 
     #[test]

@@ -32,10 +32,10 @@ pub struct Compare {
     /// Newton's iterations, separated by commas; the method's own if left out.
     #[arg(long, value_delimiter = ',')]
     iteration: Vec<String>,
-    /// Relative tolerances: a list, or 1e-3..1e-8 for every power of ten between.
+    /// Relative tolerances of methods with error control: a list, or 1e-3..1e-8 (the default) for every power of ten.
     #[arg(long, value_name = "LIST")]
     rtol: Option<String>,
-    /// Step sizes in s for methods without error control: a list, or 1e-2..1e-4 for every half of the one before.
+    /// Step sizes in s of methods without error control: a list, or 1e-2..1e-4 for every half of the one before.
     #[arg(long, value_name = "LIST")]
     step: Option<String>,
     /// End of the runs in s.
@@ -80,16 +80,12 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
     let (combinations, mut skipped) = combinations(&args, &read)?;
     let rtol = args.rtol.as_deref().map(|text| list("--rtol", text, 0.1)).transpose()?;
     let steps = args.step.as_deref().map(|text| list("--step", text, 0.5)).transpose()?;
-    let tolerances = match (&rtol, &steps) {
-        (None, None) => (3..=8).map(|k| 10f64.powi(-k)).collect(),
-        (Some(list), _) => list.clone(),
-        (None, Some(_)) => vec![],
-    };
+    let tolerances = rtol.unwrap_or_else(|| (3..=8).map(|k| 10f64.powi(-k)).collect());
     let tightest = tolerances.iter().copied().fold(1e-8, f64::min);
     let bench = Bench::new(&args.model, &read, base, tightest)?;
     let mut outcomes = Vec::new();
     for c in combinations {
-        let controlled = c.method.adaptive() && !tolerances.is_empty();
+        let controlled = c.method.adaptive();
         let values = if controlled { tolerances.as_slice() } else { steps.as_deref().unwrap_or(&[]) };
         if values.is_empty() {
             let reason = format!("{} has no error control: give --step 1e-2..1e-4", c.method.name());

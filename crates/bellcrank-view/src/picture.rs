@@ -34,6 +34,42 @@ struct Body {
     colour: Colour,
     /// The points where something is attached, in its own frame.
     points: Vec<Vec3>,
+    bending: Option<Bending>,
+}
+
+/// How a flexible body deforms.
+struct Bending {
+    /// Whether the nodes are the centre line of a beam, so thick.
+    line: Option<f64>,
+    nodes: Vec<Vec3>,
+    /// Of every mode its coordinate over time and how one unit of it moves the nodes.
+    modes: Vec<(Vec<f64>, Vec<Vec3>)>,
+}
+
+impl Bending {
+    fn new(v: &Value, columns: &Columns) -> io::Result<Option<Bending>> {
+        if !v.is_object() {
+            return Ok(None);
+        }
+        let line = (v["line"] == true).then(|| v["radius"].as_f64().unwrap_or(0.0));
+        let mut modes = Vec::new();
+        for mode in list(&v["modes"]) {
+            let at = columns.names.iter().position(|n| mode["channel"] == n.as_str());
+            let values = columns.read(&at.into_iter().collect::<Vec<_>>())?.pop().unwrap_or_default();
+            modes.push((values, list(&mode["shape"]).iter().map(vector).collect()));
+        }
+        Ok(Some(Bending { line, nodes: list(&v["nodes"]).iter().map(vector).collect(), modes }))
+    }
+
+    /// The nodes at a time, in the body's frame.
+    fn bent(&self, row: usize) -> Vec<Vec3> {
+        let mut out = self.nodes.clone();
+        for (values, shape) in &self.modes {
+            let c = values.get(row).copied().unwrap_or(0.0);
+            out.iter_mut().zip(shape).for_each(|(p, d)| *p += *d * c);
+        }
+        out
+    }
 }
 
 enum Shape {
@@ -130,7 +166,9 @@ impl Machine<'_> {
                 _ => Shape::Unknown,
             };
             let colour = if matches!(shape, Shape::Point) { BODIES[0] } else { BODIES[number % BODIES.len()] };
-            bodies.push(Body { shape, pose: (0..rows).map(pose).collect(), colour, points: vec![] });
+            let bending = Bending::new(&b["flexible"], columns)?;
+            let points = bending.as_ref().map_or(vec![], |b| b.nodes.clone());
+            bodies.push(Body { shape, pose: (0..rows).map(pose).collect(), colour, points, bending });
         }
         for e in list(&scene["joints"]).iter().chain(list(&scene["forces"])) {
             for (body, on) in list(&e["between"]).iter().zip(list(&e["on"])) {
@@ -293,6 +331,11 @@ impl Machine<'_> {
         let colour = b.colour;
         let edge = colour.towards(INK, 0.25);
         let thin = 0.014 * self.size;
+        if let Some(bending) = &b.bending {
+            let nodes: Vec<Vec3> = bending.bent(row).into_iter().map(|x| p + r * x).collect();
+            let radius = bending.line.map(|radius| radius.max(0.5 * thin));
+            return self.bent(&nodes, radius, thin, layer, colour);
+        }
         match b.shape {
             Shape::Rod(length, radius) => {
                 let half = r.column(0) * (length / 2.0);
@@ -348,6 +391,25 @@ impl Machine<'_> {
         }
     }
 
+    /// A beam along its nodes, or the nodes of what has no line.
+    fn bent(&mut self, nodes: &[Vec3], radius: Option<f64>, thin: f64, layer: u8, colour: Colour) {
+        match radius {
+            None => nodes.iter().for_each(|p| self.ball(layer, *p, 0.6 * thin, colour)),
+            Some(radius) if !self.planar => nodes.windows(2).for_each(|p| self.tube(layer, p[0], p[1], radius, colour)),
+            Some(radius) => {
+                let last = nodes.len().saturating_sub(1);
+                let side = |k: usize, sign: f64| {
+                    let along = nodes[(k + 1).min(last)] - nodes[k.saturating_sub(1)];
+                    nodes[k] + Vec3::Z.cross(along).normalized().unwrap_or(Vec3::Y) * (sign * radius)
+                };
+                let points =
+                    (0..nodes.len()).map(|k| side(k, 1.0)).chain((0..nodes.len()).rev().map(|k| side(k, -1.0)));
+                let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(INK, 0.25), 1.2);
+                self.put(layer, Piece::Area { points: points.collect(), style });
+            }
+        }
+    }
+
     fn ball(&mut self, layer: u8, at: Vec3, radius: f64, colour: Colour) {
         self.disc(layer, at, radius, Style::outlined(colour, colour.towards(INK, 0.25), 1.0));
         let centre = self.seen(at) + Vec3::new(-0.3, 0.33, 0.4) * radius;
@@ -356,13 +418,19 @@ impl Machine<'_> {
 
     /// The points of an element in the world, and whether each is on the ground.
     fn ends(&self, e: &Value, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
-        let end = |(body, on): (&Value, &Value)| {
-            let body = index(body);
-            let (p, r) =
-                body.and_then(|k| self.bodies.get(k)?.pose.get(row).copied()).unwrap_or((Vec3::ZERO, Mat3::IDENTITY));
-            (p + r * vector(on), body, r)
+        let end = |(k, (body, on)): (usize, (&Value, &Value))| {
+            let body = index(body).and_then(|k| self.bodies.get(k));
+            let (p, r) = body.and_then(|b| b.pose.get(row).copied()).unwrap_or((Vec3::ZERO, Mat3::IDENTITY));
+            let mut on = vector(on);
+            // on a flexible body the point moves with the modes
+            for ((values, _), d) in
+                body.and_then(|b| b.bending.as_ref()).map_or(&[][..], |b| &b.modes).iter().zip(list(&e["bend"][k]))
+            {
+                on += vector(d) * values.get(row).copied().unwrap_or(0.0);
+            }
+            (p + r * on, index(&e["between"][k]), r)
         };
-        list(&e["between"]).iter().zip(list(&e["on"])).map(end).collect()
+        list(&e["between"]).iter().zip(list(&e["on"])).enumerate().map(end).collect()
     }
 
     fn joint(&mut self, j: &Value, row: usize, layer: u8) {
@@ -645,5 +713,31 @@ mod tests {
             let up = c * (-g).normalized().unwrap_or(Vec3::Z);
             assert!(up[0].abs() < 1e-14 && up[1] > 0.9);
         }
+    }
+
+    #[test]
+    fn flexible_bodies_are_drawn_bent_and_carry_their_joints() {
+        let dir = std::env::temp_dir().join(format!("bellcrank-picture-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let csv = dir.join("results.csv");
+        let quarter = std::f64::consts::FRAC_PI_2;
+        std::fs::write(&csv, format!("time [s],b.x,b.y,b.angle,b.mode1\n0,0,0,0,0\n1,5,0,{quarter},0.5\n")).unwrap();
+        let columns = Columns::open(&csv).unwrap();
+        let scene = serde_json::json!({
+            "space": "plane",
+            "bodies": [{"name": "b", "kind": "flexible", "at": [0, 0, 0], "rotation": [1, 0, 0, 0], "shape": {"type": "unknown"},
+                "flexible": {"line": true, "radius": 0.1, "nodes": [[0, 0, 0], [1, 0, 0], [2, 0, 0]],
+                    "modes": [{"channel": "b.mode1", "shape": [[0, 0, 0], [0, 1, 0], [0, 2, 0]]}]}}],
+            "joints": [{"name": "j", "kind": "revolute", "between": [null, 0], "on": [[0, 0, 0], [2, 0, 0]], "bend": [null, [[0, 2, 0]]]}],
+        });
+        let machine = Machine::new(&scene, &columns).unwrap();
+        let near = |a: Vec3, b: [f64; 3]| (a - Vec3(b)).norm() < 1e-12;
+        let bent = machine.bodies[0].bending.as_ref().unwrap().bent(1);
+        assert!(near(bent[1], [1.0, 0.5, 0.0]) && near(bent[2], [2.0, 1.0, 0.0]), "{bent:?}");
+        // turned by a right angle about the origin of the frame at (5, 0)
+        assert!(near(machine.ends(&scene["joints"][0], 1)[1].0, [4.0, 2.0, 0.0]));
+        let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(svg.contains("<polygon") && svg.contains("<circle") && !svg.contains("NaN"), "{svg}");
     }
 }

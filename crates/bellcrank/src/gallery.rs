@@ -1,6 +1,6 @@
 //! `bellcrank gallery`: every example run, drawn, and its numbers beside it.
 
-use crate::new::{EXAMPLES, title};
+use crate::new::{EXAMPLES, attached, heading};
 use crate::run::{self, Run};
 use crate::{Failure, tell};
 use bellcrank_model::file::suggest;
@@ -43,8 +43,9 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
     let mut failed = Vec::new();
     let mut count = 0;
     for (name, text) in EXAMPLES.iter().filter(|(name, _)| wanted(name)) {
-        tell(&format!("{name}: {}", title(text)));
+        tell(&format!("{name}: {}", heading(text).0));
         write(&format!("{name}.toml"), text.as_bytes())?;
+        attached(text).try_for_each(|(file, bytes)| write(file, bytes))?;
         let folder = args.out.join(name);
         let ended =
             run::run(Run::of(&args.out.join(format!("{name}.toml")).to_string_lossy()).into_folder(folder.clone()));
@@ -107,9 +108,8 @@ fn facts(s: &Value) -> Vec<(String, String)> {
     ]
 }
 
-/// The comment at the head of a model without its title, its paragraphs apart; what is indented is code.
-fn comment(text: &str) -> String {
-    let lines = text.lines().skip(1).map_while(|l| l.strip_prefix('#'));
+/// A comment with its paragraphs apart; what is indented is code.
+fn comment(lines: &[&str]) -> String {
     let mut out = String::new();
     for line in lines {
         match (line.trim(), line.starts_with("     ")) {
@@ -130,14 +130,15 @@ fn comment(text: &str) -> String {
 
 fn card(name: &str, text: &str, summary: &Value, problem: &str) -> String {
     let rows: String = facts(summary).iter().map(|(k, v)| format!("<tr><th>{}<td>{}", escape(k), escape(v))).collect();
+    let (title, rest) = heading(text);
     let problem = if problem.is_empty() { String::new() } else { format!("<pre class=bad>{}</pre>", escape(problem)) };
     format!(
         "<article id=\"{name}\"><a href=\"{name}.html\"><img src=\"{name}.svg\" alt=\"{name}\" width=640 height=420></a>\
          <h2>{}</h2>{}{problem}<table>{rows}</table>\
          <p class=links><a href=\"{name}.html\">in motion</a> <a href=\"{name}.toml\">model</a> \
          <code>bellcrank view {name}</code></p></article>\n",
-        escape(title(text)),
-        comment(text),
+        escape(&title),
+        comment(&rest),
     )
 }
 
@@ -167,7 +168,8 @@ mod tests {
     #[test]
     fn comments_become_paragraphs() {
         let text = "# A <b>: title.\n#\n# One\n# `two`.\n#\n#     bellcrank run\n\n[model]\n# no more";
-        assert_eq!(title(text), "A <b>: title.");
-        assert_eq!(comment(text), "<p>One <code>two</code>. </p><p><code>bellcrank run</code><br></p>");
+        let (title, rest) = heading(text);
+        assert_eq!(title, "A <b>: title.");
+        assert_eq!(comment(&rest), "<p>One <code>two</code>. </p><p><code>bellcrank run</code><br></p>");
     }
 }

@@ -8,6 +8,14 @@ use std::io::{ErrorKind, Write};
 /// The models of `examples/`: name and text.
 pub const EXAMPLES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
+/// The other files of `examples/`, which models read: name and contents.
+const ATTACHED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/attached.rs"));
+
+/// The files that a model reads.
+pub fn attached(text: &str) -> impl Iterator<Item = &'static (&'static str, &'static [u8])> {
+    ATTACHED.iter().filter(move |(name, _)| text.contains(&format!("\"{name}\"")))
+}
+
 /// Good ones to start from; every other example will do as well.
 const FIRST: [&str; 7] = ["pendulum", "four-bar", "slider-crank", "quarter-car", "robot-arm", "net", "flexible-rod"];
 
@@ -25,9 +33,25 @@ pub struct New {
     list: bool,
 }
 
-/// The first line of a model's comment: what it is.
-pub fn title(text: &str) -> &str {
-    text.lines().next().map_or("", |line| line.trim_start_matches(['#', ' ']))
+/// The comment at the head of a model: its first sentence, which is its title, and the lines of the rest.
+pub fn heading(text: &str) -> (String, Vec<&str>) {
+    let lines: Vec<&str> = text.lines().map_while(|l| l.strip_prefix('#')).collect();
+    let first = lines.iter().position(|l| l.trim().is_empty() || l.starts_with("  ")).unwrap_or(lines.len());
+    let mut title = String::new();
+    for (k, line) in lines[..first].iter().map(|l| l.trim()).enumerate() {
+        let end = line.find(". ").map(|at| at + 1).or(line.ends_with('.').then_some(line.len()));
+        // a long sentence up to its colon
+        let colon = line.find(": ").filter(|at| title.len() + end.unwrap_or(line.len()) > 100 && title.len() + at > 20);
+        title += if k > 0 { " " } else { "" };
+        if let Some(at) = colon.or(end) {
+            title += &line[..at];
+            let mut rest = vec![line[at..].trim_start_matches([':', ' '])];
+            rest.extend(&lines[k + 1..]);
+            return (title, rest);
+        }
+        title += line;
+    }
+    (title, lines[first..].to_vec())
 }
 
 /// Writes a model, and never over another file.
@@ -36,7 +60,7 @@ pub fn new(args: New) -> Result<(), Failure> {
         let width = EXAMPLES.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let good = FIRST.iter().filter_map(|n| EXAMPLES.iter().find(|(name, _)| name == n));
         let rest = EXAMPLES.iter().filter(|(name, _)| !FIRST.contains(name));
-        let line = |(name, text): &(&str, &str)| format!("{name:width$}  {}", title(text));
+        let line = |(name, text): &(&str, &str)| format!("{name:width$}  {}", heading(text).0);
         return print(&good.chain(rest).map(line).collect::<Vec<_>>().join("\n"));
     }
     let Some((template, text)) = EXAMPLES.iter().find(|(name, _)| *name == args.template) else {
@@ -63,9 +87,36 @@ pub fn new(args: New) -> Result<(), Failure> {
     let text = text
         .replace(&format!("name = \"{template}\""), &format!("name = \"{name}\""))
         .replace(&format!("examples/{template}.toml"), &path);
+    if let Some((file, _)) = attached(&text).find(|(file, _)| std::path::Path::new(file).exists()) {
+        let help = "it would be written beside the model: go to an empty folder";
+        return Err(Failure::BadInput(format!("{file} is already there and stays as it is\nhelp: {help}")));
+    }
     let mut file = std::fs::File::create_new(&path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    tell(&format!("wrote {path}: {}", title(&text)));
+    for (name, bytes) in attached(&text) {
+        std::fs::write(name, bytes).map_err(|e| Failure::Failed(format!("cannot write {name}: {e}")))?;
+    }
+    tell(&format!("wrote {path}: {}", heading(&text).0));
     tell(&format!("next: bellcrank run {path} --out results, then bellcrank view results"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::heading;
+
+    #[test]
+    fn titles_are_first_sentences() {
+        let of = |text: &str| {
+            let (title, rest) = heading(text);
+            (title, rest.iter().map(|l| l.trim()).collect::<Vec<_>>().join("|"))
+        };
+        let is = |title: &str, rest: &str| (title.to_string(), rest.to_string());
+        assert_eq!(of("# A bar: on a pin.\n#\n# More.\n[model]"), is("A bar: on a pin.", "||More."));
+        assert_eq!(of("# A bar that bends. Run it with\n#\n#     run"), is("A bar that bends.", "Run it with||run"));
+        assert_eq!(of("# A bar on two\n# lines. And on.\n"), is("A bar on two lines.", "And on."));
+        let long = "# A mass on a moving belt, held by a spring: it is carried along until the spring pulls harder than\n# it can.\n";
+        assert_eq!(of(long).0, "A mass on a moving belt, held by a spring");
+        assert_eq!(of("[model]"), is("", ""));
+    }
 }

@@ -3,8 +3,9 @@
 use crate::{Failure, print, tell};
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
-use bellcrank_view::Columns;
+use bellcrank_view::drawing::Drawing;
 use bellcrank_view::plot::{Axis, Curve, Figure, draw, terminal};
+use bellcrank_view::{Columns, picture};
 use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ pub struct Plot {
     /// Writes the plot to this file, FILE.svg or FILE.png, instead of the terminal; may be repeated.
     #[arg(long, value_name = "FILE")]
     save: Vec<PathBuf>,
+    /// Draws the machine itself instead of channels: its last pose, pale some before, the paths of its probes.
+    #[arg(long, requires = "save", conflicts_with_all = ["channels", "x", "log", "title"])]
+    picture: bool,
     /// A channel for the horizontal axis instead of time, for orbits and phase portraits.
     #[arg(long, value_name = "CHANNEL")]
     x: Option<String>,
@@ -43,6 +47,15 @@ pub fn plot(args: Plot) -> Result<(), Failure> {
     let columns = Columns::open(&args.result).map_err(bad)?;
     if !columns.note.is_empty() {
         tell(&format!("note: {}", columns.note));
+    }
+    if args.picture {
+        let path = args.result.join("scene.json");
+        let scene = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let Some(scene) = scene else {
+            let help = "name the folder that `bellcrank run --out` wrote";
+            return Err(Failure::BadInput(format!("{} cannot be read\nhelp: {help}", path.display())));
+        };
+        return save(&picture(&scene, &columns, 640.0, 420.0).map_err(bad)?, &args.save);
     }
     if args.channels.is_empty() {
         let each = columns.names.iter().zip(&columns.units).map(|(name, unit)| labelled(name, unit));
@@ -106,8 +119,11 @@ pub fn show(figures: &[Figure], save: &[PathBuf]) -> Result<(), Failure> {
     if save.is_empty() {
         return print(&in_terminal(figures));
     }
-    let drawing = draw(figures);
-    for path in save {
+    self::save(&draw(figures), save)
+}
+
+fn save(drawing: &Drawing, files: &[PathBuf]) -> Result<(), Failure> {
+    for path in files {
         let bytes = match Format::of(path)? {
             Format::Svg => drawing.to_svg().into_bytes(),
             Format::Png => drawing.to_png(2.0).ok_or_else(|| Failure::Failed("the picture is too large".into()))?,

@@ -109,7 +109,7 @@ fn facts(s: &Value) -> Vec<(String, String)> {
 }
 
 /// A comment with its paragraphs apart; what is indented is code.
-fn comment(lines: &[&str]) -> String {
+fn comment(lines: &[String]) -> String {
     let mut out = String::new();
     for line in lines {
         match (line.trim(), line.starts_with("     ")) {

@@ -34,24 +34,16 @@ pub struct New {
 }
 
 /// The comment at the head of a model: its first sentence, which is its title, and the lines of the rest.
-pub fn heading(text: &str) -> (String, Vec<&str>) {
+pub fn heading(text: &str) -> (String, Vec<String>) {
     let lines: Vec<&str> = text.lines().map_while(|l| l.strip_prefix('#')).collect();
     let first = lines.iter().position(|l| l.trim().is_empty() || l.starts_with("  ")).unwrap_or(lines.len());
-    let mut title = String::new();
-    for (k, line) in lines[..first].iter().map(|l| l.trim()).enumerate() {
-        let end = line.find(". ").map(|at| at + 1).or(line.ends_with('.').then_some(line.len()));
-        // a long sentence up to its colon
-        let colon = line.find(": ").filter(|at| title.len() + end.unwrap_or(line.len()) > 100 && title.len() + at > 20);
-        title += if k > 0 { " " } else { "" };
-        if let Some(at) = colon.or(end) {
-            title += &line[..at];
-            let mut rest = vec![line[at..].trim_start_matches([':', ' '])];
-            rest.extend(&lines[k + 1..]);
-            return (title, rest);
-        }
-        title += line;
-    }
-    (title, lines[first..].to_vec())
+    let paragraph = lines[..first].iter().map(|l| l.trim()).collect::<Vec<_>>().join(" ");
+    let sentence = paragraph.find(". ").map_or(paragraph.len(), |at| at + 1);
+    // of a long one up to its colon
+    let colon = paragraph[..sentence].find(": ").filter(|at| sentence > 100 && *at > 20);
+    let (title, rest) = paragraph.split_at(colon.unwrap_or(sentence));
+    let rest = std::iter::once(rest.trim_start_matches([':', ' ']).to_string());
+    (title.to_string(), rest.chain(lines[first..].iter().map(|l| l.to_string())).collect())
 }
 
 /// Writes a model, and never over another file.
@@ -117,6 +109,7 @@ mod tests {
         assert_eq!(of("# A bar on two\n# lines. And on.\n"), is("A bar on two lines.", "And on."));
         let long = "# A mass on a moving belt, held by a spring: it is carried along until the spring pulls harder than\n# it can.\n";
         assert_eq!(of(long).0, "A mass on a moving belt, held by a spring");
+        assert!(of(long).1.ends_with("harder than it can."));
         assert_eq!(of("[model]"), is("", ""));
     }
 }

@@ -724,6 +724,14 @@ impl System {
         load
     }
 
+    /// The effort of a force along its joint coordinate, if it acts along one.
+    pub fn effort(&self, force: usize, at: &Point, w: &Workspace) -> Option<f64> {
+        let f = &self.forces[force];
+        f.force.along()?;
+        let frames = self.frames(&f.ends, w, Some(&at.v));
+        Some(f.force.effort(&self.seen(f, at, &frames, w)))
+    }
+
     /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
     pub fn drive_rates(&self, t: f64) -> Vec<f64> {
         let mut out = vec![0.0; self.layout.m()];

@@ -23,6 +23,7 @@ use crate::port::{Motion, WIDTH};
 use crate::subdomain::{Admittance, PartError, Response, Subdomain, Window};
 use bellcrank_math::dense::least_squares;
 use bellcrank_math::matrix::Matrix;
+use bellcrank_model::dynamics::Channel;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -60,8 +61,10 @@ pub const COUPLINGS: &[(Coupling, &str)] = &[
 pub struct GlueOptions {
     /// The coupling.
     pub coupling: Coupling,
-    /// The length of a window, in seconds.
+    /// The length of a window, in seconds; with a tolerance, of the first one.
     pub window: f64,
+    /// Lets the error choose the windows (of parts with solvers of their own).
+    pub rtol: Option<f64>,
     /// How well joints hold: their gap, in lengths of the interface.
     pub tolerance: f64,
     /// Most attempts per window.
@@ -70,7 +73,7 @@ pub struct GlueOptions {
 
 impl Default for GlueOptions {
     fn default() -> GlueOptions {
-        GlueOptions { coupling: Coupling::Stabilized, window: 1e-3, tolerance: 1e-10, max_attempts: 20 }
+        GlueOptions { coupling: Coupling::Stabilized, window: 1e-3, rtol: None, tolerance: 1e-10, max_attempts: 20 }
     }
 }
 
@@ -79,6 +82,8 @@ impl Default for GlueOptions {
 pub struct Report {
     /// Committed windows.
     pub windows: usize,
+    /// Windows that were given up because of their error.
+    pub rejected: usize,
     /// Attempts: each is one exchange with every part.
     pub exchanges: usize,
     /// Most attempts a window took.
@@ -161,8 +166,10 @@ pub struct Coordinator {
     motions: Vec<Motion>,
     lambda: Vec<f64>,
     mu: Vec<f64>,
-    /// λ and F of the last windows, the newest first, for extrapolation.
-    before: Vec<(Vec<f64>, Vec<f64>)>,
+    /// When λ and F of the last windows were, and what they were, the newest first: for extrapolation.
+    before: Vec<(f64, Vec<f64>, Vec<f64>)>,
+    /// The load of the last window and its middle, for the estimate of the error.
+    held: Option<(f64, Vec<f64>)>,
     /// F and Γᵀ at the committed time.
     force: Vec<f64>,
     pull: Matrix,
@@ -171,6 +178,8 @@ pub struct Coordinator {
     stale: bool,
     age: usize,
     lasts: usize,
+    /// The estimated error of the last window.
+    error: f64,
     report: Report,
 }
 
@@ -229,12 +238,14 @@ impl Coordinator {
             lambda: vec![0.0; m],
             mu: vec![0.0; m_rates],
             before: Vec::new(),
+            held: None,
             force: vec![0.0; n],
             pull: Matrix::zeros(n, m),
             admittance: None,
             stale: true,
             age: 0,
             lasts: 1,
+            error: 0.0,
             report: Report { seconds, ..Report::default() },
         };
         c.begin()?;
@@ -261,16 +272,40 @@ impl Coordinator {
         &self.lambda
     }
 
-    /// The channels of all parts and of the interface at the committed time; energies are those of all parts.
-    pub fn observe(&mut self) -> Vec<(String, f64)> {
-        let mut out: Vec<(String, f64)> = Vec::new();
-        for (name, value) in self.parts.iter_mut().flat_map(|p| p.observe()) {
-            match out.iter_mut().find(|(other, _)| name.starts_with("energy.") && *other == name) {
-                Some((_, sum)) => *sum += value,
-                None => out.push((name, value)),
+    /// The channels of all parts (with the part's name before them, if asked for) and of the joints between them;
+    /// energies are those of all parts together.
+    pub fn channels(&self, named: bool) -> Vec<Channel> {
+        let mut out = Vec::new();
+        for part in &self.parts {
+            let own = part.channels().into_iter().filter(|c| !c.name.starts_with(ENERGY));
+            let name = &part.description().name;
+            out.extend(own.map(|c| if named { Channel { name: format!("{name}/{}", c.name), ..c } } else { c }));
+        }
+        out.extend(self.interface.channels().into_iter().map(|(_, c)| c));
+        out.extend(["kinetic", "stored", "total"].map(|what| Channel { name: format!("{ENERGY}{what}"), unit: "J" }));
+        out
+    }
+
+    /// The values of all channels at the committed time.
+    pub fn observe(&mut self) -> Vec<f64> {
+        let (mut out, mut energy) = (Vec::new(), [0.0; 3]);
+        for part in &mut self.parts {
+            let mut values = Vec::new();
+            part.observe(&mut values);
+            for (channel, value) in part.channels().iter().zip(values) {
+                match channel.name.strip_prefix(ENERGY) {
+                    Some("kinetic") => energy[0] += value,
+                    Some("stored") => energy[1] += value,
+                    Some(_) => energy[2] += value,
+                    None => out.push(value),
+                }
             }
         }
-        out.extend(self.interface.observe());
+        let values = self.interface.observe();
+        out.extend(self.interface.channels().iter().map(|(k, _)| values[*k]));
+        // what is stored between the parts belongs to the whole
+        let stored = self.interface.stored();
+        out.extend([energy[0], energy[1] + stored, energy[2] + stored]);
         out
     }
 
@@ -457,15 +492,23 @@ impl Coordinator {
     /// Predicts the unknowns of a window: λ and F by parabolas, the geometry from velocities and accelerations.
     fn predict(&mut self, window: &Window) -> Unknowns {
         let n = self.interface.width();
-        let extrapolate = |now: &[f64], before: &[&Vec<f64>]| -> Vec<f64> {
-            match before {
-                [b, c, ..] => (0..now.len()).map(|i| 3.0 * (now[i] - b[i]) + c[i]).collect(),
-                [b] => (0..now.len()).map(|i| 2.0 * now[i] - b[i]).collect(),
-                [] => now.to_vec(),
+        // Lagrange's polynomial through the present values and the last ones
+        let times: Vec<f64> = std::iter::once(self.t).chain(self.before.iter().map(|b| b.0)).collect();
+        let weights: Vec<f64> = (0..times.len())
+            .map(|k| {
+                let others = (0..times.len()).filter(|j| *j != k);
+                others.map(|j| (window.to - times[j]) / (times[k] - times[j])).product()
+            })
+            .collect();
+        let extrapolate = |now: &[f64], of: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
+            let mut out: Vec<f64> = now.iter().map(|x| weights[0] * x).collect();
+            for k in 1..times.len() {
+                out.iter_mut().zip(of(k - 1)).for_each(|(o, x)| *o += weights[k] * x);
             }
+            out
         };
-        let lambda = extrapolate(&self.lambda, &self.before.iter().map(|b| &b.0).collect::<Vec<_>>());
-        let force = extrapolate(&self.force, &self.before.iter().map(|b| &b.1).collect::<Vec<_>>());
+        let lambda = extrapolate(&self.lambda, &|k| self.before[k].1.clone());
+        let force = extrapolate(&self.force, &|k| self.before[k].2.clone());
         let there: Vec<Motion> = self.motions.iter().map(|m| m.after(window.length())).collect();
         self.interface.place(window.to, &there, &lambda);
         let mut pull = self.interface.pull();
@@ -478,15 +521,16 @@ impl Coordinator {
         Unknowns { lambda, mu: vec![0.0; self.mu.len()], load, shift: vec![0.0; n] }
     }
 
-    /// Crosses one window.
-    pub fn window(&mut self, length: f64) -> Result<(), GlueError> {
+    /// Crosses one window; false if its error is too large, and nothing was committed.
+    pub fn window(&mut self, length: f64) -> Result<bool, GlueError> {
         let window = Window { number: self.number, from: self.t, to: self.t + length };
         let mut x = self.predict(&window);
         if self.options.coupling == Coupling::Explicit {
             x.load.clone_from(&self.force);
             let (motions, _) = self.attempt_all(&window, &x.load, &x.shift, false)?;
             self.report.most = self.report.most.max(1);
-            return self.commit(&window, x, motions);
+            self.commit(&window, x, motions)?;
+            return Ok(true);
         }
         let tolerance = self.options.tolerance * self.interface.system_length();
         let mut before = f64::INFINITY;
@@ -516,12 +560,18 @@ impl Coordinator {
                 self.report.most = self.report.most.max(attempt);
                 let r = &mut self.report.residuals;
                 *r = [r[0].max(sizes[0]), r[1].max(largest(&rest.rates)), r[2].max(imbalance)];
+                self.error = self.estimate(&window, &x, &y);
                 self.admittance = Some(y);
+                if self.error > 1.0 {
+                    self.report.rejected += 1;
+                    return Ok(false);
+                }
                 self.age += 1;
                 // the third attempt paid for an old admittance: the next ones serve shorter
                 self.lasts = if attempt > 2 { (self.lasts / 2).max(1) } else { self.lasts + (self.age == self.lasts) as usize };
                 self.stale = self.age >= self.lasts;
-                return self.commit(&window, x, motions);
+                self.commit(&window, x, motions)?;
+                return Ok(true);
             }
             // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
             self.stale |= attempt > 1 && worst > SLOW * before;
@@ -537,6 +587,16 @@ impl Coordinator {
         }
         let gaps = self.interface.position();
         Err(self.diverged(length, &gaps))
+    }
+
+    /// The error of a window whose load was held, in units of the tolerance: a load that changes at the rate ℓ̇
+    /// displaces by H³/12 · M⁻¹ℓ̇ what a held one does not, and H²/2 · M⁻¹ is the admittance.
+    fn estimate(&self, window: &Window, x: &Unknowns, y: &Admittance) -> f64 {
+        let (Some(rtol), Some((middle, held))) = (self.options.rtol, &self.held) else { return 0.0 };
+        let passed = 0.5 * (window.from + window.to) - middle;
+        let change = minus(&x.load, held);
+        let moved = largest(&y.place.apply(&change)) * window.length() / (6.0 * passed);
+        moved / (LOCAL * rtol * self.interface.system_length())
     }
 
     /// What is left of the equations of the interface at the present motion.
@@ -657,7 +717,7 @@ impl Coordinator {
         }
         self.interface.place(window.to, &motions, &x.lambda);
         self.interface.settle();
-        let before = (std::mem::replace(&mut self.lambda, x.lambda), std::mem::take(&mut self.force));
+        let before = (window.from, std::mem::replace(&mut self.lambda, x.lambda), std::mem::take(&mut self.force));
         self.before.insert(0, before);
         self.before.truncate(2);
         self.mu = x.mu;
@@ -665,6 +725,7 @@ impl Coordinator {
         self.force = self.interface.force();
         self.pull = self.interface.pull();
         self.motions = motions;
+        self.held = Some((0.5 * (window.from + window.to), x.load));
         (self.t, self.number) = (window.to, self.number + 1);
         self.report.windows += 1;
         Ok(())
@@ -676,16 +737,36 @@ impl Coordinator {
         until: f64,
         watch: &mut dyn FnMut(&mut Coordinator) -> Result<(), GlueError>,
     ) -> Result<(), GlueError> {
-        let (start, h) = (self.t, self.options.window);
-        let count = ((until - start) / h - 1e-9).ceil().max(1.0) as u64;
-        for k in 1..=count {
-            let to = if k == count { until } else { start + k as f64 * h };
-            self.window(to - self.t)?;
-            watch(self)?;
+        let (start, mut h) = (self.t, self.options.window);
+        let mut k = 0u64;
+        while self.t < until {
+            // fixed windows end at multiples, so that rounding does not add up
+            let aim = if self.options.rtol.is_some() { self.t + h } else { start + (k + 1) as f64 * h };
+            let to = if aim > until - 1e-9 * h { until } else { aim };
+            let committed = self.window(to - self.t)?;
+            k += committed as u64;
+            if self.options.rtol.is_some() {
+                // the estimate is of third order
+                let factor = if self.error > 0.0 { 0.9 * self.error.powf(-1.0 / 3.0) } else { 1.0 };
+                h *= factor.clamp(0.3, 1.5);
+                if h < 1e-12 * until {
+                    let gaps = self.interface.position();
+                    return Err(self.diverged(h, &gaps));
+                }
+            }
+            if committed {
+                watch(self)?;
+            }
         }
         Ok(())
     }
 }
+
+/// Local errors add up: a tenth of the tolerance for one window.
+const LOCAL: f64 = 0.1;
+
+/// How channels of energy begin.
+const ENERGY: &str = "energy.";
 
 /// Gaps of this part of a length (or of the speed) are closed.
 const START: f64 = 1e-6;

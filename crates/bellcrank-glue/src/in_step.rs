@@ -6,6 +6,7 @@
 use crate::port::{Port, WIDTH, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_math::matrix::Matrix;
+use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System, Unknown, Workspace};
 use bellcrank_solve::formulation::Formulation;
@@ -308,13 +309,15 @@ impl Subdomain for InStep {
         Ok(())
     }
 
-    fn observe(&mut self) -> Vec<(String, f64)> {
-        let system = self.system.clone();
-        let point = &self.committed.point;
+    fn channels(&self) -> Vec<Channel> {
+        self.system.channels()
+    }
+
+    fn observe(&mut self, out: &mut Vec<f64>) {
         self.w.invalidate();
-        system.realize(point, &mut self.w);
+        self.system.realize(&self.committed.point, &mut self.w);
         let mut values = Vec::new();
-        system.observe(point, &mut self.w, &mut values);
-        system.channels().into_iter().map(|c| c.name).zip(values).collect()
+        self.system.observe(&self.committed.point, &mut self.w, &mut values);
+        out.extend(values);
     }
 }

@@ -4,6 +4,7 @@ use crate::port::{Motion, WIDTH};
 use bellcrank_math::Vec3;
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::bodies::{Body, Planar, Rigid};
+use bellcrank_model::dynamics::Channel;
 use bellcrank_model::frames::nearest_turn;
 use bellcrank_model::model::{BodyEntry, Model, Shape, Space};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
@@ -199,6 +200,11 @@ impl Interface {
         }
     }
 
+    /// The energy stored in its springs and bushings.
+    pub fn stored(&mut self) -> f64 {
+        self.system.energy(&self.point, &mut self.w).stored
+    }
+
     /// The user's name of the joint a constraint row belongs to.
     pub fn owner(&self, row: usize) -> String {
         let blocks = &self.system.layout().constraints;
@@ -214,15 +220,21 @@ impl Interface {
         self.point.set(&state);
     }
 
-    /// The channels of its joints with their values.
-    pub fn observe(&mut self) -> Vec<(String, f64)> {
+    /// The channels of its joints, with their numbers among all of them.
+    pub fn channels(&self) -> Vec<(usize, Channel)> {
+        let joints = &self.system.model.joints;
+        let own = |name: &str| {
+            joints.iter().any(|j| name.strip_prefix(&j.name).is_some_and(|rest| rest.starts_with('.')))
+        };
+        self.system.channels().into_iter().enumerate().filter(|(_, c)| own(&c.name)).collect()
+    }
+
+    /// The values of all channels, those of the ports included.
+    pub fn observe(&mut self) -> Vec<f64> {
         self.w.invalidate();
         self.system.realize(&self.point, &mut self.w);
         let mut values = Vec::new();
         self.system.observe(&self.point, &mut self.w, &mut values);
-        let channels = self.system.channels().into_iter().map(|c| c.name).zip(values);
-        let joints = &self.system.model.joints;
-        let own = |name: &str| joints.iter().any(|j| name.strip_prefix(&j.name).is_some_and(|rest| rest.starts_with('.')));
-        channels.filter(|(name, _)| own(name)).collect()
+        values
     }
 }

@@ -12,6 +12,7 @@
 //! The interface is a model like any other, with the ports as its bodies: every joint and every force of the
 //! catalog can stand in it.
 
+mod assembly;
 mod coordinator;
 mod in_step;
 mod interface;
@@ -20,10 +21,11 @@ mod port;
 mod split;
 mod subdomain;
 
-pub use coordinator::{Coordinator, Coupling, GlueError, GlueOptions, Report};
+pub use assembly::{Assembly, Part, read_assembly};
+pub use coordinator::{COUPLINGS, Coordinator, Coupling, GlueError, GlueOptions, Report};
 pub use in_step::InStep;
 pub use interface::Interface;
 pub use own_solver::OwnSolver;
 pub use port::{Motion, Port};
-pub use split::{Cut, SplitError, cut};
+pub use split::{Cut, Piece, SplitError, cut};
 pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};

@@ -2,6 +2,7 @@
 
 use crate::port::{Port, WIDTH};
 use crate::subdomain::{Description, PartError, Response, Subdomain, Window};
+use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
 use bellcrank_solve::Options;
@@ -137,11 +138,16 @@ impl Subdomain for OwnSolver {
         Ok(())
     }
 
-    fn observe(&mut self) -> Vec<(String, f64)> {
+    fn channels(&self) -> Vec<Channel> {
+        self.system.channels()
+    }
+
+    fn observe(&mut self, out: &mut Vec<f64>) {
         let state = self.committed.clone();
-        let Ok(point) = self.complete(&state) else { return Vec::new() };
-        let mut values = Vec::new();
-        self.system.observe(&point, &mut self.w, &mut values);
-        self.system.channels().into_iter().map(|c| c.name).zip(values).collect()
+        let mut values = vec![f64::NAN; self.system.channels().len()];
+        if let Ok(point) = self.complete(&state) {
+            self.system.observe(&point, &mut self.w, &mut values);
+        }
+        out.extend(values);
     }
 }

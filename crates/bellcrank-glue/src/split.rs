@@ -1,17 +1,49 @@
 //! Cutting a whole model at named joints and forces.
 
+use crate::coordinator::Coupling;
+use crate::in_step::InStep;
 use crate::interface::{Interface, Site, port_body};
+use crate::own_solver::OwnSolver;
 use crate::port::Motion;
+use crate::subdomain::{PartError, Subdomain};
 use bellcrank_math::Quat;
 use bellcrank_model::frames::Attachment;
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System};
+use bellcrank_solve::methods::alpha::AlphaParameters;
+use bellcrank_solve::{Options, formulation};
 use std::fmt;
+
+/// A part before it has a solver.
+pub struct Piece {
+    /// Its name.
+    pub name: String,
+    /// Its model.
+    pub model: Model,
+    /// Its ports.
+    pub ports: Vec<(String, End)>,
+    /// The state it starts from.
+    pub state: State,
+}
+
+impl Piece {
+    /// A part that steps with the others, joints held as the coupling says.
+    pub fn in_step(self, coupling: Coupling, rho: f64) -> Result<Box<dyn Subdomain>, PartError> {
+        let form = if coupling == Coupling::Position { formulation::index3() } else { formulation::si2() };
+        let alpha = AlphaParameters::from_rho(rho);
+        Ok(Box::new(InStep::new(&self.name, self.model, &self.ports, Some(&self.state), form, alpha)?))
+    }
+
+    /// A part with a solver of its own.
+    pub fn with_own_solver(self, options: Options) -> Result<Box<dyn Subdomain>, PartError> {
+        Ok(Box::new(OwnSolver::new(&self.name, self.model, &self.ports, Some(&self.state), options)?))
+    }
+}
 
 /// A model in parts: each with its ports and its state, and the interface between them.
 pub struct Cut {
-    /// The parts: name, model, ports and the state it starts from.
-    pub parts: Vec<(String, Model, Vec<(String, End)>, State)>,
+    /// The parts.
+    pub parts: Vec<Piece>,
     /// What joins them.
     pub interface: Interface,
 }
@@ -70,7 +102,7 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
         ),
     );
     let count = group.iter().max().map_or(0, |g| g + 1);
-    let mut parts: Vec<(String, Model, Vec<(String, End)>, State)> = Vec::new();
+    let mut parts: Vec<Piece> = Vec::new();
     let mut number = vec![0; model.bodies.len()];
     let mut w = system.workspace();
     system.realize(at, &mut w);
@@ -80,13 +112,13 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
             number[b] = part.bodies.len();
             part.bodies.push(body.clone());
         }
-        parts.push((part.name.clone(), part, Vec::new(), State::default()));
+        parts.push(Piece { name: part.name.clone(), model: part, ports: Vec::new(), state: State::default() });
     }
     let part_of = |ends: &[End]| ends.iter().find_map(|e| e.body).map(|b| group[b]);
     let mut between = Model { name: "interface".into(), space: model.space, ..Model::default() };
     let mut sites: Vec<Site> = Vec::new();
     let mut bodies: Vec<usize> = Vec::new();
-    let mut outside = |ends: &[End], between: &mut Model, parts: &mut Vec<(String, Model, Vec<(String, End)>, State)>| {
+    let mut outside = |ends: &[End], between: &mut Model, parts: &mut Vec<Piece>| {
         let moved = ends.iter().map(|end| {
             let Some(body) = end.body else { return *end };
             let site = bodies.iter().position(|b| *b == body).unwrap_or_else(|| {
@@ -103,7 +135,7 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
                     spin_rate: bellcrank_math::Vec3::ZERO,
                 };
                 let name = &model.bodies[body].name;
-                let list = &mut parts[group[body]].2;
+                let list = &mut parts[group[body]].ports;
                 list.push((name.clone(), port));
                 sites.push((group[body], list.len() - 1));
                 between.bodies.push(port_body(name, model.space, &motion));
@@ -124,7 +156,7 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
             between.joints.push(copy);
         } else if let Some(g) = part_of(&joint.ends) {
             copy.ends = inside(&joint.ends);
-            parts[g].1.joints.push(copy);
+            parts[g].model.joints.push(copy);
         }
     }
     for force in &model.forces {
@@ -137,17 +169,17 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
             between.forces.push(copy);
         } else if let Some(g) = part_of(&force.ends) {
             copy.ends = inside(&force.ends);
-            parts[g].1.forces.push(copy);
+            parts[g].model.forces.push(copy);
         }
     }
     for probe in &model.probes {
         if let Some(body) = probe.end.body {
             let mut copy = probe.clone();
             copy.end.body = Some(number[body]);
-            parts[group[body]].1.probes.push(copy);
+            parts[group[body]].model.probes.push(copy);
         }
     }
-    for (g, (_, part, _, state)) in parts.iter_mut().enumerate() {
+    for (g, Piece { model: part, state, .. }) in parts.iter_mut().enumerate() {
         let compiled = part.compile();
         *state = compiled.initial_state();
         state.t = at.t;

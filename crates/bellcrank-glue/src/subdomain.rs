@@ -2,6 +2,7 @@
 
 use crate::port::Motion;
 use bellcrank_math::matrix::Matrix;
+use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::Space;
 use std::fmt;
 
@@ -104,8 +105,13 @@ pub trait Subdomain: Send {
     /// Goes back to the state that was kept.
     fn restore(&mut self) -> Result<(), PartError>;
 
-    /// The names of the part's channels, with their values at the committed time. Parts that show nothing have none.
-    fn observe(&mut self) -> Vec<(String, f64)> {
+    /// What the part records. Parts that show nothing have no channels.
+    fn channels(&self) -> Vec<Channel> {
         Vec::new()
+    }
+
+    /// Appends the values of all channels at the committed time.
+    fn observe(&mut self, out: &mut Vec<f64>) {
+        let _ = out;
     }
 }

@@ -59,7 +59,7 @@ fn glued(system: &Arc<System>, at: &[&str], options: GlueOptions, until: f64) ->
     });
     let mut c = Coordinator::new(parts.collect(), cut.interface, 0.0, options).unwrap_or_else(|e| panic!("{e}"));
     c.run(until, &mut |_| Ok(())).unwrap_or_else(|e| panic!("{e}"));
-    let seen = c.observe();
+    let seen = c.channels(false).into_iter().map(|c| c.name).zip(c.observe()).collect();
     (c, seen)
 }
 

@@ -160,6 +160,16 @@ pub struct Coordinator {
     parts: Vec<Box<dyn Subdomain>>,
     interface: Interface,
     options: GlueOptions,
+    history: History,
+    kept: Option<Box<History>>,
+    /// The estimated error of the last window.
+    error: f64,
+    report: Report,
+}
+
+/// What the coordinator remembers of committed windows.
+#[derive(Clone)]
+struct History {
     /// The committed time, and the number of the next window.
     t: f64,
     number: u64,
@@ -178,9 +188,6 @@ pub struct Coordinator {
     stale: bool,
     age: usize,
     lasts: usize,
-    /// The estimated error of the last window.
-    error: f64,
-    report: Report,
 }
 
 /// The unknowns of a window.
@@ -228,10 +235,7 @@ impl Coordinator {
         }
         let (n, sites) = (interface.width(), interface.sites.len());
         let seconds = vec![0.0; parts.len()];
-        let mut c = Coordinator {
-            parts,
-            interface,
-            options,
+        let history = History {
             t,
             number: 0,
             motions: Vec::with_capacity(sites),
@@ -245,16 +249,16 @@ impl Coordinator {
             stale: true,
             age: 0,
             lasts: 1,
-            error: 0.0,
-            report: Report { seconds, ..Report::default() },
         };
+        let report = Report { seconds, ..Report::default() };
+        let mut c = Coordinator { parts, interface, options, history, kept: None, error: 0.0, report };
         c.begin()?;
         Ok(c)
     }
 
     /// The committed time.
     pub fn time(&self) -> f64 {
-        self.t
+        self.history.t
     }
 
     /// What it took so far.
@@ -269,7 +273,7 @@ impl Coordinator {
 
     /// The multipliers of the interface at the committed time (in windows: their last mean).
     pub fn multipliers(&self) -> &[f64] {
-        &self.lambda
+        &self.history.lambda
     }
 
     /// The channels of all parts (with the part's name before them, if asked for) and of the joints between them;
@@ -376,7 +380,7 @@ impl Coordinator {
     fn begin(&mut self) -> Result<(), GlueError> {
         let n = self.interface.width();
         let (motions, answers) = self.begin_all(&vec![0.0; n])?;
-        self.interface.place(self.t, &motions, &self.lambda.clone());
+        self.interface.place(self.history.t, &motions, &self.history.lambda.clone());
         let length = self.interface.system_length();
         let speed = motions.iter().map(|m| m.velocity.norm() + length * m.spin.norm()).fold(0.0, f64::max);
         for (residual, scale, rate) in
@@ -388,24 +392,24 @@ impl Coordinator {
                 return Err(GlueError::Open { joint: self.interface.owner(row), gap: residual[row].abs(), rate });
             }
         }
-        self.force = self.interface.force();
-        self.pull = self.interface.pull();
+        self.history.force = self.interface.force();
+        self.history.pull = self.interface.pull();
         let told: Option<Vec<Admittance>> = answers.into_iter().map(|a| a.admittance).collect();
         let s = match told {
             Some(told) => self.gather(&told).place,
             None => self.begin_by_differences(&motions)?,
         };
-        let force = self.force.clone();
+        let force = self.history.force.clone();
         let (motions, _) = self.begin_all(&force)?;
-        self.interface.place(self.t, &motions, &self.lambda.clone());
-        let gamma = self.pull.transpose();
+        self.interface.place(self.history.t, &motions, &self.history.lambda.clone());
+        let gamma = self.history.pull.transpose();
         let rest = self.interface.acceleration();
-        self.lambda = scaled_least_squares(&gamma.times(&s).times(&self.pull), &rest)
+        self.history.lambda = scaled_least_squares(&gamma.times(&s).times(&self.history.pull), &rest)
             .ok_or_else(|| self.diverged(0.0, &rest))?;
-        let load = minus(&self.force, &self.pull.apply(&self.lambda));
+        let load = minus(&self.history.force, &self.history.pull.apply(&self.history.lambda));
         let (motions, _) = self.begin_all(&load)?;
-        self.motions = motions;
-        self.interface.place(self.t, &self.motions, &self.lambda);
+        self.history.motions = motions;
+        self.interface.place(self.history.t, &self.history.motions, &self.history.lambda);
         Ok(())
     }
 
@@ -435,7 +439,7 @@ impl Coordinator {
             Some(row) => (self.interface.owner(row.min(self.interface.rows().0.saturating_sub(1))), gaps[row].abs()),
             None => ("a force between the parts".into(), f64::NAN),
         };
-        GlueError::Diverged { t: self.t, length, joint, gap }
+        GlueError::Diverged { t: self.history.t, length, joint, gap }
     }
 
     fn attempt_all(
@@ -493,7 +497,7 @@ impl Coordinator {
     fn predict(&mut self, window: &Window) -> Unknowns {
         let n = self.interface.width();
         // Lagrange's polynomial through the present values and the last ones
-        let times: Vec<f64> = std::iter::once(self.t).chain(self.before.iter().map(|b| b.0)).collect();
+        let times: Vec<f64> = std::iter::once(self.history.t).chain(self.history.before.iter().map(|b| b.0)).collect();
         let weights: Vec<f64> = (0..times.len())
             .map(|k| {
                 let others = (0..times.len()).filter(|j| *j != k);
@@ -507,26 +511,26 @@ impl Coordinator {
             }
             out
         };
-        let lambda = extrapolate(&self.lambda, &|k| self.before[k].1.clone());
-        let force = extrapolate(&self.force, &|k| self.before[k].2.clone());
-        let there: Vec<Motion> = self.motions.iter().map(|m| m.after(window.length())).collect();
+        let lambda = extrapolate(&self.history.lambda, &|k| self.history.before[k].1.clone());
+        let force = extrapolate(&self.history.force, &|k| self.history.before[k].2.clone());
+        let there: Vec<Motion> = self.history.motions.iter().map(|m| m.after(window.length())).collect();
         self.interface.place(window.to, &there, &lambda);
         let mut pull = self.interface.pull();
         let mut load = force.clone();
         if self.options.coupling == Coupling::Windows {
-            pull = halved(&pull, &self.pull);
-            load = force.iter().zip(&self.force).map(|(a, b)| 0.5 * (a + b)).collect();
+            pull = halved(&pull, &self.history.pull);
+            load = force.iter().zip(&self.history.force).map(|(a, b)| 0.5 * (a + b)).collect();
         }
         let load = minus(&load, &pull.apply(&lambda));
-        Unknowns { lambda, mu: vec![0.0; self.mu.len()], load, shift: vec![0.0; n] }
+        Unknowns { lambda, mu: vec![0.0; self.history.mu.len()], load, shift: vec![0.0; n] }
     }
 
     /// Crosses one window; false if its error is too large, and nothing was committed.
     pub fn window(&mut self, length: f64) -> Result<bool, GlueError> {
-        let window = Window { number: self.number, from: self.t, to: self.t + length };
+        let window = Window { number: self.history.number, from: self.history.t, to: self.history.t + length };
         let mut x = self.predict(&window);
         if self.options.coupling == Coupling::Explicit {
-            x.load.clone_from(&self.force);
+            x.load.clone_from(&self.history.force);
             let (motions, _) = self.attempt_all(&window, &x.load, &x.shift, false)?;
             self.report.most = self.report.most.max(1);
             self.commit(&window, x, motions)?;
@@ -535,12 +539,12 @@ impl Coordinator {
         let tolerance = self.options.tolerance * self.interface.system_length();
         let mut before = f64::INFINITY;
         for attempt in 1..=self.options.max_attempts {
-            let ask = self.stale || self.admittance.is_none();
+            let ask = self.history.stale || self.history.admittance.is_none();
             let (motions, told) = self.attempt_all(&window, &x.load, &x.shift, ask)?;
             self.interface.place(window.to, &motions, &x.lambda);
             if ask {
                 self.report.admittances += 1;
-                self.admittance = Some(match told {
+                self.history.admittance = Some(match told {
                     Some(told) => self.gather(&told),
                     None => self.by_differences(&window, &x.load, &motions)?,
                 });
@@ -549,9 +553,9 @@ impl Coordinator {
                     self.attempt_all(&window, &x.load, &x.shift, false)?;
                     self.interface.place(window.to, &motions, &x.lambda);
                 }
-                (self.stale, self.age) = (false, 0);
+                (self.history.stale, self.history.age) = (false, 0);
             }
-            let Some(y) = self.admittance.take() else { break };
+            let Some(y) = self.history.admittance.take() else { break };
             let rest = self.rest(&window, &x);
             let imbalance = largest(&y.place.apply(&rest.load)).max(largest(&y.place_by_shift.apply(&rest.shift)));
             let sizes = [largest(&rest.gaps), length * largest(&rest.rates), imbalance];
@@ -561,26 +565,26 @@ impl Coordinator {
                 let r = &mut self.report.residuals;
                 *r = [r[0].max(sizes[0]), r[1].max(largest(&rest.rates)), r[2].max(imbalance)];
                 self.error = self.estimate(&window, &x, &y);
-                self.admittance = Some(y);
+                self.history.admittance = Some(y);
                 if self.error > 1.0 {
                     self.report.rejected += 1;
                     return Ok(false);
                 }
-                self.age += 1;
+                self.history.age += 1;
                 // the third attempt paid for an old admittance: the next ones serve shorter
-                self.lasts = if attempt > 2 { (self.lasts / 2).max(1) } else { self.lasts + (self.age == self.lasts) as usize };
-                self.stale = self.age >= self.lasts;
+                self.history.lasts = if attempt > 2 { (self.history.lasts / 2).max(1) } else { self.history.lasts + (self.history.age == self.history.lasts) as usize };
+                self.history.stale = self.history.age >= self.history.lasts;
                 self.commit(&window, x, motions)?;
                 return Ok(true);
             }
             // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
-            self.stale |= attempt > 1 && worst > SLOW * before;
+            self.history.stale |= attempt > 1 && worst > SLOW * before;
             if !worst.is_finite() || (attempt > 6 && worst > before) {
                 return Err(self.diverged(length, &rest.gaps));
             }
             before = worst;
             let solved = self.solve(&window, &y, &rest, &mut x);
-            self.admittance = Some(y);
+            self.history.admittance = Some(y);
             if !solved {
                 return Err(self.diverged(length, &rest.gaps));
             }
@@ -592,7 +596,7 @@ impl Coordinator {
     /// The error of a window whose load was held, in units of the tolerance: a load that changes at the rate ℓ̇
     /// displaces by H³/12 · M⁻¹ℓ̇ what a held one does not, and H²/2 · M⁻¹ is the admittance.
     fn estimate(&self, window: &Window, x: &Unknowns, y: &Admittance) -> f64 {
-        let (Some(rtol), Some((middle, held))) = (self.options.rtol, &self.held) else { return 0.0 };
+        let (Some(rtol), Some((middle, held))) = (self.options.rtol, &self.history.held) else { return 0.0 };
         let passed = 0.5 * (window.from + window.to) - middle;
         let change = minus(&x.load, held);
         let moved = largest(&y.place.apply(&change)) * window.length() / (6.0 * passed);
@@ -604,8 +608,8 @@ impl Coordinator {
         let pull = self.interface.pull();
         let (mut force, mut effective) = (self.interface.force(), pull.clone());
         if self.options.coupling == Coupling::Windows {
-            force = force.iter().zip(&self.force).map(|(a, b)| 0.5 * (a + b)).collect();
-            effective = halved(&pull, &self.pull);
+            force = force.iter().zip(&self.history.force).map(|(a, b)| 0.5 * (a + b)).collect();
+            effective = halved(&pull, &self.history.pull);
         }
         let law = minus(&force, &effective.apply(&x.lambda));
         let shift = match self.options.coupling {
@@ -717,17 +721,34 @@ impl Coordinator {
         }
         self.interface.place(window.to, &motions, &x.lambda);
         self.interface.settle();
-        let before = (window.from, std::mem::replace(&mut self.lambda, x.lambda), std::mem::take(&mut self.force));
-        self.before.insert(0, before);
-        self.before.truncate(2);
-        self.mu = x.mu;
-        self.interface.place(window.to, &motions, &self.lambda);
-        self.force = self.interface.force();
-        self.pull = self.interface.pull();
-        self.motions = motions;
-        self.held = Some((0.5 * (window.from + window.to), x.load));
-        (self.t, self.number) = (window.to, self.number + 1);
+        let before = (window.from, std::mem::replace(&mut self.history.lambda, x.lambda), std::mem::take(&mut self.history.force));
+        self.history.before.insert(0, before);
+        self.history.before.truncate(2);
+        self.history.mu = x.mu;
+        self.interface.place(window.to, &motions, &self.history.lambda);
+        self.history.force = self.interface.force();
+        self.history.pull = self.interface.pull();
+        self.history.motions = motions;
+        self.history.held = Some((0.5 * (window.from + window.to), x.load));
+        (self.history.t, self.history.number) = (window.to, self.history.number + 1);
         self.report.windows += 1;
+        Ok(())
+    }
+
+    /// Keeps the committed state of all parts and of the interface.
+    pub fn save(&mut self) -> Result<(), GlueError> {
+        self.parts.iter_mut().try_for_each(|p| p.save())?;
+        self.kept = Some(Box::new(self.history.clone()));
+        self.interface.save();
+        Ok(())
+    }
+
+    /// Goes back to what was kept; the same windows give the same bits from there on.
+    pub fn restore(&mut self) -> Result<(), GlueError> {
+        let Some(kept) = &self.kept else { return Err(GlueError::Unfit("no state was kept".into())) };
+        self.history = History::clone(kept);
+        self.interface.restore();
+        self.parts.iter_mut().try_for_each(|p| p.restore())?;
         Ok(())
     }
 
@@ -737,13 +758,13 @@ impl Coordinator {
         until: f64,
         watch: &mut dyn FnMut(&mut Coordinator) -> Result<(), GlueError>,
     ) -> Result<(), GlueError> {
-        let (start, mut h) = (self.t, self.options.window);
+        let (start, mut h) = (self.history.t, self.options.window);
         let mut k = 0u64;
-        while self.t < until {
+        while self.history.t < until {
             // fixed windows end at multiples, so that rounding does not add up
-            let aim = if self.options.rtol.is_some() { self.t + h } else { start + (k + 1) as f64 * h };
+            let aim = if self.options.rtol.is_some() { self.history.t + h } else { start + (k + 1) as f64 * h };
             let to = if aim > until - 1e-9 * h { until } else { aim };
-            let committed = self.window(to - self.t)?;
+            let committed = self.window(to - self.history.t)?;
             k += committed as u64;
             if self.options.rtol.is_some() {
                 // the estimate is of third order

@@ -20,6 +20,7 @@ pub struct Interface {
     /// The part and the port of each body.
     pub sites: Vec<Site>,
     point: Point,
+    kept: Option<Point>,
     w: Workspace,
 }
 
@@ -68,7 +69,7 @@ impl Interface {
         let state = system.initial_state();
         let point = Point::at(&state, system.layout());
         let w = system.workspace();
-        Interface { system, sites, point, w }
+        Interface { system, sites, point, kept: None, w }
     }
 
     /// Its equations.
@@ -210,6 +211,19 @@ impl Interface {
         let blocks = &self.system.layout().constraints;
         let block = blocks.iter().position(|r| r.contains(&row)).unwrap_or(0);
         self.system.name(Unknown::Lambda, block)
+    }
+
+    /// Keeps where it is.
+    pub fn save(&mut self) {
+        self.kept = Some(self.point.clone());
+    }
+
+    /// Goes back to where it was kept.
+    pub fn restore(&mut self) {
+        if let Some(kept) = &self.kept {
+            self.point.clone_from(kept);
+            self.w.invalidate();
+        }
     }
 
     /// Counts the turns of its joints at an accepted window.

@@ -72,7 +72,7 @@ pub fn read_assembly(path: &str) -> Result<Assembly, String> {
     let folder = Path::new(path).parent().unwrap_or(Path::new("."));
     let mut read = Vec::new();
     for (name, entry) in parts {
-        read.push(read_part(name, entry, folder).map_err(|why| format!("{why}{}", here(&format!("[part.{name}")))) ?);
+        read.push(read_part(name, entry, folder).map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?);
     }
     let space = read[0].piece.model.space;
     if let Some(other) = read.iter().find(|p| p.piece.model.space != space) {
@@ -145,7 +145,9 @@ fn read_interface(
     space: Space,
 ) -> Result<(Read, Vec<Site>), String> {
     if let Some(word) = ["body", "probe", "start"].into_iter().find(|word| table.contains_key(*word)) {
-        return Err(format!("an assembly has no [{word}] of its own\n --> {path}\nhelp: put it into the model of a part"));
+        return Err(format!(
+            "an assembly has no [{word}] of its own\n --> {path}\nhelp: put it into the model of a part"
+        ));
     }
     let mut inside = false;
     let mut kept: String = text
@@ -253,7 +255,13 @@ fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), St
         Some(k) if parts.len() > 1 => Err(format!(
             "part `{}` is joined to no other part\nhelp: join one of its ports: {}",
             parts[k].piece.name,
-            parts[k].piece.ports.iter().map(|(port, _)| format!("`{}/{port}`", parts[k].piece.name)).collect::<Vec<_>>().join(", ")
+            parts[k]
+                .piece
+                .ports
+                .iter()
+                .map(|(port, _)| format!("`{}/{port}`", parts[k].piece.name))
+                .collect::<Vec<_>>()
+                .join(", ")
         )),
         _ => Ok(()),
     }

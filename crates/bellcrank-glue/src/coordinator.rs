@@ -180,7 +180,7 @@ struct History {
     before: Vec<(f64, Vec<f64>, Vec<f64>)>,
     /// The load of the last window and its middle, for the estimate of the error.
     held: Option<(f64, Vec<f64>)>,
-    /// F and Γᵀ at the committed time.
+    /// F and Γᵀ at the committed time, in the world.
     force: Vec<f64>,
     pull: Matrix,
     admittance: Option<Admittance>,
@@ -194,6 +194,7 @@ struct History {
 struct Unknowns {
     lambda: Vec<f64>,
     mu: Vec<f64>,
+    /// In the world.
     load: Vec<f64>,
     shift: Vec<f64>,
 }
@@ -219,7 +220,8 @@ impl Coordinator {
         options: GlueOptions,
     ) -> Result<Coordinator, GlueError> {
         if options.coupling != Coupling::Windows
-            && let Some(part) = parts.iter().find(|p| !p.description().in_step && options.coupling != Coupling::Explicit)
+            && let Some(part) =
+                parts.iter().find(|p| !p.description().in_step && options.coupling != Coupling::Explicit)
         {
             let name = &part.description().name;
             return Err(GlueError::Unfit(format!(
@@ -313,15 +315,18 @@ impl Coordinator {
         out
     }
 
-    /// Loads of the bodies of the interface, given to each part as six numbers per port.
-    fn by_part(&self, own: &[f64]) -> Vec<Vec<f64>> {
-        let world = self.interface.to_own().transpose().apply(own);
-        let mut out: Vec<_> =
-            self.parts.iter().map(|p| vec![0.0; WIDTH * p.description().ports.len()]).collect();
+    /// Loads in the world, given to each part as six numbers per port.
+    fn by_part(&self, world: &[f64]) -> Vec<Vec<f64>> {
+        let mut out: Vec<_> = self.parts.iter().map(|p| vec![0.0; WIDTH * p.description().ports.len()]).collect();
         for (&(part, port), load) in self.interface.sites.iter().zip(world.chunks_exact(WIDTH)) {
             out[part][WIDTH * port..WIDTH * (port + 1)].copy_from_slice(load);
         }
         out
+    }
+
+    /// Loads of the bodies of the interface, in the world: what a part is told does not turn with its ports.
+    fn in_world(&self, own: &[f64]) -> Vec<f64> {
+        self.interface.to_own().transpose().apply(own)
     }
 
     /// The motions of the sites out of the answers of the parts.
@@ -329,7 +334,11 @@ impl Coordinator {
         for (part, answer) in self.parts.iter().zip(answers) {
             let d = part.description();
             if answer.ports.len() != d.ports.len() || answer.ports.iter().any(|m| !m.is_finite()) {
-                let why = format!("answered with {} motions, not all finite, for {} ports", answer.ports.len(), d.ports.len());
+                let why = format!(
+                    "answered with {} motions, not all finite, for {} ports",
+                    answer.ports.len(),
+                    d.ports.len()
+                );
                 return Err(PartError { part: d.name.clone(), why }.into());
             }
         }
@@ -368,7 +377,7 @@ impl Coordinator {
     }
 
     fn begin_all(&mut self, own: &[f64]) -> Result<(Vec<Motion>, Vec<Response>), GlueError> {
-        let loads = self.by_part(own);
+        let loads = self.by_part(&self.in_world(own));
         let mut answers = Vec::new();
         for (k, load) in loads.iter().enumerate() {
             answers.push(self.timed(k, |p| p.begin(load))?);
@@ -392,25 +401,30 @@ impl Coordinator {
                 return Err(GlueError::Open { joint: self.interface.owner(row), gap: residual[row].abs(), rate });
             }
         }
-        self.history.force = self.interface.force();
-        self.history.pull = self.interface.pull();
+        let (force, pull) = (self.interface.force(), self.interface.pull());
         let told: Option<Vec<Admittance>> = answers.into_iter().map(|a| a.admittance).collect();
         let s = match told {
             Some(told) => self.gather(&told).place,
             None => self.begin_by_differences(&motions)?,
         };
-        let force = self.history.force.clone();
         let (motions, _) = self.begin_all(&force)?;
         self.interface.place(self.history.t, &motions, &self.history.lambda.clone());
-        let gamma = self.history.pull.transpose();
         let rest = self.interface.acceleration();
-        self.history.lambda = scaled_least_squares(&gamma.times(&s).times(&self.history.pull), &rest)
+        self.history.lambda = scaled_least_squares(&pull.transpose().times(&s).times(&pull), &rest)
             .ok_or_else(|| self.diverged(0.0, &rest))?;
-        let load = minus(&self.history.force, &self.history.pull.apply(&self.history.lambda));
+        let load = minus(&force, &pull.apply(&self.history.lambda));
         let (motions, _) = self.begin_all(&load)?;
         self.history.motions = motions;
         self.interface.place(self.history.t, &self.history.motions, &self.history.lambda);
+        self.look();
         Ok(())
+    }
+
+    /// Takes notice of F and Γᵀ at the committed motion.
+    fn look(&mut self) {
+        let to_world = self.interface.to_own().transpose();
+        self.history.force = to_world.apply(&self.interface.force());
+        self.history.pull = to_world.times(&self.interface.pull());
     }
 
     /// ∂(acceleration)/∂(load) by differences: it is linear, so one difference per load is exact.
@@ -470,10 +484,10 @@ impl Coordinator {
             place_by_shift: none.clone(),
             velocity_by_shift: none,
         };
-        let shift = vec![0.0; n];
+        let shift = vec![0.0; load.len()];
+        let to_own = self.interface.to_own();
         for k in 0..n {
-            let mut changed = load.to_vec();
-            changed[k] += scale;
+            let changed: Vec<f64> = load.iter().zip(to_own.row(k)).map(|(l, c)| l + scale * c).collect();
             let (moved, _) = self.attempt_all(window, &changed, &shift, false)?;
             let pairs = || moved.iter().zip(at);
             let place = pairs().flat_map(|(a, b)| {
@@ -481,9 +495,9 @@ impl Coordinator {
                 [a.place - b.place, turn].map(|x| x * (1.0 / scale))
             });
             let place: Vec<f64> = place.flat_map(|x| x.0).collect();
-            let twist = pairs().flat_map(|(a, b)| [a.velocity - b.velocity, a.spin - b.spin].map(|x| x * (1.0 / scale)));
+            let twist =
+                pairs().flat_map(|(a, b)| [a.velocity - b.velocity, a.spin - b.spin].map(|x| x * (1.0 / scale)));
             let twist: Vec<f64> = twist.flat_map(|x| x.0).collect();
-            let to_own = self.interface.to_own();
             let (place, twist) = (to_own.apply(&place), to_own.apply(&twist));
             for i in 0..n {
                 *y.place.at_mut(i, k) = place[i];
@@ -495,7 +509,6 @@ impl Coordinator {
 
     /// Predicts the unknowns of a window: λ and F by parabolas, the geometry from velocities and accelerations.
     fn predict(&mut self, window: &Window) -> Unknowns {
-        let n = self.interface.width();
         // Lagrange's polynomial through the present values and the last ones
         let times: Vec<f64> = std::iter::once(self.history.t).chain(self.history.before.iter().map(|b| b.0)).collect();
         let weights: Vec<f64> = (0..times.len())
@@ -515,14 +528,14 @@ impl Coordinator {
         let force = extrapolate(&self.history.force, &|k| self.history.before[k].2.clone());
         let there: Vec<Motion> = self.history.motions.iter().map(|m| m.after(window.length())).collect();
         self.interface.place(window.to, &there, &lambda);
-        let mut pull = self.interface.pull();
+        let mut pull = self.interface.to_own().transpose().times(&self.interface.pull());
         let mut load = force.clone();
         if self.options.coupling == Coupling::Windows {
             pull = halved(&pull, &self.history.pull);
             load = force.iter().zip(&self.history.force).map(|(a, b)| 0.5 * (a + b)).collect();
         }
         let load = minus(&load, &pull.apply(&lambda));
-        Unknowns { lambda, mu: vec![0.0; self.history.mu.len()], load, shift: vec![0.0; n] }
+        Unknowns { lambda, mu: vec![0.0; self.history.mu.len()], shift: vec![0.0; load.len()], load }
     }
 
     /// Crosses one window; false if its error is too large, and nothing was committed.
@@ -572,7 +585,11 @@ impl Coordinator {
                 }
                 self.history.age += 1;
                 // the third attempt paid for an old admittance: the next ones serve shorter
-                self.history.lasts = if attempt > 2 { (self.history.lasts / 2).max(1) } else { self.history.lasts + (self.history.age == self.history.lasts) as usize };
+                self.history.lasts = if attempt > 2 {
+                    (self.history.lasts / 2).max(1)
+                } else {
+                    self.history.lasts + (self.history.age == self.history.lasts) as usize
+                };
                 self.history.stale = self.history.age >= self.history.lasts;
                 self.commit(&window, x, motions)?;
                 return Ok(true);
@@ -580,13 +597,13 @@ impl Coordinator {
             // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
             self.history.stale |= attempt > 1 && worst > SLOW * before;
             if !worst.is_finite() || (attempt > 6 && worst > before) {
-                return Err(self.diverged(length, &rest.gaps));
+                return Err(self.diverged(length, &rest.rows));
             }
             before = worst;
             let solved = self.solve(&window, &y, &rest, &mut x);
             self.history.admittance = Some(y);
             if !solved {
-                return Err(self.diverged(length, &rest.gaps));
+                return Err(self.diverged(length, &rest.rows));
             }
         }
         let gaps = self.interface.position();
@@ -599,7 +616,7 @@ impl Coordinator {
         let (Some(rtol), Some((middle, held))) = (self.options.rtol, &self.history.held) else { return 0.0 };
         let passed = 0.5 * (window.from + window.to) - middle;
         let change = minus(&x.load, held);
-        let moved = largest(&y.place.apply(&change)) * window.length() / (6.0 * passed);
+        let moved = largest(&y.place.apply(&self.interface.to_own().apply(&change))) * window.length() / (6.0 * passed);
         moved / (LOCAL * rtol * self.interface.system_length())
     }
 
@@ -607,17 +624,20 @@ impl Coordinator {
     fn rest(&mut self, window: &Window, x: &Unknowns) -> Rest {
         let pull = self.interface.pull();
         let (mut force, mut effective) = (self.interface.force(), pull.clone());
+        let to_own = self.interface.to_own();
         if self.options.coupling == Coupling::Windows {
-            force = force.iter().zip(&self.history.force).map(|(a, b)| 0.5 * (a + b)).collect();
-            effective = halved(&pull, &self.history.pull);
+            // the mean of the window, in the world: the ports turn
+            let start = to_own.apply(&self.history.force);
+            force = force.iter().zip(&start).map(|(a, b)| 0.5 * (a + b)).collect();
+            effective = halved(&pull, &to_own.times(&self.history.pull));
         }
         let law = minus(&force, &effective.apply(&x.lambda));
         let shift = match self.options.coupling {
             Coupling::Stabilized => {
                 let by_mu = self.rate_columns(&pull).apply(&x.mu);
-                x.shift.iter().zip(by_mu).map(|(s, p)| s + p).collect()
+                to_own.apply(&x.shift).iter().zip(by_mu).map(|(s, p)| s + p).collect()
             }
-            _ => vec![0.0; x.shift.len()],
+            _ => vec![0.0; self.interface.width()],
         };
         let (gaps, rates) = (self.interface.position(), self.interface.velocity());
         let rows = match self.options.coupling {
@@ -631,7 +651,7 @@ impl Coordinator {
             _ => rates,
         };
         let gaps = if self.options.coupling == Coupling::Windows { Vec::new() } else { gaps };
-        Rest { load: minus(&x.load, &law), shift, gaps, rates: rates_count, rows, effective }
+        Rest { load: minus(&to_own.apply(&x.load), &law), shift, gaps, rates: rates_count, rows, effective }
     }
 
     /// Γᵀ without the columns of nonholonomic rows, which have no μ.
@@ -706,9 +726,10 @@ impl Coordinator {
         let wanted: Vec<f64> = (0..rows.rows).map(|i| -rest.rows[i] - moved.at(i, 0)).collect();
         let Some(delta) = scaled_least_squares(&k, &wanted) else { return false };
         let by_multipliers = Matrix::from_fn(columns, m + p, |i, j| answers.at(i, 1 + j)).times(&column(&delta));
-        for i in 0..columns {
-            let change = answers.at(i, 0) + by_multipliers.at(i, 0);
-            if i < n { x.load[i] += change } else { x.shift[i - n] += change }
+        let change: Vec<f64> = (0..columns).map(|i| answers.at(i, 0) + by_multipliers.at(i, 0)).collect();
+        x.load.iter_mut().zip(self.in_world(&change[..n])).for_each(|(x, c)| *x += c);
+        if stabilized {
+            x.shift.iter_mut().zip(self.in_world(&change[n..])).for_each(|(x, c)| *x += c);
         }
         x.lambda.iter_mut().zip(&delta).for_each(|(l, d)| *l += d);
         x.mu.iter_mut().zip(&delta[m..]).for_each(|(l, d)| *l += d);
@@ -721,13 +742,16 @@ impl Coordinator {
         }
         self.interface.place(window.to, &motions, &x.lambda);
         self.interface.settle();
-        let before = (window.from, std::mem::replace(&mut self.history.lambda, x.lambda), std::mem::take(&mut self.history.force));
+        let before = (
+            window.from,
+            std::mem::replace(&mut self.history.lambda, x.lambda),
+            std::mem::take(&mut self.history.force),
+        );
         self.history.before.insert(0, before);
         self.history.before.truncate(2);
         self.history.mu = x.mu;
         self.interface.place(window.to, &motions, &self.history.lambda);
-        self.history.force = self.interface.force();
-        self.history.pull = self.interface.pull();
+        self.look();
         self.history.motions = motions;
         self.history.held = Some((0.5 * (window.from + window.to), x.load));
         (self.history.t, self.history.number) = (window.to, self.history.number + 1);

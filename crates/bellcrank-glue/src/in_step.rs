@@ -124,10 +124,10 @@ impl InStep {
     fn responses(&mut self, b: &Matrix) -> Result<Matrix, PartError> {
         let mut out = Matrix::zeros(b.columns, b.rows);
         for k in 0..b.rows {
-            let column = self.kkt.respond(b.row(k)).map_err(|e| PartError {
-                part: self.description.name.clone(),
-                why: e.to_string(),
-            })?;
+            let column = self
+                .kkt
+                .respond(b.row(k))
+                .map_err(|e| PartError { part: self.description.name.clone(), why: e.to_string() })?;
             (0..b.columns).for_each(|i| *out.at_mut(i, k) = column[i]);
         }
         Ok(out)

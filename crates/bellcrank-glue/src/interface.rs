@@ -237,9 +237,8 @@ impl Interface {
     /// The channels of its joints, with their numbers among all of them.
     pub fn channels(&self) -> Vec<(usize, Channel)> {
         let joints = &self.system.model.joints;
-        let own = |name: &str| {
-            joints.iter().any(|j| name.strip_prefix(&j.name).is_some_and(|rest| rest.starts_with('.')))
-        };
+        let own =
+            |name: &str| joints.iter().any(|j| name.strip_prefix(&j.name).is_some_and(|rest| rest.starts_with('.')));
         self.system.channels().into_iter().enumerate().filter(|(_, c)| own(&c.name)).collect()
     }
 

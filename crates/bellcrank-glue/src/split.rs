@@ -71,7 +71,10 @@ impl fmt::Display for SplitError {
                 write!(f, "there is no joint or force `{name}` to cut at\nhelp: there are {}", known.join(", "))
             }
             SplitError::States(name) => {
-                write!(f, "the force `{name}` has states of its own and cannot stand between parts\nhelp: cut elsewhere")
+                write!(
+                    f,
+                    "the force `{name}` has states of its own and cannot stand between parts\nhelp: cut elsewhere"
+                )
             }
             SplitError::Nothing => write!(f, "no joint was named to cut at"),
         }
@@ -97,9 +100,12 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
     // joints hold parts together; forces do not, unless nobody named a force
     let group = components(
         model.bodies.len(),
-        model.joints.iter().filter(|j| !named(&j.name)).map(|j| &j.ends[..]).chain(
-            model.forces.iter().filter(|f| !named(&f.name)).map(|f| &f.ends[..]),
-        ),
+        model
+            .joints
+            .iter()
+            .filter(|j| !named(&j.name))
+            .map(|j| &j.ends[..])
+            .chain(model.forces.iter().filter(|f| !named(&f.name)).map(|f| &f.ends[..])),
     );
     let count = group.iter().max().map_or(0, |g| g + 1);
     let mut parts: Vec<Piece> = Vec::new();
@@ -107,7 +113,8 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
     let mut w = system.workspace();
     system.realize(at, &mut w);
     for g in 0..count {
-        let mut part = Model { name: format!("part {}", g + 1), space: model.space, gravity: model.gravity, ..Model::default() };
+        let mut part =
+            Model { name: format!("part {}", g + 1), space: model.space, gravity: model.gravity, ..Model::default() };
         for (b, body) in model.bodies.iter().enumerate().filter(|(b, _)| group[*b] == g) {
             number[b] = part.bodies.len();
             part.bodies.push(body.clone());
@@ -146,9 +153,8 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
         });
         moved.collect::<Vec<End>>()
     };
-    let inside = |ends: &[End]| -> Vec<End> {
-        ends.iter().map(|e| End { body: e.body.map(|b| number[b]), on: e.on }).collect()
-    };
+    let inside =
+        |ends: &[End]| -> Vec<End> { ends.iter().map(|e| End { body: e.body.map(|b| number[b]), on: e.on }).collect() };
     for joint in &model.joints {
         let mut copy = joint.clone();
         if named(&joint.name) {

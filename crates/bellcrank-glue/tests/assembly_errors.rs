@@ -56,13 +56,25 @@ fn wrong_assemblies_are_told_by_name() {
         ("part", parts("arm", "next") + &hinge("one/right", "tow/left"), &["tow/left", "two/left"]),
         ("kind", parts("arm", "next") + &HINGE.replace("revolute", "revolut"), &["revolut", "revolute"]),
         ("space", parts("arm", "space") + HINGE, &["`one` is in the plane", "`two` in space"]),
-        ("units", parts("arm", "next").replace("next.toml\"\n", "next.toml\"\nunits = \"mm\"\n") + HINGE, &["two", "mm", "SI"]),
+        (
+            "units",
+            parts("arm", "next").replace("next.toml\"\n", "next.toml\"\nunits = \"mm\"\n") + HINGE,
+            &["two", "mm", "SI"],
+        ),
         ("file", parts("arm", "gone") + HINGE, &["part `two` is missing", "gone.toml"]),
         ("none", parts("arm", "mute") + HINGE, &["part `two` has no ports"]),
         ("loose", three, &["part `three` is joined to no other part", "three/left"]),
         ("claimed", claimed, &["one/right", "joint `hinge`", "joint `pin`", "two", "three"]),
-        ("open", parts("arm", "far") + HINGE.replace("at = [1, 0]", "on = [[0, 0], [0, 0]]").as_str(), &["hinge", "open by", "1.000e-1 m"]),
-        ("key", parts("arm", "next").replace("model = \"next", "modell = \"next") + HINGE, &["modell", "did you mean `model`"]),
+        (
+            "open",
+            parts("arm", "far") + HINGE.replace("at = [1, 0]", "on = [[0, 0], [0, 0]]").as_str(),
+            &["hinge", "open by", "1.000e-1 m"],
+        ),
+        (
+            "key",
+            parts("arm", "next").replace("model = \"next", "modell = \"next") + HINGE,
+            &["modell", "did you mean `model`"],
+        ),
         ("body", parts("arm", "next") + HINGE + "[body.x]\nmass = 1\n", &["[body]", "part"]),
     ];
     for (name, text, words) in cases {

@@ -1,9 +1,7 @@
 //! `bellcrank glue ASSEMBLY` and `bellcrank run MODEL --split JOINT,…`.
 
 use crate::{Failure, output, print, tell};
-use bellcrank_glue::{
-    COUPLINGS, Coordinator, Coupling, GlueError, GlueOptions, Piece, Subdomain, cut, read_assembly,
-};
+use bellcrank_glue::{COUPLINGS, Coordinator, Coupling, GlueError, GlueOptions, Piece, Subdomain, cut, read_assembly};
 use bellcrank_model::System;
 use bellcrank_model::file::suggest;
 use bellcrank_model::model::{End, Model};
@@ -40,6 +38,10 @@ pub struct Glue {
     json: bool,
 }
 
+/// What parts with solvers of their own err inside a window, and how far joints may be open, in tolerances of the run:
+/// little enough not to disturb the control of the windows.
+const INSIDE: f64 = 1e-2;
+
 fn coupling(word: &str) -> Result<Coupling, Failure> {
     COUPLINGS.iter().find(|(_, name)| *name == word).map(|(c, _)| *c).ok_or_else(|| {
         let names: Vec<&str> = COUPLINGS.iter().map(|(_, name)| *name).collect();
@@ -72,7 +74,8 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
         None if own || rtol.is_some() => Coupling::Windows,
         None => Coupling::Stabilized,
     };
-    let options = GlueOptions { coupling, window, rtol, ..GlueOptions::default() };
+    let tolerance = if coupling == Coupling::Windows { rtol.map_or(1e-8, |r| INSIDE * r) } else { 1e-10 };
+    let options = GlueOptions { coupling, window, rtol, tolerance, ..GlueOptions::default() };
     let mut whole = Model { name: assembly.name.clone(), ..Model::default() };
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();
     for part in assembly.parts {
@@ -89,7 +92,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
                     names.join(", ")
                 )));
             };
-            let rtol = part.rtol.or(rtol).unwrap_or(1e-6).min(1e-4);
+            let rtol = part.rtol.or(rtol.map(|r| INSIDE * r)).unwrap_or(1e-8);
             part.piece.with_own_solver(Options { method, rtol, step: part.step, ..Options::default() })
         } else {
             part.piece.in_step(coupling, setting("rho").unwrap_or(Options::default().rho))
@@ -242,13 +245,14 @@ pub fn split(
     let mut parts = Vec::new();
     for piece in cut.parts {
         let made = match coupling {
-            Coupling::Windows => piece.with_own_solver(options.clone()),
+            Coupling::Windows => piece.with_own_solver(Options { rtol: INSIDE * options.rtol, ..options.clone() }),
             _ => piece.in_step(coupling, options.rho),
         };
         parts.push(made.map_err(|e| Failure::BadInput(e.to_string()))?);
     }
     let rtol = (coupling == Coupling::Windows).then_some(options.rtol);
-    let glue = GlueOptions { coupling, window, rtol, ..GlueOptions::default() };
+    let tolerance = rtol.map_or(1e-10, |r| INSIDE * r);
+    let glue = GlueOptions { coupling, window, rtol, tolerance, ..GlueOptions::default() };
     let mut glued = Coordinator::new(parts, cut.interface, 0.0, glue).map_err(refused)?;
     let mut memory = Memory::default();
     record(&mut glued, &name, false, until, sample, &mut memory)?;
@@ -270,9 +274,9 @@ pub fn split(
     }
     if json {
         let mut object = summary(&mut glued, &name, &Ok(()));
-        let list = differences.iter().map(|d| {
-            json!({ "unit": d.unit, "difference": d.size, "channel": d.channel, "t": d.t, "largest": d.scale })
-        });
+        let list = differences.iter().map(
+            |d| json!({ "unit": d.unit, "difference": d.size, "channel": d.channel, "t": d.t, "largest": d.scale }),
+        );
         object["differences"] = Value::Array(list.collect());
         return print(&object.to_string());
     }

@@ -199,10 +199,25 @@ fn relative(report: &mut Report) {
                 points: (0..=800).map(|i| (i as f64 * 0.01, exact(i as f64 * 0.01)[k])).collect(),
             };
             let figures: [(&str, &str, &str, Vec<Curve>); 4] = [
-                ("figure-2", "Figure 2: rate of the driven link", "q̇₁ [rad/s]", vec![fine(1), curve("glued", &|s| s.v[0])]),
+                (
+                    "figure-2",
+                    "Figure 2: rate of the driven link",
+                    "q̇₁ [rad/s]",
+                    vec![fine(1), curve("glued", &|s| s.v[0])],
+                ),
                 ("figure-3", "Figure 3: its acceleration", "q̈₁ [rad/s²]", vec![fine(2), curve("glued", &|s| s.a[0])]),
-                ("figure-4", "Figure 4: constraint torque on body 2", "N m", vec![fine(3), curve("glued", &|s| s.torque)]),
-                ("figure-5", "Figure 5: iterations per step", "iterations", vec![curve("glued", &|s| s.iterations as f64)]),
+                (
+                    "figure-4",
+                    "Figure 4: constraint torque on body 2",
+                    "N m",
+                    vec![fine(3), curve("glued", &|s| s.torque)],
+                ),
+                (
+                    "figure-5",
+                    "Figure 5: iterations per step",
+                    "iterations",
+                    vec![curve("glued", &|s| s.iterations as f64)],
+                ),
             ];
             for (name, title, ordinate, curves) in figures {
                 report.figures.push(Figure { name, title: title.into(), ordinate, logarithmic: false, curves });
@@ -328,7 +343,9 @@ mod tests {
                     x[j] += e;
                     x
                 };
-                let by = |up: Vec<f64>, down: Vec<f64>| plus(&up, -1.0, &down).iter().map(|x| x / (2.0 * e)).collect::<Vec<f64>>();
+                let by = |up: Vec<f64>, down: Vec<f64>| {
+                    plus(&up, -1.0, &down).iter().map(|x| x / (2.0 * e)).collect::<Vec<f64>>()
+                };
                 let k = by(rest(&moved(&a, e)), rest(&moved(&a, -e)));
                 assert!(largest(&plus(&k, -1.0, &tangent.column(j))) < 1e-5, "{k:?}");
                 let g = by(of.position(&moved(&q, e)), of.position(&moved(&q, -e)));

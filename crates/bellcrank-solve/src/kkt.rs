@@ -197,6 +197,14 @@ impl Kkt {
         Ok(())
     }
 
+    /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0; with the factors at hand.
+    pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
+        self.rhs.fill(0.0);
+        self.rhs[..self.n].copy_from_slice(load);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[..self.n])
+    }
+
     /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
     /// constraint rows; with the factors at hand.
     pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {

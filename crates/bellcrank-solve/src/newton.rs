@@ -173,6 +173,11 @@ impl Newton {
         &*self.linear
     }
 
+    /// x ← J⁻¹ x with the last factors: how the solution follows its equations.
+    pub fn respond(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
+        self.linear.solve(x)
+    }
+
     /// The matrix will be formed anew before it is used again.
     pub fn forget_matrix(&mut self) {
         self.formed_at = None;

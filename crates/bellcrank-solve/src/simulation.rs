@@ -331,6 +331,12 @@ impl Simulation {
     }
 }
 
+/// The engine that options choose, from a consistent point with its rates.
+pub fn engine(dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Result<Box<dyn Engine>, StepError> {
+    let free = Assembly { degrees_of_freedom: 1, ..Assembly::default() };
+    first_engine(dynamics, options, start, &free, &mut Vec::new())
+}
+
 fn first_engine(
     dynamics: &Arc<dyn Dynamics>,
     options: &Options,

@@ -73,6 +73,9 @@ pub struct Run {
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
+    /// Runs the model whole and in parts, cut at these joints (or forces), and tells the largest difference.
+    #[arg(long, value_name = "JOINTS", value_delimiter = ',')]
+    split: Vec<String>,
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -93,6 +96,9 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
     let options = options(&args, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
     let system = Arc::new(read.model.compile());
+    if !args.split.is_empty() {
+        return crate::glue::split(&system, options, &args.split, args.out.as_ref(), args.json);
+    }
     let interrupt = options.interrupt.clone();
     let until = options.until;
     // the first Ctrl-C ends the run cleanly, the second at once

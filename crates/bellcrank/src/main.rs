@@ -5,6 +5,7 @@
 mod check;
 mod compare;
 mod gallery;
+mod glue;
 mod inverse;
 mod modes;
 mod new;
@@ -42,6 +43,8 @@ enum Command {
     Check(check::Check),
     /// Computes the tables of a paper again, ours beside the paper's.
     Reproduce(reproduce::Reproduce),
+    /// Runs parts with their own models and solvers, joined at their ports.
+    Glue(glue::Glue),
     /// Shows results in the browser.
     View(view::View),
     /// Runs a model with many methods and tolerances: what each costs and how accurate it is.
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Glue(options) => glue::glue(options),
         Command::View(options) => view::view(options),
         Command::Compare(options) => compare::compare(options),
         Command::Plot(options) => plot::plot(options),

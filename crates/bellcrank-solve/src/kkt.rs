@@ -187,6 +187,14 @@ impl Kkt {
         Ok(&self.rhs[..self.n])
     }
 
+    /// The change of the velocities by an impulse, M Δv + Gᵀ Λ = p with G Δv = 0; with the factors at hand.
+    pub fn respond(&mut self, impulse: &[f64]) -> Result<&[f64], LinearError> {
+        self.rhs.fill(0.0);
+        self.rhs[..self.n].copy_from_slice(impulse);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[..self.n])
+    }
+
     /// The multipliers of least size that pull like λ: the least Σ (dₖ λ'ₖ)² with Gᵀλ' = Gᵀλ, at a realized
     /// point; with λ' = λ where no row is redundant. A proximal iteration on
     ///

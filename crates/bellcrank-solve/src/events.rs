@@ -47,24 +47,27 @@ const SHORTER: i32 = 11;
 const NOISE: f64 = 1e-10;
 const NOTHING: f64 = 1e-13;
 
-/// Most refinements of a minimum between two samples.
+/// Most refinements of a minimum between two samples, and the part of the lowest sample that the next one
+/// must promise to fall below.
 const REFINEMENTS: usize = 12;
+const REACH: f64 = 0.9;
 
 /// Watches switch functions from step to step.
 #[derive(Debug, Default)]
 pub struct Watch {
+    n: usize,
     /// Whether the step starts at an event, or at the start.
     started: bool,
     times: Vec<f64>,
     /// The values at these times, one row for each; the last row is the first of the next step.
     values: Vec<f64>,
-    trial: Vec<f64>,
+    buffer: Vec<f64>,
 }
 
 impl Watch {
     /// A watch on `n` switch functions.
     pub fn new(n: usize) -> Watch {
-        Watch { trial: vec![0.0; n], ..Watch::default() }
+        Watch { n, ..Watch::default() }
     }
 
     /// The next step starts anew: after an event, or with other equations.
@@ -79,7 +82,7 @@ impl Watch {
         to: f64,
         look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
     ) -> Result<Option<Found>, E> {
-        let n = self.trial.len();
+        let n = self.n;
         if n == 0 {
             return Ok(None);
         }
@@ -106,7 +109,7 @@ impl Watch {
         fresh: bool,
         look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (n, h) = (self.trial.len(), to - from);
+        let (n, h) = (self.n, to - from);
         self.times.clear();
         self.times.push(from);
         if fresh {
@@ -130,13 +133,13 @@ impl Watch {
     }
 
     fn value(&self, j: usize, k: usize) -> f64 {
-        self.values[j * self.trial.len() + k]
+        self.values[j * self.n + k]
     }
 
     /// Two times between which function `k` falls through zero for the first time; twice the start where it
     /// falls from there.
     fn bracket<E>(
-        &self,
+        &mut self,
         k: usize,
         fresh: bool,
         look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
@@ -170,14 +173,15 @@ impl Watch {
     }
 
     /// A time at which function `k` is negative near the lowest of three samples, if it ever is: the lowest
-    /// points of parabolas are followed while they promise to reach zero.
+    /// points of parabolas are followed while they go on falling.
     fn dip<E>(
-        &self,
+        &mut self,
         k: usize,
         mut samples: [(f64, f64); 3],
         look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
     ) -> Result<Option<f64>, E> {
-        let mut values = self.trial.clone();
+        let mut values = self.buffer();
+        let mut low = None;
         for _ in 0..REFINEMENTS {
             let [(a, fa), (b, fb), (c, fc)] = samples;
             let (left, right) = ((fb - fa) / (b - a), (fc - fb) / (c - b));
@@ -185,13 +189,14 @@ impl Watch {
             let t = 0.5 * (a + b - left / bend);
             let lowest = fb + (t - b) * (left + bend * (t - a));
             // NaN where the three lie on a line
-            if !(lowest < 0.25 * fb) || !(t > a && t < c) || t == b {
-                return Ok(None);
+            if !(lowest < REACH * fb) || !(t > a && t < c) || t == b {
+                break;
             }
             look(t, &mut values)?;
             let f = values[k];
             if f < 0.0 {
-                return Ok(Some(t));
+                low = Some(t);
+                break;
             }
             samples = match (t < b, f < fb) {
                 (true, true) => [samples[0], (t, f), samples[1]],
@@ -200,7 +205,15 @@ impl Watch {
                 (false, false) => [samples[0], samples[1], (t, f)],
             };
         }
-        Ok(None)
+        self.buffer = values;
+        Ok(low)
+    }
+
+    /// Room for one row of values.
+    fn buffer(&mut self) -> Vec<f64> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(self.n, 0.0);
+        buffer
     }
 
     /// The root of function `k` in a bracket to the last digits of the time, on its negative side, by
@@ -212,7 +225,7 @@ impl Watch {
         mut b: f64,
         look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
     ) -> Result<f64, E> {
-        let mut values = std::mem::take(&mut self.trial);
+        let mut values = self.buffer();
         let mut f = |t: f64| look(t, &mut values).map(|()| values[k]);
         let (mut fa, mut fb) = (f(a)?, f(b)?);
         let half = f64::EPSILON * a.abs().max(b.abs());
@@ -244,7 +257,7 @@ impl Watch {
                 break;
             }
         }
-        self.trial = values;
+        self.buffer = values;
         Ok(b)
     }
 }
@@ -277,7 +290,7 @@ mod tests {
         let mut watch = Watch::new(4);
         assert!(first(&mut watch, 0.0, 0.6, &f).0.is_none());
         let (found, count) = first(&mut watch, 0.6, 0.9, &f);
-        assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 25, "{found:?} {count}");
+        assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 30, "{found:?} {count}");
     }
 
     #[test]

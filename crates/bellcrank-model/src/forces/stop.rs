@@ -132,6 +132,6 @@ impl Force for Stop {
             UPPER => self.upper,
             _ => return None,
         };
-        self.law.holds().then(|| follow(self.along.motion, Expression::constant(limit)))
+        (self.law.holds() && limit.is_finite()).then(|| follow(self.along.motion, Expression::constant(limit)))
     }
 }

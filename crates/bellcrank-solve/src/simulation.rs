@@ -302,7 +302,8 @@ impl Simulation {
         let Some(crossing) = self.dynamics.cross(found.switch, point, w) else { return Ok(()) };
         let event = Event { t: found.t, name: crossing.name, what: crossing.what.to_string() };
         out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
-        self.repeated = if found.t > from { 0 } else { self.repeated + 1 };
+        let passed = found.t - from > NO_TIME * self.options.until;
+        self.repeated = if passed { 0 } else { self.repeated + 1 };
         if self.repeated > REPEATED + self.dynamics.switches() {
             return Err(StepError::Chatter { t: found.t, culprit: event.name });
         }
@@ -387,6 +388,9 @@ impl Simulation {
 
 /// So many events in a row, and one more for each switch function, may happen without time passing.
 const REPEATED: usize = 100;
+
+/// No more than this part of a run is no time.
+const NO_TIME: f64 = 1e-13;
 
 /// The method that is meant; none where nothing is free to move.
 fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<String>) -> Option<MethodName> {

@@ -188,8 +188,9 @@ impl Watch {
             let bend = (right - left) / (c - a);
             let t = 0.5 * (a + b - left / bend);
             let lowest = fb + (t - b) * (left + bend * (t - a));
-            // NaN where the three lie on a line
-            if !(lowest < REACH * fb) || !(t > a && t < c) || t == b {
+            // all false where the three lie on a line and t is none
+            let promising = lowest < REACH * fb && t > a && t < c && t != b;
+            if !promising {
                 break;
             }
             look(t, &mut values)?;

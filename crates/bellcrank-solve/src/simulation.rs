@@ -64,7 +64,8 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
-    /// What happened on the way: events of forces and stops, changes of the number of redundant equations.
+    /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
+    /// and singular positions passed by.
     pub events: Vec<Event>,
 }
 
@@ -182,7 +183,7 @@ impl Simulation {
         let switches = if method.is_some() { dynamics.switches() } else { 0 };
         let start = if switches > 0 { observer.lock(&start).map_err(StartError::Step)? } else { start };
         let dynamics = observer.dynamics.clone();
-        let engine = engine(&dynamics, &options, method, &start).map_err(StartError::Step)?;
+        let engine = build_engine(&dynamics, &options, method, &start).map_err(StartError::Step)?;
         let energy = observer.energy(&start);
         let budget = Budget::new(&*dynamics, energy);
         Ok(Simulation {
@@ -319,7 +320,7 @@ impl Simulation {
         if holds {
             self.dynamics = self.observer.dynamics.clone();
             self.before += self.engine.statistics();
-            self.engine = engine(&self.dynamics, &self.options, self.method, &start)?;
+            self.engine = build_engine(&self.dynamics, &self.options, self.method, &start)?;
         } else {
             self.engine.restart(&start)?;
         }
@@ -333,6 +334,9 @@ impl Simulation {
         self.drift = (self.drift.0.max(position), self.drift.1.max(velocity));
         let energy = self.observer.energy(self.engine.point());
         self.budget.balance(energy);
+        if let Some((redundant, pivot)) = self.engine.rank() {
+            self.observer.notice(self.engine.state().t, redundant, pivot);
+        }
     }
 
     /// Records the samples that are due up to a time in the last step.
@@ -343,6 +347,10 @@ impl Simulation {
         while let Some(t) = s.due(now) {
             self.observer.go_to(t, &mut *self.engine)?;
             self.observer.observe()?;
+            if self.engine.rank().is_none() {
+                let (redundant, pivot) = (self.observer.kkt.dropped(), self.observer.kkt.smallest_pivot());
+                self.observer.notice(t, redundant, pivot);
+            }
             out.frame(t, &self.observer.values).map_err(|e| StepError::Record(e.to_string()))?;
         }
         Ok(())
@@ -355,12 +363,14 @@ impl Simulation {
         let start = self.observer.complete(&state)?;
         self.choices.push(format!("stiff at t = {:.6} s: went on with bdf on ggl", state.t));
         self.method = Some(MethodName::Bdf);
-        self.engine = engine(&self.dynamics, &self.options, self.method, &start)?;
+        self.engine = build_engine(&self.dynamics, &self.options, self.method, &start)?;
         Ok(())
     }
 
     fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {
         let status = ended.unwrap_or_else(Status::Failed);
+        // a passage that was not over
+        self.observer.notice(self.engine.state().t, self.observer.redundant, 1.0);
         self.observer.state.clone_from(self.engine.state());
         let observed = self.observer.observe();
         let channels = self.dynamics.channels();
@@ -392,6 +402,12 @@ const REPEATED: usize = 100;
 /// No more than this part of a run is no time.
 const NO_TIME: f64 = 1e-13;
 
+/// The engine that options choose, from a consistent point with its rates.
+pub fn engine(dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Result<Box<dyn Engine>, StepError> {
+    let free = Assembly { degrees_of_freedom: 1, ..Assembly::default() };
+    build_engine(dynamics, options, choose_method(options, &free, &mut Vec::new()), start)
+}
+
 /// The method that is meant; none where nothing is free to move.
 fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<String>) -> Option<MethodName> {
     if assembly.degrees_of_freedom == 0 {
@@ -414,7 +430,7 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
 }
 
 /// A method at a consistent start.
-fn engine(
+fn build_engine(
     dynamics: &Arc<dyn Dynamics>,
     options: &Options,
     method: Option<MethodName>,
@@ -510,11 +526,16 @@ struct Observer {
     /// For reactions of least size, where equations are redundant.
     least: Option<(Kkt, RowScales)>,
     redundant: usize,
+    /// Where a passage by a singular position came closest: time and pivot.
+    passage: Option<(f64, f64)>,
     not_unique: Vec<String>,
     events: Vec<Event>,
     rank_changes: usize,
     projection: Option<Projection>,
 }
+
+/// Constraints with a pivot below this part of what it was summed from are close to singular.
+const CLOSE: f64 = 1e-4;
 
 /// So many changes of the rank are told.
 const RANK_CHANGES: usize = 50;
@@ -532,6 +553,7 @@ impl Observer {
             rows: vec![0.0; dynamics.layout().m()],
             least: None,
             redundant,
+            passage: None,
             not_unique: Vec::new(),
             events: Vec::new(),
             rank_changes: 0,
@@ -544,44 +566,47 @@ impl Observer {
         observer
     }
 
-    /// The joints with multipliers that can be changed without any effect: random ones lose that part of
-    /// themselves when they are made least.
+    /// The joints with multipliers that can be changed without any effect.
     fn find_not_unique(&mut self) {
-        let mut random = initial::Random(11);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
-        let any: Vec<f64> = self.rows.iter().map(|_| random.next()).collect();
-        let mut least = any.clone();
         let (kkt, scales) = self.least.get_or_insert_with(|| {
             (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
         });
-        if kkt.least_multipliers(scales, &self.point, &mut self.w, &mut least).is_err() {
-            return;
+        let blocks = kkt.not_unique(scales, &self.point, &mut self.w).unwrap_or_default();
+        self.not_unique = blocks.iter().map(|k| self.dynamics.name(bellcrank_model::Unknown::Lambda, *k)).collect();
+        self.not_unique.dedup();
+    }
+
+    /// Takes notice of the rank at an accepted step: of its changes, and of singular positions passed by.
+    fn notice(&mut self, t: f64, redundant: usize, pivot: f64) {
+        if redundant != self.redundant {
+            let before = self.redundant;
+            let what =
+                format!("has {redundant} redundant equations instead of {before}: the position is singular, or was");
+            self.tell(t, what);
+            self.redundant = redundant;
         }
-        self.not_unique.clear();
-        for (k, range) in self.dynamics.layout().constraints.iter().enumerate() {
-            let name = self.dynamics.name(bellcrank_model::Unknown::Lambda, k);
-            if range.clone().any(|i| (any[i] - least[i]).abs() > 1e-4) && self.not_unique.last() != Some(&name) {
-                self.not_unique.push(name);
+        match self.passage {
+            // where rows are redundant, those that are kept need not be the best
+            _ if pivot < CLOSE && redundant == 0 => {
+                let closest = self.passage.filter(|(_, least)| *least <= pivot);
+                self.passage = closest.or(Some((t, pivot)));
             }
+            // infinite: not known
+            Some((t, least)) if pivot.is_finite() => {
+                self.passage = None;
+                self.tell(t, format!("passed by a singular position (smallest pivot {least:.1e})"));
+            }
+            _ => {}
         }
     }
 
-    /// Takes notice of a change of the rank.
-    fn notice(&mut self) {
-        let now = self.kkt.dropped();
-        if now == self.redundant {
-            return;
-        }
+    fn tell(&mut self, t: f64, what: String) {
         self.rank_changes += 1;
         if self.rank_changes <= RANK_CHANGES {
-            let what = format!(
-                "has {now} redundant equations instead of {}: the position is singular, or was",
-                self.redundant
-            );
-            self.events.push(Event { t: self.state.t, name: "the model".into(), what });
+            self.events.push(Event { t, name: "the model".into(), what });
         }
-        self.redundant = now;
     }
 
     /// Goes to a time in the last step of an engine.
@@ -681,7 +706,6 @@ impl Observer {
     /// Fills `values` with all channels at `self.state`.
     fn observe(&mut self) -> Result<(), StepError> {
         self.accelerate()?;
-        self.notice();
         self.least()?;
         self.dynamics.observe(&self.point, &mut self.w, &mut self.values);
         Ok(())

@@ -4,6 +4,7 @@ use super::{Along, Ends, Force, Kind, Made, Placement, Seen, Switch, scaled};
 use crate::dynamics::Mode;
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
+use crate::joints::Motion;
 use crate::joints::equations::{Equation, follow_rate};
 
 /// −c ẋ − F_c tanh(ẋ/v₀) along a joint coordinate x; or with F_c sign(ẋ), and ẋ = 0 while that needs no
@@ -95,7 +96,7 @@ fn make(values: &Values, place: &Placement) -> Made {
 
 impl Friction {
     /// The effort at a rate, and its derivative.
-    fn effort(&self, mode: Mode, rate: f64) -> (f64, f64) {
+    fn at_rate(&self, mode: Mode, rate: f64) -> (f64, f64) {
         let (y, y_rate) = match (&self.dry, mode) {
             (Dry::Creeps { velocity }, _) => {
                 let y = (rate / velocity).tanh();
@@ -120,17 +121,24 @@ impl Friction {
 
 impl Force for Friction {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
-        self.along.push(at, self.effort(at.mode, self.along.rate(at)).0, out);
+        self.along.push(at, self.at_rate(at.mode, self.along.rate(at)).0, out);
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
-        let (effort, slope) = self.effort(at.mode, self.along.rate(at));
+        let (effort, slope) = self.at_rate(at.mode, self.along.rate(at));
         let (gradient, drift) = (self.along.gradient(at), self.along.drift(at));
         let (by_displacement, by_twist) = (scaled(slope, &drift), scaled(slope, &gradient));
         self.along.push_stiffness(at, effort, &by_displacement, &by_twist, k, d);
     }
+    fn along(&self) -> Option<Motion> {
+        Some(self.along.motion)
+    }
+    fn effort(&self, at: &Seen) -> f64 {
+        // what sticks is held by −λ
+        self.at_rate(at.mode, self.along.rate(at)).0 - at.lambda
+    }
     fn power(&self, at: &Seen) -> f64 {
         let rate = self.along.rate(at);
-        self.effort(at.mode, rate).0 * rate
+        self.at_rate(at.mode, rate).0 * rate
     }
     fn has_power(&self) -> bool {
         true

@@ -197,7 +197,8 @@ impl Kkt {
         Ok(())
     }
 
-    /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0; with the factors at hand.
+    /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0, and so the jump of the
+    /// velocities by an impulse; with the factors at hand.
     pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         self.rhs[..self.n].copy_from_slice(load);

@@ -353,8 +353,12 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
         tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
     }
-    for event in summary.events.iter().take(5) {
+    const EVENTS: usize = 5;
+    for event in summary.events.iter().take(EVENTS) {
         tell_line(event.to_string());
+    }
+    if summary.events.len() > EVENTS {
+        tell_line(format!("and {}", plural(summary.events.len() - EVENTS, "more event", "more events")));
     }
     tell_line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1));
     let (initial, last, error) = summary.energy;

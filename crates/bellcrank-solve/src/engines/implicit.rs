@@ -3,6 +3,7 @@
 use super::{Engine, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, Newton};
 use crate::options::On;
@@ -347,6 +348,23 @@ impl Engine for Implicit {
         }
         self.step.point.charts.clone_from(&self.state.charts);
         self.step.touched();
+    }
+
+    /// With order 1 and, where steps are not fixed, DASSL's first step, at most the last one.
+    fn restart(&mut self, start: &Point) -> Result<(), StepError> {
+        start.store(&mut self.state);
+        self.step.point.clone_from(start);
+        self.step.point.mu.fill(0.0);
+        self.step.touched();
+        self.newton.forget_matrix();
+        self.tolerances.see(&self.state.v);
+        self.tolerances.weigh(&self.state, start, &mut self.newton_weights);
+        self.tolerances.restrict(&self.newton_weights, &mut self.weights);
+        self.look_at_split();
+        let h = self.method.step_size();
+        let h = if self.fixed { h } else { first_step(start, &self.newton_weights, 1e3 * h) };
+        self.method.start(&self.step.point, h);
+        Ok(())
     }
 
     fn step_size(&self) -> f64 {

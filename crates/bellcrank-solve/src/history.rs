@@ -4,6 +4,7 @@
 //! [`STRETCHES`] entries and a warm step allocates nothing.
 
 use crate::engines::Refusal;
+use crate::events::Event;
 use bellcrank_model::{Dynamics, Unknown};
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ pub struct Taken<'a> {
     /// What was refused before.
     pub refusals: &'a [Refusal],
     /// All events so far.
-    pub events: &'a [String],
+    pub events: &'a [Event],
 }
 
 /// Some steps in a row.

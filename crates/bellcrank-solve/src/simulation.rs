@@ -1,9 +1,10 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
 use crate::engines::explicit::Explicit;
-use crate::engines::implicit::{Control, Implicit};
+use crate::engines::implicit::{Control, Implicit, Projection};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, Statistics, StepError};
+use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
@@ -16,7 +17,7 @@ use crate::options::{MethodName, OptionError, Options, Tested};
 use crate::proof::Proof;
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
-use bellcrank_model::dynamics::Energy;
+use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -65,8 +66,9 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
-    /// What changed on the way: the number of redundant equations.
-    pub events: Vec<String>,
+    /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
+    /// and singular positions passed by.
+    pub events: Vec<Event>,
     /// The steps it took.
     pub history: History,
     /// Whom its refused steps are blamed on, the worst first.
@@ -74,6 +76,9 @@ pub struct Summary {
     /// The evidence, where it was asked for.
     pub proof: Option<Box<Proof>>,
 }
+
+/// So many events go into the summary of a run; `events.csv` has all of them.
+const EVENTS_TOLD: usize = 1000;
 
 impl Summary {
     /// The object that `--json` prints.
@@ -89,6 +94,8 @@ impl Summary {
             Status::Interrupted => ("interrupted", None),
             Status::Failed(e) => ("failed", Some(e.to_string())),
         };
+        let event = |e: &Event| json!({ "t": e.t, "name": e.name, "what": e.what });
+        let events: Vec<Value> = self.events.iter().take(EVENTS_TOLD).map(event).collect();
         let mut object = json!({
             "model": self.model,
             "status": status,
@@ -108,7 +115,8 @@ impl Summary {
             "redundant_equations": self.assembly.redundant,
             "reactions_unique": self.not_unique.is_empty(),
             "reactions_not_unique": self.not_unique,
-            "events": self.events,
+            "event_count": self.events.len(),
+            "events": events,
             "drift": { "position": self.drift.0, "velocity": self.drift.1 },
             "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
             "choices": self.choices,
@@ -154,6 +162,12 @@ pub struct Simulation {
     dynamics: Arc<dyn Dynamics>,
     options: Options,
     engine: Box<dyn Engine>,
+    /// The method in use; none where nothing is free to move.
+    method: Option<MethodName>,
+    /// Switch functions, where there are any.
+    watch: Watch,
+    /// How many events there were at the present time.
+    repeated: usize,
     before: Statistics,
     choices: Vec<String>,
     assembly: Assembly,
@@ -190,8 +204,13 @@ impl Simulation {
         options.check().map_err(StartError::Option)?;
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
-        let engine = first_engine(&dynamics, &options, &start, &assembly, &mut choices).map_err(StartError::Step)?;
         let mut observer = Observer::new(dynamics.clone(), &start, assembly.redundant);
+        let method = choose_method(&options, &assembly, &mut choices);
+        // what is moved by drives alone goes by the present values
+        let switches = if method.is_some() { dynamics.switches() } else { 0 };
+        let start = if switches > 0 { observer.lock(&start).map_err(StartError::Step)? } else { start };
+        let dynamics = observer.dynamics.clone();
+        let engine = build_engine(&dynamics, &options, method, &start).map_err(StartError::Step)?;
         let energy = observer.energy(&start);
         let budget = Budget::new(&*dynamics, energy);
         Ok(Simulation {
@@ -199,6 +218,9 @@ impl Simulation {
             dynamics,
             options,
             engine,
+            method,
+            watch: Watch::new(switches),
+            repeated: 0,
             before: Statistics::default(),
             choices,
             assembly,
@@ -270,15 +292,30 @@ impl Simulation {
         let wanted = out.wants_frames();
         let t0 = self.engine.state().t;
         let mut sampler = Sampler { t0, distance, next: 0, until, last: f64::NEG_INFINITY };
-        self.sample(&mut sampler, wanted, out)?;
+        self.sample(t0, &mut sampler, wanted, out)?;
         self.look();
-        self.prove_step(t0)?;
+        self.prove_step(t0, t0)?;
         while self.engine.state().t < until {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
-            self.step(until, out)?;
-            self.sample(&mut sampler, wanted, out)?;
+            let from = self.engine.state().t;
+            let iterations = self.step(until)?;
+            let clock = self.clock();
+            let found = self.find(from)?;
+            let to = found.map_or(self.engine.state().t, |f| f.t);
+            self.tell(from, to, iterations, out);
+            if self.budget.powered {
+                self.budget.add_work(from, to, &mut *self.engine, &mut self.observer)?;
+            }
+            self.prove_step(from, to)?;
+            self.seconds.checks += clock.map_or(0.0, |from| from.elapsed().as_secs_f64());
+            self.sample(to, &mut sampler, wanted, out)?;
+            if let Some(found) = found {
+                self.pass(found, from, out)?;
+                self.prove_jump()?;
+            }
+            self.look();
             self.engine.settle();
             watch(self.engine.state().t, self.engine.step_size());
             if self.engine.stiff() && self.options.method == MethodName::Auto {
@@ -288,55 +325,118 @@ impl Simulation {
         Ok(Status::Finished)
     }
 
-    /// One step, with the budget of energy and drift.
-    fn step(&mut self, until: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
-        let from = self.engine.state().t;
-        let clock = self.clock();
+    /// One step of the method; gives the order it had and the iterations it took.
+    fn step(&mut self, until: f64) -> Result<(usize, usize), StepError> {
+        let (from, clock) = (self.engine.state().t, self.clock());
         let (order, iterations) = (self.engine.order(), self.engine.statistics().iterations);
         let stepped = self.engine.step(until);
+        self.seconds.steps += clock.map_or(0.0, |from| from.elapsed().as_secs_f64());
         if let Err(e) = stepped {
             self.history.blame(from, self.engine.refusals());
             return Err(e);
         }
-        let t = self.engine.state().t;
-        let taken = Taken {
-            t,
-            h: t - from,
-            order,
-            iterations: self.engine.statistics().iterations - iterations,
-            refusals: self.engine.refusals(),
-            events: &self.observer.events,
-        };
-        self.history.add(&taken);
-        out.step(&taken);
-        let stepped = clock.map(|from| from.elapsed().as_secs_f64());
-        if self.budget.powered {
-            self.budget.add_work(from, &mut *self.engine, &mut self.observer)?;
+        Ok((order, self.engine.statistics().iterations - iterations))
+    }
+
+    /// Tells of a step, as far as it is kept.
+    fn tell(&mut self, from: f64, to: f64, (order, iterations): (usize, usize), out: &mut dyn Recorder) {
+        let (refusals, events) = (self.engine.refusals(), &self.observer.events);
+        if to > from {
+            let taken = Taken { t: to, h: to - from, order, iterations, refusals, events };
+            self.history.add(&taken);
+            out.step(&taken);
+        } else {
+            self.history.blame(from, refusals);
         }
-        self.look();
-        self.prove_step(from)?;
-        if let (Some(clock), Some(stepped)) = (clock, stepped) {
-            self.seconds.steps += stepped;
-            self.seconds.checks += clock.elapsed().as_secs_f64() - stepped;
-        }
-        Ok(())
     }
 
     /// Adds what the last step did to the evidence, where it is gathered.
-    fn prove_step(&mut self, from: f64) -> Result<(), StepError> {
+    fn prove_step(&mut self, from: f64, to: f64) -> Result<(), StepError> {
         let Some(proof) = &mut self.proof else { return Ok(()) };
         let observer = &mut self.observer;
-        let h = self.engine.state().t - from;
+        let h = to - from;
         for (place, weight) in GAUSS.into_iter().filter(|_| h > 0.0) {
-            let mut state = std::mem::take(&mut observer.state);
-            self.engine.interpolate(from + place * h, &mut state)?;
-            observer.state = state;
+            observer.go_to(from + place * h, &mut *self.engine)?;
             observer.accelerate()?;
             proof.push(h * weight, &*observer.dynamics, &observer.point, &mut observer.w);
         }
-        observer.state.clone_from(self.engine.state());
+        observer.go_to(to, &mut *self.engine)?;
         observer.accelerate()?;
         proof.look(&*observer.dynamics, &observer.point, &mut observer.w);
+        Ok(())
+    }
+
+    /// After an event momentum may have jumped: its balance goes on from where it is.
+    fn prove_jump(&mut self) -> Result<(), StepError> {
+        let Some(proof) = &mut self.proof else { return Ok(()) };
+        let observer = &mut self.observer;
+        observer.state.clone_from(self.engine.state());
+        observer.accelerate()?;
+        proof.jump(&*observer.dynamics, &observer.point, &mut observer.w);
+        Ok(())
+    }
+
+    /// Goes on with another engine.
+    fn change_engine(&mut self, engine: Box<dyn Engine>) {
+        self.before += self.engine.statistics();
+        for (name, seconds) in self.engine.seconds() {
+            match self.seconds.engines.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, sum)) => *sum += seconds,
+                None => self.seconds.engines.push((name, seconds)),
+            }
+        }
+        self.engine = engine;
+        if self.proof.is_some() {
+            self.engine.measure();
+        }
+    }
+
+    /// The first event in the last step.
+    fn find(&mut self, from: f64) -> Result<Option<Found>, StepError> {
+        let (engine, observer) = (&mut *self.engine, &mut self.observer);
+        let to = engine.state().t;
+        self.watch.find(from, to, &mut |t, values| {
+            observer.go_to(t, engine)?;
+            if observer.dynamics.reactive() {
+                observer.accelerate()?
+            } else {
+                observer.place()
+            }
+            observer.dynamics.switch_values(&observer.point, &mut observer.w, values);
+            Ok(())
+        })
+    }
+
+    /// Goes to an event and starts anew from there: with another mode, with velocities that jumped where
+    /// there was an impact, on other equations where the modes hold other motions, and on the constraints.
+    fn pass(&mut self, found: Found, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
+        self.observer.go_to(found.t, &mut *self.engine)?;
+        self.observer.accelerate()?;
+        let Observer { point, w, .. } = &mut self.observer;
+        let Some(crossing) = self.dynamics.cross(found.switch, point, w) else { return Ok(()) };
+        let event = Event { t: found.t, name: crossing.name, what: crossing.what.to_string() };
+        out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
+        let passed = found.t - from > NO_TIME * self.options.until;
+        self.repeated = if passed { 0 } else { self.repeated + 1 };
+        if self.repeated > REPEATED + self.dynamics.switches() {
+            return Err(StepError::Chatter { t: found.t, culprit: event.name });
+        }
+        self.observer.events.push(event);
+        if let Some(mode) = self.observer.state.charts.modes.get_mut(crossing.slot) {
+            *mode = crossing.mode;
+        }
+        if let Some(impact) = crossing.impact {
+            self.budget.work += self.observer.strike(&impact)?;
+        }
+        let holds = self.observer.hold();
+        let start = self.observer.consistent()?;
+        if holds {
+            self.dynamics = self.observer.dynamics.clone();
+            self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start)?);
+        } else {
+            self.engine.restart(&start)?;
+        }
+        self.watch.restart();
         Ok(())
     }
 
@@ -346,23 +446,24 @@ impl Simulation {
         self.drift = (self.drift.0.max(position), self.drift.1.max(velocity));
         let energy = self.observer.energy(self.engine.point());
         self.budget.balance(energy);
+        if let Some((redundant, pivot)) = self.engine.rank() {
+            self.observer.notice(self.engine.state().t, redundant, pivot);
+        }
     }
 
-    fn sample(&mut self, s: &mut Sampler, wanted: bool, out: &mut dyn Recorder) -> Result<(), StepError> {
-        let now = self.engine.state().t;
+    /// Records the samples that are due up to a time in the last step.
+    fn sample(&mut self, now: f64, s: &mut Sampler, wanted: bool, out: &mut dyn Recorder) -> Result<(), StepError> {
         if !wanted {
             return Ok(());
         }
         while let Some(t) = s.due(now) {
             let clock = self.clock();
-            let mut state = std::mem::take(&mut self.observer.state);
-            if t == now {
-                state.clone_from(self.engine.state());
-            } else {
-                self.engine.interpolate(t, &mut state)?;
-            }
-            self.observer.state = state;
+            self.observer.go_to(t, &mut *self.engine)?;
             self.observer.observe()?;
+            if self.engine.rank().is_none() {
+                let (redundant, pivot) = (self.observer.kkt.dropped(), self.observer.kkt.smallest_pivot());
+                self.observer.notice(t, redundant, pivot);
+            }
             let observed = clock.map(|from| from.elapsed().as_secs_f64());
             out.frame(t, &self.observer.values).map_err(|e| StepError::Record(e.to_string()))?;
             if let (Some(clock), Some(observed)) = (clock, observed) {
@@ -375,16 +476,11 @@ impl Simulation {
 
     /// Hands the state over from the explicit method to BDF.
     fn become_implicit(&mut self) -> Result<(), StepError> {
-        self.before += self.engine.statistics();
         let state = self.engine.state().clone();
         let start = self.observer.complete(&state)?;
         self.choices.push(format!("stiff at t = {:.6} s: went on with bdf on ggl", state.t));
-        let name = self.options.formulation.unwrap_or("ggl");
-        self.seconds.engines.append(&mut self.engine.seconds());
-        self.engine = implicit_engine(&self.dynamics, &self.options, MethodName::Bdf, name, &start);
-        if self.proof.is_some() {
-            self.engine.measure();
-        }
+        self.method = Some(MethodName::Bdf);
+        self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start)?);
         Ok(())
     }
 
@@ -393,7 +489,12 @@ impl Simulation {
         let s = &mut self.seconds;
         let mut all = vec![("assembly of the start", s.start)];
         all.append(&mut s.engines);
-        all.append(&mut self.engine.seconds());
+        for (name, seconds) in self.engine.seconds() {
+            match all.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, sum)) => *sum += seconds,
+                None => all.push((name, seconds)),
+            }
+        }
         let parts: f64 = all[1..].iter().map(|(_, seconds)| seconds).sum();
         all.push(("rest of the steps", (s.steps - parts).max(0.0)));
         all.extend([("drift, energy, momentum", s.checks), ("samples", s.samples), ("recording", s.recording)]);
@@ -402,6 +503,8 @@ impl Simulation {
 
     fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {
         let status = ended.unwrap_or_else(Status::Failed);
+        // a passage that was not over
+        self.observer.notice(self.engine.state().t, self.observer.redundant, 1.0);
         self.observer.state.clone_from(self.engine.state());
         let observed = self.observer.observe();
         let channels = self.dynamics.channels();
@@ -435,17 +538,23 @@ impl Simulation {
     }
 }
 
-fn first_engine(
-    dynamics: &Arc<dyn Dynamics>,
-    options: &Options,
-    start: &Point,
-    assembly: &Assembly,
-    choices: &mut Vec<String>,
-) -> Result<Box<dyn Engine>, StepError> {
+/// So many events in a row, and one more for each switch function, may happen without time passing.
+const REPEATED: usize = 100;
+
+/// No more than this part of a run is no time.
+const NO_TIME: f64 = 1e-13;
+
+/// The engine that options choose, from a consistent point with its rates.
+pub fn engine(dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Result<Box<dyn Engine>, StepError> {
+    let free = Assembly { degrees_of_freedom: 1, ..Assembly::default() };
+    build_engine(dynamics, options, choose_method(options, &free, &mut Vec::new()), start)
+}
+
+/// The method that is meant; none where nothing is free to move.
+fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<String>) -> Option<MethodName> {
     if assembly.degrees_of_freedom == 0 {
         choices.push("no degree of freedom: kinematics, with reactions from inverse dynamics".into());
-        let h = options.step.unwrap_or(options.sample_distance());
-        return Ok(Box::new(Kinematic::new(dynamics.clone(), start, h)));
+        return None;
     }
     let mut method = options.method;
     if method == MethodName::Auto {
@@ -459,6 +568,20 @@ fn first_engine(
             _ => (MethodName::Dopri5, choices.push("started with dopri5".into())),
         };
     }
+    Some(method)
+}
+
+/// A method at a consistent start.
+fn build_engine(
+    dynamics: &Arc<dyn Dynamics>,
+    options: &Options,
+    method: Option<MethodName>,
+    start: &Point,
+) -> Result<Box<dyn Engine>, StepError> {
+    let Some(method) = method else {
+        let h = options.step.unwrap_or(options.sample_distance());
+        return Ok(Box::new(Kinematic::new(dynamics.clone(), start, h)));
+    };
     let tableau = match method {
         MethodName::Rk4 => &RK4,
         MethodName::Dopri5 => &DORMAND_PRINCE_5,
@@ -545,12 +668,19 @@ struct Observer {
     /// For reactions of least size, where equations are redundant.
     least: Option<(Kkt, RowScales)>,
     redundant: usize,
+    /// Where a passage by a singular position came closest: time and pivot.
+    passage: Option<(f64, f64)>,
     not_unique: Vec<String>,
-    events: Vec<String>,
+    events: Vec<Event>,
+    rank_changes: usize,
+    projection: Option<Projection>,
 }
 
-/// So many events are told.
-const EVENTS: usize = 50;
+/// Constraints with a pivot below this part of what it was summed from are close to singular.
+const CLOSE: f64 = 1e-4;
+
+/// So many changes of the rank are told.
+const RANK_CHANGES: usize = 50;
 
 impl Observer {
     fn new(dynamics: Arc<dyn Dynamics>, start: &Point, redundant: usize) -> Observer {
@@ -565,8 +695,11 @@ impl Observer {
             rows: vec![0.0; dynamics.layout().m()],
             least: None,
             redundant,
+            passage: None,
             not_unique: Vec::new(),
             events: Vec::new(),
+            rank_changes: 0,
+            projection: None,
             dynamics,
         };
         if redundant > 0 {
@@ -575,45 +708,111 @@ impl Observer {
         observer
     }
 
-    /// The joints with multipliers that can be changed without any effect: random ones lose that part of
-    /// themselves when they are made least.
+    /// The joints with multipliers that can be changed without any effect.
     fn find_not_unique(&mut self) {
-        let mut random = initial::Random(11);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
-        let any: Vec<f64> = self.rows.iter().map(|_| random.next()).collect();
-        let mut least = any.clone();
         let (kkt, scales) = self.least.get_or_insert_with(|| {
             (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
         });
-        if kkt.least_multipliers(scales, &self.point, &mut self.w, &mut least).is_err() {
-            return;
+        let blocks = kkt.not_unique(scales, &self.point, &mut self.w).unwrap_or_default();
+        self.not_unique = blocks.iter().map(|k| self.dynamics.name(bellcrank_model::Unknown::Lambda, *k)).collect();
+        self.not_unique.dedup();
+    }
+
+    /// Takes notice of the rank at an accepted step: of its changes, and of singular positions passed by.
+    fn notice(&mut self, t: f64, redundant: usize, pivot: f64) {
+        if redundant != self.redundant {
+            let before = self.redundant;
+            let what =
+                format!("has {redundant} redundant equations instead of {before}: the position is singular, or was");
+            self.tell(t, what);
+            self.redundant = redundant;
         }
-        self.not_unique.clear();
-        for (k, range) in self.dynamics.layout().constraints.iter().enumerate() {
-            let name = self.dynamics.name(bellcrank_model::Unknown::Lambda, k);
-            if range.clone().any(|i| (any[i] - least[i]).abs() > 1e-4) && self.not_unique.last() != Some(&name) {
-                self.not_unique.push(name);
+        match self.passage {
+            // where rows are redundant, those that are kept need not be the best
+            _ if pivot < CLOSE && redundant == 0 => {
+                let closest = self.passage.filter(|(_, least)| *least <= pivot);
+                self.passage = closest.or(Some((t, pivot)));
             }
+            // infinite: not known
+            Some((t, least)) if pivot.is_finite() => {
+                self.passage = None;
+                self.tell(t, format!("passed by a singular position (smallest pivot {least:.1e})"));
+            }
+            _ => {}
         }
     }
 
-    /// Takes notice of a change of the rank.
-    fn notice(&mut self) {
-        let now = self.kkt.dropped();
-        if now == self.redundant {
-            return;
+    fn tell(&mut self, t: f64, what: String) {
+        self.rank_changes += 1;
+        if self.rank_changes <= RANK_CHANGES {
+            self.events.push(Event { t, name: "the model".into(), what });
         }
+    }
+
+    /// Goes to a time in the last step of an engine.
+    fn go_to(&mut self, t: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
+        if t == engine.state().t {
+            self.state.clone_from(engine.state());
+            return Ok(());
+        }
+        engine.interpolate(t, &mut self.state)
+    }
+
+    /// Gives a start its modes, unless it has them, and the equations that hold what they hold.
+    fn lock(&mut self, start: &Point) -> Result<Point, StepError> {
+        start.store(&mut self.state);
+        self.place();
+        let modes = self.dynamics.modes(&self.point, &mut self.w);
+        let kept = &mut self.state.charts.modes;
+        if kept.len() != modes.len() || kept.contains(&BY_VALUE) {
+            *kept = modes;
+        }
+        self.hold();
+        self.consistent()
+    }
+
+    /// Changes to the equations that hold what the modes of `self.state` hold; whether they are others.
+    fn hold(&mut self) -> bool {
+        let Some(dynamics) = self.dynamics.holding(&self.state.charts.modes) else { return false };
+        self.kkt = Kkt::new(dynamics.clone());
+        self.point = Point::at(&self.state, dynamics.layout());
+        self.w = dynamics.workspace();
+        self.rows = vec![0.0; dynamics.layout().m()];
+        (self.least, self.projection) = (None, None);
+        self.dynamics = dynamics;
+        true
+    }
+
+    /// `self.state`, put onto the constraints, with its rates, accelerations and reactions.
+    fn consistent(&mut self) -> Result<Point, StepError> {
+        self.place();
         let t = self.state.t;
-        match self.events.len() {
-            n if n < EVENTS => self.events.push(format!(
-                "t = {t:.6} s: {now} redundant equations instead of {}: the position is singular, or was",
-                self.redundant
-            )),
-            EVENTS => self.events.push("and more".into()),
-            _ => {}
+        let projection = self.projection.get_or_insert_with(|| Projection::new(self.dynamics.clone()));
+        projection
+            .apply(&*self.dynamics, &mut self.point, &mut self.w)
+            .map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
+        self.point.store(&mut self.state);
+        let state = self.state.clone();
+        self.complete(&state)
+    }
+
+    /// Lets the velocities of `self.state` jump, with the factors of its accelerations at hand; the change
+    /// of the energy, P (ġ⁺ + ġ⁻)/2 with the impulse P.
+    fn strike(&mut self, impact: &Impact) -> Result<f64, StepError> {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let t = self.state.t;
+        let response = self.kkt.respond(&impact.row);
+        let response = response.map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
+        let before = dot(&impact.row, &self.state.v);
+        let mobility = dot(&impact.row, response);
+        if mobility <= 0.0 {
+            return Ok(0.0); // joints or drives hold it
         }
-        self.redundant = now;
+        let impulse = (impact.after - before) / mobility;
+        self.state.v.iter_mut().zip(response).for_each(|(v, r)| *v += impulse * r);
+        Ok(0.5 * impulse * (impact.after + before))
     }
 
     /// λ of least size among those that pull alike.
@@ -649,7 +848,6 @@ impl Observer {
     /// Fills `values` with all channels at `self.state`.
     fn observe(&mut self) -> Result<(), StepError> {
         self.accelerate()?;
-        self.notice();
         self.least()?;
         self.dynamics.observe(&self.point, &mut self.w, &mut self.values);
         Ok(())
@@ -705,13 +903,17 @@ impl Budget {
         Budget { initial, now: initial, work: 0.0, largest_error: 0.0, powered: dynamics.has_power() }
     }
 
-    /// Adds the work done in the last step, by Gauss's rule on the dense output.
-    fn add_work(&mut self, from: f64, engine: &mut dyn Engine, observer: &mut Observer) -> Result<(), StepError> {
-        let h = engine.state().t - from;
+    /// Adds the work done in the last step up to a time, by Gauss's rule on the dense output.
+    fn add_work(
+        &mut self,
+        from: f64,
+        to: f64,
+        engine: &mut dyn Engine,
+        observer: &mut Observer,
+    ) -> Result<(), StepError> {
+        let h = to - from;
         for (place, weight) in GAUSS {
-            let mut state = std::mem::take(&mut observer.state);
-            engine.interpolate(from + place * h, &mut state)?;
-            observer.state = state;
+            engine.interpolate(from + place * h, &mut observer.state)?;
             if observer.dynamics.driven() {
                 observer.accelerate()?;
             } else {

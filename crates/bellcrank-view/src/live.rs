@@ -190,7 +190,7 @@ impl Recorder for LiveRecorder {
         }
         let new = taken.events.len().min(EVENTS);
         if new > s.events.len() {
-            s.events.extend_from_slice(&taken.events[s.events.len()..new]);
+            s.events.extend(taken.events[s.events.len()..new].iter().map(|e| e.to_string()));
         }
     }
 

@@ -3,6 +3,7 @@
 mod samples;
 
 use bellcrank_solve::engines::Refusal;
+use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::record::{Channel, Folder, Header, Recorder};
 use bellcrank_view::{Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve};
@@ -423,7 +424,7 @@ fn news_of_a_run_are_for_its_page_alone_and_end_with_it() {
     assert_eq!(next().unwrap()["rows"], 2);
     assert!(live.watched());
     let refusals = [Refusal { h: 0.2, convergence: true, owner: (bellcrank_model::Unknown::Q, 0) }];
-    let events = ["t = 1 s: a bump".to_string()];
+    let events = [Event { t: 1.0, name: "a".into(), what: "bumped".into() }];
     let taken = Taken { t: 1.0, h: 0.1, order: 5, iterations: 3, refusals: &refusals, events: &events };
     run.step(&taken);
     run.frame(2.0, &[0.0, 0.0]).unwrap();
@@ -436,7 +437,7 @@ fn news_of_a_run_are_for_its_page_alone_and_end_with_it() {
     }
     assert_eq!((&last["rows"], &last["t"]), (&json!(3), &json!(1.0)));
     assert_eq!(last["strip"], json!([[1.0, 1, 0.1, 0.1, 5, 5, 3, 1]]));
-    assert_eq!(told, [json!("t = 1 s: a bump")]);
+    assert_eq!(told, [json!("t = 1.000000 s: a bumped")]);
     drop(live);
     assert_eq!(next(), Some(json!({})), "the end is told");
     assert_eq!(next(), None);

@@ -350,7 +350,7 @@ fn reactions(e: &Evidence) -> Section {
     if let Some(p) = e.summary.proof.as_ref().filter(|p| p.known) {
         s.text =
             "For every body at every step: the sum of the reactions, forces and weight on it against the rate of its \
-                  momentum, by two routes that share no code."
+                  momentum, by two routes: loads at their points in the world, and virtual power."
                 .into();
         let relative = p.reaction_error.0 / p.largest_load.0.max(f64::MIN_POSITIVE);
         let turned = p.reaction_error.1 / p.largest_load.1.max(f64::MIN_POSITIVE);
@@ -406,7 +406,7 @@ fn steps(e: &Evidence) -> Section {
         ),
     ];
     facts.extend(e.summary.choices.iter().map(|c| fact("Chosen", c.clone(), Verdict::None, "")));
-    facts.extend(e.summary.events.iter().take(20).map(|c| fact("Event", c.clone(), Verdict::None, "")));
+    facts.extend(e.summary.events.iter().take(20).map(|c| fact("Event", c.to_string(), Verdict::None, "")));
     let mut table = Vec::new();
     if !e.summary.refused.is_empty() {
         table.push(

@@ -12,6 +12,7 @@ pub use self::memory::Memory;
 pub use self::parquet::ParquetFile;
 pub use self::tee::Tee;
 
+use crate::events::Event;
 use crate::history::Taken;
 use std::io;
 
@@ -38,6 +39,10 @@ pub trait Recorder {
     /// After every step.
     fn step(&mut self, taken: &Taken) {
         let _ = taken;
+    }
+    /// An event, between the frames before and after it.
+    fn event(&mut self, _event: &Event) -> io::Result<()> {
+        Ok(())
     }
     /// After the last frame, also after a failure; `summary` tells how the run ended: its `status`
     /// is `finished`, `failed` or `interrupted`.

@@ -1,6 +1,7 @@
 //! Several recorders at once.
 
 use super::{Header, Recorder};
+use crate::events::Event;
 use crate::history::Taken;
 use serde_json::{Value, json};
 use std::io;
@@ -39,6 +40,10 @@ impl Recorder for Tee<'_> {
 
     fn step(&mut self, taken: &Taken) {
         self.0.iter_mut().for_each(|r| r.step(taken));
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.each(|r| r.event(event))
     }
 
     fn end(&mut self, summary: &Value) -> io::Result<()> {

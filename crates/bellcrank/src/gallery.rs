@@ -5,7 +5,7 @@ use crate::run::{self, Run};
 use crate::{Failure, tell};
 use bellcrank_model::file::suggest;
 use bellcrank_view::drawing::escape;
-use bellcrank_view::{Columns, Fact, Report, Section, picture, report};
+use bellcrank_view::{Columns, picture};
 use clap::Args;
 use serde_json::Value;
 use std::fmt::Write;
@@ -47,8 +47,9 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
         write(&format!("{name}.toml"), text.as_bytes())?;
         attached(text).try_for_each(|(file, bytes)| write(file, bytes))?;
         let folder = args.out.join(name);
-        let ended =
-            run::run(Run::of(&args.out.join(format!("{name}.toml")).to_string_lossy()).into_folder(folder.clone()));
+        let model = args.out.join(format!("{name}.toml"));
+        let page = args.out.join(format!("{name}.html"));
+        let ended = run::run(Run::of(&model.to_string_lossy()).into_folder(folder.clone()).with_report(page));
         let problem = match ended {
             Ok(()) => String::new(),
             Err(Failure::BadInput(e) | Failure::Failed(e)) => e,
@@ -65,10 +66,6 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
             if let (true, Some(png)) = (args.png, drawing.to_png(1.5)) {
                 write(&format!("{name}.png"), &png)?;
             }
-            let facts = facts(&summary).into_iter().map(|(name, value)| Fact { name, value, ..Fact::default() });
-            let section = Section { title: "The run".into(), facts: facts.collect(), ..Section::default() };
-            let page = report(&folder, &Report { sections: vec![section], ..Report::default() }).map_err(bad)?;
-            write(&format!("{name}.html"), page.as_bytes())?;
         }
         cards += &card(name, text, &summary, &problem);
         count += 1;

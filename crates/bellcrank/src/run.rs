@@ -28,6 +28,11 @@ impl Run {
         Run { model: model.to_string(), ..Run::default() }
     }
 
+    /// With a report there, and the accuracy told in it.
+    pub fn with_report(self, file: PathBuf) -> Run {
+        Run { report: Some(file), verify: true, ..self }
+    }
+
     /// The same into a folder, without a word.
     pub fn into_folder(self, out: PathBuf) -> Run {
         Run { out: Some(out), quiet: true, ..self }

@@ -51,7 +51,7 @@ impl Recorder for Kept {
         self.memory.begin(header)
     }
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
-        let wanted = self.seen % self.every.max(1) == 0;
+        let wanted = self.seen.is_multiple_of(self.every.max(1));
         self.seen += 1;
         if wanted { self.memory.frame(t, values) } else { Ok(()) }
     }
@@ -133,10 +133,10 @@ pub fn verify(
     run: &Summary,
 ) -> Result<Verification, String> {
     let mut options = options.clone();
-    if let (MethodName::Auto, Some(used)) = (options.method, MethodName::by_name(run.names.0)) {
-        if used.explicit() {
-            options.method = used;
-        }
+    if let (MethodName::Auto, Some(used)) = (options.method, MethodName::by_name(run.names.0))
+        && used.explicit()
+    {
+        options.method = used;
     }
     let options = &options;
     let (name, steps) = (&run.model, run.statistics.steps);

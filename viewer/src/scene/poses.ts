@@ -6,7 +6,7 @@ import type { Scene, Vec } from "./model";
 
 /** Poses that were read are kept up to so many values; a window has about so many. */
 const KEPT = 48 * 2 ** 20;
-const WINDOW = 4 * 2 ** 20;
+const WINDOW = 2 ** 20;
 /** More bodies than this are kept in single precision. */
 const MANY = 2000;
 /** Slots in a row of the texture. */

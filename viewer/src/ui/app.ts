@@ -570,6 +570,7 @@ export class App {
     let [busy, told, whole] = [false, false, 0];
     let latest: News | null = null;
     this.player.growing = this.results.status.state === "running";
+    if (this.player.growing) this.player.speed = 1; // how long it will be is not known yet
     const work = async () => {
       if (busy || !latest) return;
       busy = true;

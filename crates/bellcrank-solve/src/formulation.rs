@@ -46,6 +46,17 @@ pub struct Additive {
     pub old: f64,
     /// w.
     pub new: f64,
+    /// b.
+    pub b: f64,
+}
+
+impl Additive {
+    /// The factors of a method.
+    pub fn new(p: AlphaParameters, b: f64) -> Additive {
+        let ratio = p.gamma / p.beta;
+        let share = 0.5 / (p.gamma * (1.0 - p.alpha_f));
+        Additive { share, old: 0.5 * ((1.0 - b) * ratio - 1.0), new: 0.5 * (b * ratio - 1.0), b }
+    }
 }
 
 /// The names of all formulations.
@@ -108,20 +119,13 @@ pub fn index1() -> Formulation {
 /// Old and new reactions as two forces that are added to the law of the method, so that positions and velocities
 /// both obey the constraints: HHT-ADD [Jay & Negrut 2007]. b is the share of the new ones in the positions.
 pub fn additive(p: AlphaParameters, b: f64) -> Formulation {
-    let ratio = p.gamma / p.beta;
-    let factors = Additive {
-        share: 0.5 / (p.gamma * (1.0 - p.alpha_f)),
-        old: 0.5 * ((1.0 - b) * ratio - 1.0),
-        new: 0.5 * (b * ratio - 1.0),
-    };
-    let kinematics =
-        row(Unknown::V, &[(1.0, Piece::Rate), (-1.0, Piece::Speed), (factors.new, Piece::MinvGtMu)]);
-    let balance =
-        row(Unknown::Q, &[(1.0, Piece::MassAccel), (-1.0, Piece::Force), (factors.share, Piece::GtMu)]);
+    // the factors of the reactions come from the method
+    let kinematics = kinematics(Some(Piece::MinvGtMu));
+    let balance = row(Unknown::Q, &[(1.0, Piece::MassAccel), (-1.0, Piece::Force), (1.0, Piece::GtMu)]);
     let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
     let velocity = row(Unknown::Mu, &[(1.0, Piece::Velocity)]);
     let rows = vec![kinematics, balance, flow(), position, velocity];
-    Formulation { additive: Some(factors), ..formulation("add", rows, 2) }
+    Formulation { additive: Some(Additive::new(p, b)), ..formulation("add", rows, 2) }
 }
 
 /// Equilibrium: the balance without M v̇, at rest. It is no formulation of a motion, and has no name there.

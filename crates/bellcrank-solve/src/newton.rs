@@ -62,6 +62,11 @@ pub trait Residual {
     fn correct(&mut self, dx: &[f64]);
     /// The size of a correction in units of the tolerance, over the unknowns that decide.
     fn size(&self, dx: &[f64]) -> f64;
+    /// The part of a correction that may be applied at once.
+    fn part(&self, dx: &[f64]) -> f64 {
+        let _ = dx;
+        1.0
+    }
     /// A correction of this size is round-off.
     fn round_off(&self) -> f64 {
         0.0
@@ -200,7 +205,7 @@ impl Newton {
     }
 
     fn iterate<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<Converged, IterationError> {
-        let (mut first, mut before) = (0.0, f64::INFINITY);
+        let (mut first, mut before, mut far) = (0.0, f64::INFINITY, 0);
         if !self.trust_old_contraction || slope != self.last_slope {
             self.remaining = 100.0;
         }
@@ -223,6 +228,15 @@ impl Newton {
             if !size.is_finite() {
                 return Err(IterationError::NotFinite);
             }
+            let part = of.part(&self.residual);
+            if part < 1.0 {
+                // far away: what is left says nothing of how the iteration contracts
+                self.residual.iter_mut().for_each(|x| *x *= part);
+                of.correct(&self.residual);
+                self.counts.iterations += 1;
+                (far, before) = (iteration + 1, f64::INFINITY);
+                continue;
+            }
             of.correct(&self.residual);
             self.counts.iterations += 1;
             let mut rate = 0.0;
@@ -232,10 +246,10 @@ impl Newton {
                 self.last = Converged { iterations: iteration + 1, rate, contraction };
                 return Ok(self.last);
             }
-            if iteration == 0 {
+            if iteration == far {
                 first = size;
             } else {
-                rate = (size / first).powf(1.0 / iteration as f64);
+                rate = (size / first).powf(1.0 / (iteration - far) as f64);
                 if rate > SLOWEST {
                     return Err(IterationError::Diverged);
                 }

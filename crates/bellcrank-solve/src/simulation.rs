@@ -392,8 +392,13 @@ fn implicit_engine(
         as_dassl: false,
     };
     let boxed: Box<dyn crate::methods::Method> = match alpha {
-        Some(parameters) if fixed => Box::new(GeneralizedAlpha::new(parameters)),
-        Some(parameters) => Box::new(GeneralizedAlpha::controlled(parameters)),
+        Some(parameters) => {
+            let method = match fixed {
+                true => GeneralizedAlpha::new(parameters),
+                false => GeneralizedAlpha::controlled(parameters, options.rtol),
+            };
+            Box::new(if form.additive.is_some() { method.additive() } else { method })
+        }
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,

@@ -1,7 +1,8 @@
 //! One implicit step as equations for Newton: formulation × equations of motion × stencil.
 
-use crate::formulation::Formulation;
+use crate::formulation::{Additive, Formulation};
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::methods::alpha::AlphaParameters;
 use crate::newton::{Iteration, Residual};
 use crate::splitting::Split;
 use crate::stencil::Stencil;
@@ -110,6 +111,9 @@ pub struct Step {
     pub weights: Weights,
     /// Corrections of this size are round-off.
     pub round_off: f64,
+    /// No more than this, in units of the tolerance, is corrected at once: a step that turns a body about finds
+    /// another solution.
+    pub reach: f64,
     /// What eliminates the multipliers, in iterations that do.
     elimination: Option<Elimination>,
     /// The point before the step, where a formulation needs it.
@@ -230,6 +234,7 @@ impl Step {
             stencil,
             weights,
             round_off: 0.0,
+            reach: f64::INFINITY,
             elimination: None,
             old,
             w,
@@ -299,10 +304,18 @@ impl Step {
         self.w.invalidate();
     }
 
-    /// The factor of a piece: corrections of the additive formulation grow with h.
+    /// Takes the factors of another method.
+    pub fn retune(&mut self, parameters: Option<AlphaParameters>) {
+        if let (Some(factors), Some(p)) = (&mut self.formulation.additive, parameters) {
+            *factors = Additive::new(p, factors.b);
+        }
+    }
+
+    /// The factor of a piece: those of the additive formulation come from the method and its step.
     fn factor(&self, c: f64, piece: Piece) -> f64 {
         match (self.formulation.additive, piece) {
-            (Some(_), Piece::MinvGtMu) => c * self.stencil.h,
+            (Some(factors), Piece::MinvGtMu) => c * factors.new * self.stencil.h,
+            (Some(factors), Piece::GtMu) => c * factors.share,
             _ => c,
         }
     }
@@ -580,6 +593,14 @@ impl Residual for Step {
             (&w.lambda, part(Unknown::Lambda)),
             (&w.mu, part(Unknown::Mu)),
         ])
+    }
+
+    fn part(&self, dx: &[f64]) -> f64 {
+        if self.reach == f64::INFINITY {
+            return 1.0;
+        }
+        let moves = dx[self.unknowns.range(Unknown::Q)].iter().zip(&self.weights.q);
+        self.reach / moves.fold(self.reach, |m, (d, w)| m.max((d * w).abs()))
     }
 
     fn round_off(&self) -> f64 {

@@ -20,6 +20,9 @@ use std::sync::Arc;
 const FIXED_PRECISION: f64 = 1e-10;
 const FIXED_PRECISION_KEPT: f64 = 1e-12;
 
+/// No correction of a fixed step moves anything by more lengths of the model, or radians.
+const REACH: f64 = 0.7;
+
 /// An implicit method on a formulation.
 pub struct Implicit {
     dynamics: Arc<dyn Dynamics>,
@@ -36,6 +39,9 @@ pub struct Implicit {
     splitting: Option<Splitting>,
     state: State,
     fixed: bool,
+    /// Newton's tolerance in fixed steps, and the weights of a unit.
+    precision: f64,
+    unit: Weights,
     steps: usize,
     error_test_failures: usize,
     convergence_failures: usize,
@@ -179,6 +185,8 @@ impl Implicit {
             splitting,
             state,
             fixed,
+            precision: 0.0,
+            unit: Weights::default(),
             steps: 0,
             error_test_failures: 0,
             convergence_failures: 0,
@@ -196,8 +204,10 @@ impl Implicit {
                 Iteration::Full => FIXED_PRECISION,
                 _ => FIXED_PRECISION_KEPT,
             };
-            self.tolerances.weigh_fixed(&self.state, h, precision.max(floor), &mut step.weights);
+            self.precision = precision.max(floor);
+            self.tolerances.weigh_fixed(&self.state, h, self.precision, &mut step.weights);
             step.round_off = 0.01;
+            step.reach = REACH / self.precision;
         } else {
             step.weights.clone_from(&self.newton_weights);
             step.weights.scale(1.0 / self.method.precision());
@@ -267,6 +277,7 @@ impl Engine for Implicit {
         loop {
             self.method.prepare();
             self.step.stencil.clone_from(self.method.stencil());
+            self.step.retune(self.method.parameters_now());
             self.set_newton_weights();
             let method = &self.method;
             let predict = |s: &mut Step| {
@@ -279,7 +290,8 @@ impl Engine for Implicit {
             if let Err(why) = solved {
                 self.convergence_failures += 1;
                 self.newton.forget_matrix();
-                if self.fixed && !std::mem::replace(&mut cautious, true) {
+                let softened = self.fixed && self.method.soften();
+                if softened || self.fixed && !std::mem::replace(&mut cautious, true) {
                     continue;
                 }
                 if self.method.reject(Rejection::Convergence).is_err() {
@@ -300,6 +312,14 @@ impl Engine for Implicit {
                 continue;
             }
             self.step.free_accelerations();
+            if self.fixed && self.steps == 0 {
+                self.unit.clone_from(&self.step.weights);
+                self.unit.scale(self.precision);
+                if self.method.rough(&self.step.point, &self.unit) && self.method.soften() {
+                    self.newton.forget_matrix();
+                    continue;
+                }
+            }
             let error = self.method.error(&self.step.point, &self.weights);
             if error > 1.0 || error.is_nan() {
                 self.error_test_failures += 1;

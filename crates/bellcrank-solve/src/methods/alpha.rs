@@ -69,6 +69,9 @@ impl AlphaParameters {
         if (self.gamma - 0.5 - self.alpha_f + self.alpha_m).abs() < 1e-12 { 2 } else { 1 }
     }
 
+    /// Backward Euler, where a_n = 0.
+    pub const EULER: AlphaParameters = AlphaParameters { alpha_m: 0.0, alpha_f: 0.0, beta: 1.0, gamma: 1.0 };
+
     /// c of the error c h³ q⃛ that one step leaves in the positions: γ/2 − β − 1/12. By it the velocity constraints
     /// of index-3 steps are open, too: G v = c h² G q⃛.
     pub fn error_constant(&self) -> f64 {
@@ -96,6 +99,13 @@ const GROWTH: f64 = 1.8;
 /// A step that could grow by less is kept, and the matrix with it.
 const WORTH_IT: f64 = 1.15;
 
+/// A start is rough if the acceleration of the first step, times h², differs by this many lengths (or radians) from
+/// what it was at the start: something fast dies out within the step.
+const ROUGH: f64 = 0.02;
+
+/// So many steps pass it.
+const SOFT_STEPS: usize = 2;
+
 /// Failures in a row after which a step is given up.
 const FAILURES: u32 = 25;
 
@@ -104,6 +114,12 @@ const FAILURES: u32 = 25;
 pub struct GeneralizedAlpha {
     parameters: AlphaParameters,
     controlled: bool,
+    /// Reactions are no part of the accelerations, but of the means over a step.
+    additive: bool,
+    /// So many steps of backward Euler are to come.
+    soft: usize,
+    /// By this much errors are taken larger.
+    strict: f64,
     clock: Option<Clock>,
     /// The step that is wanted, the one that is prepared, and the last accepted one.
     h: f64,
@@ -119,8 +135,9 @@ pub struct GeneralizedAlpha {
     moved: Pseudo,
     /// And at its end.
     next: Pseudo,
-    /// The change of the pseudo-rate of z in the last step.
+    /// The change of the pseudo-rate of z in the last step, and the mean of v̇ over it.
     bend: Vec<f64>,
+    mean: Vec<f64>,
     /// Estimated errors.
     error_q: Vec<f64>,
     error_z: Vec<f64>,
@@ -172,8 +189,22 @@ impl GeneralizedAlpha {
     }
 
     /// The same with steps that follow the estimated error.
-    pub fn controlled(parameters: AlphaParameters) -> GeneralizedAlpha {
-        GeneralizedAlpha { parameters, controlled: true, ..GeneralizedAlpha::default() }
+    ///
+    /// The errors of a first-order method add up to O(h) and would fall like √rtol. They are weighed by
+    /// (10⁻²/rtol)^⅓, and fall like those of second order.
+    pub fn controlled(parameters: AlphaParameters, rtol: f64) -> GeneralizedAlpha {
+        let strict = if parameters.order() == 1 { (1e-2 / rtol).max(1.0).cbrt() } else { 1.0 };
+        GeneralizedAlpha { parameters, controlled: true, strict, ..GeneralizedAlpha::default() }
+    }
+
+    /// For the additive formulation, whose accelerations are those without reactions.
+    pub fn additive(self) -> GeneralizedAlpha {
+        GeneralizedAlpha { additive: true, ..self }
+    }
+
+    /// The parameters of the next step.
+    fn active(&self) -> AlphaParameters {
+        if self.soft > 0 { AlphaParameters::EULER } else { self.parameters }
     }
 
     /// Generalized-α, see [`AlphaParameters::from_rho`].
@@ -215,7 +246,7 @@ impl GeneralizedAlpha {
 
     /// a_{n+1} and its kin from the rates at the new time.
     fn find_pseudo_rates(&mut self, p: &Point) {
-        let AlphaParameters { alpha_m, alpha_f, .. } = self.parameters;
+        let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
         let (now, moved, next) = (&self.now, &self.moved, &mut self.next);
         let of = |next: &mut [f64], a: &[f64], rate: &[f64], rate_before: &[f64]| {
             for (i, next) in next.iter_mut().enumerate() {
@@ -229,14 +260,20 @@ impl GeneralizedAlpha {
     /// What one step adds to the error: |c| h² ‖a_{n+1} − a_n‖ in the positions, |γ − ½| h ‖a_{n+1} − a_n‖ in
     /// the velocities where the method is of first order. First-order states have no position: there the
     /// second difference of their pseudo-rates stands for the third derivative.
-    fn estimate(&mut self, weights: &Weights) -> f64 {
+    fn estimate(&mut self, p: &Point, weights: &Weights) -> f64 {
         let AlphaParameters { alpha_m, alpha_f, gamma, .. } = self.parameters;
         let (h, second) = (self.h_next, self.parameters.order() == 2);
-        let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
+        let lag = (gamma - 0.5 - alpha_f + alpha_m).abs() * self.strict;
         let factor = if second { self.parameters.error_constant().abs() * h } else { lag } * h;
-        let (moved, next) = (&self.moved, &self.next);
+        let (now, moved, next) = (&self.now, &self.moved, &self.next);
+        let apart = 2.0 / (h + self.h_last);
         for (i, e) in self.error_q.iter_mut().enumerate() {
-            *e = factor * (next.v[i] - moved.v[i]);
+            *e = factor
+                * match (self.additive, self.past) {
+                    (false, _) => next.v[i] - moved.v[i],
+                    (true, 0) => 0.0,
+                    (true, _) => (p.v[i] - now.v[i] - h * self.mean[i]) * apart,
+                };
         }
         let ratio = if self.past < 2 { 0.0 } else { h / self.h_last };
         for (i, e) in self.error_z.iter_mut().enumerate() {
@@ -247,9 +284,14 @@ impl GeneralizedAlpha {
         root_mean_square(&[(of, &self.error_q), (&weights.z, &self.error_z)])
     }
 
+    /// The error grows like h^{order + 1}.
+    fn exponent(&self) -> f64 {
+        1.0 / (self.parameters.order() + 1) as f64
+    }
+
     /// The step after an accepted one.
     fn choose(&mut self) {
-        let k = 1.0 / (self.parameters.order() + 1) as f64;
+        let k = self.exponent();
         let error = self.error.max(1e-6);
         let before = if self.past < 2 { error } else { self.error_before.max(1e-6) };
         let factor = SAFETY * error.powf(-PROPORTIONAL * k) * before.powf(INTEGRAL * k);
@@ -269,7 +311,8 @@ impl Method for GeneralizedAlpha {
     fn start(&mut self, at: &Point, h: f64) {
         self.clock = Some(Clock::at(at.t));
         (self.h, self.h_next, self.h_last, self.past) = (h, h, h, 0);
-        (self.error, self.error_before, self.failures) = (0.0, 0.0, 0);
+        (self.error, self.error_before, self.failures, self.soft) = (0.0, 0.0, 0, 0);
+        self.mean.clone_from(&at.vdot);
         self.now.set(at);
         self.before.set(at);
         for pseudo in [&mut self.a, &mut self.moved, &mut self.next] {
@@ -297,7 +340,7 @@ impl Method for GeneralizedAlpha {
     }
 
     fn prepare(&mut self) {
-        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.parameters;
+        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.active();
         let (h, t) = self.next_step();
         self.h_next = h;
         let now = &self.now;
@@ -309,6 +352,10 @@ impl Method for GeneralizedAlpha {
         };
         of(&mut self.moved.v, &self.a.v, &now.vdot);
         of(&mut self.moved.z, &self.a.z, &now.zdot);
+        if self.soft > 0 {
+            self.moved.v.fill(0.0);
+            self.moved.z.fill(0.0);
+        }
         let (a, s) = (&self.moved, &mut self.stencil);
         let slope_q = gamma / (beta * h);
         let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
@@ -334,7 +381,7 @@ impl Method for GeneralizedAlpha {
     /// v̇, ż and the multipliers are extrapolated linearly, which leaves Newton a first correction some 40 times
     /// smaller than without.
     fn predict(&self, guess: &mut Point) {
-        if self.past == 0 {
+        if self.past == 0 || self.soft > 0 {
             return self.predict_positions(guess);
         }
         let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.parameters;
@@ -373,6 +420,35 @@ impl Method for GeneralizedAlpha {
         self.stencil.rates(guess);
         self.lambda.extrapolate(self.stencil.t, 1, &mut guess.lambda);
         self.mu.extrapolate(self.stencil.t, 1, &mut guess.mu);
+        // nor do its reactions
+        if self.past == 0 && self.soft > 0 {
+            guess.lambda.fill(0.0);
+            guess.mu.fill(0.0);
+        }
+    }
+
+    fn soften(&mut self) -> bool {
+        let can = self.past == 0 && self.soft == 0;
+        if can {
+            self.soft = SOFT_STEPS;
+        }
+        can
+    }
+
+    fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
+        if self.past > 0 || self.soft > 0 {
+            return false;
+        }
+        self.find_pseudo_rates(p);
+        let h = self.h_next;
+        for (i, e) in self.error_q.iter_mut().enumerate() {
+            *e = h * h * (self.next.v[i] - self.moved.v[i]);
+        }
+        root_mean_square(&[(&unit.q, &self.error_q)]) > ROUGH
+    }
+
+    fn parameters_now(&self) -> Option<AlphaParameters> {
+        Some(self.active())
     }
 
     fn error(&mut self, p: &Point, weights: &Weights) -> f64 {
@@ -380,7 +456,7 @@ impl Method for GeneralizedAlpha {
             return 0.0;
         }
         self.find_pseudo_rates(p);
-        self.error = self.estimate(weights);
+        self.error = self.estimate(p, weights);
         self.error
     }
 
@@ -389,6 +465,9 @@ impl Method for GeneralizedAlpha {
         self.find_pseudo_rates(p);
         for (i, bend) in self.bend.iter_mut().enumerate() {
             *bend = self.next.z[i] - self.moved.z[i];
+        }
+        for (i, mean) in self.mean.iter_mut().enumerate() {
+            *mean = (p.v[i] - self.now.v[i]) / h;
         }
         std::mem::swap(&mut self.a, &mut self.next);
         std::mem::swap(&mut self.now, &mut self.before);
@@ -402,7 +481,9 @@ impl Method for GeneralizedAlpha {
             self.choose();
         }
         (self.h_last, self.failures) = (h, 0);
-        self.past += 1;
+        // what was before soft steps is no past to extrapolate from
+        self.past = if self.soft > 0 { 1 } else { self.past + 1 };
+        self.soft = self.soft.saturating_sub(1);
     }
 
     /// A fixed step has no smaller one.
@@ -411,7 +492,7 @@ impl Method for GeneralizedAlpha {
             return Err(StepCollapse);
         }
         self.failures += 1;
-        let k = 1.0 / (self.parameters.order() + 1) as f64;
+        let k = self.exponent();
         self.h = self.h_next
             * match why {
                 Rejection::Error(e) if self.failures < 4 && e.is_finite() => (SAFETY * e.powf(-k)).clamp(0.2, 0.9),
@@ -618,14 +699,12 @@ mod tests {
     fn order_two_survives_recentring() {
         let angle = |a: Quat, b: Quat| a.conjugate().then(b).log().norm();
         let (reference, ..) = tumble(&mut Bdf::default(), 4.0, 1e-11, 1.0);
-        for limit in [0.5, 1.0] {
-            let errors = [0.02, 0.01, 0.005].map(|h| {
-                let (pose, _, changes) = tumble(&mut GeneralizedAlpha::from_rho(0.8), 4.0, h, limit);
-                assert!(changes >= 3);
-                angle(pose, reference)
-            });
-            let measured = (errors[0] / errors[2]).log2() / 2.0;
-            assert!((measured - 2.0).abs() < 0.1 && errors[1] < 1e-3, "{limit}: {errors:?} → {measured:.2}");
-        }
+        let errors = [0.02, 0.01, 0.005].map(|h| {
+            let (pose, counts, changes) = tumble(&mut GeneralizedAlpha::from_rho(0.8), 4.0, h, 0.0);
+            assert_eq!(changes, counts.steps, "the law holds at the centre of a chart");
+            angle(pose, reference)
+        });
+        let measured = (errors[0] / errors[2]).log2() / 2.0;
+        assert!((measured - 2.0).abs() < 0.1 && errors[1] < 1e-3, "{errors:?} → {measured:.2}");
     }
 }

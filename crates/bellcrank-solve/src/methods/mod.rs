@@ -51,6 +51,23 @@ pub trait Method: Send {
         self.predict(guess);
     }
 
+    /// Whether the solved first step shows that something fast dies out within it; `unit` weighs lengths and angles.
+    fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
+        let _ = (p, unit);
+        false
+    }
+
+    /// Takes the next steps in a way that knows nothing of the accelerations of the start; false if the method
+    /// cannot, or does already.
+    fn soften(&mut self) -> bool {
+        false
+    }
+
+    /// The parameters of the prepared step, of a method of the α family.
+    fn parameters_now(&self) -> Option<alpha::AlphaParameters> {
+        None
+    }
+
     /// The estimated local error of the solved step in the weighted norm; up to 1 is acceptable.
     /// Zero for a method with fixed steps.
     fn error(&mut self, p: &Point, weights: &Weights) -> f64;

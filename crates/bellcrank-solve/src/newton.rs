@@ -110,6 +110,8 @@ pub struct Counts {
     pub factorizations: usize,
     /// Iterations.
     pub iterations: usize,
+    /// Multiplications and additions of the linear solver.
+    pub flops: usize,
 }
 
 /// DASSL: a matrix is useful while α/α₀ lies in [3/5, 5/3].
@@ -123,6 +125,12 @@ const ENOUGH: f64 = 0.33;
 /// costs less than the iterations it saves (seven-body at rtol 1e-8: 3.9 → 2.2 evaluations per step).
 const AGING: f64 = 0.005;
 
+/// Where the cheaper solver failed, the next matrices are solved whole.
+const PATIENCE: usize = 50;
+
+/// And where it took more iterations than this.
+const SLOW: usize = 5;
+
 /// Newton's iteration with its matrix, its factors and what it remembers of their quality.
 pub struct Newton {
     /// How matrices are formed and kept.
@@ -134,6 +142,9 @@ pub struct Newton {
     /// What the last solve that converged took.
     pub last: Converged,
     linear: Box<dyn LinearSolver>,
+    /// A cheaper solver that is good for most steps, and for how many matrices it is not used.
+    split: Option<Box<dyn LinearSolver>>,
+    whole: usize,
     matrix: BlockMatrix,
     residual: Vec<f64>,
     /// The slope of the present factors; `None`: there are none.
@@ -161,6 +172,8 @@ impl Newton {
             residual: vec![0.0; pattern.dimension()],
             matrix: BlockMatrix::new(pattern),
             linear,
+            split: None,
+            whole: 0,
             formed_at: None,
             remaining: 100.0,
             last_slope: 0.0,
@@ -168,9 +181,34 @@ impl Newton {
         }
     }
 
+    /// A cheaper solver for the same matrices, to be used while it serves.
+    pub fn prefer(&mut self, split: Box<dyn LinearSolver>) {
+        self.split = Some(split);
+    }
+
     /// The linear solver, for reports of what it dropped.
     pub fn linear(&self) -> &dyn LinearSolver {
-        &*self.linear
+        match &self.split {
+            Some(split) if self.whole == 0 => &**split,
+            _ => &*self.linear,
+        }
+    }
+
+    fn active(&mut self) -> &mut dyn LinearSolver {
+        match &mut self.split {
+            Some(split) if self.whole == 0 => &mut **split,
+            _ => &mut *self.linear,
+        }
+    }
+
+    /// Leaves the cheaper solver for a while; false if it was not in use.
+    fn take_whole(&mut self) -> bool {
+        let leaves = self.split.is_some() && self.whole == 0;
+        if leaves {
+            self.whole = PATIENCE;
+            self.forget_matrix();
+        }
+        leaves
     }
 
     /// The matrix will be formed anew before it is used again.
@@ -198,7 +236,22 @@ impl Newton {
             Err(IterationError::Diverged | IterationError::NotFinite) if !fresh => {
                 self.forget_matrix();
                 restart(of);
+                let again = self.iterate(of, slope);
+                if again.is_err() && self.take_whole() {
+                    restart(of);
+                    return self.iterate(of, slope);
+                }
+                again
+            }
+            Err(_) if self.take_whole() => {
+                restart(of);
                 self.iterate(of, slope)
+            }
+            Ok(converged) => {
+                if converged.iterations > SLOW {
+                    self.take_whole();
+                }
+                Ok(converged)
             }
             result => result,
         }
@@ -216,7 +269,11 @@ impl Newton {
             if self.formed_at.is_none() || (self.iteration == Iteration::Full && iteration > 0) {
                 self.form(of, slope)?;
             }
-            self.linear.solve(&mut self.residual).map_err(IterationError::Linear)?;
+            let mut residual = std::mem::take(&mut self.residual);
+            let solved = self.active().solve(&mut residual);
+            self.residual = residual;
+            solved.map_err(IterationError::Linear)?;
+            self.counts.flops += self.linear().flops().solve;
             // a matrix of another slope over- or undershoots by about this factor [Petzold 1982]
             if let Some(a) = self.formed_at
                 && a != slope
@@ -272,7 +329,13 @@ impl Newton {
         self.counts.jacobians += 1;
         self.counts.factorizations += 1;
         self.formed_at = None;
-        self.linear.factor(&self.matrix).map_err(IterationError::Linear)?;
+        self.whole = self.whole.saturating_sub(1);
+        let linear = match &mut self.split {
+            Some(split) if self.whole == 0 => &mut **split,
+            _ => &mut *self.linear,
+        };
+        linear.factor(&self.matrix).map_err(IterationError::Linear)?;
+        self.counts.flops += self.linear().flops().factor;
         self.formed_at = Some(slope);
         self.remaining = 100.0;
         Ok(())

@@ -1,6 +1,6 @@
 //! One implicit step as equations for Newton: formulation × equations of motion × stencil.
 
-use crate::formulation::{Additive, Formulation};
+use crate::formulation::{Additive, Formulation, Row};
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::alpha::AlphaParameters;
 use crate::newton::{Iteration, Residual};
@@ -239,6 +239,12 @@ impl Step {
             old,
             w,
         }
+    }
+
+    /// Whether positions and accelerations hang together so loosely that two systems may be solved for one.
+    pub fn is_split(&self) -> bool {
+        let of_mass = |r: &Row| r.terms.iter().any(|t| t.1 == Piece::MinvGtMu);
+        self.formulation.additive.is_none() && self.formulation.rows.iter().any(of_mass)
     }
 
     /// Takes the present point for the old one of the next step, where the formulation needs it.

@@ -9,6 +9,7 @@ use crate::options::On;
 use crate::splitting::Split;
 use crate::step::Step;
 use crate::tolerances::Tolerances;
+use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
 use bellcrank_math::solver::LinearError;
 use bellcrank_model::dynamics::CHART_LIMIT;
@@ -151,6 +152,9 @@ impl Implicit {
         step.free_start();
         let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
+        if step.is_split() && dynamics.layout().m() > 0 {
+            newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns)));
+        }
         tolerances.see(&state.v);
         let mut newton_weights = Weights::default();
         tolerances.weigh(&state, start, &mut newton_weights);
@@ -399,6 +403,7 @@ impl Engine for Implicit {
                 + self.step.factorizations()
                 + self.projection.as_ref().map_or(0, |p| p.factorizations()),
             iterations: c.iterations,
+            flops: c.flops,
         }
     }
 

@@ -2,5 +2,6 @@
 //! whether it holds.
 
 pub mod coordinate_splitting;
+pub mod low_order;
 pub mod report;
 pub mod study;

@@ -49,7 +49,7 @@ pub struct Figure {
     pub name: &'static str,
     /// Its heading.
     pub title: String,
-    /// What the ordinate is.
+    /// What the ordinate is; `… over x` names the abscissa too, which is time without.
     pub ordinate: &'static str,
     /// Whether the ordinate is logarithmic.
     pub logarithmic: bool,
@@ -172,12 +172,14 @@ impl Figure {
         for k in 0..=4 {
             let part = k as f64 / 4.0;
             let (x, y) = (x0 + part * (x1 - x0), y0 + part * (y1 - y0));
-            let shown = if self.logarithmic { format!("1e{y:.1}") } else { format!("{y:.4}") };
+            let plain = |x: f64| if x == 0.0 || (1e-2..1e5).contains(&x.abs()) { format!("{x:.3}") } else { format!("{x:.1e}") };
+            let shown = if self.logarithmic { format!("1e{y:.1}") } else { plain(y) };
+            let below = plain(x);
             let _ = write!(
                 out,
                 "<line x1=\"{left}\" x2=\"{0}\" y1=\"{1:.1}\" y2=\"{1:.1}\" stroke=\"#ddd\"/>\
                  <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{shown}</text>\
-                 <text x=\"{4:.1}\" y=\"{5}\" text-anchor=\"middle\">{x:.3}</text>",
+                 <text x=\"{4:.1}\" y=\"{5}\" text-anchor=\"middle\">{below}</text>",
                 width - right,
                 py(y),
                 left - 6.0,
@@ -186,8 +188,10 @@ impl Figure {
                 height - bottom + 18.0
             );
         }
-        let _ = write!(out, "<text x=\"{left}\" y=\"12\">{}</text>", escape(self.ordinate));
-        let _ = write!(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">t</text>", width - right, height - 6.0);
+        let (ordinate, abscissa) = self.ordinate.split_once(" over ").unwrap_or((self.ordinate, "t"));
+        let _ = write!(out, "<text x=\"{left}\" y=\"12\">{}</text>", escape(ordinate));
+        let (x, y, name) = (width - right, height - 6.0, escape(abscissa));
+        let _ = write!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{name}</text>");
         for (k, curve) in self.curves.iter().enumerate() {
             let points: Vec<String> = curve
                 .points

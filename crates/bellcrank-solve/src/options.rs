@@ -299,7 +299,7 @@ impl Options {
             if !self.b.is_finite() || (self.b - 0.5).abs() < 1e-3 {
                 let message = "b = 1/2 gives positions and velocities the same mean of old and new reactions, \
                                and they cannot hold both constraints";
-                return wrong("--b", message, "b = 0 is the most accurate");
+                return wrong("--b", message, "b = 0 is a good choice");
             }
             if self.iteration.is_some_and(|i| !matches!(i, Iteration::Full | Iteration::Simplified)) {
                 let message = "the additive formulation has reactions of two times, which no split eliminates";

@@ -172,7 +172,9 @@ impl Figure {
         for k in 0..=4 {
             let part = k as f64 / 4.0;
             let (x, y) = (x0 + part * (x1 - x0), y0 + part * (y1 - y0));
-            let plain = |x: f64| if x == 0.0 || (1e-2..1e5).contains(&x.abs()) { format!("{x:.3}") } else { format!("{x:.1e}") };
+            let plain = |x: f64| {
+                if x == 0.0 || (1e-2..1e5).contains(&x.abs()) { format!("{x:.3}") } else { format!("{x:.1e}") }
+            };
             let shown = if self.logarithmic { format!("1e{y:.1}") } else { plain(y) };
             let below = plain(x);
             let _ = write!(

@@ -52,7 +52,8 @@ fn main() {
             measure(text, &Options { step: Some(*h), until: *until, formulation, ..named })
         };
         let base = of("hht-i3", None);
-        for (what, cost) in [("hht-i3", base), ("hht-si2", of("hht-si2", None)), ("whole", of("hht-si2", Some("ggl")))] {
+        for (what, cost) in [("hht-i3", base), ("hht-si2", of("hht-si2", None)), ("whole", of("hht-si2", Some("ggl")))]
+        {
             let ratio = [0, 1].map(|k| cost[k] / base[k]);
             println!(
                 "{name:14} {what:8} {:8.1} µs {:9.0} flops {:5.2} fact.   × {:.2} time, × {:.2} flops",

@@ -293,12 +293,17 @@ impl Options {
         }
         if formulation == "add" {
             if !matches!(self.method, MethodName::Hht | MethodName::Newmark) {
-                let message = format!("the additive formulation is made for hht and newmark, not for {}", self.method.name());
+                let message =
+                    format!("the additive formulation is made for hht and newmark, not for {}", self.method.name());
                 return wrong("--formulation", message, "use --method hht-add, or --formulation si2");
             }
             if !self.b.is_finite() || (self.b - 0.5).abs() < 1e-3 {
                 let message = "b = 1/2 gives positions and velocities the same mean of old and new reactions, \
                                and they cannot hold both constraints";
+                return wrong("--b", message, "b = 0 is a good choice");
+            }
+            if (self.b - 1.0).abs() < 1e-3 {
+                let message = "b = 1 leaves the old reactions no part in the positions, from which they are found";
                 return wrong("--b", message, "b = 0 is a good choice");
             }
             if self.iteration.is_some_and(|i| !matches!(i, Iteration::Full | Iteration::Simplified)) {

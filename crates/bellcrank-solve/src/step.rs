@@ -185,7 +185,8 @@ impl Step {
         }
         let of_old = |row: Unknown| -> Vec<(u32, u32)> {
             let pairs = dynamics.pattern(Piece::GtMu, Unknown::Mu);
-            let blocks = pairs.iter().map(|&(r, c)| Some((unknowns.block(row, r)?, unknowns.block(Unknown::Lambda, c)?)));
+            let blocks =
+                pairs.iter().map(|&(r, c)| Some((unknowns.block(row, r)?, unknowns.block(Unknown::Lambda, c)?)));
             blocks.flatten().collect()
         };
         let (old_kinematics, old_balance) = match formulation.additive {

@@ -142,7 +142,11 @@ impl TwoKkt {
             // what μ bends is left out: it is as small as μ
             .filter(|(r, c, ..)| r == c || p_classes[*r as usize] != p_classes[*c as usize])
             .collect();
-        let part = |sizes: Vec<usize>, classes: Vec<Class>, found: Vec<(u32, u32, usize, bool)>, rows: Vec<usize>, columns: Vec<usize>| {
+        let part = |sizes: Vec<usize>,
+                    classes: Vec<Class>,
+                    found: Vec<(u32, u32, usize, bool)>,
+                    rows: Vec<usize>,
+                    columns: Vec<usize>| {
             let diagonal = (0..sizes.len() as u32).map(|b| (b, b));
             let entries = found.iter().map(|f| (f.0, f.1)).chain(diagonal).collect();
             let own = Arc::new(BlockPattern::new(sizes, classes, entries));

@@ -253,7 +253,8 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let form = choice(read, "formulation", form, formulation::NAMES, static_name)?;
     let preset = method.and_then(|(name, _)| Preset::by_name(name)).filter(|p| p.name != p.method.name());
     if let (Some(p), Some(form)) = (preset, form.filter(|form| named.formulation != Some(*form))) {
-        let (message, method) = (format!("{} is {} on {}, not on {form}", p.name, p.method.name(), p.formulation), p.method);
+        let (message, method) =
+            (format!("{} is {} on {}, not on {form}", p.name, p.method.name(), p.formulation), p.method);
         let help = format!("leave --formulation out, or use --method {}", method.name());
         return Err(refused(args, read, OptionError { option: "--formulation", message, help }));
     }

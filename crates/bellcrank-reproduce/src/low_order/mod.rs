@@ -7,12 +7,13 @@ mod tests;
 
 use crate::report::{Claim, Curve, Figure, Report, Table};
 use bellcrank_solve::options::{MethodName, Options, PRESETS, Preset};
-use runs::{CRANK, DOUBLE_PENDULUM, FLEXIBLE, PENDULUM, Run, SEVEN_BODY, TOP, fixed, go, slope, stiff_pendulum, together};
+use runs::{
+    CRANK, DOUBLE_PENDULUM, FLEXIBLE, PENDULUM, Run, SEVEN_BODY, TOP, fixed, go, slope, stiff_pendulum, together,
+};
 
 /// What can be asked for.
-pub const FIGURES: &[&str] = &[
-    "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "stiff", "eq8", "top", "rtol",
-];
+pub const FIGURES: &[&str] =
+    &["3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "stiff", "eq8", "top", "rtol"];
 
 /// The title of the page.
 const TITLE: &str = "Low-order integrators: the paper's figures, computed again";
@@ -100,7 +101,8 @@ fn sweep(
         steps.iter().map(one).collect()
     });
     for (k, (channel, _)) in errors.iter().enumerate() {
-        let mut shown_table = Table { title: format!("{title}: error of {channel}"), note: note.into(), ..Table::default() };
+        let mut shown_table =
+            Table { title: format!("{title}: error of {channel}"), note: note.into(), ..Table::default() };
         shown_table.header = vec!["h".into()];
         shown_table.header.extend(PRESETS.iter().map(|p| p.name.to_string()));
         for (i, h) in steps.iter().enumerate() {
@@ -124,7 +126,9 @@ fn sweep(
             if let Some(by) = tolerance(p, channel) {
                 claim_slope(report, table, format!("order of {} in {channel}", p.name), s, order(p), by);
             }
-            figure.curves.push(Curve { name: p.name.into(), points: points.iter().map(|(h, e)| (h.log2(), *e)).collect() });
+            figure
+                .curves
+                .push(Curve { name: p.name.into(), points: points.iter().map(|(h, e)| (h.log2(), *e)).collect() });
         }
         shown_table.rows.push(slopes);
         report.tables.push(shown_table);
@@ -155,9 +159,15 @@ fn convergence(report: &mut Report, quick: bool) {
                 Gᵀμ without a mass, which changes its error by 3 %.";
     let model = Run::new(CRANK, 2.0);
     let title = ("3", "Figure 3, rigid slider-crank", note);
-    let found = sweep(report, title, &model, &steps, &[("crank.wz", CRANK_SPEED)], (0.5f64.powi(9), 0.5f64.powi(13)), |p, _| {
-        Some(if order(p) == 1.0 { 0.1 } else { 0.05 })
-    });
+    let found = sweep(
+        report,
+        title,
+        &model,
+        &steps,
+        &[("crank.wz", CRANK_SPEED)],
+        (0.5f64.powi(9), 0.5f64.powi(13)),
+        |p, _| Some(if order(p) == 1.0 { 0.1 } else { 0.05 }),
+    );
     for ((p, wanted), f) in PRESETS.iter().zip(AT_2_10).zip(&found) {
         let ours = f[3][0];
         report.claims.push(Claim {
@@ -363,7 +373,13 @@ fn boxes(report: &mut Report, quick: bool) {
         let runs = together(&[9, 10], |k| size(p, &model, *k));
         let [Some((coarse, _)), Some((fine, points))] = &runs[..] else { continue };
         let c = fixed(p, 1.0).alpha_parameters(p.method).map_or(-1.0 / 3.0, |a| a.error_constant());
-        table.rows.push(vec![name.into(), format!("{c:.4}"), shown(*coarse), shown(*fine), format!("{:.3}", coarse / fine)]);
+        table.rows.push(vec![
+            name.into(),
+            format!("{c:.4}"),
+            shown(*coarse),
+            shown(*fine),
+            format!("{:.3}", coarse / fine),
+        ]);
         at_10.push(*fine);
         report.claims.push(Claim {
             table: "13",
@@ -570,7 +586,8 @@ fn heavy_top(report: &mut Report, _: bool) {
 fn error_control(report: &mut Report, quick: bool) {
     let mut table = Table {
         title: "Error control: largest error of the positions over the run, in lengths of the model".into(),
-        note: "What none of the open codes has on its implicit constrained path: the step follows the tolerance.".into(),
+        note: "What none of the open codes has on its implicit constrained path: the step follows the tolerance."
+            .into(),
         header: strings(&["model", "method", "rtol: error (steps, rejected)", "slope"]),
         rows: Vec::new(),
     };
@@ -607,7 +624,8 @@ fn error_control(report: &mut Report, quick: bool) {
             let falls = rows.len() == 5 && rows.windows(2).all(|w| w[1].1 < w[0].1);
             let rejected = rows.iter().map(|r| r.3 as f64 / (r.2 + r.3).max(1) as f64).fold(0.0, f64::max);
             let s = if rows.len() == 5 { slope(&points) } else { f64::NAN };
-            let cells: Vec<String> = rows.iter().map(|r| format!("{:.0e}: {} ({}, {})", r.0, shown(r.1), r.2, r.3)).collect();
+            let cells: Vec<String> =
+                rows.iter().map(|r| format!("{:.0e}: {} ({}, {})", r.0, shown(r.1), r.2, r.3)).collect();
             table.rows.push(vec![model_name.to_string(), name.to_string(), cells.join("; "), format!("{s:.2}")]);
             report.claims.push(Claim {
                 table: "rtol",

@@ -81,7 +81,8 @@ pub fn slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let (mx, my) = logs.iter().fold((0.0, 0.0), |m, p| (m.0 + p.0 / n, m.1 + p.1 / n));
-    let (top, bottom) = logs.iter().fold((0.0, 0.0), |s, (x, y)| (s.0 + (x - mx) * (y - my), s.1 + (x - mx) * (x - mx)));
+    let (top, bottom) =
+        logs.iter().fold((0.0, 0.0), |s, (x, y)| (s.0 + (x - mx) * (y - my), s.1 + (x - mx) * (x - mx)));
     top / bottom
 }
 

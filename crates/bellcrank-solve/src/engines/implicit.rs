@@ -216,8 +216,7 @@ impl Implicit {
             step.weights.clone_from(&self.newton_weights);
             step.weights.scale(1.0 / self.method.precision());
             // DASSL: 100 ε ‖y‖
-            step.round_off =
-                100.0 * f64::EPSILON * step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            step.round_off = 100.0 * f64::EPSILON * step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
         }
     }
 
@@ -285,7 +284,11 @@ impl Engine for Implicit {
             self.set_newton_weights();
             let method = &self.method;
             let predict = |s: &mut Step| {
-                if cautious { method.predict_positions(&mut s.point) } else { method.predict(&mut s.point) }
+                if cautious {
+                    method.predict_positions(&mut s.point)
+                } else {
+                    method.predict(&mut s.point)
+                }
                 s.touched();
                 s.add_reactions();
             };

@@ -266,7 +266,7 @@ impl Options {
         }
         if !(-1.0 / 3.0 - 1e-12..=0.0).contains(&self.alpha) {
             let message = format!("α of HHT must lie between −1/3 and 0, found {}", self.alpha);
-            return wrong("--alpha", message, "−0.3 damps most, −0.05 little");
+            return wrong("--alpha", message, "-0.3 damps most, -0.05 little");
         }
         let newmark = self.alpha_parameters(MethodName::Newmark).unwrap_or_default();
         if !(0.5..=1.5).contains(&self.gamma) {
@@ -284,7 +284,7 @@ impl Options {
                 return wrong("--rho", format!("ρ∞ = 1 {undamped}"), help("--rho 0.9 or less"));
             }
             MethodName::Hht if index3 && self.alpha == 0.0 => {
-                return wrong("--alpha", format!("α = 0 {undamped}"), help("--alpha −0.01 or less"));
+                return wrong("--alpha", format!("α = 0 {undamped}"), help("--alpha -0.01 or less"));
             }
             MethodName::Newmark if index3 && newmark.gamma == 0.5 => {
                 return wrong("--gamma", format!("γ = 1/2 {undamped}"), help("--gamma 0.51 or more"));

@@ -10,7 +10,9 @@ use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{COORDINATES, On, OptionError, Options, Preset, TESTS, Tested, method_names};
+use bellcrank_solve::options::{
+    COORDINATES, MethodName, On, OptionError, Options, Preset, TESTS, Tested, method_names,
+};
 use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use clap::Args;
@@ -278,6 +280,20 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         b: number("b", args.b).unwrap_or(defaults.b),
         interrupt: defaults.interrupt,
     };
+    let (method, add) = (options.method, options.formulation == Some("add"));
+    for (option, given, of, fits) in [
+        ("--rho", args.rho, "gen-alpha", matches!(method, MethodName::GeneralizedAlpha | MethodName::Auto)),
+        ("--alpha", args.alpha, "hht", method == MethodName::Hht),
+        ("--beta", args.beta, "newmark", method == MethodName::Newmark),
+        ("--gamma", args.gamma, "newmark", method == MethodName::Newmark),
+        ("--b", args.b, "hht-add", add),
+    ] {
+        if given.is_some() && !fits {
+            let message = format!("{option} is a parameter of {of}, not of {}", method.name());
+            let help = format!("leave it out, or use --method {of}");
+            return Err(refused(args, read, OptionError { option, message, help }));
+        }
+    }
     options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)
 }

@@ -295,6 +295,7 @@ fn options() {
         "--method hht-add --b 0.5",
         "--method hht-i3 --formulation si2",
         "--method hht-i4",
+        "--method gen-alpha --alpha -0.1",
         "--method newmark --gamma 0.4",
         "--method newmark --beta 0.1",
         "--method bdf --formulation add",

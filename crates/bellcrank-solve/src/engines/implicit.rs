@@ -124,6 +124,14 @@ impl Projection {
 /// Most corrections of a projection.
 const CORRECTIONS: usize = 4;
 
+/// Centres the charts of a start at it, where the method wants them so.
+fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point: &mut Point, w: &mut Workspace) {
+    if method.centred() && dynamics.settle_past(0.0, state, w) {
+        point.set(state);
+        dynamics.rates(&state.q, &state.v, &mut point.qdot);
+    }
+}
+
 impl Implicit {
     /// Starts a method from a consistent point with its first step size.
     pub fn new(
@@ -142,10 +150,7 @@ impl Implicit {
         start.store(&mut state);
         let mut point = start.clone();
         point.mu.fill(0.0);
-        if method.centred() && dynamics.settle_past(0.0, &mut state, &mut w) {
-            point.set(&state);
-            dynamics.rates(&state.q, &state.v, &mut point.qdot);
-        }
+        centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let mut step = Step::new(dynamics.clone(), formulation, point);
         step.prepare(iteration);
@@ -319,7 +324,7 @@ impl Engine for Implicit {
                 continue;
             }
             self.step.free_accelerations();
-            if self.fixed && self.steps == 0 {
+            if self.fixed && self.method.fresh() {
                 self.unit.clone_from(&self.step.weights);
                 self.unit.scale(self.precision);
                 if self.method.rough(&self.step.point, &self.unit) && self.method.soften() {

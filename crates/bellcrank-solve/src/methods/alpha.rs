@@ -427,8 +427,12 @@ impl Method for GeneralizedAlpha {
         }
     }
 
+    fn fresh(&self) -> bool {
+        self.past == 0 && self.soft == 0
+    }
+
     fn soften(&mut self) -> bool {
-        let can = self.past == 0 && self.soft == 0;
+        let can = self.fresh();
         if can {
             self.soft = SOFT_STEPS;
         }
@@ -436,9 +440,6 @@ impl Method for GeneralizedAlpha {
     }
 
     fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
-        if self.past > 0 || self.soft > 0 {
-            return false;
-        }
         self.find_pseudo_rates(p);
         let h = self.h_next;
         for (i, e) in self.error_q.iter_mut().enumerate() {

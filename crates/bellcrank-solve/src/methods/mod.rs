@@ -51,6 +51,11 @@ pub trait Method: Send {
         self.predict(guess);
     }
 
+    /// Whether the prepared step is the first one after a start that could be rough.
+    fn fresh(&self) -> bool {
+        false
+    }
+
     /// Whether the solved first step shows that something fast dies out within it; `unit` weighs lengths and angles.
     fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
         let _ = (p, unit);

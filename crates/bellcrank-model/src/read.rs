@@ -810,14 +810,14 @@ impl<'a> Reader<'a> {
         let key = if v.has("on") { "on" } else { "at" };
         let orientation = each!(&entry.body, b => b.orientation());
         let scale = 1e-9 * (1.0 + entry.at.norm() + end.on.point.norm());
+        // a force has no weaker kind to offer
+        let other = if what.starts_with("joint") { ", or use a spherical joint" } else { "" };
         match orientation {
             Orientation::Full => Ok(()),
             Orientation::None if rotational => {
                 let message = format!("{what} needs the rotation of `{name}`, which is a point mass");
-                Err(v
-                    .error_at("type", message)
-                    .help(format!("give `{name}` an `inertia` or a shape, or use a spherical joint"))
-                    .into())
+                let help = format!("give `{name}` an `inertia` or a shape{other}");
+                Err(v.error_at("type", message).help(help).into())
             }
             Orientation::None if end.on.point.norm() > scale => {
                 let message =
@@ -828,9 +828,8 @@ impl<'a> Reader<'a> {
             Orientation::Direction if rotational => {
                 let message =
                     format!("{what} needs the spin of `{name}`, a thin rod in natural coordinates, which has none");
-                let help = format!(
-                    "give the rod `{name}` a `radius` or an `inertia` instead of natural coordinates, or use a spherical joint"
-                );
+                let help =
+                    format!("give the rod `{name}` a `radius` or an `inertia` instead of natural coordinates{other}");
                 Err(v.error_at("type", message).help(help).into())
             }
             Orientation::Direction if end.on.point[1].hypot(end.on.point[2]) > scale => {

@@ -275,6 +275,19 @@ impl System {
         s
     }
 
+    /// Copies the coordinates, velocities and chart of a body out of a point of another system.
+    pub fn copy_body(&self, body: usize, state: &mut State, from: &System, other: usize, source: &Point) {
+        let (to, range) = (self.layout.bodies[body].clone(), from.layout.bodies[other].clone());
+        state.q[to.clone()].copy_from_slice(&source.q[range.clone()]);
+        state.v[to].copy_from_slice(&source.v[range]);
+        if let (Some(to), Some(centre)) = (
+            state.charts.centres.get_mut(self.charts[body] as usize),
+            source.charts.centres.get(from.charts[other] as usize),
+        ) {
+            *to = *centre;
+        }
+    }
+
     fn count_turns(&self, s: &mut State, w: &mut Workspace) {
         if self.angles.is_empty() {
             return;
@@ -684,24 +697,32 @@ impl System {
         self.frame(&place(end), w, Some(v))
     }
 
-    /// The acceleration of a point of a model's end: B v̇ + ∂(B v)/∂q v.
+    /// The acceleration of a point of a model's end.
     pub fn acceleration(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> Vec3 {
+        self.twist_rate(end, at, w).0
+    }
+
+    /// The acceleration and the angular acceleration of a frame: B v̇ + ∂(B v)/∂q v.
+    pub fn twist_rate(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> (Vec3, Vec3) {
         let end = place(end);
         if end.body == GROUND {
-            return Vec3::ZERO;
+            return (Vec3::ZERO, Vec3::ZERO);
         }
         let b = end.body as usize;
         let range = self.layout.bodies[b].clone();
         each!(&self.bodies[b], body => {
-            let (mut a, _) = body.twist(&w.bodies[b], &end.on, &at.vdot[range.clone()]);
-            for i in 0..3 {
+            let (mut a, mut alpha) = body.twist(&w.bodies[b], &end.on, &at.vdot[range.clone()]);
+            let v = &at.v[range.clone()];
+            let bias = |form: Covector| {
                 let mut row = [0.0; MAX_WIDTH];
-                let form = Covector::new(Vec3::unit(i), Vec3::ZERO);
-                let v = &at.v[range.clone()];
                 body.twist_stiffness(&w.bodies[b], &end.on, v, form, 1.0, &mut row[..range.len()]);
-                a[i] += row.iter().zip(v).map(|(r, v)| r * v).sum::<f64>();
+                row.iter().zip(v).map(|(r, v)| r * v).sum::<f64>()
+            };
+            for i in 0..3 {
+                a[i] += bias(Covector::new(Vec3::unit(i), Vec3::ZERO));
+                alpha[i] += bias(Covector::new(Vec3::ZERO, Vec3::unit(i)));
             }
-            a
+            (a, alpha)
         })
     }
 
@@ -719,6 +740,14 @@ impl System {
             }
         }
         load
+    }
+
+    /// The effort of a force along its joint coordinate, if it acts along one.
+    pub fn effort(&self, force: usize, at: &Point, w: &Workspace) -> Option<f64> {
+        let f = &self.forces[force];
+        f.force.along()?;
+        let frames = self.frames(&f.ends, w, Some(&at.v));
+        Some(f.force.effort(&self.seen(f, at, &frames, w)))
     }
 
     /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.

@@ -2,6 +2,7 @@
 //! whether it holds.
 
 pub mod coordinate_splitting;
+pub mod gluing;
 pub mod low_order;
 pub mod report;
 pub mod study;

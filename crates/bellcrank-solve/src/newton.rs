@@ -71,6 +71,11 @@ pub trait Residual {
     fn round_off(&self) -> f64 {
         0.0
     }
+    /// A correction of this size that shrinks no more is taken where the matrix is close to singular:
+    /// rounding does not let it become smaller.
+    fn stagnation(&self) -> f64 {
+        0.0
+    }
     /// The slope α of the rates, for which the matrix is formed.
     fn slope(&self) -> f64 {
         1.0
@@ -145,6 +150,8 @@ pub struct Newton {
     /// A cheaper solver that is good for most steps, and for how many matrices it is not used.
     split: Option<Box<dyn LinearSolver>>,
     whole: usize,
+    /// Whether it took the last solve too many iterations.
+    slow: bool,
     matrix: BlockMatrix,
     residual: Vec<f64>,
     /// The slope of the present factors; `None`: there are none.
@@ -174,6 +181,7 @@ impl Newton {
             linear,
             split: None,
             whole: 0,
+            slow: false,
             formed_at: None,
             remaining: 100.0,
             last_slope: 0.0,
@@ -211,6 +219,11 @@ impl Newton {
         leaves
     }
 
+    /// x ← J⁻¹ x with the last factors: how the solution follows its equations.
+    pub fn respond(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
+        self.active().solve(x)
+    }
+
     /// The matrix will be formed anew before it is used again.
     pub fn forget_matrix(&mut self) {
         self.formed_at = None;
@@ -231,33 +244,38 @@ impl Newton {
         if stale {
             self.forget_matrix();
         }
+        if std::mem::take(&mut self.slow) {
+            self.take_whole();
+        }
         let fresh = self.formed_at.is_none();
-        match self.iterate(of, slope) {
+        match self.iterate(of, slope, fresh) {
             Err(IterationError::Diverged | IterationError::NotFinite) if !fresh => {
                 self.forget_matrix();
                 restart(of);
-                let again = self.iterate(of, slope);
+                let again = self.iterate(of, slope, true);
                 if again.is_err() && self.take_whole() {
                     restart(of);
-                    return self.iterate(of, slope);
+                    return self.iterate(of, slope, true);
                 }
                 again
             }
             Err(_) if self.take_whole() => {
                 restart(of);
-                self.iterate(of, slope)
+                self.iterate(of, slope, true)
             }
-            Ok(converged) => {
-                if converged.iterations > SLOW {
-                    self.take_whole();
-                }
-                Ok(converged)
+            result => {
+                self.slow = result.is_ok_and(|c| c.iterations > SLOW);
+                result
             }
-            result => result,
         }
     }
 
-    fn iterate<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<Converged, IterationError> {
+    fn iterate<R: Residual + ?Sized>(
+        &mut self,
+        of: &mut R,
+        slope: f64,
+        fresh: bool,
+    ) -> Result<Converged, IterationError> {
         let (mut first, mut before, mut far) = (0.0, f64::INFINITY, 0);
         if !self.trust_old_contraction || slope != self.last_slope {
             self.remaining = 100.0;
@@ -267,7 +285,8 @@ impl Newton {
             of.residual(&mut self.residual);
             self.counts.residuals += 1;
             if self.formed_at.is_none() || (self.iteration == Iteration::Full && iteration > 0) {
-                self.form(of, slope)?;
+                // which rows are redundant is decided once in a solve
+                self.form(of, slope, iteration == 0)?;
             }
             let mut residual = std::mem::take(&mut self.residual);
             let solved = self.active().solve(&mut residual);
@@ -307,6 +326,10 @@ impl Newton {
                 first = size;
             } else {
                 rate = (size / first).powf(1.0 / (iteration - far) as f64);
+                if rate > SLOWEST && fresh && size <= of.stagnation() {
+                    self.last = Converged { iterations: iteration + 1, rate, contraction };
+                    return Ok(self.last);
+                }
                 if rate > SLOWEST {
                     return Err(IterationError::Diverged);
                 }
@@ -323,18 +346,21 @@ impl Newton {
         Err(IterationError::Diverged)
     }
 
-    fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<(), IterationError> {
+    fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64, decide: bool) -> Result<(), IterationError> {
         self.matrix.clear();
         of.jacobian(self.iteration, &mut self.matrix);
         self.counts.jacobians += 1;
         self.counts.factorizations += 1;
         self.formed_at = None;
-        self.whole = self.whole.saturating_sub(1);
+        if decide {
+            self.whole = self.whole.saturating_sub(1);
+        }
         let linear = match &mut self.split {
             Some(split) if self.whole == 0 => &mut **split,
             _ => &mut *self.linear,
         };
-        linear.factor(&self.matrix).map_err(IterationError::Linear)?;
+        let factored = if decide { linear.factor(&self.matrix) } else { linear.refactor(&self.matrix) };
+        factored.map_err(IterationError::Linear)?;
         self.counts.flops += self.linear().flops().factor;
         self.formed_at = Some(slope);
         self.remaining = 100.0;

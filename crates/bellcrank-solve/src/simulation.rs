@@ -63,7 +63,7 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
-    /// What changed on the way: the number of redundant equations.
+    /// What changed on the way: the number of redundant equations; and singular positions passed by.
     pub events: Vec<String>,
 }
 
@@ -268,6 +268,9 @@ impl Simulation {
         self.drift = (self.drift.0.max(position), self.drift.1.max(velocity));
         let energy = self.observer.energy(self.engine.point());
         self.budget.balance(energy);
+        if let Some((redundant, pivot)) = self.engine.rank() {
+            self.observer.notice(self.engine.state().t, redundant, pivot);
+        }
     }
 
     fn sample(&mut self, s: &mut Sampler, wanted: bool, out: &mut dyn Recorder) -> Result<(), StepError> {
@@ -284,6 +287,10 @@ impl Simulation {
             }
             self.observer.state = state;
             self.observer.observe()?;
+            if self.engine.rank().is_none() {
+                let (redundant, pivot) = (self.observer.kkt.dropped(), self.observer.kkt.smallest_pivot());
+                self.observer.notice(t, redundant, pivot);
+            }
             out.frame(t, &self.observer.values).map_err(|e| StepError::Record(e.to_string()))?;
         }
         Ok(())
@@ -302,6 +309,8 @@ impl Simulation {
 
     fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {
         let status = ended.unwrap_or_else(Status::Failed);
+        // a passage that was not over
+        self.observer.notice(self.engine.state().t, self.observer.redundant, 1.0);
         self.observer.state.clone_from(self.engine.state());
         let observed = self.observer.observe();
         let channels = self.dynamics.channels();
@@ -325,6 +334,12 @@ impl Simulation {
             events: self.observer.events.clone(),
         }
     }
+}
+
+/// The engine that options choose, from a consistent point with its rates.
+pub fn engine(dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Result<Box<dyn Engine>, StepError> {
+    let free = Assembly { degrees_of_freedom: 1, ..Assembly::default() };
+    first_engine(dynamics, options, start, &free, &mut Vec::new())
 }
 
 fn first_engine(
@@ -454,9 +469,14 @@ struct Observer {
     /// For reactions of least size, where equations are redundant.
     least: Option<(Kkt, RowScales)>,
     redundant: usize,
+    /// Where a passage by a singular position came closest: time and pivot.
+    passage: Option<(f64, f64)>,
     not_unique: Vec<String>,
     events: Vec<String>,
 }
+
+/// Constraints with a pivot below this part of what it was summed from are close to singular.
+const CLOSE: f64 = 1e-4;
 
 /// So many events are told.
 const EVENTS: usize = 50;
@@ -474,6 +494,7 @@ impl Observer {
             rows: vec![0.0; dynamics.layout().m()],
             least: None,
             redundant,
+            passage: None,
             not_unique: Vec::new(),
             events: Vec::new(),
             dynamics,
@@ -484,45 +505,48 @@ impl Observer {
         observer
     }
 
-    /// The joints with multipliers that can be changed without any effect: random ones lose that part of
-    /// themselves when they are made least.
+    /// The joints with multipliers that can be changed without any effect.
     fn find_not_unique(&mut self) {
-        let mut random = initial::Random(11);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
-        let any: Vec<f64> = self.rows.iter().map(|_| random.next()).collect();
-        let mut least = any.clone();
         let (kkt, scales) = self.least.get_or_insert_with(|| {
             (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
         });
-        if kkt.least_multipliers(scales, &self.point, &mut self.w, &mut least).is_err() {
-            return;
+        let blocks = kkt.not_unique(scales, &self.point, &mut self.w).unwrap_or_default();
+        self.not_unique = blocks.iter().map(|k| self.dynamics.name(bellcrank_model::Unknown::Lambda, *k)).collect();
+        self.not_unique.dedup();
+    }
+
+    /// Takes notice of the rank at an accepted step: of its changes, and of singular positions passed by.
+    fn notice(&mut self, t: f64, redundant: usize, pivot: f64) {
+        if redundant != self.redundant {
+            self.tell(format!(
+                "t = {t:.6} s: {redundant} redundant equations instead of {}: the position is singular, or was",
+                self.redundant
+            ));
+            self.redundant = redundant;
         }
-        self.not_unique.clear();
-        for (k, range) in self.dynamics.layout().constraints.iter().enumerate() {
-            let name = self.dynamics.name(bellcrank_model::Unknown::Lambda, k);
-            if range.clone().any(|i| (any[i] - least[i]).abs() > 1e-4) && self.not_unique.last() != Some(&name) {
-                self.not_unique.push(name);
+        match self.passage {
+            // where rows are redundant, those that are kept need not be the best
+            _ if pivot < CLOSE && redundant == 0 => {
+                let closest = self.passage.filter(|(_, least)| *least <= pivot);
+                self.passage = closest.or(Some((t, pivot)));
             }
+            // infinite: not known
+            Some((t, least)) if pivot.is_finite() => {
+                self.passage = None;
+                self.tell(format!("t = {t:.6} s: passed by a singular position (smallest pivot {least:.1e})"));
+            }
+            _ => {}
         }
     }
 
-    /// Takes notice of a change of the rank.
-    fn notice(&mut self) {
-        let now = self.kkt.dropped();
-        if now == self.redundant {
-            return;
-        }
-        let t = self.state.t;
+    fn tell(&mut self, event: String) {
         match self.events.len() {
-            n if n < EVENTS => self.events.push(format!(
-                "t = {t:.6} s: {now} redundant equations instead of {}: the position is singular, or was",
-                self.redundant
-            )),
+            n if n < EVENTS => self.events.push(event),
             EVENTS => self.events.push("and more".into()),
             _ => {}
         }
-        self.redundant = now;
     }
 
     /// λ of least size among those that pull alike.
@@ -558,7 +582,6 @@ impl Observer {
     /// Fills `values` with all channels at `self.state`.
     fn observe(&mut self) -> Result<(), StepError> {
         self.accelerate()?;
-        self.notice();
         self.least()?;
         self.dynamics.observe(&self.point, &mut self.w, &mut self.values);
         Ok(())

@@ -114,6 +114,8 @@ pub struct Step {
     /// No more than this, in units of the tolerance, is corrected at once: a step that turns a body about finds
     /// another solution.
     pub reach: f64,
+    /// Corrections of this size may stop shrinking.
+    pub stagnation: f64,
     /// What eliminates the multipliers, in iterations that do.
     elimination: Option<Elimination>,
     /// The point before the step, where a formulation needs it.
@@ -236,6 +238,7 @@ impl Step {
             weights,
             round_off: 0.0,
             reach: f64::INFINITY,
+            stagnation: 0.0,
             elimination: None,
             old,
             w,
@@ -612,6 +615,10 @@ impl Residual for Step {
 
     fn round_off(&self) -> f64 {
         self.round_off
+    }
+
+    fn stagnation(&self) -> f64 {
+        self.stagnation
     }
 
     fn slope(&self) -> f64 {

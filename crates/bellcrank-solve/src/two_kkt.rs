@@ -206,10 +206,40 @@ impl TwoKkt {
             dropped: Vec::new(),
         }
     }
+
+    fn factor_by(
+        &mut self,
+        a: &BlockMatrix,
+        by: fn(&mut dyn LinearSolver, &BlockMatrix) -> Result<(), LinearError>,
+    ) -> Result<(), LinearError> {
+        if a.values.len() != self.expected {
+            return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
+        }
+        self.values.copy_from_slice(&a.values);
+        let diagonal: f64 = self.diagonal.iter().map(|i| a.values[*i]).sum();
+        self.slope = diagonal / self.diagonal.len().max(1) as f64;
+        self.motion.factor(&a.values, self.slope, by)?;
+        self.position.factor(&a.values, self.slope, by)?;
+        self.dropped.clear();
+        for part in [&self.motion, &self.position] {
+            for &row in part.linear.dropped() {
+                let pattern = part.matrix.pattern();
+                let block = pattern.block_of(row);
+                self.dropped.push(part.columns[block].start + row - pattern.range(block).start);
+            }
+        }
+        self.dropped.sort_unstable();
+        Ok(())
+    }
 }
 
 impl Part {
-    fn factor(&mut self, values: &[f64], slope: f64) -> Result<(), LinearError> {
+    fn factor(
+        &mut self,
+        values: &[f64],
+        slope: f64,
+        by: fn(&mut dyn LinearSolver, &BlockMatrix) -> Result<(), LinearError>,
+    ) -> Result<(), LinearError> {
         self.matrix.clear();
         for c in &self.copies {
             let from = &values[c.from as usize..][..c.entries as usize];
@@ -217,7 +247,7 @@ impl Part {
             let factor = if c.follows { 1.0 / slope } else { 1.0 };
             to.iter_mut().zip(from).for_each(|(t, f)| *t += factor * f);
         }
-        self.linear.factor(&self.matrix)
+        by(&mut *self.linear, &self.matrix)
     }
 
     /// Solves for its rows of `rest`, into its columns of `out`.
@@ -257,24 +287,11 @@ impl LinearSolver for TwoKkt {
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        if a.values.len() != self.expected {
-            return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
-        }
-        self.values.copy_from_slice(&a.values);
-        let diagonal: f64 = self.diagonal.iter().map(|i| a.values[*i]).sum();
-        self.slope = diagonal / self.diagonal.len().max(1) as f64;
-        self.motion.factor(&a.values, self.slope)?;
-        self.position.factor(&a.values, self.slope)?;
-        self.dropped.clear();
-        for part in [&self.motion, &self.position] {
-            for &row in part.linear.dropped() {
-                let pattern = part.matrix.pattern();
-                let block = pattern.block_of(row);
-                self.dropped.push(part.columns[block].start + row - pattern.range(block).start);
-            }
-        }
-        self.dropped.sort_unstable();
-        Ok(())
+        self.factor_by(a, |linear, a| linear.factor(a))
+    }
+
+    fn refactor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        self.factor_by(a, |linear, a| linear.refactor(a))
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
@@ -325,6 +342,15 @@ impl LinearSolver for TwoKkt {
 
     fn smallest_kept_pivot(&self) -> f64 {
         self.motion.linear.smallest_kept_pivot().min(self.position.linear.smallest_kept_pivot())
+    }
+
+    fn reveals_rank(&self) -> bool {
+        self.motion.linear.reveals_rank() && self.position.linear.reveals_rank()
+    }
+
+    fn smallest_multiplier_pivot(&self) -> f64 {
+        let (a, b) = (&self.motion.linear, &self.position.linear);
+        a.smallest_multiplier_pivot().min(b.smallest_multiplier_pivot())
     }
 
     fn name(&self) -> &'static str {

@@ -3,6 +3,7 @@
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
 mod check;
+mod glue;
 mod inverse;
 mod modes;
 mod output;
@@ -38,6 +39,8 @@ enum Command {
     Check(check::Check),
     /// Computes the tables of a paper again, ours beside the paper's.
     Reproduce(reproduce::Reproduce),
+    /// Runs parts with their own models and solvers, joined at their ports.
+    Glue(glue::Glue),
     /// Shows results in the browser.
     View(view::View),
     /// Prints the JSON Schema of model files, for editors.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Glue(options) => glue::glue(options),
         Command::View(options) => view::view(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),

@@ -3,6 +3,7 @@
 use super::{Along, Ends, Force, Kind, Made, Placement, Seen, scaled};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
+use crate::joints::Motion;
 
 /// −c ẋ − F_c tanh(ẋ/v₀) along a joint coordinate x.
 struct Friction {
@@ -57,7 +58,7 @@ fn make(values: &Values, place: &Placement) -> Made {
 
 impl Friction {
     /// The effort at a rate, and its derivative.
-    fn effort(&self, rate: f64) -> (f64, f64) {
+    fn at_rate(&self, rate: f64) -> (f64, f64) {
         let y = (rate / self.velocity).tanh();
         let slope = self.viscous + self.coulomb * (1.0 - y * y) / self.velocity;
         (-self.viscous * rate - self.coulomb * y, -slope)
@@ -66,17 +67,23 @@ impl Friction {
 
 impl Force for Friction {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
-        self.along.push(at, self.effort(self.along.rate(at)).0, out);
+        self.along.push(at, self.effort(at), out);
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
-        let (effort, slope) = self.effort(self.along.rate(at));
+        let (effort, slope) = self.at_rate(self.along.rate(at));
         let (gradient, drift) = (self.along.gradient(at), self.along.drift(at));
         let (by_displacement, by_twist) = (scaled(slope, &drift), scaled(slope, &gradient));
         self.along.push_stiffness(at, effort, &by_displacement, &by_twist, k, d);
     }
+    fn along(&self) -> Option<Motion> {
+        Some(self.along.motion)
+    }
+    fn effort(&self, at: &Seen) -> f64 {
+        self.at_rate(self.along.rate(at)).0
+    }
     fn power(&self, at: &Seen) -> f64 {
         let rate = self.along.rate(at);
-        self.effort(rate).0 * rate
+        self.at_rate(rate).0 * rate
     }
     fn has_power(&self) -> bool {
         true

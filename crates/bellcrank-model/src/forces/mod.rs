@@ -62,6 +62,14 @@ pub trait Force: Send + Sync {
     fn power(&self, _at: &Seen) -> f64 {
         0.0
     }
+    /// The joint coordinate that it acts along, if it does.
+    fn along(&self) -> Option<Motion> {
+        None
+    }
+    /// The effort along that coordinate, in N or N m.
+    fn effort(&self, _at: &Seen) -> f64 {
+        0.0
+    }
     /// Whether `power` can be other than zero.
     fn has_power(&self) -> bool {
         false

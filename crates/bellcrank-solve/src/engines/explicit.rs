@@ -262,6 +262,11 @@ impl Engine for Explicit {
         }
     }
 
+    fn rank(&self) -> Option<(usize, f64)> {
+        let kkt = &self.form.kkt;
+        (kkt.factorizations > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()))
+    }
+
     fn stiff(&self) -> bool {
         self.rk.stiff()
     }

@@ -24,6 +24,10 @@ const FIXED_PRECISION_KEPT: f64 = 1e-12;
 /// No correction of a fixed step moves anything by more lengths of the model, or radians.
 const REACH: f64 = 0.7;
 
+/// Close to singular positions rounding is amplified: a correction below this that stops shrinking is
+/// taken. 40 windows in a row, all bars on a line but for 1e-3 rad, end at 2e-10.
+const FIXED_STAGNATION: f64 = 1e-8;
+
 /// An implicit method on a formulation.
 pub struct Implicit {
     dynamics: Arc<dyn Dynamics>,
@@ -217,6 +221,7 @@ impl Implicit {
             self.tolerances.weigh_fixed(&self.state, h, self.precision, &mut step.weights);
             step.round_off = 0.01;
             step.reach = REACH / self.precision;
+            step.stagnation = FIXED_STAGNATION / self.precision;
         } else {
             step.weights.clone_from(&self.newton_weights);
             step.weights.scale(1.0 / self.method.precision());
@@ -413,6 +418,13 @@ impl Engine for Implicit {
             iterations: c.iterations,
             flops: c.flops,
         }
+    }
+
+    fn rank(&self) -> Option<(usize, f64)> {
+        let linear = self.newton.linear();
+        let rows = self.step.unknowns.range(bellcrank_model::Unknown::Lambda);
+        let dropped = linear.dropped().iter().filter(|r| rows.contains(r)).count();
+        (self.steps > 0 && linear.reveals_rank()).then(|| (dropped, linear.smallest_multiplier_pivot()))
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

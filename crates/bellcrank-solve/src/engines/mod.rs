@@ -139,6 +139,11 @@ pub trait Engine: Send {
     fn order(&self) -> usize;
     /// The work so far.
     fn statistics(&self) -> Statistics;
+    /// How many constraint rows the last factors left out as redundant, and the smallest relative pivot
+    /// of those they kept, where that is known.
+    fn rank(&self) -> Option<(usize, f64)> {
+        None
+    }
     /// Whether an explicit method finds the problem stiff.
     fn stiff(&self) -> bool {
         false

@@ -83,7 +83,7 @@ impl Force for Load {
     fn has_power(&self) -> bool {
         true
     }
-    fn rotational(&self) -> bool {
+    fn rotational(&self, _end: usize) -> bool {
         self.rotational
     }
 }

@@ -77,6 +77,13 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.position\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.k]\ntype = \"prismatic\"\nbetween = [\"b\", \"r\"]\nat = [0.5, 0.1]\naxis = [1, 2]",
         "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"r.angle\"\nreference = { table = \"load.csv\", column = \"m\" }\nkp = 10\nkd = 2\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
         "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"j.rate\"\nreference = \"sin(t)\"\nkp = 10\nki = 4\nlimits = [-20, 15]\nwindup = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\nnormal = [0.2, 1]\nradius = 5\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"b\", \"p\"]\nnormal = [0.2, 1]\nradius = 5\nstiffness = 3\nexponent = 1",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[6, 0.2], [0.5, 0.1]]\nradii = [9, 5]\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"r\"]\non = [[6, 0.2], [0.5, 0]]\nradii = [0.1, 0.2]\nrestitution = 0.4",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2], [0.5, 0]]\nnormal = [0.2, 1]\nradius = 0.2\nrestitution = 0.4",
+        "[force.f]\ntype = \"stop\"\njoint = \"j\"\nlower = -0.2\nrestitution = 0.3\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",
@@ -125,6 +132,12 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\nlimits = [-20, 15]\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
         "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"tip.z\"\nreference = \"sin(t)\"\nkp = 10\nki = 3\nkd = 2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[probe.tip]\nbody = \"r\"\non = [0.3, 0, 0]",
         "[force.f]\ntype = \"pid\"\njoint = \"j\"\nmeasure = \"k.rate\"\nreference = 1\nkp = 10\nki = 3\nlag = 0.1\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.k]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nnormal = [0.2, 1, 0.3]\nradius = 5\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"ground\", \"p\"]\nnormal = [0.2, 1, 0.3]\nradius = 5\nstiffness = 3",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[6, 0.2, 0], [0.5, 0.1, 0.2]]\nradii = [9, 5]\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"p\"]\non = [[6, 0.2, 0.1], [0, 0, 0]]\nradii = [0.1, 0.2]\nrestitution = 0.4",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nnormal = [0.2, 1, 0.3]\nradius = 0.2\nrestitution = 0.4",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
     both.iter().flat_map(|(head, list)| list.iter().map(move |e| (format!("{head}\n{e}\n"), e.to_string()))).collect()
@@ -238,6 +251,64 @@ fn flow(s: &System, p: &Point, h: f64) -> Point {
     next.v.iter_mut().zip(&p.vdot).for_each(|(v, a)| *v += h * a);
     next.t += h;
     next
+}
+
+/// The systems of forces that hold something, with the modes in which they do.
+fn held_samples() -> Vec<(std::sync::Arc<dyn Dynamics>, Point, String)> {
+    let mut out = Vec::new();
+    for (text, element) in samples().into_iter().filter(|(_, e)| e.starts_with("[force")) {
+        let s = system(&text);
+        for mode in 1..=3 {
+            let Some(held) = s.holding(&[mode]) else { continue };
+            let mut p = Point::at(&s.initial_state(), held.layout());
+            p.charts.modes = vec![mode];
+            out.push((held, p, element.clone()));
+        }
+    }
+    out
+}
+
+#[test]
+fn what_forces_hold_has_its_derivatives_and_rates() {
+    let mut random = Random::new(12);
+    let samples = held_samples();
+    assert!(samples.len() >= 7, "{}", samples.len());
+    for (s, start, element) in samples {
+        assert!(s.reactive() && s.holding(&start.charts.modes).is_none());
+        for _ in 0..20 {
+            let mut p = start.clone();
+            let vectors = [&mut p.q, &mut p.v, &mut p.vdot, &mut p.lambda];
+            vectors.into_iter().for_each(|x| x.iter_mut().for_each(|x| *x += 0.3 * random.number()));
+            let along = |p: &Point, h: f64, d: &[f64]| {
+                let mut moved = p.clone();
+                s.retract(&mut moved.q, &d.iter().map(|d| h * d).collect::<Vec<_>>());
+                moved
+            };
+            let direction = random.vector(s.layout().n());
+            for piece in [Piece::Position, Piece::Velocity, Piece::GtLambda, Piece::Force] {
+                let exact = times(&derivative(&*s, piece, Unknown::Q, Slopes::default(), &p), &direction);
+                let h = 1e-5;
+                let [plus, minus] = [h, -h].map(|h| values(&*s, piece, &along(&p, h, &direction)));
+                for i in 0..exact.len() {
+                    let difference = (plus[i] - minus[i]) / (2.0 * h);
+                    assert!(
+                        (exact[i] - difference).abs() < 2e-6 * (1.0 + difference.abs()),
+                        "{piece:?} {i} of\n{element}"
+                    );
+                }
+            }
+            // the last row: its λ pulls along the row, and what it does is told by the force
+            let row = s.layout().m() - 1;
+            let columns = derivative(&*s, Piece::GtLambda, Unknown::Lambda, Slopes::default(), &p);
+            let rate: f64 = columns.iter().zip(&p.v).map(|(c, v)| c[row] * v).sum();
+            let h = 1e-5;
+            let [plus, minus] = [h, -h].map(|h| values(&*s, Piece::Position, &along(&p, h, &p.v)));
+            let nonholonomic = s.layout().rates.last().is_some_and(|r| r.is_empty());
+            let found = if nonholonomic { plus[row] } else { (plus[row] - minus[row]) / (2.0 * h) };
+            let tolerance = if nonholonomic { 1e-3 } else { 1e-6 };
+            assert!((rate - found).abs() < tolerance * (1.0 + rate.abs()), "the rate of\n{element}: {rate} {found}");
+        }
+    }
 }
 
 #[test]

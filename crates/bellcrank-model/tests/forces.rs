@@ -242,6 +242,30 @@ fn messages_about_forces_on_joints() {
 }
 
 #[test]
+fn messages_about_contact() {
+    let shown = messages(&[
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]",
+        "type = 'contact'; between = ['ground', 'a']; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; radius = 1; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; radii = [1, 1]; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; radii = [1, -2]; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 1.5",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 0.5; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 0.5; friction = 0.2",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; stiffness = 1; rest_speed = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; stiffness = 1; velocity = 1",
+        "type = 'contact'; between = ['p', 'a']; normal = [0, 1]; stiffness = 1",
+        "type = 'contact'; between = ['a', 'p']; normal = [0, 1]; radius = 1; stiffness = 1; friction = 1",
+        "type = 'stop'; joint = 'pin'; upper = 1",
+        "type = 'stop'; joint = 'pin'; upper = 1; restitution = 0.5; damping = 1",
+        "type = 'joint-friction'; joint = 'pin'; coulomb = 2; static = 1",
+        "type = 'joint-friction'; joint = 'pin'; coulomb = 2; static = 3; velocity = 1",
+        "type = 'joint-friction'; joint = 'pin'; viscous = 2; static = 3",
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
 fn messages_about_tables() {
     let force = "type = 'torque'; body = 'a'; torque = ";
     let lines: Vec<String> = [

@@ -197,7 +197,8 @@ impl Kkt {
         Ok(())
     }
 
-    /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0; with the factors at hand.
+    /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0, and so the jump of the
+    /// velocities by an impulse; with the factors at hand.
     pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         self.rhs[..self.n].copy_from_slice(load);
@@ -297,15 +298,6 @@ impl Kkt {
     /// How many constraint rows the last factorization found redundant.
     pub fn dropped(&self) -> usize {
         self.linear.dropped().len()
-    }
-
-    /// δ ← M⁻¹(f − Gᵀλ) with G δ = 0: what a load moves; with the factors at hand.
-    pub fn respond(&mut self, load: &[f64], out: &mut [f64]) -> Result<(), LinearError> {
-        self.rhs.fill(0.0);
-        self.rhs[..self.n].copy_from_slice(load);
-        self.linear.solve(&mut self.rhs)?;
-        out.copy_from_slice(&self.rhs[..self.n]);
-        Ok(())
     }
 
     /// Whether the last factorization looked for redundant rows.

@@ -238,7 +238,11 @@ fn many_windows_pass_their_singular_positions() {
         let summary = run(&s, options);
         let passed = if summary.assembly.redundant == 0 { 2 } else { 0 };
         assert_eq!(summary.events.len(), passed, "{:?}", summary.events);
-        assert!(summary.events.iter().all(|e| e.contains("passed by a singular position")), "{:?}", summary.events);
+        assert!(
+            summary.events.iter().all(|e| e.what.contains("passed by a singular position")),
+            "{:?}",
+            summary.events
+        );
         assert!(summary.drift.0 < 1e-10 && summary.drift.1 < 1e-8, "{:?}", summary.drift);
         assert!(summary.energy.2 < 1e-4 * summary.energy.0, "{:?}", summary.energy);
         assert!(last(&summary, "g0.angle") < -1.7);

@@ -26,6 +26,16 @@ impl Run {
     pub fn of(model: &str) -> Run {
         Run { model: model.to_string(), ..Run::default() }
     }
+
+    /// The same into a folder, without a word.
+    pub fn into_folder(self, out: PathBuf) -> Run {
+        Run { out: Some(out), quiet: true, ..self }
+    }
+
+    /// The same up to another time, if one is given.
+    pub fn up_to(self, until: Option<f64>) -> Run {
+        Run { until: until.or(self.until), ..self }
+    }
 }
 
 /// Options of `run`; each is also a key of `[solve]` in the model file, and wins over it.
@@ -188,9 +198,10 @@ pub fn place(read: &Read, text: &str) -> Option<Span> {
 }
 
 /// A word of the command line, or else of the file with its place.
-type Word<'a> = Option<(&'a str, Option<Span>)>;
+pub type Word<'a> = Option<(&'a str, Option<Span>)>;
 
-fn choice<T>(
+/// What a word means, or an error that lists what there is.
+pub fn choice<T>(
     read: &Read,
     option: &str,
     word: Word,
@@ -387,8 +398,12 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
         tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
     }
-    for event in summary.events.iter().take(5) {
+    const EVENTS: usize = 5;
+    for event in summary.events.iter().take(EVENTS) {
         tell_line(event.to_string());
+    }
+    if summary.events.len() > EVENTS {
+        tell_line(format!("and {}", plural(summary.events.len() - EVENTS, "more event", "more events")));
     }
     tell_line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1));
     let (initial, last, error) = summary.energy;

@@ -3,8 +3,9 @@
 
 mod linkage;
 
-use crate::report::{Claim, Curve, Figure, Report, Table};
+use crate::report::{Claim, Report, Table};
 use bellcrank_math::matrix::Matrix;
+use bellcrank_view::plot::{Axis, Curve, Figure};
 use linkage::{Cartesian, Linkage, Relative, exact};
 
 /// What can be asked for.
@@ -193,12 +194,14 @@ fn relative(report: &mut Report) {
             let curve = |name: &str, f: &dyn Fn(&Taken) -> f64| Curve {
                 name: name.into(),
                 points: run.steps.iter().map(|s| (s.t, f(s))).collect(),
+                marked: false,
             };
             let fine = |k: usize| Curve {
                 name: "closed form".into(),
                 points: (0..=800).map(|i| (i as f64 * 0.01, exact(i as f64 * 0.01)[k])).collect(),
+                marked: false,
             };
-            let figures: [(&str, &str, &str, Vec<Curve>); 4] = [
+            let figures: [(&'static str, &str, &str, Vec<Curve>); 4] = [
                 (
                     "figure-2",
                     "Figure 2: rate of the driven link",
@@ -220,7 +223,8 @@ fn relative(report: &mut Report) {
                 ),
             ];
             for (name, title, ordinate, curves) in figures {
-                report.figures.push(Figure { name, title: title.into(), ordinate, logarithmic: false, curves });
+                let (abscissa, ordinate) = (Axis::linear("t [s]"), Axis::linear(ordinate));
+                report.figures.push((name, Figure { title: title.into(), abscissa, ordinate, curves }));
             }
         }
     }
@@ -287,6 +291,7 @@ fn cartesian(report: &mut Report, quick: bool) {
     let glued = |f: &dyn Fn(&Taken) -> f64| Curve {
         name: "glued".into(),
         points: run.steps.iter().map(|s| (s.t, f(s))).collect(),
+        marked: false,
     };
     let fine = |second: bool| Curve {
         name: "closed form".into(),
@@ -294,12 +299,14 @@ fn cartesian(report: &mut Report, quick: bool) {
             .map(|i| i as f64 / 200.0)
             .map(|t| (t, if second { exact_x(t).1 } else { exact_x(t).0 }))
             .collect(),
+        marked: false,
     };
     for (name, title, ordinate, curves) in [
         ("figure-6", "Figure 6: ẋ of body 2, h = .04", "ẋ [m/s]", vec![fine(false), glued(&|s| s.v[0])]),
         ("figure-7", "Figure 7: ẍ of body 2, h = .04", "ẍ [m/s²]", vec![fine(true), glued(&|s| s.a[0])]),
     ] {
-        report.figures.push(Figure { name, title: title.into(), ordinate, logarithmic: false, curves });
+        let (abscissa, ordinate) = (Axis::linear("t [s]"), Axis::linear(ordinate));
+        report.figures.push((name, Figure { title: title.into(), abscissa, ordinate, curves }));
     }
 }
 

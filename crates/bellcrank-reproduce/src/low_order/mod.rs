@@ -5,8 +5,9 @@ pub mod runs;
 #[cfg(test)]
 mod tests;
 
-use crate::report::{Claim, Curve, Figure, Report, Table};
+use crate::report::{Claim, Report, Table};
 use bellcrank_solve::options::{MethodName, Options, PRESETS, Preset};
+use bellcrank_view::plot::{Axis, Curve, Figure};
 use runs::{
     CRANK, DOUBLE_PENDULUM, FLEXIBLE, PENDULUM, Run, SEVEN_BODY, TOP, fixed, go, slope, stiff_pendulum, together,
 };
@@ -112,10 +113,9 @@ fn sweep(
         }
         let mut slopes = vec!["slope".to_string()];
         let mut figure = Figure {
-            name: "",
             title: format!("{title}: error of {channel}"),
-            ordinate: "error over log₂ h",
-            logarithmic: true,
+            abscissa: Axis::logarithmic("h [s]"),
+            ordinate: Axis::logarithmic("error"),
             curves: Vec::new(),
         };
         for (p, f) in PRESETS.iter().zip(&found) {
@@ -126,13 +126,11 @@ fn sweep(
             if let Some(by) = tolerance(p, channel) {
                 claim_slope(report, table, format!("order of {} in {channel}", p.name), s, order(p), by);
             }
-            figure
-                .curves
-                .push(Curve { name: p.name.into(), points: points.iter().map(|(h, e)| (h.log2(), *e)).collect() });
+            figure.curves.push(Curve { name: p.name.into(), points, marked: true });
         }
         shown_table.rows.push(slopes);
         report.tables.push(shown_table);
-        figure.name = match (table, k) {
+        let name = match (table, k) {
             ("3", _) => "figure-3",
             ("4", _) => "figure-4",
             ("5", 0) => "figure-5",
@@ -140,7 +138,7 @@ fn sweep(
             ("5", _) => "figure-6-crank",
             _ => "stiff-smooth",
         };
-        report.figures.push(figure);
+        report.figures.push((name, figure));
     }
     found
 }
@@ -241,19 +239,18 @@ fn energy(report: &mut Report, quick: bool) {
         table.rows.push(std::iter::once(format!("{h:.4e}")).chain(found.iter().map(|f| shown(f[i]))).collect());
     }
     let mut figure = Figure {
-        name: "figure-9",
         title: "Figure 9: mean |E − E₀|".into(),
-        ordinate: "J over log₂ h",
-        logarithmic: true,
+        abscissa: Axis::logarithmic("h [s]"),
+        ordinate: Axis::logarithmic("J"),
         curves: Vec::new(),
     };
     for (p, f) in PRESETS.iter().zip(&found) {
         let points: Vec<(f64, f64)> = steps.iter().copied().zip(f.iter().copied()).collect();
         claim_slope(report, "9", format!("mean |E − E₀| of {}", p.name), slope(&points), order(p), 0.1);
-        figure.curves.push(Curve { name: p.name.into(), points: points.iter().map(|(h, e)| (h.log2(), *e)).collect() });
+        figure.curves.push(Curve { name: p.name.into(), points, marked: true });
     }
     report.tables.push(table);
-    report.figures.push(figure);
+    report.figures.push(("figure-9", figure));
     // α of hht-i3
     let until = 10.0;
     let long = Run { until, ..model.clone() };
@@ -273,10 +270,9 @@ fn energy(report: &mut Report, quick: bool) {
         rows: Vec::new(),
     };
     let mut figure = Figure {
-        name: "figure-7",
         title: "Figures 7 and 8: E − E₀ of hht-i3".into(),
-        ordinate: "J",
-        logarithmic: false,
+        abscissa: Axis::linear("t [s]"),
+        ordinate: Axis::linear("J"),
         curves: Vec::new(),
     };
     let means: Vec<f64> = courses.iter().map(|c| runs::mean(c, |x| x.abs())).collect();
@@ -284,7 +280,7 @@ fn energy(report: &mut Report, quick: bool) {
         let last = course.last().map_or(f64::NAN, |x| x.1);
         table.rows.push(vec![alpha.to_string(), shown(*mean), shown(last)]);
         let thinned = course.iter().step_by((course.len() / 500).max(1)).copied().collect();
-        figure.curves.push(Curve { name: format!("α = {alpha}"), points: thinned });
+        figure.curves.push(Curve { name: format!("α = {alpha}"), points: thinned, marked: false });
     }
     let losses: Vec<f64> = courses.iter().map(|c| c.last().map_or(f64::NAN, |x| -x.1)).collect();
     report.claims.push(Claim {
@@ -305,7 +301,7 @@ fn energy(report: &mut Report, quick: bool) {
         holds: near(ratio, 3.2, 0.2),
     });
     report.tables.push(table);
-    report.figures.push(figure);
+    report.figures.push(("figure-7", figure));
     // the secular part: the mean over the second half of the run less that over the first
     let secular = |h: f64| {
         let course = runs::energies(&long, fixed(preset, h), h)?;
@@ -355,10 +351,9 @@ fn boxes(report: &mut Report, quick: bool) {
         rows: Vec::new(),
     };
     let mut figure = Figure {
-        name: "figure-13",
         title: "Figures 13–15: velocity residual of the crank pin".into(),
-        ordinate: "m/s along y over m/s along x",
-        logarithmic: false,
+        abscissa: Axis::linear("along x [m/s]"),
+        ordinate: Axis::linear("along y [m/s]"),
         curves: Vec::new(),
     };
     let size = |p: &Preset, model: &Run, k: i32| {
@@ -398,7 +393,7 @@ fn boxes(report: &mut Report, quick: bool) {
             holds: near(coarse / fine, 4.0, 0.1),
         });
         let thinned = points.iter().skip(64).step_by(4).copied().collect();
-        figure.curves.push(Curve { name: name.into(), points: thinned });
+        figure.curves.push(Curve { name: name.into(), points: thinned, marked: false });
         if !quick && name == "hht-i3" {
             let long = Run { until: 100.0, ..model.clone() };
             if let Some((worst, _)) = size(p, &long, 10) {
@@ -417,7 +412,7 @@ fn boxes(report: &mut Report, quick: bool) {
         });
     }
     report.tables.push(table);
-    report.figures.push(figure);
+    report.figures.push(("figure-13", figure));
 }
 
 fn cost(report: &mut Report, quick: bool) {

@@ -108,7 +108,7 @@ fn moved_by_little(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) 
     let mut random = Random(3);
     let load: Vec<f64> = weights.iter().map(|w| random.next() * w).collect();
     let mut moved = vec![0.0; load.len()];
-    kkt.respond(&load, &mut moved).ok()?;
+    moved.copy_from_slice(kkt.respond(&load).ok()?);
     let size = |r: &std::ops::Range<usize>| {
         moved[r.clone()].iter().zip(&weights[r.clone()]).fold(0.0f64, |m, (x, w)| m.max((x * w).abs()))
     };

@@ -96,7 +96,7 @@ fn largest(kkt: &mut Kkt, mass: &Blocks, n: usize, times: impl Fn(&[f64], &mut [
     let mut random = Random(5);
     let load: Vec<f64> = (0..n).map(|_| random.next()).collect();
     let (mut x, mut y, mut found) = (vec![0.0; n], vec![0.0; n], 0.0);
-    kkt.respond(&load, &mut x).ok()?;
+    x.copy_from_slice(kkt.respond(&load).ok()?);
     for _ in 0..ITERATIONS {
         y.fill(0.0);
         mass.add_times(1.0, &x, &mut y);
@@ -108,7 +108,7 @@ fn largest(kkt: &mut Kkt, mass: &Blocks, n: usize, times: impl Fn(&[f64], &mut [
         y.fill(0.0);
         times(&x, &mut y);
         found = dot(&x, &y);
-        kkt.respond(&y, &mut x).ok()?;
+        x.copy_from_slice(kkt.respond(&y).ok()?);
     }
     found.is_finite().then_some(found)
 }

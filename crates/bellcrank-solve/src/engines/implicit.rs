@@ -3,6 +3,7 @@
 use super::{Engine, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, Newton};
 use crate::options::On;
@@ -44,6 +45,8 @@ pub struct Implicit {
     splitting: Option<Splitting>,
     state: State,
     fixed: bool,
+    /// The first step.
+    first: f64,
     /// Newton's tolerance in fixed steps, and the weights of a unit.
     precision: f64,
     unit: Weights,
@@ -183,7 +186,8 @@ impl Implicit {
             }
         }
         // over all coordinates, as in DASSL: the start knows no split yet
-        method.start(&step.point, first_step(&newton_weights));
+        let first = first_step(&newton_weights);
+        method.start(&step.point, first);
         Implicit {
             dynamics,
             method,
@@ -198,6 +202,7 @@ impl Implicit {
             splitting,
             state,
             fixed,
+            first,
             precision: 0.0,
             unit: Weights::default(),
             steps: 0,
@@ -394,6 +399,27 @@ impl Engine for Implicit {
         }
         self.step.point.charts.clone_from(&self.state.charts);
         self.step.touched();
+    }
+
+    /// With order 1 and, where steps are not fixed, DASSL's first step, at most the last one.
+    fn restart(&mut self, start: &Point) -> Result<(), StepError> {
+        start.store(&mut self.state);
+        self.step.point.clone_from(start);
+        self.step.point.mu.fill(0.0);
+        centre(&*self.dynamics, &*self.method, &mut self.state, &mut self.step.point, &mut self.w);
+        self.step.touched();
+        self.step.free_start();
+        self.newton.forget_matrix();
+        self.tolerances.see(&self.state.v);
+        self.tolerances.weigh(&self.state, start, &mut self.newton_weights);
+        self.tolerances.restrict(&self.newton_weights, &mut self.weights);
+        self.look_at_split();
+        let h = match self.fixed {
+            true => self.first,
+            false => first_step(start, &self.newton_weights, 1e3 * self.method.step_size()),
+        };
+        self.method.start(&self.step.point, h);
+        Ok(())
     }
 
     fn step_size(&self) -> f64 {

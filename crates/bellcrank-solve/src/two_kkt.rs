@@ -30,6 +30,9 @@ use std::sync::Arc;
 /// How often both systems are solved for one right-hand side.
 const PASSES: usize = 2;
 
+/// A multiplier's pivot below this tells of a singular position close by: the two systems are not for that.
+const CLOSE: f64 = 1e-4;
+
 /// A block of one matrix that goes into another.
 #[derive(Clone, Copy)]
 struct Copy {
@@ -229,7 +232,11 @@ impl TwoKkt {
             }
         }
         self.dropped.sort_unstable();
-        Ok(())
+        // there the whole matrix keeps its digits longer
+        match self.smallest_multiplier_pivot() < CLOSE {
+            true => Err(LinearError::Singular { row: self.dropped.first().copied().unwrap_or(self.v.end) }),
+            false => Ok(()),
+        }
     }
 }
 

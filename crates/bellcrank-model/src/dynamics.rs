@@ -348,6 +348,9 @@ impl ChartChange {
     }
 }
 
+/// A rotation chart is re-centred when its angle passes this, in rad; N(φ) is singular only at 2π.
+pub const CHART_LIMIT: f64 = 1.0;
+
 /// Equations of motion: immutable, shared between threads.
 pub trait Dynamics: Send + Sync {
     /// How the unknowns are grouped.
@@ -392,7 +395,12 @@ pub trait Dynamics: Send + Sync {
     /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;
     /// to be called at every accepted step. True if a centre changed: `w.recentred` tells which.
     fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
-        let _ = (state, w);
+        self.settle_past(CHART_LIMIT, state, w)
+    }
+
+    /// [`Dynamics::settle`] for charts whose angle is larger than `limit`.
+    fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
+        let _ = (limit, state, w);
         false
     }
 

@@ -281,6 +281,10 @@ pub const SOLVE: &[Field] = &[
     Field::optional("max_order", FieldKind::Count, "", "5", "highest order of BDF"),
     Field::optional("max_iterations", FieldKind::Count, "", "by the method", "most Newton iterations per step"),
     Field::optional("rho", FieldKind::NonNegative, "", "0.8", "spectral radius at infinity of generalized-α"),
+    Field::optional("alpha", FieldKind::Number, "", "-0.3", "α of HHT, from −1/3 to 0"),
+    Field::optional("beta", FieldKind::Positive, "", "(γ + 1/2)²/4", "β of Newmark's method"),
+    Field::optional("gamma", FieldKind::Positive, "", "0.6", "γ of Newmark's method, at least 1/2"),
+    Field::optional("b", FieldKind::Number, "", "0", "share of the new reactions in the positions of hht-add, not 1/2"),
 ];
 
 /// `[solve]` as it stands in the file, with places for messages.

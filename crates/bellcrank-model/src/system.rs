@@ -14,9 +14,6 @@ pub const GROUND: u32 = u32::MAX;
 /// Stands for "no angle is measured here".
 pub const NO_ANGLE: u32 = u32::MAX;
 
-/// A rotation chart is re-centred when its angle passes this, in rad; N(φ) is singular only at 2π.
-const CHART_LIMIT: f64 = 1.0;
-
 /// A place an element stands on.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemEnd {
@@ -1200,7 +1197,7 @@ impl Dynamics for System {
         }
     }
 
-    fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
+    fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);
         w.recentred.moves.clear();
@@ -1208,7 +1205,7 @@ impl Dynamics for System {
             let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };
             let i = range.start + k;
             let phi = Vec3::from_slice(&state.q[i..i + 3]);
-            if phi.norm() > CHART_LIMIT {
+            if phi.norm() > limit {
                 let centre = &mut state.charts.centres[self.charts[b] as usize];
                 *centre = centre.then(Quat::exp(phi));
                 state.q[i..i + 3].fill(0.0);

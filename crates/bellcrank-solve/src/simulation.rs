@@ -175,6 +175,11 @@ impl Simulation {
     ) -> Result<Simulation, StartError> {
         let started = Instant::now();
         options.check().map_err(StartError::Option)?;
+        if options.formulation == Some("add") && dynamics.layout().m() != dynamics.layout().m_rates() {
+            let message = "the additive formulation has no place for nonholonomic constraints".into();
+            let (option, help) = ("--formulation", "use --method hht-si2".into());
+            return Err(StartError::Option(OptionError { option, message, help }));
+        }
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
         let mut observer = Observer::new(dynamics.clone(), &start, assembly.redundant);
@@ -460,21 +465,34 @@ fn implicit_engine(
     formulation: &str,
     start: &Point,
 ) -> Box<dyn Engine> {
-    let form = formulation::by_name(formulation).unwrap_or_else(formulation::ggl);
-    // velocities of index-3 steps oscillate with the step size: they cannot decide
-    let tested = options.test.unwrap_or(if form.index == 3 { Tested::Q } else { Tested::QV });
+    let alpha = options.alpha_parameters(method);
+    let form = match alpha {
+        Some(parameters) if formulation == "add" => formulation::additive(parameters, options.b),
+        _ => formulation::by_name(formulation).unwrap_or_else(formulation::ggl),
+    };
+    // velocities of index-3 steps oscillate with the step size: they cannot decide, but where the method is of
+    // first order in them
+    let first_order = alpha.is_some_and(|p| p.order() == 1);
+    let tested = options.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
     let mut tolerances = Tolerances::new(&**dynamics, options, tested);
     tolerances.velocities_converge = form.index != 3;
     let fixed = options.step.is_some();
+    let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
     let control = Control {
-        iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { Iteration::Auto }),
+        iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
         max_iterations: options.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
         on: options.on,
         fixed,
         as_dassl: false,
     };
-    let boxed: Box<dyn crate::methods::Method> = match method.alpha(options.rho) {
-        Some(parameters) => Box::new(GeneralizedAlpha::new(parameters)),
+    let boxed: Box<dyn crate::methods::Method> = match alpha {
+        Some(parameters) => {
+            let method = match fixed {
+                true => GeneralizedAlpha::new(parameters),
+                false => GeneralizedAlpha::controlled(parameters, options.rtol),
+            };
+            Box::new(if form.additive.is_some() { method.additive() } else { method })
+        }
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
@@ -482,7 +500,11 @@ fn implicit_engine(
         })),
     };
     let span = options.until - start.t;
-    let first = |w: &crate::weights::Weights| options.step.unwrap_or_else(|| first_step(start, w, span));
+    let first = |w: &crate::weights::Weights| match (options.step, alpha) {
+        (Some(h), _) => h,
+        (None, Some(parameters)) => GeneralizedAlpha::first_step(parameters, start, w, span),
+        (None, None) => first_step(start, w, span),
+    };
     let names = (method.name(), form.name);
     Box::new(Implicit::new(dynamics.clone(), boxed, names, form, control, tolerances, start, first))
 }

@@ -278,7 +278,7 @@ impl System {
         s
     }
 
-    fn count_turns(&self, s: &mut State, w: &mut Workspace) {
+    pub(crate) fn count_turns(&self, s: &mut State, w: &mut Workspace) {
         if self.angles.is_empty() {
             return;
         }
@@ -1173,7 +1173,7 @@ impl Dynamics for System {
     }
 
     fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
-        crate::channels::observe(self, at, w, out);
+        crate::channels::observe(self, at, w, |joint, w| self.reaction(joint, at, w), out);
     }
 
     fn start(&self) -> Vec<StartRow> {

@@ -248,6 +248,9 @@ impl Relative {
         out: &mut Targets,
     ) {
         use Piece::*;
+        if out.offsets.is_empty() {
+            return;
+        }
         match (piece, wrt) {
             (Rate, Unknown::Q) | (Speed, Unknown::V) => {
                 let d = if piece == Rate { c * slopes.q } else { c };

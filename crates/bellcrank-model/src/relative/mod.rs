@@ -103,6 +103,15 @@ impl Relative {
         (self.layout.n(), self.layout.m())
     }
 
+    /// x ← M⁻¹ x at a realized point, by recursion; or the block whose inertia vanishes.
+    pub fn mass_solve(&self, at: &Point, w: &mut Workspace, x: &mut [f64]) -> Result<(), usize> {
+        let mut t = space(w);
+        self.ready(at, &mut t);
+        let done = self.divide_by_mass(&mut t, x);
+        w.tree = Some(t);
+        done
+    }
+
     fn state_at(&self, system: &System, at: &Point) -> State {
         let mut s = State { t: at.t, q: vec![0.0; self.tree.n], v: vec![0.0; self.tree.n], z: at.z.clone(), ..State::default() };
         s.charts.centres = vec![Quat::IDENTITY; self.tree.charts];

@@ -944,7 +944,7 @@ impl<'a> Reader<'a> {
         for (k, end) in ends.iter().enumerate() {
             self.check_place(values, end, equations.iter().any(|e| e.rotational(k)))?;
         }
-        let tree = values.has("tree").then(|| values.flag("tree"));
+        let tree = if values.has("tree") { values.optional_flag("tree") } else { None };
         let joint = Arc::from(joint);
         self.model.joints.push(JointEntry { name: name.to_string(), kind: kind.name, joint, ends, tree });
         Ok(())

@@ -276,6 +276,11 @@ impl Kkt {
         }
     }
 
+    /// The matrix that was factored last.
+    pub fn matrix(&self) -> &BlockMatrix {
+        &self.matrix
+    }
+
     /// How many constraint rows the last factorization found redundant.
     pub fn dropped(&self) -> usize {
         self.linear.dropped().len()

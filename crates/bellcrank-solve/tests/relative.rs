@@ -2,7 +2,8 @@
 
 mod common;
 
-use bellcrank_math::ordering;
+use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::tree::TreeLu;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{Random, random_mechanism, values};
 use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown};
@@ -12,7 +13,6 @@ use bellcrank_solve::kkt::{self, Kkt};
 use bellcrank_solve::options::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
-use bellcrank_solve::step::Step;
 use common::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -322,13 +322,12 @@ fn tree(n: usize, branches: usize, natural: bool) -> String {
 }
 
 #[test]
-fn block_elimination_of_a_tree_is_the_recursion_from_leaf_to_root() {
-    // bodies, then joints once their bodies are done: nothing fills in, and the factors have as many numbers as the
-    // matrix has, whatever the tree; so the accelerations are those of the articulated bodies
+fn elimination_from_leaf_to_root_is_the_recursion_of_a_tree() {
     for (branches, natural) in [(1, false), (2, false), (5, false), (1, true), (2, true)] {
         let s = system(&tree(200, branches, natural));
         let whole: Arc<dyn Dynamics> = s.clone();
         let (start, _) = assemble(&whole, &s.initial_state()).unwrap();
+        // the accelerations and reactions of articulated bodies are those of the whole system
         let r = Arc::new(s.relative(&start));
         let mut p = Point::at(&r.initial_state(), r.layout());
         let mut w = r.workspace();
@@ -342,16 +341,47 @@ fn block_elimination_of_a_tree_is_the_recursion_from_leaf_to_root() {
         for (x, y) in ours.iter().zip(&theirs) {
             assert!((x - y).abs() < 1e-8 * (1.0 + y.abs()), "{x} against {y}");
         }
-        let fill = |n: usize| {
+        // and so are those of the elimination in descriptor form, in which nothing fills in
+        let mut kkt = Kkt::new(whole);
+        kkt.factor(&start, &mut w).unwrap();
+        let pattern = kkt.matrix().pattern().clone();
+        let mut lu = TreeLu::for_pattern(&pattern).expect("a tree");
+        lu.factor(kkt.matrix()).unwrap();
+        let b: Vec<f64> = (0..pattern.dimension()).map(|i| (i as f64).sin()).collect();
+        let mut x = b.clone();
+        lu.solve(&mut x).unwrap();
+        let mut rest: Vec<f64> = b.iter().map(|b| -b).collect();
+        kkt.matrix().add_times(&x, &mut rest);
+        let largest = x.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        assert!(rest.iter().all(|r| r.abs() < 1e-12 * largest));
+        // the factors are the blocks of the matrix, and zeros inside the nodes: between joints and bodies alone
+        let entries = |n: usize| {
             let s = system(&tree(n, branches, natural));
-            let point = Point::at(&s.initial_state(), s.layout());
-            let step = Step::new(s, formulation::index3(), point);
-            (ordering::fill(step.pattern()).unwrap() as f64, step.pattern().values() as f64)
+            let kkt = Kkt::new(s);
+            TreeLu::for_pattern(kkt.matrix().pattern()).expect("a tree").factor_entries()
         };
-        let ((small, _), (large, values)) = (fill(200), fill(2000));
-        assert!((large / small).log10() < 1.02, "{branches}: {small} {large}");
-        println!("{branches} {natural}: {large} factor entries, {values} of the matrix");
+        let size = if natural { 4 + 1 + 2 } else { 3 + 2 };
+        let body = if natural { 4 } else { 3 };
+        for n in [100, 1000] {
+            assert_eq!(entries(n), n * size * size + (n - 1) * 2 * size * body);
+        }
     }
+    // a loop is none
+    let s = system(FOUR_BAR);
+    assert!(TreeLu::for_pattern(Kkt::new(s).matrix().pattern()).is_some(), "one that closes over the ground is cut there");
+    let ring = system(
+        r#"
+        [body]
+        a = { mass = 1, inertia = [1, 1, 1] }
+        b = { mass = 1, inertia = [1, 1, 1], at = [1, 0, 0] }
+        c = { mass = 1, inertia = [1, 1, 1], at = [0, 1, 0] }
+        [joint]
+        ab = { type = "spherical", between = ["a", "b"], at = [0.5, 0, 0] }
+        bc = { type = "spherical", between = ["b", "c"], at = [0.5, 0.5, 0] }
+        ca = { type = "spherical", between = ["c", "a"], at = [0, 0.5, 0] }
+        "#,
+    );
+    assert!(TreeLu::for_pattern(Kkt::new(ring).matrix().pattern()).is_none());
 }
 
 #[test]

@@ -214,7 +214,8 @@ impl Relative {
             } else {
                 let mut angle = self.angles[b] + t.turned[i];
                 if self.rods[b] {
-                    angle = crate::frames::nearest_turn(angle, 0.0);
+                    let r = Quat::from_matrix(&t.r[i]);
+                    angle = 2.0 * r.0[3].atan2(r.0[0]); // as rods in natural coordinates tell it
                 }
                 let centre = charted.then(|| &mut c.charts.centres[chart]);
                 coordinates(body, t.p[i], &t.r[i], angle, q, centre);
@@ -348,8 +349,8 @@ impl Relative {
         if !self.tree.has_joint[joint] {
             return self.cartesian.reaction(joint, &t.point, w);
         }
-        let carried = |(_, n): &(usize, &tree::Node)| n.joint.is_some_and(|(j, _)| j == joint);
-        let Some((i, node)) = self.tree.nodes.iter().enumerate().find(carried) else { return Covector::default() };
+        let i = self.tree.node_of_joint[joint] as usize;
+        let node = &self.tree.nodes[i];
         let end = &self.cartesian.model.joints[joint].ends[1];
         let at = self.cartesian.look(end, w, &t.point.v).p;
         let load = t.load[i].at(at - t.joint[i]);

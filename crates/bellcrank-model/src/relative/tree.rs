@@ -87,6 +87,8 @@ pub struct Tree {
     pub node_of: Vec<u32>,
     /// For every joint of the model whether the tree has it.
     pub has_joint: Vec<bool>,
+    /// The node that each of them carries, or [`NONE`].
+    pub node_of_joint: Vec<u32>,
     /// Number of coordinates.
     pub n: usize,
     /// Number of rotation charts.
@@ -137,7 +139,12 @@ impl Tree {
                 reach(root, &edges, &ways, model, &mut cost, &mut carrier);
             }
         }
-        let mut tree = Tree { node_of: vec![NONE; bodies], has_joint: vec![false; model.joints.len()], ..Tree::default() };
+        let mut tree = Tree {
+            node_of: vec![NONE; bodies],
+            has_joint: vec![false; model.joints.len()],
+            node_of_joint: vec![NONE; model.joints.len()],
+            ..Tree::default()
+        };
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); bodies + 1];
         for b in 0..bodies {
             match carrier[b] {
@@ -191,6 +198,7 @@ impl Tree {
             }
             Some((number, reversed)) => {
                 self.has_joint[number] = true;
+                self.node_of_joint[number] = self.nodes.len() as u32;
                 let entry = &model.joints[number];
                 let frames = [world(&entry.ends[0], poses), world(&entry.ends[1], poses)];
                 (at, axes) = (frames[reversed as usize].p, frames[reversed as usize].r);

@@ -74,29 +74,23 @@ struct Link {
     moment: Vec3,
     /// Inertia about the joint, in the link frame.
     inertia: Sym,
-    /// Inertia about the centre of mass, in the body's frame.
-    central: Sym,
+    /// Whether it carries the next body; those after that stand in the store of this number, or [`NONE`].
+    heir: bool,
+    store: u32,
 }
 
 /// A body on its way through the sweeps.
 #[derive(Clone, Debug, Default)]
 struct Moving {
-    /// Link frame to world.
+    /// Link frame to world; its z is the axis of a single turn.
     r: Mat3,
+    w: Vec3,
     /// From the joint of the carrying body to this one.
     l: Vec3,
-    w: Vec3,
     /// Acceleration at rest: angular, and of the joint's point.
     c_w: Vec3,
     c_v: Vec3,
-    /// Articulated inertia.
-    a: Sym,
-    b: Mat3,
-    c: Sym,
-    p_m: Vec3,
-    p_f: Vec3,
-    /// Of a single turn: its axis, U and u, and 1/D.
-    z: Vec3,
+    /// Of a single turn: U and u, and 1/D.
     u_m: Vec3,
     u_f: Vec3,
     u: f64,
@@ -106,10 +100,67 @@ struct Moving {
     acc: Vec3,
 }
 
+/// An articulated inertia with the load at rest.
+#[derive(Clone, Copy, Debug, Default)]
+struct Carried {
+    a: Sym,
+    b: Mat3,
+    c: Sym,
+    p_m: Vec3,
+    p_f: Vec3,
+}
+
+impl Carried {
+    #[inline(always)]
+    fn add(&mut self, x: &Carried) {
+        self.a.iter_mut().zip(x.a).for_each(|(a, x)| *a += x);
+        self.b += x.b;
+        self.c.iter_mut().zip(x.c).for_each(|(c, x)| *c += x);
+        self.p_m += x.p_m;
+        self.p_f += x.p_f;
+    }
+
+    /// The same about the joint l before.
+    #[inline(always)]
+    fn shifted(&self, l: Vec3) -> Carried {
+        let [x, y, z] = l.0;
+        // l̃ C
+        let [xx, xy, xz, yy, yz, zz] = self.c;
+        let lc = Mat3([
+            [y * xz - z * xy, y * yz - z * yy, y * zz - z * yz],
+            [z * xx - x * xz, z * xy - x * yz, z * xz - x * zz],
+            [x * xy - y * xx, x * yy - y * xy, x * yz - y * xz],
+        ]);
+        // A − B l̃ + l̃ Bᵀ − l̃ C l̃ = A − X l̃ − (X l̃)ᵀ with X = B + ½ l̃ C, for l̃ᵀ = −l̃
+        let h = self.b + lc * 0.5;
+        let row = |i: usize| {
+            let [hx, hy, hz] = h.0[i];
+            [hy * z - hz * y, hz * x - hx * z, hx * y - hy * x]
+        };
+        let (a, n) = (&self.a, [row(0), row(1), row(2)]);
+        Carried {
+            a: [
+                a[0] - 2.0 * n[0][0],
+                a[1] - n[0][1] - n[1][0],
+                a[2] - n[0][2] - n[2][0],
+                a[3] - 2.0 * n[1][1],
+                a[4] - n[1][2] - n[2][1],
+                a[5] - 2.0 * n[2][2],
+            ],
+            b: self.b + lc,
+            c: self.c,
+            p_m: self.p_m + l.cross(self.p_f),
+            p_f: self.p_f,
+        }
+    }
+}
+
 /// The sweeps' memory.
 #[derive(Clone, Debug, Default)]
 pub struct Recursion {
     bodies: Vec<Moving>,
+    /// What bodies carry beside the next one.
+    stores: Vec<Carried>,
     s: Vec<Twist>,
     /// U of joints with several coordinates, and u.
     u_of: Vec<[Vec3; 2]>,
@@ -119,7 +170,12 @@ pub struct Recursion {
 }
 
 /// The constants of all bodies of a tree.
-pub(super) struct Links(Vec<Link>);
+pub(super) struct Links {
+    links: Vec<Link>,
+    /// Inertias about the centres of mass, in the bodies' frames.
+    central: Vec<Sym>,
+    stores: usize,
+}
 
 /// Inertia about the centre of mass in the body's frame.
 fn inertia(body: &Body) -> Mat3 {
@@ -153,7 +209,8 @@ impl Links {
     pub(super) fn new(model: &Model, tree: &Tree) -> Links {
         // from a body's link frame to its own, and where its joint is, in its own
         let mut to_own: Vec<Mat3> = Vec::new();
-        let mut links = Vec::with_capacity(tree.nodes.len());
+        let mut links: Vec<Link> = Vec::with_capacity(tree.nodes.len());
+        let mut central = Vec::with_capacity(tree.nodes.len());
         for node in &tree.nodes {
             let body = &model.bodies[node.body].body;
             let mut turn = NONE;
@@ -184,11 +241,25 @@ impl Links {
                 mass,
                 moment: centre * mass,
                 inertia: packed(about),
-                central: packed(inertia(body)),
+                heir: false,
+                store: NONE,
             });
+            central.push(packed(inertia(body)));
             to_own.push(own);
         }
-        Links(links)
+        let mut stores = 0;
+        for i in 0..links.len() {
+            match links[i].parent {
+                NONE => {}
+                k if k as usize + 1 == i => links[k as usize].heir = true,
+                k if links[k as usize].store == NONE => {
+                    links[k as usize].store = stores as u32;
+                    stores += 1;
+                }
+                _ => {}
+            }
+        }
+        Links { links, central, stores }
     }
 }
 
@@ -241,9 +312,10 @@ impl Relative {
     }
 
     fn articulate(&self, drive: &Drive, m: &mut Recursion, out: &mut [f64]) -> Result<(), usize> {
-        let n = self.links.0.len();
+        let n = self.links.links.len();
         if m.bodies.len() != n {
             m.bodies = vec![Moving::default(); n];
+            m.stores = vec![Carried::default(); self.links.stores];
             m.s = vec![Twist::ZERO; self.tree.n];
             m.u_of = vec![Default::default(); self.tree.n];
             m.u = vec![0.0; self.tree.n];
@@ -255,11 +327,11 @@ impl Relative {
         Ok(())
     }
 
-    /// Poses, angular velocities, accelerations at rest, inertias and loads at rest.
+    /// Poses, angular velocities and accelerations at rest.
     fn outwards(&self, drive: &Drive, m: &mut Recursion) {
         let (start, ground) = (Moving { r: Mat3::IDENTITY, ..Moving::default() }, NONE);
-        for i in 0..self.links.0.len() {
-            let link = &self.links.0[i];
+        for i in 0..self.links.links.len() {
+            let link = &self.links.links[i];
             let (before, rest) = m.bodies.split_at_mut(i);
             let body = &mut rest[0];
             let carrier = if link.parent == ground { &start } else { &before[link.parent as usize] };
@@ -272,7 +344,6 @@ impl Relative {
                 let (x, y, z) = (f.column(0), f.column(1), f.column(2));
                 body.r = Mat3::from_columns(x * cos + y * sin, y * cos - x * sin, z);
                 let spin = z * drive.v.map_or(0.0, |v| v[k]);
-                body.z = z;
                 body.w = w0 + spin;
                 body.c_w = w0.cross(spin);
                 body.l = l;
@@ -280,12 +351,6 @@ impl Relative {
             } else {
                 self.lead(i, f, l, w0, drive, body, &mut m.s);
             }
-            body.a = turned(&body.r, &link.inertia);
-            let h = body.r * link.moment;
-            body.b = h.tilde();
-            body.c = [link.mass, 0.0, 0.0, link.mass, 0.0, link.mass];
-            body.p_m = body.w.cross(sym_times(&body.a, body.w));
-            body.p_f = body.w.cross(body.w.cross(h));
         }
     }
 
@@ -343,18 +408,34 @@ impl Relative {
 
     /// Articulated inertias and loads, from the leaves to the ground.
     fn inwards(&self, drive: &Drive, m: &mut Recursion) -> Result<(), usize> {
-        for i in (0..self.links.0.len()).rev() {
-            let link = &self.links.0[i];
+        m.stores.fill(Carried::default());
+        // what the next body leaves to this one
+        let mut pending = Carried::default();
+        for i in (0..self.links.links.len()).rev() {
+            let link = &self.links.links[i];
             let node = &self.tree.nodes[i];
             if node.own {
                 continue;
             }
-            let (before, rest) = m.bodies.split_at_mut(i);
-            let body = &mut rest[0];
-            let (mut a, mut b, mut c) = (body.a, body.b, body.c);
-            let (mut p_m, mut p_f) = (body.p_m, body.p_f);
+            let body = &mut m.bodies[i];
+            let (w, h) = (body.w, body.r * link.moment);
+            let a = turned(&body.r, &link.inertia);
+            let mut own = Carried {
+                a,
+                b: h.tilde(),
+                c: [link.mass, 0.0, 0.0, link.mass, 0.0, link.mass],
+                p_m: w.cross(sym_times(&a, w)),
+                p_f: w.cross(w.cross(h)),
+            };
+            if link.heir {
+                own.add(&pending);
+            }
+            if link.store != NONE {
+                own.add(&m.stores[link.store as usize]);
+            }
+            let Carried { mut a, mut b, mut c, mut p_m, mut p_f } = own;
             if link.turn != NONE {
-                let z = body.z;
+                let z = body.r.column(2);
                 let u_m = sym_times(&a, z);
                 let u_f = b.transpose_times(z);
                 let d = z.dot(u_m);
@@ -416,7 +497,13 @@ impl Relative {
             }
             p_m += sym_times(&a, body.c_w) + b * body.c_v;
             p_f += b.transpose_times(body.c_w) + sym_times(&c, body.c_v);
-            add_shifted(&mut before[link.parent as usize], body.l, &a, &b, &c, p_m, p_f);
+            let left = Carried { a, b, c, p_m, p_f }.shifted(body.l);
+            let carrier = &self.links.links[link.parent as usize];
+            if link.parent as usize + 1 == i {
+                pending = left;
+            } else {
+                m.stores[carrier.store as usize].add(&left);
+            }
         }
         Ok(())
     }
@@ -424,8 +511,8 @@ impl Relative {
     /// Accelerations, from the ground to the leaves.
     fn outwards_again(&self, gravity: Vec3, m: &mut Recursion, out: &mut [f64]) {
         let start = Moving { acc: -gravity, ..Moving::default() };
-        for i in 0..self.links.0.len() {
-            let link = &self.links.0[i];
+        for i in 0..self.links.links.len() {
+            let link = &self.links.links[i];
             let (before, rest) = m.bodies.split_at_mut(i);
             let body = &mut rest[0];
             let carrier = if link.parent == NONE { &start } else { &before[link.parent as usize] };
@@ -433,7 +520,7 @@ impl Relative {
             let mut acc = carrier.acc + carrier.alpha.cross(body.l) + body.c_v;
             if link.turn != NONE {
                 let x = (body.u - body.u_m.dot(alpha) - body.u_f.dot(acc)) * body.over_d;
-                alpha += body.z * x;
+                alpha += body.r.column(2) * x;
                 out[link.turn as usize] = x;
             } else if !self.tree.nodes[i].own {
                 let columns = self.tree.nodes[i].columns.clone();
@@ -486,8 +573,8 @@ impl Relative {
         let nodes = &self.tree.nodes;
         let mut composite = std::mem::take(&mut t.composite);
         composite.clear();
-        for (i, link) in self.links.0.iter().enumerate() {
-            let central = Composite { a: turned(&t.r[i], &link.central), h: Vec3::ZERO, mass: link.mass };
+        for (i, link) in self.links.links.iter().enumerate() {
+            let central = Composite { a: turned(&t.r[i], &self.links.central[i]), h: Vec3::ZERO, mass: link.mass };
             composite.push(central.shifted(t.p[i] - t.joint[i]));
         }
         for (i, node) in nodes.iter().enumerate().rev().filter(|(_, n)| !n.own) {
@@ -515,36 +602,6 @@ impl Relative {
         }
         t.composite = composite;
     }
-}
-
-/// Adds an articulated inertia and load to the body that carries it, whose joint is l before.
-#[inline(always)]
-fn add_shifted(to: &mut Moving, l: Vec3, a: &Sym, b: &Mat3, c: &Sym, p_m: Vec3, p_f: Vec3) {
-    let [x, y, z] = l.0;
-    // l̃ C
-    let [xx, xy, xz, yy, yz, zz] = *c;
-    let lc = Mat3([
-        [y * xz - z * xy, y * yz - z * yy, y * zz - z * yz],
-        [z * xx - x * xz, z * xy - x * yz, z * xz - x * zz],
-        [x * xy - y * xx, x * yy - y * xy, x * yz - y * xz],
-    ]);
-    // A − B l̃ + l̃ Bᵀ − l̃ C l̃ = A − X l̃ − (X l̃)ᵀ with X = B + ½ l̃ C, for l̃ᵀ = −l̃
-    let h = *b + lc * 0.5;
-    let row = |i: usize| {
-        let [hx, hy, hz] = h.0[i];
-        [hy * z - hz * y, hz * x - hx * z, hx * y - hy * x]
-    };
-    let n = [row(0), row(1), row(2)];
-    to.a[0] += a[0] - 2.0 * n[0][0];
-    to.a[1] += a[1] - n[0][1] - n[1][0];
-    to.a[2] += a[2] - n[0][2] - n[2][0];
-    to.a[3] += a[3] - 2.0 * n[1][1];
-    to.a[4] += a[4] - n[1][2] - n[2][1];
-    to.a[5] += a[5] - 2.0 * n[2][2];
-    to.b += *b + lc;
-    to.c.iter_mut().zip(c).for_each(|(t, c)| *t += c);
-    to.p_m += p_m + l.cross(p_f);
-    to.p_f += p_f;
 }
 
 /// The inverse of a symmetric positive definite matrix of order w ≤ 6.

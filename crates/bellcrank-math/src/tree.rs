@@ -219,7 +219,8 @@ impl LinearSolver for TreeLu {
             let (c, rest) = rest.split_at_mut(c.len());
             let pivots = &mut self.pivots[node.pivots..node.pivots + node.size];
             factor(d, pivots).map_err(|row| {
-                let &(block, first) = self.blocks[node.blocks.clone()].iter().rfind(|(_, i)| *i <= row).unwrap_or(&(0, 0));
+                let &(block, first) =
+                    self.blocks[node.blocks.clone()].iter().rfind(|(_, i)| *i <= row).unwrap_or(&(0, 0));
                 LinearError::Singular { row: pattern.range(block).start + row - first }
             })?;
             let Some(f) = node.father else { continue };

@@ -56,20 +56,30 @@ pub fn random_mechanism(random: &mut Random, bodies: usize, loops: usize, plane:
         let rest = match plane {
             true if pick(random, 4) == 0 => {
                 let to = point(random);
-                text += &format!("b{b} = {{ rod = {{ from = {at}, to = {to}, mass = 0.7 }}, coordinates = \"natural\" }}\n");
+                text += &format!(
+                    "b{b} = {{ rod = {{ from = {at}, to = {to}, mass = 0.7 }}, coordinates = \"natural\" }}\n"
+                );
                 continue;
             }
-            true => format!("inertia = {}, angle = {}, angular_velocity = {}", inertia(random), random.number(), random.number()),
+            true => format!(
+                "inertia = {}, angle = {}, angular_velocity = {}",
+                inertia(random),
+                random.number(),
+                random.number()
+            ),
             false => {
                 let [x, y, z] = [0; 3].map(|_| inertia(random));
                 let (axis, turn, w) = (point(random), random.number(), point(random));
-                format!("inertia = [{x}, {y}, {z}], orientation = {{ axis = {axis}, angle = {turn} }}, angular_velocity = {w}")
+                format!(
+                    "inertia = [{x}, {y}, {z}], orientation = {{ axis = {axis}, angle = {turn} }}, angular_velocity = {w}"
+                )
             }
         };
         text += &format!("b{b} = {{ mass = {}, at = {at}, velocity = {v}, {rest} }}\n", 1.5 + random.number());
     }
     text += "[joint]\n";
-    let kinds = ["revolute", "prismatic", "spherical", "fixed", "revolute", "cylindrical", "universal", "planar", "screw"];
+    let kinds =
+        ["revolute", "prismatic", "spherical", "fixed", "revolute", "cylindrical", "universal", "planar", "screw"];
     for b in 0..bodies {
         let kind = kinds[pick(random, if plane { 5 } else { kinds.len() })];
         let carrier = match pick(random, b + 2) {
@@ -95,11 +105,18 @@ pub fn random_mechanism(random: &mut Random, bodies: usize, loops: usize, plane:
             "revolute" if plane => String::new(),
             _ => format!(", axis = {axis}"),
         };
-        text += &format!("j{b} = {{ type = \"{kind}\", between = [\"{}\", \"{}\"], at = {at}{more} }}\n", names[0], names[1]);
+        text += &format!(
+            "j{b} = {{ type = \"{kind}\", between = [\"{}\", \"{}\"], at = {at}{more} }}\n",
+            names[0], names[1]
+        );
     }
     for l in 0..loops {
         let (first, second) = (pick(random, bodies), pick(random, bodies));
-        let names = if first == second { ["ground".to_string(), format!("b{first}")] } else { [first, second].map(|b| format!("b{b}")) };
+        let names = if first == second {
+            ["ground".to_string(), format!("b{first}")]
+        } else {
+            [first, second].map(|b| format!("b{b}"))
+        };
         let place = match pick(random, 3) {
             0 => format!("type = \"distance\", at = [{}, {}]", point(random), point(random)),
             1 => format!("type = \"point-on-line\", at = {}, axis = {}", point(random), point(random)),

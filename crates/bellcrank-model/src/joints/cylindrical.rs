@@ -1,7 +1,7 @@
 //! The cylindrical joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z, Move};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// A turn about and a shift along the common z axis of both frames.

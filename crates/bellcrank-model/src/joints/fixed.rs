@@ -1,7 +1,7 @@
 //! The fixed joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Place, X, Y, Z, Move};
+use super::{Axes, Joint, Kind, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// No motion at all.

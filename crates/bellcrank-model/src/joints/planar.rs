@@ -1,7 +1,7 @@
 //! The planar joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z, Move};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// Shifts along x and y of the first frame and a turn about the common z axis.

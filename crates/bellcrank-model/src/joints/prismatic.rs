@@ -1,7 +1,7 @@
 //! The prismatic joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z, Move};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// One shift along the common axis of both frames: z in space, x in the plane.

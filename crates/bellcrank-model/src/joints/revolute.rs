@@ -1,7 +1,7 @@
 //! The revolute joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z, Move};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// One rotation about the common z axis of both frames.

@@ -2,7 +2,7 @@
 
 use super::cylindrical::coaxial;
 use super::equations::{Couple, Equation, couple};
-use super::{Axes, Joint, Kind, Motion, Place, Z, Move};
+use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
 use crate::file::{Field, FieldKind};
 use crate::model::Space;
 use std::f64::consts::TAU;

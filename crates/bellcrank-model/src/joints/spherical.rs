@@ -1,7 +1,7 @@
 //! The spherical joint.
 
 use super::equations::{Equation, coincide};
-use super::{Axes, Joint, Kind, Place, Move, Motion, Z};
+use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
 use crate::model::Space;
 
 /// A point of one body stays at a point of the other; all turns are free.

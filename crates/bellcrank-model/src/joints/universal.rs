@@ -1,7 +1,7 @@
 //! The universal joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Z, Move};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Z};
 use crate::model::Space;
 
 /// A cross with one arm along z of the first frame and one along x of the second.

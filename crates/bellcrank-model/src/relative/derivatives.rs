@@ -214,7 +214,8 @@ impl Relative {
                             false => rows[r] = true,
                         }
                     }
-                    bodies[d] |= loaded[d] && on_bodies(piece) && (moves || depends.bias != 0.0 || piece == Piece::MassAccel);
+                    bodies[d] |=
+                        loaded[d] && on_bodies(piece) && (moves || depends.bias != 0.0 || piece == Piece::MassAccel);
                 }
                 upwards(&mut bodies, &mut rows);
                 column(&mut rows, node.block);
@@ -284,7 +285,17 @@ impl Relative {
     }
 
     /// Adds a column of a derivative to its blocks.
-    fn scatter(&self, c: f64, outer: &Outer, block: usize, j: usize, width: usize, rows: &[Range<usize>], x: &[f64], out: &mut Targets) {
+    fn scatter(
+        &self,
+        c: f64,
+        outer: &Outer,
+        block: usize,
+        j: usize,
+        width: usize,
+        rows: &[Range<usize>],
+        x: &[f64],
+        out: &mut Targets,
+    ) {
         for k in outer.first[block] as usize..outer.first[block + 1] as usize {
             let range = rows[outer.pairs[k].0 as usize].clone();
             let from = out.offsets[k] as usize;

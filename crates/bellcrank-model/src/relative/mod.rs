@@ -26,6 +26,7 @@ use bellcrank_math::{Quat, Vec3, rotation};
 use derivatives::Maps;
 use kinematics::{classical, coordinates, velocities, wrench};
 use recursion::Links;
+use std::sync::Arc;
 use tree::{NONE, Pose, Step, Tree};
 
 /// A rotation chart is re-centred when its angle passes this, in rad.
@@ -59,13 +60,7 @@ impl System {
         let poses: Vec<Pose> = (0..model.bodies.len()).map(pose).collect();
         let tree = Tree::new(model, &poses);
         let cartesian = kinematics::without_tree(model, &tree.has_joint).compile();
-        let inner = cartesian.layout();
-        let layout = Layout {
-            bodies: tree.nodes.iter().filter(|n| n.block != NONE).map(|n| n.columns.clone()).collect(),
-            constraints: inner.constraints.clone(),
-            rates: inner.rates.clone(),
-            states: inner.states.clone(),
-        };
+        let layout = layout(&cartesian, &tree);
         let range = |b: usize| self.layout().bodies[b].clone();
         let is_rod = |b: usize| matches!(model.bodies[b].body, Body::Rod(_));
         let angle = |b: usize| match (model.space, &model.bodies[b].body) {
@@ -84,6 +79,17 @@ impl System {
         };
         relative.start = relative.state_at(self, at);
         relative
+    }
+}
+
+/// The blocks of the tree's joints, with the constraints and states of the Cartesian equations.
+fn layout(cartesian: &System, tree: &Tree) -> Layout {
+    let inner = cartesian.layout();
+    Layout {
+        bodies: tree.nodes.iter().filter(|n| n.block != NONE).map(|n| n.columns.clone()).collect(),
+        constraints: inner.constraints.clone(),
+        rates: inner.rates.clone(),
+        states: inner.states.clone(),
     }
 }
 
@@ -113,7 +119,13 @@ impl Relative {
     }
 
     fn state_at(&self, system: &System, at: &Point) -> State {
-        let mut s = State { t: at.t, q: vec![0.0; self.tree.n], v: vec![0.0; self.tree.n], z: at.z.clone(), ..State::default() };
+        let mut s = State {
+            t: at.t,
+            q: vec![0.0; self.tree.n],
+            v: vec![0.0; self.tree.n],
+            z: at.z.clone(),
+            ..State::default()
+        };
         s.charts.centres = vec![Quat::IDENTITY; self.tree.charts];
         s.charts.time = at.t;
         let mut w = self.workspace();
@@ -156,6 +168,7 @@ impl Relative {
             false => (inner.angles, inner.rates),
         };
         s.charts.rates.resize(s.charts.angles.len(), 0.0);
+        s.charts.modes = at.charts.modes.clone();
         let mut w = self.workspace();
         self.count_turns(&mut s, &mut w);
         s
@@ -188,6 +201,7 @@ impl Relative {
         }
         (s.q, s.v, s.z) = (point.q, point.v, point.z);
         s.charts.centres = point.charts.centres;
+        s.charts.modes = point.charts.modes;
     }
 
     /// Poses, twists and the Cartesian coordinates and velocities of a point.
@@ -253,6 +267,7 @@ impl Relative {
         t.twist = twist;
         self.to_velocities(&at.v, false, t);
         t.point.z.clone_from(&at.z);
+        t.point.charts.modes.clone_from(&at.charts.modes);
         t.point.lambda.clone_from(&at.lambda);
         t.point.mu.clone_from(&at.mu);
     }
@@ -520,7 +535,8 @@ impl Dynamics for Relative {
     }
 
     fn recursive(&self) -> bool {
-        self.layout.m() == 0
+        // an event asks for the response to an impact, which takes the matrix
+        self.layout.m() == 0 && self.cartesian.switches() == 0
     }
 
     fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {
@@ -561,6 +577,55 @@ impl Dynamics for Relative {
 
     fn integrable(&self, constraint: usize) -> bool {
         self.cartesian.integrable(constraint)
+    }
+
+    fn switches(&self) -> usize {
+        self.cartesian.switches()
+    }
+
+    fn switch_values(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        let mut t = space(w);
+        self.fill(at, &mut t);
+        self.cartesian.switch_values(&t.point, &mut t.cartesian, out);
+        w.tree = Some(t);
+    }
+
+    fn reactive(&self) -> bool {
+        self.cartesian.reactive()
+    }
+
+    fn modes(&self, at: &Point, w: &mut Workspace) -> Vec<Mode> {
+        let mut t = space(w);
+        self.fill(at, &mut t);
+        let modes = self.cartesian.modes(&t.point, &mut t.cartesian);
+        w.tree = Some(t);
+        modes
+    }
+
+    fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
+        let mut t = space(w);
+        self.fill(at, &mut t);
+        let mut crossing = self.cartesian.cross(k, &t.point, &mut t.cartesian);
+        if let Some(impact) = crossing.as_mut().and_then(|c| c.impact.as_mut()) {
+            let y = std::mem::replace(&mut impact.row, vec![0.0; self.tree.n]);
+            self.pull(1.0, &y, &mut t, &mut impact.row);
+        }
+        w.tree = Some(t);
+        crossing
+    }
+
+    fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
+        let cartesian = self.cartesian.with_modes(modes)?;
+        Some(Arc::new(Relative {
+            layout: layout(&cartesian, &self.tree),
+            links: Links::new(&cartesian.model, &self.tree),
+            cartesian,
+            tree: self.tree.clone(),
+            angles: self.angles.clone(),
+            rods: self.rods.clone(),
+            maps: Maps::new(),
+            start: self.start.clone(),
+        }))
     }
 }
 

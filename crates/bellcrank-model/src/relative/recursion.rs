@@ -12,9 +12,9 @@
 //! u = τ − Sᵀp leaves I − U D⁻¹Uᵀ and p + (I − U D⁻¹Uᵀ) c + U D⁻¹u to the body that carries it; c is its acceleration
 //! at rest. Bodies that hang on a single turn keep frames whose z is its axis: their rotation is one sine and cosine.
 
+use super::Relative;
 use super::kinematics::{TreeSpace, Twist, Wrench};
 use super::tree::{NONE, Step, Tree};
-use super::Relative;
 use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
 use crate::model::Model;
@@ -48,14 +48,7 @@ fn sym_less(s: &mut Sym, c: f64, u: Vec3) {
 fn turned(r: &Mat3, j: &Sym) -> Sym {
     let rows = [r.row(0), r.row(1), r.row(2)];
     let x = rows.map(|row| sym_times(j, row));
-    [
-        x[0].dot(rows[0]),
-        x[0].dot(rows[1]),
-        x[0].dot(rows[2]),
-        x[1].dot(rows[1]),
-        x[1].dot(rows[2]),
-        x[2].dot(rows[2]),
-    ]
+    [x[0].dot(rows[0]), x[0].dot(rows[1]), x[0].dot(rows[2]), x[1].dot(rows[1]), x[1].dot(rows[2]), x[2].dot(rows[2])]
 }
 
 /// What is constant about a body of the tree.

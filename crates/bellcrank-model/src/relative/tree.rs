@@ -7,7 +7,7 @@
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::joints::{Motion, Move, Z};
-use crate::model::{End, JointEntry, Model, Space};
+use crate::model::{End, Model, Space};
 use bellcrank_math::{Mat3, Vec3};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -105,12 +105,9 @@ fn carries(body: &Body) -> bool {
 }
 
 /// What a joint costs as a way to the ground: a step, and a little for each freedom.
-fn cost(joint: &JointEntry, moves: &[Move]) -> u64 {
+fn cost(moves: &[Move]) -> u64 {
     let freedom: u64 = moves.iter().map(|m| if *m == Move::Ball { 3 } else { 1 }).sum();
-    match joint.tree {
-        Some(true) => 1,
-        _ => 1000 + freedom,
-    }
+    1000 + freedom
 }
 
 struct Edge {
@@ -280,20 +277,23 @@ fn edges(model: &Model) -> Vec<Edge> {
     for (number, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.tree != Some(false) && j.ends.len() == 2) {
         let Some(moves) = joint.joint.moves(model.space) else { continue };
         let body = |k: usize| joint.ends[k].body.map_or(NONE, |b| b as u32);
-        let fits = |k: usize| joint.ends[k].body.is_none_or(|b| {
-            let body = &model.bodies[b].body;
-            carries(body) || each!(body, b => b.orientation()) == Orientation::None
-        });
+        let fits = |k: usize| {
+            joint.ends[k].body.is_none_or(|b| {
+                let body = &model.bodies[b].body;
+                carries(body) || each!(body, b => b.orientation()) == Orientation::None
+            })
+        };
         // a point mass hangs on a body or on the ground, but not on another one
         let points = (0..2).filter(|&k| joint.ends[k].body.is_some_and(|b| !carries(&model.bodies[b].body))).count();
         if fits(0) && fits(1) && points < 2 && body(0) != body(1) {
-            out.push(Edge { joint: number, ends: [body(0), body(1)], cost: cost(joint, &moves) });
+            out.push(Edge { joint: number, ends: [body(0), body(1)], cost: cost(&moves) });
         }
     }
     out
 }
 
-/// Finds the cheapest ways from a body (or the ground, as the last number) to all others that were not reached yet.
+/// Finds the cheapest ways from a body (or the ground, as the last number) to all others that were not reached yet. Where
+/// a way comes to a body, all that hangs on it by joints the user wants in the tree comes along.
 fn reach(
     from: usize,
     edges: &[Edge],
@@ -303,25 +303,35 @@ fn reach(
     carrier: &mut [Option<usize>],
 ) {
     let ground = ways.len() - 1;
-    cost[from] = 0;
     let mut heap = BinaryHeap::from([Reverse((0u64, usize::MAX, from))]);
-    while let Some(Reverse((so_far, _, at))) = heap.pop() {
-        if so_far > cost[at] || at != ground && !carries(&model.bodies[at].body) {
-            continue; // nothing hangs on a point mass
+    while let Some(Reverse((so_far, by, at))) = heap.pop() {
+        if cost[at] != u64::MAX {
+            continue;
         }
-        for &k in &ways[at] {
-            let here = if at == ground { NONE } else { at as u32 };
-            let [first, second] = edges[k].ends;
-            let there = if first == here { second } else { first };
-            if there == NONE {
-                continue;
+        cost[at] = so_far;
+        if at != ground {
+            carrier[at] = edges.get(by).map(|_| by);
+        }
+        let mut stack = vec![at];
+        while let Some(at) = stack.pop() {
+            if at != ground && !carries(&model.bodies[at].body) {
+                continue; // nothing hangs on a point mass
             }
-            let there = there as usize;
-            let total = so_far + edges[k].cost;
-            if total < cost[there] {
-                cost[there] = total;
-                carrier[there] = Some(k);
-                heap.push(Reverse((total, k, there)));
+            let here = if at == ground { NONE } else { at as u32 };
+            for &k in &ways[at] {
+                let [first, second] = edges[k].ends;
+                let there = if first == here { second } else { first };
+                if there == NONE || cost[there as usize] != u64::MAX {
+                    continue;
+                }
+                let there = there as usize;
+                let total = cost[at] + edges[k].cost;
+                if model.joints[edges[k].joint].tree == Some(true) {
+                    (cost[there], carrier[there]) = (total, Some(k));
+                    stack.push(there);
+                } else {
+                    heap.push(Reverse((total, k, there)));
+                }
             }
         }
     }

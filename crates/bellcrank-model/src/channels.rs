@@ -18,7 +18,7 @@
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::dynamics::{Channel, Dynamics, Point, Workspace};
-use crate::frames::Attachment;
+use crate::frames::{Attachment, Covector};
 use crate::joints;
 use crate::model::{End, Space};
 use crate::system::System;
@@ -97,8 +97,15 @@ pub fn list(system: &System) -> Vec<Channel> {
     out
 }
 
-/// The values of all channels at a realized point with its v̇ and λ.
-pub fn observe(system: &System, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+/// The values of all channels at a realized point with its v̇ and λ; `reaction` tells the load that a joint puts on
+/// its second body.
+pub fn observe(
+    system: &System,
+    at: &Point,
+    w: &mut Workspace,
+    reaction: impl Fn(usize, &Workspace) -> Covector,
+    out: &mut Vec<f64>,
+) {
     out.clear();
     let model = &system.model;
     let dimension = model.space.dimension();
@@ -141,7 +148,7 @@ pub fn observe(system: &System, at: &Point, w: &mut Workspace, out: &mut Vec<f64
         out.extend_from_slice(&[value, rate]);
     }
     for j in 0..model.joints.len() {
-        let load = system.reaction(j, at, w);
+        let load = reaction(j, w);
         vector(out, load.lin, dimension);
         match plane {
             true => out.push(load.ang[2]),

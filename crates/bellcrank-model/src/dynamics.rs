@@ -322,6 +322,8 @@ pub struct Workspace {
     pub scratch: Vec<f64>,
     /// The charts that the last [`Dynamics::settle`] re-centred.
     pub recentred: ChartChange,
+    /// What relative coordinates need: the bodies of the tree, and their Cartesian point.
+    pub tree: Option<Box<crate::relative::TreeSpace>>,
 }
 
 impl Workspace {
@@ -421,6 +423,18 @@ pub trait Dynamics: Send + Sync {
             Unknown::Z => format!("states {:?}", self.layout().states[block]),
             Unknown::Lambda | Unknown::Mu => format!("constraint rows {:?}", self.layout().constraints[block]),
         }
+    }
+
+    /// Whether accelerations come by recursion over a tree: there are no constraints, and
+    /// [`Dynamics::recursion`] stands for the linear system.
+    fn recursive(&self) -> bool {
+        false
+    }
+
+    /// v̇ by recursion, or the block whose inertia vanishes.
+    fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {
+        let _ = (at, w);
+        Ok(())
     }
 
     /// Energies at a realized point.

@@ -138,6 +138,8 @@ pub struct JointEntry {
     pub joint: Arc<dyn Joint>,
     /// The places it joins.
     pub ends: Vec<End>,
+    /// Whether it is to be a joint of the tree in relative coordinates, where the user said so.
+    pub tree: Option<bool>,
 }
 
 /// A force with its name and its places.

@@ -131,6 +131,13 @@ pub const JOINT: &[Field] = &[
         "any",
         "second axis, where a joint has two; else where its angle is zero",
     ),
+    Field::optional(
+        "tree",
+        FieldKind::Flag,
+        "",
+        "chosen",
+        "relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut",
+    ),
 ];
 
 /// Keys of joints that hold a point of one body.
@@ -268,6 +275,7 @@ pub const SOLVE: &[Field] = &[
     Field::optional("iteration", FieldKind::Name, "", "by the method", "Newton's iteration"),
     Field::optional("test", FieldKind::Name, "", "q+v", "which unknowns decide"),
     Field::optional("on", FieldKind::Name, "", "all", "on which coordinates errors are tested"),
+    Field::optional("coordinates", FieldKind::Name, "", "cartesian", "`relative` for joint coordinates on a tree"),
     Field::optional("step", FieldKind::Positive, "s", "error control", "fixed step size"),
     Field::optional("rtol", FieldKind::Positive, "", "1e-6", "relative tolerance"),
     Field::optional(
@@ -982,7 +990,9 @@ impl<'a> Reader<'a> {
         for (k, end) in ends.iter().enumerate() {
             self.check_place(values, end, equations.iter().any(|e| e.rotational(k)))?;
         }
-        self.model.joints.push(JointEntry { name: name.to_string(), kind: kind.name, joint: Arc::from(joint), ends });
+        let tree = if values.has("tree") { values.optional_flag("tree") } else { None };
+        let joint = Arc::from(joint);
+        self.model.joints.push(JointEntry { name: name.to_string(), kind: kind.name, joint, ends, tree });
         Ok(())
     }
 

@@ -317,7 +317,7 @@ impl System {
         }
     }
 
-    fn count_turns(&self, s: &mut State, w: &mut Workspace) {
+    pub(crate) fn count_turns(&self, s: &mut State, w: &mut Workspace) {
         if self.angles.is_empty() {
             return;
         }
@@ -630,6 +630,18 @@ impl System {
         let held = f.held.filter(|(held, _)| *held == mode);
         let lambda = held.map_or(0.0, |(_, block)| at.lambda[self.layout.constraints[block].start]);
         Seen { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda }
+    }
+
+    /// The equations with what the modes hold; `None` if they are these.
+    pub(crate) fn with_modes(&self, modes: &[Mode]) -> Option<System> {
+        let same = self.switching().all(|(_, f)| {
+            let mode = f.slot.and_then(|slot| modes.get(slot).copied()).unwrap_or(BY_VALUE);
+            match f.held {
+                Some((held, _)) => held == mode,
+                None => f.force.holds(mode).is_none(),
+            }
+        });
+        if same { None } else { Some(System::new(self.model.clone(), modes)) }
     }
 
     /// The forces with switch functions, each with the number of the first of them.
@@ -1278,7 +1290,7 @@ impl Dynamics for System {
     }
 
     fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
-        crate::channels::observe(self, at, w, out);
+        crate::channels::observe(self, at, w, |joint, w| self.reaction(joint, at, w), out);
     }
 
     fn start(&self) -> Vec<StartRow> {
@@ -1381,16 +1393,8 @@ impl Dynamics for System {
     }
 
     fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
-        let same = self.switching().all(|(_, f)| {
-            let mode = f.slot.and_then(|slot| modes.get(slot).copied()).unwrap_or(BY_VALUE);
-            match f.held {
-                Some((held, _)) => held == mode,
-                None => f.force.holds(mode).is_none(),
-            }
-        });
-        if same { None } else { Some(Arc::new(System::new(self.model.clone(), modes))) }
+        self.with_modes(modes).map(|system| Arc::new(system) as Arc<dyn Dynamics>)
     }
-
     fn has_power(&self) -> bool {
         let dissipates = |b: &Body| each!(b, b => b.dissipates());
         self.driven() || self.forces.iter().any(|f| f.force.has_power()) || self.bodies.iter().any(dissipates)

@@ -12,7 +12,7 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{
-    COORDINATES, MethodName, On, OptionError, Options, Preset, TESTS, Tested, method_names,
+    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SYSTEMS, TESTS, Tested, method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
@@ -59,6 +59,9 @@ pub struct Run {
     /// On which coordinates errors are tested: all, independent.
     #[arg(long)]
     on: Option<String>,
+    /// Coordinates: cartesian, or relative (those of the joints on a tree, and equations of loops).
+    #[arg(long)]
+    coordinates: Option<String>,
     /// Fixed step size in s.
     #[arg(long, value_name = "H", value_parser = number, allow_negative_numbers = true)]
     step: Option<f64>,
@@ -132,10 +135,9 @@ pub fn run(args: Run) -> Result<(), Failure> {
             std::process::exit(130);
         }
     });
-    let start = system.initial_state();
     let talk = !args.json && !args.quiet;
     let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options) };
-    let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
+    let mut simulation = Simulation::of(system.clone(), options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
         StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
@@ -229,6 +231,7 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "method" => args.method.is_some(),
         "formulation" => args.formulation.is_some(),
         "iteration" => args.iteration.is_some(),
+        "coordinates" => args.coordinates.is_some() || args.method.is_some(),
         "step" => args.step.is_some() || args.method.is_some(),
         "rtol" => args.rtol.is_some(),
         "atol" => args.atol.is_some(),
@@ -270,6 +273,8 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let iteration = word(read, "iteration", &args.iteration);
     let test = word(read, "test", &args.test);
     let on = word(read, "on", &args.on);
+    let systems: Vec<&str> = SYSTEMS.iter().map(|(_, name)| *name).collect();
+    let system = word(read, "coordinates", &args.coordinates);
     let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
@@ -290,6 +295,8 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
         on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
+        coordinates: choice(read, "kind of coordinate", system, &systems, Coordinates::by_name)?
+            .unwrap_or(defaults.coordinates),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
         atol: number("atol", args.atol),

@@ -28,6 +28,11 @@ impl Rod {
         self.dimension
     }
 
+    /// The same rod of the plane with the coordinates of a rigid body.
+    pub fn rigid(&self) -> planar::Planar {
+        planar::Planar::new(self.mass, self.mass * self.length * self.length / 12.0)
+    }
+
     /// A point of the rod's frame is x + along·r + across·(ẑ × r): linear in the coordinates.
     fn shares(&self, on: &Attachment) -> (f64, f64) {
         (on.point[0] / self.length - 0.5, on.point[1] / self.length)

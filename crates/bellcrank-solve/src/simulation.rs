@@ -15,6 +15,7 @@ use crate::newton::Iteration;
 use crate::options::{Coordinates, MethodName, OptionError, Options, Tested};
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
+use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use serde_json::{Map, Value, json};
@@ -220,6 +221,13 @@ impl Simulation {
             return Simulation::new(&name, system, &state, options);
         }
         options.check().map_err(StartError::Option)?;
+        if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
+            return Err(StartError::Option(OptionError {
+                option: "--coordinates",
+                message: format!("relative coordinates are for rigid bodies, and `{}` bends", body.name),
+                help: "leave --coordinates out".into(),
+            }));
+        }
         let whole: Arc<dyn Dynamics> = system.clone();
         let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
         let relative = Arc::new(system.relative(&start));

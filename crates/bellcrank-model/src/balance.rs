@@ -4,7 +4,7 @@
 //! momentum and its rate are those of the principle of virtual power,
 //!
 //! ```text
-//! e·P = δᵀ M v        e·Ṗ = δᵀ (M v̇ − f_gyroscopic)
+//! e·P = δᵀ M v        e·Ṗ = δᵀ (M v̇ − f_inner)
 //! ```
 //!
 //! and likewise L about the origin. The loads come from the elements, in the world: two independent routes.
@@ -27,21 +27,30 @@ pub fn balance(system: &System, at: &Point, w: &Workspace, out: &mut Balance) {
         let range = system.layout().bodies[b].clone();
         let (v, vdot) = (&at.v[range.clone()], &at.vdot[range.clone()]);
         let n = range.len();
-        let (mut m_v, mut m_vdot, mut delta) = ([0.0; MAX_WIDTH], [0.0; MAX_WIDTH], [0.0; MAX_WIDTH]);
+        let [mut m_v, mut m_vdot, mut weight, mut delta] = [[0.0; MAX_WIDTH]; 4];
         each!(&entry.body, body => {
-            body.add_mass_times(1.0, v, &mut m_v[..n]);
-            body.add_mass_times(1.0, vdot, &mut m_vdot[..n]);
-            body.add_gyroscopic(-1.0, v, &mut m_vdot[..n]);
-            let centre = body.point(&w.bodies[b], &body.centre());
+            let frame = &w.bodies[b];
+            body.add_mass_times(frame, 1.0, v, &mut m_v[..n]);
+            body.add_mass_times(frame, 1.0, vdot, &mut m_vdot[..n]);
+            body.add_inner(frame, -1.0, v, &mut m_vdot[..n]);
+            body.add_weight(frame, system.model.gravity, 1.0, &mut weight[..n]);
+            largest.0 = largest.0.max(body.mass() * system.model.gravity.norm());
+            // velocities of a flexible body are those of its frame, and of its modes
+            let (origin, rigid) = match &entry.body {
+                Body::Flexible(f) => (frame.p, f.rigid()),
+                _ => (body.point(frame, &body.centre()), n),
+            };
             for k in 0..6 {
                 let e = Vec3::unit(k % 3);
-                let (velocity, spin) = if k < 3 { (e, Vec3::ZERO) } else { (e.cross(centre), e) };
+                let (velocity, spin) = if k < 3 { (e, Vec3::ZERO) } else { (e.cross(origin), e) };
                 delta[..n].fill(0.0);
-                body.velocities(&w.bodies[b], velocity, spin, &mut delta[..n]);
+                body.velocities(frame, velocity, spin, &mut delta[..n]);
+                delta[rigid..n].fill(0.0);
                 let along = |x: &[f64; MAX_WIDTH]| delta[..n].iter().zip(x).map(|(d, x)| d * x).sum::<f64>();
                 momentum[k] += along(&m_v);
                 rate[k] += along(&m_vdot);
-                each_body[b][k] = along(&m_vdot);
+                load[k] += along(&weight);
+                each_body[b][k] = along(&m_vdot) - along(&weight);
             }
         });
     }

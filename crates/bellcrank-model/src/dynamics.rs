@@ -322,6 +322,8 @@ pub struct Workspace {
     pub scratch: Vec<f64>,
     /// The charts that the last [`Dynamics::settle`] re-centred.
     pub recentred: ChartChange,
+    /// What relative coordinates need: the bodies of the tree, and their Cartesian point.
+    pub tree: Option<Box<crate::relative::TreeSpace>>,
 }
 
 impl Workspace {
@@ -347,6 +349,9 @@ impl ChartChange {
         }
     }
 }
+
+/// A rotation chart is re-centred when its angle passes this, in rad; N(φ) is singular only at 2π.
+pub const CHART_LIMIT: f64 = 1.0;
 
 /// Equations of motion: immutable, shared between threads.
 pub trait Dynamics: Send + Sync {
@@ -392,7 +397,12 @@ pub trait Dynamics: Send + Sync {
     /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;
     /// to be called at every accepted step. True if a centre changed: `w.recentred` tells which.
     fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
-        let _ = (state, w);
+        self.settle_past(CHART_LIMIT, state, w)
+    }
+
+    /// [`Dynamics::settle`] for charts whose angle is larger than `limit`.
+    fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
+        let _ = (limit, state, w);
         false
     }
 
@@ -413,6 +423,18 @@ pub trait Dynamics: Send + Sync {
             Unknown::Z => format!("states {:?}", self.layout().states[block]),
             Unknown::Lambda | Unknown::Mu => format!("constraint rows {:?}", self.layout().constraints[block]),
         }
+    }
+
+    /// Whether accelerations come by recursion over a tree: there are no constraints, and
+    /// [`Dynamics::recursion`] stands for the linear system.
+    fn recursive(&self) -> bool {
+        false
+    }
+
+    /// v̇ by recursion, or the block whose inertia vanishes.
+    fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {
+        let _ = (at, w);
+        Ok(())
     }
 
     /// Energies at a realized point.
@@ -476,6 +498,18 @@ pub trait Dynamics: Send + Sync {
     /// so is a coordinate whose rate is driven.
     fn integrable(&self, constraint: usize) -> bool {
         !self.layout().rates[constraint].is_empty()
+    }
+
+    /// Whether a coordinate measures the deformation of a body: the start keeps it as it is, if that can be.
+    fn elastic(&self, i: usize) -> bool {
+        let _ = i;
+        false
+    }
+
+    /// Whether a body starts with the deformation that the loads of its motion give it.
+    fn quasi_static(&self, body: usize) -> bool {
+        let _ = body;
+        false
     }
 
     /// Bodies that keep their start while the model is assembled.

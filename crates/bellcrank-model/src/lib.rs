@@ -15,6 +15,7 @@ pub mod model;
 pub mod own;
 pub mod read;
 pub mod reference;
+pub mod relative;
 pub mod scene;
 pub mod system;
 #[doc(hidden)]
@@ -22,4 +23,5 @@ pub mod testing;
 
 pub use dynamics::{Charts, Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
 pub use model::Model;
+pub use relative::Relative;
 pub use system::System;

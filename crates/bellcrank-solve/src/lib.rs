@@ -19,6 +19,7 @@ pub mod splitting;
 pub mod stencil;
 pub mod step;
 pub mod tolerances;
+pub mod two_kkt;
 pub mod verify;
 pub mod weights;
 

@@ -13,17 +13,21 @@ use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
 use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, RK4};
 use crate::newton::Iteration;
-use crate::options::{MethodName, OptionError, Options, Tested};
+use crate::options::{Coordinates, MethodName, OptionError, Options, Tested};
 use crate::proof::Proof;
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
+use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
-use bellcrank_model::{Dynamics, Point, State, Workspace};
+use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+/// Implicit methods in relative coordinates hold matrices with up to so many pairs of joints on one branch.
+const DEEPEST: usize = 2_000_000;
 
 /// Below this relative tolerance `auto` starts with the pair of order 8.
 const HIGH_ORDER: f64 = 1e-7;
@@ -202,6 +206,11 @@ impl Simulation {
     ) -> Result<Simulation, StartError> {
         let started = Instant::now();
         options.check().map_err(StartError::Option)?;
+        if options.formulation == Some("add") && dynamics.layout().m() != dynamics.layout().m_rates() {
+            let message = "the additive formulation has no place for nonholonomic constraints".into();
+            let (option, help) = ("--formulation", "use --method hht-si2".into());
+            return Err(StartError::Option(OptionError { option, message, help }));
+        }
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
         let mut observer = Observer::new(dynamics.clone(), &start, assembly.redundant);
@@ -243,6 +252,41 @@ impl Simulation {
     /// The time, where phases are measured.
     fn clock(&self) -> Option<Instant> {
         self.proof.is_some().then(Instant::now)
+    }
+
+    /// A model in the coordinates that the options ask for: assembled in Cartesian ones in any case, so that both start
+    /// alike.
+    pub fn of(system: Arc<System>, options: Options) -> Result<Simulation, StartError> {
+        let (name, state) = (system.model.name.clone(), system.initial_state());
+        if options.coordinates == Coordinates::Cartesian {
+            return Simulation::new(&name, system, &state, options);
+        }
+        options.check().map_err(StartError::Option)?;
+        if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
+            return Err(StartError::Option(OptionError {
+                option: "--coordinates",
+                message: format!("relative coordinates are for rigid bodies, and `{}` bends", body.name),
+                help: "leave --coordinates out".into(),
+            }));
+        }
+        let whole: Arc<dyn Dynamics> = system.clone();
+        let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
+        let relative = Arc::new(system.relative(&start));
+        let implicit = !options.method.explicit() && (options.method != MethodName::Auto || options.step.is_some());
+        if implicit && relative.tree.paths() > DEEPEST {
+            return Err(StartError::Option(OptionError {
+                option: "--coordinates",
+                message: format!("{} would need a mass matrix that is full along every branch", options.method.name()),
+                help: "use cartesian coordinates, or an explicit method such as dopri5".into(),
+            }));
+        }
+        let (n, m) = relative.size();
+        let mut simulation = Simulation::new(&name, relative.clone(), &relative.initial_state(), options)?;
+        simulation.choices.insert(0, format!("relative coordinates: {n} of joints, {m} equations of loops"));
+        let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = assembly;
+        simulation.assembly =
+            Assembly { iterations, residual, velocity_residual, moved, gaps, ..simulation.assembly.clone() };
+        Ok(simulation)
     }
 
     /// What the assembly of the start found.
@@ -602,21 +646,34 @@ fn implicit_engine(
     formulation: &str,
     start: &Point,
 ) -> Box<dyn Engine> {
-    let form = formulation::by_name(formulation).unwrap_or_else(formulation::ggl);
-    // velocities of index-3 steps oscillate with the step size: they cannot decide
-    let tested = options.test.unwrap_or(if form.index == 3 { Tested::Q } else { Tested::QV });
+    let alpha = options.alpha_parameters(method);
+    let form = match alpha {
+        Some(parameters) if formulation == "add" => formulation::additive(parameters, options.b),
+        _ => formulation::by_name(formulation).unwrap_or_else(formulation::ggl),
+    };
+    // velocities of index-3 steps oscillate with the step size: they cannot decide, but where the method is of
+    // first order in them
+    let first_order = alpha.is_some_and(|p| p.order() == 1);
+    let tested = options.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
     let mut tolerances = Tolerances::new(&**dynamics, options, tested);
     tolerances.velocities_converge = form.index != 3;
     let fixed = options.step.is_some();
+    let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
     let control = Control {
-        iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { Iteration::Auto }),
+        iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
         max_iterations: options.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
         on: options.on,
         fixed,
         as_dassl: false,
     };
-    let boxed: Box<dyn crate::methods::Method> = match method.alpha(options.rho) {
-        Some(parameters) => Box::new(GeneralizedAlpha::new(parameters)),
+    let boxed: Box<dyn crate::methods::Method> = match alpha {
+        Some(parameters) => {
+            let method = match fixed {
+                true => GeneralizedAlpha::new(parameters),
+                false => GeneralizedAlpha::controlled(parameters, options.rtol),
+            };
+            Box::new(if form.additive.is_some() { method.additive() } else { method })
+        }
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
@@ -624,7 +681,11 @@ fn implicit_engine(
         })),
     };
     let span = options.until - start.t;
-    let first = |w: &crate::weights::Weights| options.step.unwrap_or_else(|| first_step(start, w, span));
+    let first = |w: &crate::weights::Weights| match (options.step, alpha) {
+        (Some(h), _) => h,
+        (None, Some(parameters)) => GeneralizedAlpha::first_step(parameters, start, w, span),
+        (None, None) => first_step(start, w, span),
+    };
     let names = (method.name(), form.name);
     Box::new(Implicit::new(dynamics.clone(), boxed, names, form, control, tolerances, start, first))
 }

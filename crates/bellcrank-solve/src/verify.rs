@@ -12,7 +12,7 @@
 
 use crate::options::{MethodName, Options};
 use crate::record::{Header, Memory, Recorder};
-use crate::simulation::{Simulation, Status, Summary};
+use crate::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_model::{Dynamics, State};
 use serde_json::{Map, Value, json};
 use std::io;
@@ -132,6 +132,14 @@ pub fn verify(
     kept: &Kept,
     run: &Summary,
 ) -> Result<Verification, String> {
+    verify_with(&|o| Simulation::new(&run.model, dynamics.clone(), start, o), options, kept, run)
+}
+
+/// How a run with other options is made.
+pub type Make<'a> = &'a (dyn Fn(Options) -> Result<Simulation, StartError> + Sync);
+
+/// The same with a way to make runs.
+pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) -> Result<Verification, String> {
     let mut options = options.clone();
     if let (MethodName::Auto, Some(used)) = (options.method, MethodName::by_name(run.names.0))
         && used.explicit()
@@ -139,14 +147,14 @@ pub fn verify(
         options.method = used;
     }
     let options = &options;
-    let (name, steps) = (&run.model, run.statistics.steps);
+    let steps = run.statistics.steps;
     let finer: Vec<Options> = [1, 2].iter().filter_map(|k| finer(options, *k)).collect();
     if finer.is_empty() {
         return Err(format!("a tolerance finer than {:e} is below what doubles can hold", options.rtol));
     }
     let one = |o: &Options| -> Result<(Kept, usize), String> {
         let mut kept = Kept { memory: Memory::default(), every: kept.every, seen: 0 };
-        let mut s = Simulation::new(name, dynamics.clone(), start, o.clone()).map_err(|e| e.to_string())?;
+        let mut s = make(o.clone()).map_err(|e| e.to_string())?;
         let summary = s.run(&mut kept, &mut |_, _| {});
         match summary.status {
             Status::Finished => Ok((kept, summary.statistics.steps)),

@@ -490,8 +490,12 @@ mod page {
         scene["bodies"][0]["mesh"] = json!({"triangles": bellcrank_model::mesh::base64(&bytes)});
         let along: Vec<f64> = (0..9).map(|i| f64::from(i) / 8.0).collect();
         scene["bodies"][1]["flexible"] = json!({
-            "points": along.iter().map(|x| [2.0 * x, 0.0, 0.0]).collect::<Vec<_>>(),
-            "modes": [along.iter().map(|x| [0.0, 0.0, x * x]).collect::<Vec<_>>()],
+            "line": true,
+            "nodes": along.iter().map(|x| [2.0 * x, 0.0, 0.0]).collect::<Vec<_>>(),
+            "modes": [{
+                "channel": "beam.mode1",
+                "shape": along.iter().map(|x| [0.0, 0.0, x * x]).collect::<Vec<_>>(),
+            }],
             "radius": 0.03,
         });
         std::fs::write(&file, scene.to_string()).unwrap();

@@ -12,7 +12,9 @@ use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, OptionError, Options, TESTS, Tested};
+use bellcrank_solve::options::{
+    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SYSTEMS, TESTS, Tested, method_names,
+};
 use bellcrank_solve::record::{Folder, Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
@@ -49,10 +51,11 @@ impl Run {
 pub struct Run {
     /// The model file (TOML, or JSON by its ending).
     model: String,
-    /// Method: auto, bdf, gen-alpha, hht, newmark, rk4, dopri5, dop853.
+    /// Method: auto, bdf, gen-alpha, hht, newmark, rk4, dopri5, dop853; or a method on its formulation: nstiff,
+    /// hht-i3, nstiff-si2, hht-add, hht-si2.
     #[arg(long)]
     method: Option<String>,
-    /// Formulation: index3, ggl, si2, index1.
+    /// Formulation: index3, ggl, si2, index1, add.
     #[arg(long)]
     formulation: Option<String>,
     /// Newton's iteration: auto, full, simplified, cs, cm.
@@ -64,6 +67,9 @@ pub struct Run {
     /// On which coordinates errors are tested: all, independent.
     #[arg(long)]
     on: Option<String>,
+    /// Coordinates: cartesian, or relative (those of the joints on a tree, and equations of loops).
+    #[arg(long)]
+    coordinates: Option<String>,
     /// Fixed step size in s.
     #[arg(long, value_name = "H", value_parser = number, allow_negative_numbers = true)]
     step: Option<f64>,
@@ -88,6 +94,18 @@ pub struct Run {
     /// Spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped.
     #[arg(long, value_parser = number, allow_negative_numbers = true)]
     rho: Option<f64>,
+    /// α of hht: −1/3 damps most, 0 not at all.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    alpha: Option<f64>,
+    /// β of newmark.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    beta: Option<f64>,
+    /// γ of newmark: 1/2 is undamped and of order 2.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    gamma: Option<f64>,
+    /// Share of the new reactions in the positions of hht-add; not 1/2.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    b: Option<f64>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -151,12 +169,11 @@ pub fn run(args: Run) -> Result<(), Failure> {
             std::process::exit(130);
         }
     });
-    let start = system.initial_state();
     let talk = !args.json && !args.quiet;
     let plots = chosen_plots(&args.plots, &system)?;
     let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options) };
     let chosen = options.clone();
-    let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
+    let mut simulation = Simulation::of(system.clone(), options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
         StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
@@ -189,8 +206,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let mut told = summary.to_json();
     let verification = match (&kept, args.verify, &summary.status) {
         (Some(kept), true, Status::Finished) => {
-            let dynamics: Arc<dyn Dynamics> = system.clone();
-            verify::verify(&dynamics, &start, &chosen, kept, &summary)
+            verify::verify_with(&|o| Simulation::of(system.clone(), o), &chosen, kept, &summary)
         }
         (_, true, _) => Err("the run did not reach its end".into()),
         _ => Err("--verify would tell".into()),
@@ -341,6 +357,7 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "method" => args.method.is_some(),
         "formulation" => args.formulation.is_some(),
         "iteration" => args.iteration.is_some(),
+        "coordinates" => args.coordinates.is_some() || args.method.is_some(),
         "step" => args.step.is_some() || args.method.is_some(),
         "rtol" => args.rtol.is_some(),
         "atol" => args.atol.is_some(),
@@ -348,6 +365,10 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "sample" => args.sample.is_some(),
         "max_order" => args.max_order.is_some(),
         "rho" => args.rho.is_some(),
+        "alpha" => args.alpha.is_some(),
+        "beta" => args.beta.is_some(),
+        "gamma" => args.gamma.is_some(),
+        "b" => args.b.is_some(),
         _ => true,
     };
     let mut problem = Diagnostic::error(e.message).help(e.help);
@@ -372,34 +393,64 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         given.or_else(|| read.settings.words.get(key).map(|(word, span)| (word.as_str(), Some(*span))))
     }
     let defaults = Options::default();
-    let methods: Vec<&str> = METHODS.iter().map(|(_, name, _)| *name).collect();
     let tests: Vec<&str> = TESTS.iter().map(|(_, name)| *name).collect();
     let method = word(read, "method", &args.method);
     let form = word(read, "formulation", &args.formulation);
     let iteration = word(read, "iteration", &args.iteration);
     let test = word(read, "test", &args.test);
     let on = word(read, "on", &args.on);
+    let systems: Vec<&str> = SYSTEMS.iter().map(|(_, name)| *name).collect();
+    let system = word(read, "coordinates", &args.coordinates);
     let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
     let count = |key: &str, given: Option<usize>| given.or_else(|| settings.numbers.get(key).map(|x| *x as usize));
     let static_name = |name: &str| formulation::NAMES.iter().copied().find(|n| *n == name);
+    let named = choice(read, "method", method, &method_names(), Options::named)?.unwrap_or(Options::default());
+    let form = choice(read, "formulation", form, formulation::NAMES, static_name)?;
+    let preset = method.and_then(|(name, _)| Preset::by_name(name)).filter(|p| p.name != p.method.name());
+    if let (Some(p), Some(form)) = (preset, form.filter(|form| named.formulation != Some(*form))) {
+        let (message, method) =
+            (format!("{} is {} on {}, not on {form}", p.name, p.method.name(), p.formulation), p.method);
+        let help = format!("leave --formulation out, or use --method {}", method.name());
+        return Err(refused(args, read, OptionError { option: "--formulation", message, help }));
+    }
     let options = Options {
-        method: choice(read, "method", method, &methods, MethodName::by_name)?.unwrap_or(defaults.method),
-        formulation: choice(read, "formulation", form, formulation::NAMES, static_name)?,
+        method: named.method,
+        formulation: form.or(named.formulation),
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
         on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
+        coordinates: choice(read, "kind of coordinate", system, &systems, Coordinates::by_name)?
+            .unwrap_or(defaults.coordinates),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
         atol: number("atol", args.atol),
         until: number("until", args.until).unwrap_or(defaults.until),
         sample: number("sample", args.sample),
-        max_order: count("max_order", args.max_order).unwrap_or(defaults.max_order),
+        max_order: count("max_order", args.max_order).unwrap_or(named.max_order),
         max_iterations: count("max_iterations", args.max_iterations),
         rho: number("rho", args.rho).unwrap_or(defaults.rho),
+        alpha: number("alpha", args.alpha).unwrap_or(defaults.alpha),
+        beta: number("beta", args.beta),
+        gamma: number("gamma", args.gamma).unwrap_or(defaults.gamma),
+        b: number("b", args.b).unwrap_or(defaults.b),
         interrupt: defaults.interrupt,
     };
+    let (method, add) = (options.method, options.formulation == Some("add"));
+    for (option, given, of, fits) in [
+        ("--rho", args.rho, "gen-alpha", matches!(method, MethodName::GeneralizedAlpha | MethodName::Auto)),
+        ("--alpha", args.alpha, "hht", method == MethodName::Hht),
+        ("--beta", args.beta, "newmark", method == MethodName::Newmark),
+        ("--gamma", args.gamma, "newmark", method == MethodName::Newmark),
+        ("--b", args.b, "hht-add", add),
+    ] {
+        if given.is_some() && !fits {
+            let message = format!("{option} is a parameter of {of}, not of {}", method.name());
+            let help = format!("leave it out, or use --method {of}");
+            return Err(refused(args, read, OptionError { option, message, help }));
+        }
+    }
     options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)
 }

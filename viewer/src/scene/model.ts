@@ -15,7 +15,7 @@ export type Shape =
 export interface Mesh3 { positions: Float32Array; low: Vec; high: Vec }
 
 /** A flexible body: points in its frame, lines between them, and how each mode moves each point. */
-export interface Flexible { points: Vec[]; lines: [number, number][]; modes: Vec[][]; radius: number }
+export interface Flexible { points: Vec[]; lines: [number, number][]; modes: { channel: string; shape: Vec[] }[]; radius: number }
 
 export interface Body {
   name: string;
@@ -96,11 +96,16 @@ function mesh(x: unknown): Mesh3 | undefined {
 
 function flexible(x: unknown): Flexible | undefined {
   const f = table(x);
-  const points = list(f.points).map(vec);
+  const points = list(f.nodes).map(vec);
   if (points.length < 2) return undefined;
-  const given = list(f.lines).map((l) => list(l).map(finite) as [number, number]).filter(([a, b]) => points[a] && points[b]);
-  const lines = given.length ? given : points.slice(1).map((_, i): [number, number] => [i, i + 1]);
-  return { points, lines, modes: list(f.modes).map((m) => list(m).map(vec)), radius: Math.abs(finite(f.radius)) };
+  const far = (a: Vec, b: Vec) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+  // a beam is its centre line; else each node is joined with the one next to it
+  const near = (i: number) => points.reduce((best, p, k) => (k !== i && (best < 0 || far(p, points[i]) < far(points[best], points[i])) ? k : best), -1);
+  const lines = f.line === true || points.length > 2000
+    ? points.slice(1).map((_, i): [number, number] => [i, i + 1])
+    : points.map((_, i): [number, number] => [i, near(i)]);
+  const modes = list(f.modes).map((m) => ({ channel: text(table(m).channel), shape: list(table(m).shape).map(vec) }));
+  return { points, lines, modes, radius: Math.abs(finite(f.radius)) };
 }
 
 /** Reads a scene; whatever is missing or strange is left out, so that the rest can be seen. */

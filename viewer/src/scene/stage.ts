@@ -323,7 +323,7 @@ export class Stage {
     });
     return flexible.points.map((p, i) => {
       const q: Vec = [p[0], p[1], p[2] + lift];
-      amounts.forEach((x, k) => flexible.modes[k][i]?.forEach((d, axis) => (q[axis] += x * d)));
+      amounts.forEach((x, k) => flexible.modes[k].shape[i]?.forEach((d, axis) => (q[axis] += x * d)));
       return this.slots.point(body + 1, q);
     });
   }
@@ -433,8 +433,8 @@ export class Stage {
   /** Reads the modal coordinates of flexible bodies. */
   async loadModes(): Promise<void> {
     await Promise.all(this.parts.bends.map(async (b) => {
-      const { name, flexible } = this.scene.bodies[b.body];
-      const columns = (flexible?.modes ?? []).map((_, k) => this.results.find(`${name}.mode${k + 1}`));
+      const { flexible } = this.scene.bodies[b.body];
+      const columns = (flexible?.modes ?? []).map((m) => this.results.find(m.channel));
       if (columns.every((k) => k >= 0)) this.modes[b.body] = await Promise.all(columns.map((k) => this.results.column(k)));
     }));
   }

@@ -24,6 +24,8 @@ pub struct Statistics {
     pub factorizations: usize,
     /// Newton iterations.
     pub iterations: usize,
+    /// Multiplications and additions of Newton's linear solver.
+    pub flops: usize,
 }
 
 impl std::ops::AddAssign for Statistics {
@@ -35,6 +37,7 @@ impl std::ops::AddAssign for Statistics {
         self.jacobian_evaluations += o.jacobian_evaluations;
         self.factorizations += o.factorizations;
         self.iterations += o.iterations;
+        self.flops += o.flops;
     }
 }
 

@@ -371,6 +371,26 @@ impl Method for Bdf {
         self.mu.extrapolate(self.stencil.t, self.k + 1, &mut guess.mu);
     }
 
+    /// The last positions and velocities, moved on by the velocities; reactions of a start may belong to what dies out
+    /// within the step.
+    fn predict_positions(&self, guess: &mut Point) {
+        let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
+        let (size, y) = (self.size(), &self.phi);
+        guess.v.copy_from_slice(&y[n..n + m]);
+        for i in 0..n {
+            guess.q[i] = y[i] + self.h * y[n + i];
+        }
+        guess.z.copy_from_slice(&y[n + m..size]);
+        self.stencil.rates(guess);
+        if self.k_last == 0 {
+            guess.lambda.fill(0.0);
+            guess.mu.fill(0.0);
+        } else {
+            self.lambda.extrapolate(self.stencil.t, 1, &mut guess.lambda);
+            self.mu.extrapolate(self.stencil.t, 1, &mut guess.mu);
+        }
+    }
+
     fn error(&mut self, p: &Point, weights: &Weights) -> f64 {
         if self.options.fixed_step.is_some() {
             return 0.0;

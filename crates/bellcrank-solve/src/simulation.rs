@@ -384,6 +384,7 @@ fn implicit_engine(
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
+            averaged: tested == Tested::Q,
             ..BdfOptions::default()
         })),
     };

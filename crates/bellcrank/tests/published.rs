@@ -168,13 +168,16 @@ fn sources(text: &str) -> Vec<(String, String)> {
         let mut author: Option<&str> = None;
         for word in inside.split_inclusive([' ', ';']) {
             let bare = word.trim_end_matches([' ', ',', ';']);
-            let year = bare.len() == 4 && bare.chars().all(|c| c.is_ascii_digit());
+            let year = bare.len() == 4 && bare.chars().all(|c| c.is_ascii_digit()) && author != Some("RFC");
+            let name = |c: char| c.is_alphabetic() || c == '-';
             match (year, author) {
                 (true, Some(name)) => {
                     found.push((name.to_string(), bare.to_string()));
                     author = None;
                 }
-                (false, None) if bare.starts_with(|c: char| c.is_uppercase()) => author = Some(bare),
+                (false, None) if bare.starts_with(|c: char| c.is_uppercase()) && bare.chars().all(name) => {
+                    author = Some(bare)
+                }
                 _ => {}
             }
         }

@@ -107,9 +107,13 @@ pub struct Outcome {
 impl Outcome {
     /// steps/f/J/error test failures/convergence failures.
     pub fn counts(&self) -> [usize; 5] {
-        let s = &self.statistics;
-        [s.steps, s.residual_evaluations, s.jacobian_evaluations, s.error_test_failures, s.convergence_failures]
+        counts(&self.statistics)
     }
+}
+
+/// steps/f/J/error test failures/convergence failures.
+pub fn counts(s: &Statistics) -> [usize; 5] {
+    [s.steps, s.residual_evaluations, s.jacobian_evaluations, s.error_test_failures, s.convergence_failures]
 }
 
 /// The consistent start of equations: q and v projected, v̇ and λ from the equations of motion.

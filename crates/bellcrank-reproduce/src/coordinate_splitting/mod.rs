@@ -1,5 +1,6 @@
 //! Coordinate splitting [Yen & Petzold 1998]: tables 1–4, the point mass and what became of it.
 
+pub mod bushings;
 pub mod problems;
 #[cfg(test)]
 mod projector;
@@ -15,7 +16,7 @@ use problems::{Bushing, PointMass, TwoBody};
 use std::sync::Arc;
 
 /// What can be asked for.
-pub const TABLES: &[&str] = &["1", "2", "3", "4", "s1c", "auto"];
+pub const TABLES: &[&str] = &["1", "2", "3", "4", "s1c", "auto", "ladder", "bushing"];
 
 /// The title of the page.
 const TITLE: &str = "Coordinate splitting: the papers' tables, computed again";
@@ -23,10 +24,10 @@ const TITLE: &str = "Coordinate splitting: the papers' tables, computed again";
 /// Runs one table, or all of them; `quick` leaves the long rows out.
 pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
     let mut report = Report { title: TITLE.into(), ..Report::default() };
-    let parts: [(&str, fn(&mut Report, bool)); 6] =
-        [("1", table_1), ("2", table_2), ("3", table_3), ("4", table_4), ("s1c", s1c), ("auto", auto)];
-    for (name, part) in parts {
-        if table.is_none_or(|t| t == name) {
+    let parts: [fn(&mut Report, bool); 8] =
+        [table_1, table_2, table_3, table_4, s1c, auto, bushings::ladder, bushings::stiff];
+    for (name, part) in TABLES.iter().zip(parts) {
+        if table.is_none_or(|t| t == *name) {
             part(&mut report, quick);
         }
     }
@@ -396,7 +397,7 @@ fn auto(report: &mut Report, quick: bool) {
         for order in [2, 5] {
             for &tolerance in tolerances {
                 let go = |preset: Preset| {
-                    let max_steps = if quick { 1500 } else { 20_000 };
+                    let max_steps = if quick { 1500 } else { 1_000_000 };
                     let setting = Setting { as_dassl: false, max_steps, ..preset.setting(tolerance, order) };
                     run(dynamics, &start, *until, None, &setting)
                 };

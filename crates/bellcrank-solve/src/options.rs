@@ -67,6 +67,33 @@ pub enum On {
 /// The names of all choices of coordinates.
 pub const COORDINATES: &[(On, &str)] = &[(On::All, "all"), (On::Independent, "independent")];
 
+/// A method of the papers on coordinate splitting, as choices [Yen & Petzold 1998].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Preset {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The formulation.
+    pub formulation: &'static str,
+    /// The iteration.
+    pub iteration: Iteration,
+    /// What is tested.
+    pub test: Tested,
+    /// On which coordinates.
+    pub on: On,
+}
+
+/// All presets; each runs BDF.
+pub const PRESETS: &[Preset] = &[
+    preset("cs", Iteration::CoordinateSplit, Tested::QV, On::Independent),
+    preset("cm", Iteration::CoordinateModified, Tested::QV, On::Independent),
+    preset("ggl", Iteration::Simplified, Tested::All, On::All),
+    preset("ggl-star", Iteration::Simplified, Tested::QV, On::All),
+];
+
+const fn preset(name: &'static str, iteration: Iteration, test: Tested, on: On) -> Preset {
+    Preset { name, formulation: "ggl", iteration, test, on }
+}
+
 /// All choices of a run.
 #[derive(Clone, Debug)]
 pub struct Options {

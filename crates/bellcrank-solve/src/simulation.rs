@@ -3,7 +3,7 @@
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
-use crate::engines::{Engine, Statistics, StepError};
+use crate::engines::{Engine, SplitReport, Statistics, StepError};
 use crate::formulation;
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::kkt::{Kkt, RowScales, add_position_residual, add_velocity_residual};
@@ -63,6 +63,8 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
+    /// The split of the coordinates, where the run has one.
+    pub split: Option<SplitReport>,
     /// What changed on the way: the number of redundant equations.
     pub events: Vec<String>,
 }
@@ -106,6 +108,17 @@ impl Summary {
             "choices": self.choices,
             "final": last,
         });
+        if let (Some(split), Some(map)) = (&self.split, object.as_object_mut()) {
+            let numbers = json!({
+                "independent": split.independent,
+                "dependent": split.dependent,
+                "largest": split.largest,
+                "worst": split.worst,
+                "changes": split.changes,
+                "redundant": split.redundant,
+            });
+            map.insert("split".into(), numbers);
+        }
         if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
             map.insert("error".into(), json!(message));
         }
@@ -317,6 +330,7 @@ impl Simulation {
             last,
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
+            split: self.engine.split_report(),
             events: self.observer.events.clone(),
         }
     }

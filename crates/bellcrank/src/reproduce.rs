@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct Reproduce {
     /// The paper: coordinate-splitting.
     paper: String,
-    /// One table of it: 1, 2, 3, 4, s1c, auto, ladder, bushing; all of them if left out.
+    /// One table of it: 1, 2, 3, 4, s1c, auto, equal, ladder, bushing, hour; all of them if left out.
     table: Option<String>,
     /// Leaves the long rows out.
     #[arg(long)]

@@ -10,7 +10,7 @@ use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, OptionError, Options, TESTS, Tested};
+use bellcrank_solve::options::{COORDINATES, METHODS, MethodName, On, OptionError, Options, PRESETS, TESTS, Tested};
 use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use clap::Args;
@@ -33,6 +33,10 @@ pub struct Run {
     /// Method: auto, bdf, gen-alpha, hht, newmark, rk4, dopri5, dop853.
     #[arg(long)]
     method: Option<String>,
+    /// A method of the papers on coordinate splitting: cs, cm, ggl, ggl-star. It sets method, formulation, iteration, test
+    /// and on; what is given besides wins.
+    #[arg(long)]
+    preset: Option<String>,
     /// Formulation: index3, ggl, si2, index1.
     #[arg(long)]
     formulation: Option<String>,
@@ -233,7 +237,10 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
     let count = |key: &str, given: Option<usize>| given.or_else(|| settings.numbers.get(key).map(|x| *x as usize));
     let static_name = |name: &str| formulation::NAMES.iter().copied().find(|n| *n == name);
-    let options = Options {
+    let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    let preset = args.preset.as_ref().map(|word| (word.as_str(), None));
+    let preset = choice(read, "preset", preset, &presets, |name| PRESETS.iter().find(|p| p.name == name))?;
+    let mut options = Options {
         method: choice(read, "method", method, &methods, MethodName::by_name)?.unwrap_or(defaults.method),
         formulation: choice(read, "formulation", form, formulation::NAMES, static_name)?,
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
@@ -249,6 +256,14 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         rho: number("rho", args.rho).unwrap_or(defaults.rho),
         interrupt: defaults.interrupt,
     };
+    if let Some(p) = preset {
+        let o = &mut options;
+        o.method = if args.method.is_some() { o.method } else { MethodName::Bdf };
+        o.formulation = o.formulation.filter(|_| args.formulation.is_some()).or(Some(p.formulation));
+        o.iteration = o.iteration.filter(|_| args.iteration.is_some()).or(Some(p.iteration));
+        o.test = o.test.filter(|_| args.test.is_some()).or(Some(p.test));
+        o.on = if args.on.is_some() { o.on } else { p.on };
+    }
     options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)
 }
@@ -328,6 +343,19 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         let (shown, all) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
         let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
         tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
+    }
+    if let Some(split) = &summary.split {
+        tell_line(format!(
+            "split: {} independent and {} dependent coordinates, largest |Q| {:.2} (1 is ideal), chosen anew {}{}",
+            split.independent,
+            split.dependent,
+            split.worst,
+            plural(split.changes, "time", "times"),
+            match split.redundant.is_empty() {
+                true => String::new(),
+                false => format!("; redundant: {}", split.redundant.join(", ")),
+            }
+        ));
     }
     for event in summary.events.iter().take(5) {
         tell_line(event.to_string());

@@ -37,7 +37,7 @@ fn auto_is_never_worse_than_the_best_of_cs_and_cm() {
 }
 
 #[test]
-fn auto_takes_fewer_evaluations_than_ggl_for_the_same_error() {
+fn auto_takes_the_same_evaluations_to_an_error_at_every_stiffness() {
     all_hold("equal");
 }
 

@@ -103,15 +103,20 @@ fn ours(problem: &Problem) {
                             let errors = problem.end.iter().map(|(name, x)| (last(&s, name) - x).abs());
                             let error = errors.fold(0.0, f64::max);
                             let c = &s.statistics;
-                            line(&problem.name, &what, rtol, &[
-                                c.steps.to_string(),
-                                c.residual_evaluations.to_string(),
-                                c.jacobian_evaluations.to_string(),
-                                c.error_test_failures.to_string(),
-                                c.convergence_failures.to_string(),
-                                format!("{error:.2e}"),
-                                format!("{ms:.3}"),
-                            ]);
+                            line(
+                                &problem.name,
+                                &what,
+                                rtol,
+                                &[
+                                    c.steps.to_string(),
+                                    c.residual_evaluations.to_string(),
+                                    c.jacobian_evaluations.to_string(),
+                                    c.error_test_failures.to_string(),
+                                    c.convergence_failures.to_string(),
+                                    format!("{error:.2e}"),
+                                    format!("{ms:.3}"),
+                                ],
+                            );
                         }
                         None => line(&problem.name, &what, rtol, &["failed".to_string()]),
                     }

@@ -147,7 +147,8 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     tolerances.velocities_converge = true;
     let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
     let averaged = s.tested == Tested::Q && !s.as_dassl;
-    let bdf = BdfOptions { max_order: s.max_order, fixed_step: step, as_dassl: s.as_dassl, averaged, ..Default::default() };
+    let bdf =
+        BdfOptions { max_order: s.max_order, fixed_step: step, as_dassl: s.as_dassl, averaged, ..Default::default() };
     let bdf = Bdf::new(bdf);
     let control = Control {
         iteration: s.iteration,

@@ -39,10 +39,7 @@ fn car_axis() {
 #[test]
 fn slider_crank_of_sundials() {
     let start = SliderCrank::start();
-    for (t, exact) in [
-        (5.0, [-1.429996967647, 0.939030613578, 0.517894756490]),
-        (10.0, SliderCrank::END),
-    ] {
+    for (t, exact) in [(5.0, [-1.429996967647, 0.939030613578, 0.517894756490]), (10.0, SliderCrank::END)] {
         for (method, rtol) in [(MethodName::Dop853, 1e-10), (MethodName::Auto, 1e-10), (MethodName::Bdf, 1e-11)] {
             let options = Options { method, rtol, until: t, ..Options::default() };
             let summary = run_own(Arc::new(Own::new(SliderCrank)), &start, options);

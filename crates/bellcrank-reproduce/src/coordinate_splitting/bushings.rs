@@ -131,9 +131,9 @@ pub fn ladder(report: &mut Report, quick: bool) {
                 let shown = |i: usize| runs[i].as_ref().map_or("failed".into(), |s| slashed(&counts(&s.statistics)));
                 let best = f(0).min(f(1));
                 let ratio = f(2) as f64 / best as f64;
-                let away = runs[2].as_ref().map_or(f64::NAN, |s| {
-                    wheel(s).iter().zip(end).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
-                });
+                let away = runs[2]
+                    .as_ref()
+                    .map_or(f64::NAN, |s| wheel(s).iter().zip(end).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt());
                 table.rows.push(vec![
                     load.into(),
                     format!("{tolerance:e}"),

@@ -32,8 +32,10 @@ impl<E: Equations> Partitioned<E> {
         let (n, m) = (of.coordinates(), of.constraints());
         let mut jacobian = vec![0.0; n * m];
         of.jacobian(0.0, q, &mut jacobian);
-        let rows: Vec<Vec<(usize, f64)>> =
-            jacobian.chunks_exact(n).map(|r| r.iter().copied().enumerate().filter(|(_, g)| *g != 0.0).collect()).collect();
+        let rows: Vec<Vec<(usize, f64)>> = jacobian
+            .chunks_exact(n)
+            .map(|r| r.iter().copied().enumerate().filter(|(_, g)| *g != 0.0).collect())
+            .collect();
         let split = Split::choose(&rows, n);
         let (independent, dependent) = (0..n).partition(|i| split.independent[*i]);
         Partitioned { of, independent, dependent, near: Mutex::new(q.to_vec()) }
@@ -81,7 +83,8 @@ impl<E: Equations> Partitioned<E> {
     fn acceleration(&self, t: f64, x: &[f64], dx: &[f64], out: &mut [f64]) {
         let (n, m) = (self.of.coordinates(), self.of.constraints());
         let (q, v) = self.complete(x, dx);
-        let (mut mass, mut g, mut bends, mut right) = (vec![0.0; n * n], vec![0.0; m * n], vec![0.0; m * n], vec![0.0; n]);
+        let (mut mass, mut g, mut bends, mut right) =
+            (vec![0.0; n * n], vec![0.0; m * n], vec![0.0; m * n], vec![0.0; n]);
         self.of.mass(&q, &mut mass);
         self.of.jacobian(t, &q, &mut g);
         self.of.jacobian_derivative(t, &q, &v, &mut bends);

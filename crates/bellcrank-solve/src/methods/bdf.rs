@@ -252,7 +252,8 @@ impl Bdf {
         let part = self.lasting_part(weights, norm);
         let at_order = sigma[k] * norm;
         let term = (k + 1) as f64 * at_order;
-        let mut e = Estimate { term, term_below: f64::INFINITY, error_below: at_order, order: k, error: at_order, part };
+        let mut e =
+            Estimate { term, term_below: f64::INFINITY, error_below: at_order, order: k, error: at_order, part };
         if k > 1 {
             let mut scratch = std::mem::take(&mut self.scratch);
             scratch.copy_from_slice(&self.correction);

@@ -52,7 +52,7 @@ impl BlockLu {
         Ok(BlockLu {
             values: vec![0.0; plan.length],
             magnitude: vec![0.0; plan.dimension],
-            pivots: Pivots::new(plan.largest, droppable),
+            pivots: Pivots::new(plan.largest, plan.dimension, droppable),
             x: vec![0.0; plan.dimension],
             strip: vec![0.0; plan.widest * plan.largest],
             dropped: Vec::with_capacity(droppable),
@@ -168,27 +168,13 @@ impl LinearSolver for BlockLu {
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        if a.values.len() != self.plan.entries {
-            return Err(LinearError::Sizes { expected: self.plan.entries, found: a.values.len() });
-        }
-        #[cfg(target_arch = "x86_64")]
-        let result = if fused() {
-            // SAFETY: the processor has what the function is compiled for.
-            unsafe { self.factor_nodes_fused(&a.values) }
-        } else {
-            self.factor_nodes::<false>(&a.values)
-        };
-        #[cfg(not(target_arch = "x86_64"))]
-        let result = self.factor_nodes::<{ cfg!(target_arch = "aarch64") }>(&a.values);
-        self.dropped.clear();
-        self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
-        self.dropped.sort_unstable();
-        let row = |k: usize| self.plan.scalar[k] as usize;
-        result.map_err(|error| match error {
-            LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },
-            LinearError::NotFinite { row: k } => LinearError::NotFinite { row: row(k) },
-            other => other,
-        })
+        self.pivots.decide();
+        self.factor_as_told(a)
+    }
+
+    fn refactor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        self.pivots.freeze();
+        self.factor_as_told(a)
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
@@ -215,8 +201,39 @@ impl LinearSolver for BlockLu {
         self.pivots.smallest
     }
 
+    fn smallest_multiplier_pivot(&self) -> f64 {
+        self.pivots.closest
+    }
+
     fn name(&self) -> &'static str {
         "block LU"
+    }
+}
+
+impl BlockLu {
+    /// Factors, with the rows to drop decided or given.
+    fn factor_as_told(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        if a.values.len() != self.plan.entries {
+            return Err(LinearError::Sizes { expected: self.plan.entries, found: a.values.len() });
+        }
+        #[cfg(target_arch = "x86_64")]
+        let result = if fused() {
+            // SAFETY: the processor has what the function is compiled for.
+            unsafe { self.factor_nodes_fused(&a.values) }
+        } else {
+            self.factor_nodes::<false>(&a.values)
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let result = self.factor_nodes::<{ cfg!(target_arch = "aarch64") }>(&a.values);
+        self.dropped.clear();
+        self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
+        self.dropped.sort_unstable();
+        let row = |k: usize| self.plan.scalar[k] as usize;
+        result.map_err(|error| match error {
+            LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },
+            LinearError::NotFinite { row: k } => LinearError::NotFinite { row: row(k) },
+            other => other,
+        })
     }
 }
 

@@ -152,6 +152,25 @@ impl BlockMatrix {
         self.place(row, column).map(|place| &mut self.values[place])
     }
 
+    /// Puts rows and columns of the unit matrix in the place of some; their diagonal blocks must be stored.
+    pub fn take_out(&mut self, scalars: &[usize]) {
+        let pattern = self.pattern.clone();
+        let mut out = vec![false; pattern.dimension()];
+        scalars.iter().for_each(|&i| out[i] = true);
+        for i in 0..pattern.blocks() {
+            for (j, offset) in pattern.row(i) {
+                let mut values = self.values[offset..].iter_mut();
+                for r in pattern.range(i) {
+                    for (c, value) in pattern.range(j).zip(&mut values) {
+                        if out[r] || out[c] {
+                            *value = if r == c { 1.0 } else { 0.0 };
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// y += A x.
     pub fn add_times(&self, x: &[f64], y: &mut [f64]) {
         self.add_product(x, y, |a, x| a * x);

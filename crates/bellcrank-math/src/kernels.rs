@@ -16,6 +16,9 @@ macro_rules! with_size {
 /// is redundant. Redundant rows were seen at 2e-15, needed ones at 0.1.
 const REDUNDANT: f64 = 1e-9;
 
+/// A pivot that is to be kept may fall to this part before it is lost in rounding.
+const LOST: f64 = 1e-13;
+
 /// Diagonal pivots above this part of their magnitude need no search for a better one.
 pub const SAFE: f64 = 0.02;
 
@@ -296,8 +299,13 @@ pub struct Pivots {
     pub first: usize,
     /// The smallest pivot kept, relative to its magnitude, of those that needed a search.
     pub smallest: f64,
+    /// The same over multipliers alone.
+    pub closest: f64,
     /// Elimination positions of the rows dropped.
     pub dropped: Vec<usize>,
+    /// Whether the rows to drop are given, and which they are.
+    frozen: bool,
+    given: Vec<bool>,
     /// The last block inverted by `invert` or `search`.
     pub inverse: Vec<f64>,
     work: Vec<f64>,
@@ -308,9 +316,10 @@ pub struct Pivots {
 }
 
 impl Pivots {
-    /// For blocks of up to n rows, of which `droppable` in all may be dropped.
-    pub fn new(n: usize, droppable: usize) -> Pivots {
+    /// For blocks of up to n rows of `dimension`, of which `droppable` in all may be dropped.
+    pub fn new(n: usize, dimension: usize, droppable: usize) -> Pivots {
         Pivots {
+            given: vec![false; dimension],
             dropped: Vec::with_capacity(droppable),
             inverse: vec![0.0; n * n],
             work: vec![0.0; n * n],
@@ -325,7 +334,26 @@ impl Pivots {
     pub fn start(&mut self) {
         self.first = 0;
         self.smallest = SAFE;
+        self.closest = SAFE;
         self.dropped.clear();
+    }
+
+    /// From now on rows are dropped by their pivots.
+    pub fn decide(&mut self) {
+        self.frozen = false;
+    }
+
+    /// From now on the rows dropped last are dropped, and no others.
+    pub fn freeze(&mut self) {
+        self.given.fill(false);
+        self.dropped.iter().for_each(|&k| self.given[k] = true);
+        self.frozen = true;
+    }
+
+    /// Whether rows of a block were dropped before and are to be dropped again.
+    #[inline(always)]
+    fn holds_given(&self, first: usize, n: usize) -> bool {
+        self.frozen && self.given[first..first + n].contains(&true)
     }
 
     /// D⁻¹ for the diagonal block of a node with one.
@@ -337,7 +365,7 @@ impl Pivots {
         class: Class,
     ) -> Result<[[f64; P]; P], LinearError> {
         let (inverse, safe) = invert::<F, P>(d, magnitude);
-        if safe {
+        if safe && !self.holds_given(self.first, P) {
             return Ok(inverse);
         }
         self.search(0, d.as_flattened(), P, P, magnitude, class)?;
@@ -363,15 +391,15 @@ impl Pivots {
             safe &= is_safe(w[k * n + k], 1.0, magnitude[k]);
             exchange(w, n, k, k);
         }
-        if safe {
+        if safe && !self.holds_given(self.first + k, n) {
             return Ok(());
         }
         self.search(k, d, stride, n, magnitude, class)
     }
 
     /// `invert` by Gauss–Jordan exchanges with complete pivoting, relative to the magnitudes of row
-    /// and column. Rows without a usable pivot are dropped if the class allows that; their unknowns
-    /// come out zero. Rows in errors are elimination positions.
+    /// and column. Rows without a usable pivot, or those given, are dropped if the class allows that;
+    /// their unknowns come out zero. Rows in errors are elimination positions.
     #[cold]
     pub fn search(
         &mut self,
@@ -395,13 +423,19 @@ impl Pivots {
             let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
             self.scale[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
         }
+        let given = |r: usize| self.frozen && self.given[first + r];
+        let least = match class {
+            Class::Multiplier if self.frozen => LOST,
+            Class::Multiplier => REDUNDANT,
+            _ => 0.0,
+        };
         self.row_used[..n].fill(false);
         self.row_of[..n].fill(usize::MAX);
         let mut smallest = f64::INFINITY;
         for _ in 0..n {
             let mut best = (0.0, 0, 0);
-            for r in (0..n).filter(|&r| !self.row_used[r]) {
-                for c in (0..n).filter(|&c| self.row_of[c] == usize::MAX) {
+            for r in (0..n).filter(|&r| !self.row_used[r] && !given(r)) {
+                for c in (0..n).filter(|&c| self.row_of[c] == usize::MAX && !given(c)) {
                     let size = w[r * n + c].abs() * self.scale[r] * self.scale[c];
                     if size > best.0 {
                         best = (size, r, c);
@@ -409,7 +443,7 @@ impl Pivots {
                 }
             }
             let (size, r, c) = best;
-            if size == 0.0 || (class == Class::Multiplier && size < REDUNDANT) {
+            if size == 0.0 || size < least {
                 break;
             }
             smallest = smallest.min(size);
@@ -418,7 +452,8 @@ impl Pivots {
             exchange(w, n, r, c);
         }
         for row in (0..n).filter(|&r| !self.row_used[r]) {
-            if class != Class::Multiplier {
+            // a row that was needed before has lost its pivot: which to drop is to be decided anew
+            if class != Class::Multiplier || (self.frozen && !given(row)) {
                 return Err(LinearError::Singular { row: first + row });
             }
             self.dropped.push(first + row);
@@ -434,6 +469,9 @@ impl Pivots {
             }
         }
         self.smallest = self.smallest.min(smallest);
+        if class == Class::Multiplier {
+            self.closest = self.closest.min(smallest);
+        }
         Ok(())
     }
 }

@@ -168,6 +168,40 @@ impl Matrix {
         Ok(pairs.collect())
     }
 
+    /// A⁻¹B of a square matrix that is not singular, by LU with pivoting.
+    pub fn solve(&self, b: &Matrix) -> Result<Matrix, LinearError> {
+        if self.rows != self.columns || self.rows != b.rows {
+            return Err(LinearError::Sizes { expected: self.rows, found: b.rows });
+        }
+        let (mut a, mut x, n) = (self.clone(), b.clone(), self.rows);
+        let swap = |m: &mut Matrix, i: usize, k: usize| {
+            let columns = m.columns;
+            (0..columns).for_each(|j| m.values.swap(i * columns + j, k * columns + j));
+        };
+        for k in 0..n {
+            let pivot = (k..n).max_by(|i, j| a.at(*i, k).abs().total_cmp(&a.at(*j, k).abs())).unwrap_or(k);
+            if a.at(pivot, k) == 0.0 || !a.at(pivot, k).is_finite() {
+                return Err(LinearError::Singular { row: k });
+            }
+            swap(&mut a, k, pivot);
+            swap(&mut x, k, pivot);
+            for i in k + 1..n {
+                let f = a.at(i, k) / a.at(k, k);
+                if f != 0.0 {
+                    (k..n).for_each(|j| *a.at_mut(i, j) -= f * a.at(k, j));
+                    (0..x.columns).for_each(|j| *x.at_mut(i, j) -= f * x.at(k, j));
+                }
+            }
+        }
+        for k in (0..n).rev() {
+            for j in 0..x.columns {
+                let known: f64 = (k + 1..n).map(|i| a.at(k, i) * x.at(i, j)).sum();
+                *x.at_mut(k, j) = (x.at(k, j) - known) / a.at(k, k);
+            }
+        }
+        Ok(x)
+    }
+
     /// The Moore–Penrose inverse, singular values below `tolerance` of the largest taken for zero.
     pub fn pseudo_inverse(&self, tolerance: f64) -> Result<Matrix, LinearError> {
         if self.rows * self.columns == 0 {
@@ -194,6 +228,16 @@ mod tests {
         let unit = n.transpose_times(&n).plus(-1.0, &Matrix::from_fn(2, 2, |i, j| (i == j) as u8 as f64));
         assert!(unit.largest() < 1e-14);
         assert_eq!(Matrix::zeros(0, 3).null_space(1e-10).unwrap().columns, 3);
+    }
+
+    #[test]
+    fn a_system_is_solved_and_a_singular_one_told() {
+        let a = Matrix { rows: 3, columns: 3, values: vec![0., 2., 3., 1., 1., -1., 4., 3., 2.] };
+        let b = Matrix { rows: 3, columns: 2, values: vec![1., 0., 2., 5., -3., 1.] };
+        let x = a.solve(&b).unwrap();
+        assert!(a.times(&x).plus(-1.0, &b).largest() < 1e-14);
+        let singular = Matrix { rows: 2, columns: 2, values: vec![1., 2., 2., 4.] };
+        assert!(singular.solve(&Matrix::zeros(2, 1)).is_err());
     }
 
     #[test]

@@ -15,6 +15,11 @@ pub trait LinearSolver: Send {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError>;
     /// Factors a matrix of the analyzed pattern.
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError>;
+    /// Factors a matrix close to the last one: the rows dropped then are dropped now, and no others, so
+    /// that the rank does not change inside an iteration. A backend that cannot decides anew.
+    fn refactor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        self.factor(a)
+    }
     /// b ← A⁻¹ b with the last factors.
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError>;
     /// The scalar rows that were dropped as redundant by the last factorization, ascending.
@@ -22,6 +27,15 @@ pub trait LinearSolver: Send {
     /// The smallest pivot that was kept, relative to the magnitude of what it was summed from.
     /// Backends need not tell apart those above a few percent.
     fn smallest_kept_pivot(&self) -> f64;
+    /// The same over multipliers alone: how close the constraints are to others that depend on each other.
+    /// Infinite where it is not known.
+    fn smallest_multiplier_pivot(&self) -> f64 {
+        f64::INFINITY
+    }
+    /// Whether the last factorization looked for redundant rows.
+    fn reveals_rank(&self) -> bool {
+        true
+    }
     /// The name of the backend.
     fn name(&self) -> &'static str;
 }
@@ -95,6 +109,8 @@ pub struct Robust {
     pivoting: Option<Box<dyn LinearSolver>>,
     /// Whether the factors in use are those of `pivoting`.
     pivoted: bool,
+    /// Rows that block elimination dropped, taken out of the matrix that `pivoting` factored.
+    taken_out: Vec<usize>,
     /// The matrix last factored, while its first solution is still to be checked.
     suspect: Option<BlockMatrix>,
     check: bool,
@@ -160,14 +176,21 @@ impl Robust {
             return Ok(());
         }
         let mut y = self.right_side.clone();
-        let Ok(solver) = self.factor_with_pivoting(a) else { return Ok(()) };
+        // sparse LU knows no redundant rows: it gets the matrix without them
+        let large = self.block.as_ref().filter(|_| a.pattern().dimension() > SMALL);
+        let taken_out = large.map_or_else(Vec::new, |lu| lu.dropped().to_vec());
+        let mut regular = a.clone();
+        regular.take_out(&taken_out);
+        taken_out.iter().for_each(|&i| y[i] = 0.0);
+        let Ok(solver) = self.factor_with_pivoting(&regular) else { return Ok(()) };
         if solver.solve(&mut y).is_err() {
             return Ok(());
         }
-        let dropped = solver.dropped().to_vec();
+        let dropped = [&taken_out, solver.dropped()].concat();
         if self.error(a, &y, &dropped) < error || error.is_nan() {
             x.copy_from_slice(&y);
             self.pivoted = true;
+            self.taken_out = taken_out;
         }
         Ok(())
     }
@@ -184,29 +207,14 @@ impl LinearSolver for Robust {
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        let expected = self.pattern.as_ref().map_or(0, |p| p.values());
-        if a.values.len() != expected {
-            return Err(LinearError::Sizes { expected, found: a.values.len() });
+        self.factor_by(a, BlockLu::factor)
+    }
+
+    fn refactor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        match self.pivoted {
+            true => self.factor(a),
+            false => self.factor_by(a, |lu, a| lu.refactor(a).or_else(|_| lu.factor(a))),
         }
-        self.check = false;
-        self.pivoted = false;
-        if let Some(lu) = &mut self.block {
-            match lu.factor(a) {
-                Ok(()) => {
-                    self.check = lu.smallest_kept_pivot() < SUSPICIOUS;
-                    if self.check {
-                        let suspect = self.suspect.get_or_insert_with(|| a.clone());
-                        suspect.values.copy_from_slice(&a.values);
-                    }
-                    return Ok(());
-                }
-                Err(LinearError::Singular { .. }) => {}
-                Err(other) => return Err(other),
-            }
-        }
-        self.factor_with_pivoting(a)?;
-        self.pivoted = true;
-        Ok(())
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
@@ -214,6 +222,7 @@ impl LinearSolver for Robust {
             return Err(LinearError::Sizes { expected: self.right_side.len(), found: b.len() });
         }
         if self.pivoted {
+            self.taken_out.iter().for_each(|&i| b[i] = 0.0);
             return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
         }
         self.right_side.copy_from_slice(b);
@@ -230,15 +239,66 @@ impl LinearSolver for Robust {
     }
 
     fn dropped(&self) -> &[usize] {
-        self.active().map_or(&[], |solver| solver.dropped())
+        match self.pivoted && !self.taken_out.is_empty() {
+            true => &self.taken_out,
+            false => self.active().map_or(&[], |solver| solver.dropped()),
+        }
     }
 
     fn smallest_kept_pivot(&self) -> f64 {
         self.active().map_or(f64::INFINITY, |solver| solver.smallest_kept_pivot())
     }
 
+    fn smallest_multiplier_pivot(&self) -> f64 {
+        self.active().map_or(f64::INFINITY, |solver| solver.smallest_multiplier_pivot())
+    }
+
+    fn reveals_rank(&self) -> bool {
+        !self.taken_out.is_empty() || self.active().is_some_and(|solver| solver.reveals_rank())
+    }
+
     fn name(&self) -> &'static str {
         self.active().map_or("none", |solver| solver.name())
+    }
+}
+
+impl Robust {
+    /// Factors by blocks in one of two ways, and by pivoting where that fails.
+    fn factor_by(
+        &mut self,
+        a: &BlockMatrix,
+        by_blocks: impl FnOnce(&mut BlockLu, &BlockMatrix) -> Result<(), LinearError>,
+    ) -> Result<(), LinearError> {
+        let expected = self.pattern.as_ref().map_or(0, |p| p.values());
+        if a.values.len() != expected {
+            return Err(LinearError::Sizes { expected, found: a.values.len() });
+        }
+        self.check = false;
+        self.pivoted = false;
+        self.taken_out.clear();
+        let mut blocked = None;
+        if let Some(lu) = &mut self.block {
+            match by_blocks(lu, a) {
+                Ok(()) => {
+                    self.check = lu.smallest_kept_pivot() < SUSPICIOUS;
+                    if self.check {
+                        let suspect = self.suspect.get_or_insert_with(|| a.clone());
+                        suspect.values.copy_from_slice(&a.values);
+                    }
+                    return Ok(());
+                }
+                Err(LinearError::Singular { row }) => blocked = Some(row),
+                Err(other) => return Err(other),
+            }
+        }
+        // sparse LU does not know where it fails
+        let large = a.pattern().dimension() > SMALL;
+        self.factor_with_pivoting(a).map_err(|error| match (error, blocked) {
+            (LinearError::Singular { .. }, Some(row)) if large => LinearError::Singular { row },
+            _ => error,
+        })?;
+        self.pivoted = true;
+        Ok(())
     }
 }
 
@@ -269,6 +329,60 @@ mod tests {
             assert_eq!(solver.name(), if n == 4 { "dense LU" } else { "sparse LU" });
             assert!(b.iter().zip(&x).all(|(b, x)| (b - x).abs() < 1e-9), "{n}");
         }
+    }
+
+    #[test]
+    fn without_its_redundant_rows_a_matrix_suits_any_solver() {
+        // a chain with every joint twice
+        let n = 20;
+        let mut sample = Sample { bodies: vec![3; n], ..Sample::default() };
+        for b in 1..n {
+            sample.random_joint(&mut Random(b as u64), 2, &[b - 1, b]);
+            sample.random_joint(&mut Random(b as u64), 2, &[b - 1, b]);
+        }
+        let mut a = sample.matrix(Form::Index3, 1.0, &mut Random(9));
+        let mut lu = BlockLu::for_pattern(a.pattern()).unwrap();
+        lu.factor(&a).unwrap();
+        assert_eq!(lu.dropped().len(), 2 * (n - 1));
+        let mut x: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).sin()).collect();
+        lu.dropped().iter().for_each(|&i| x[i] = 0.0);
+        let mut b = vec![0.0; x.len()];
+        a.add_times(&x, &mut b);
+        lu.dropped().iter().for_each(|&i| b[i] = 0.0);
+        a.take_out(lu.dropped());
+        let mut solver = SparseLu::new();
+        solver.analyze(a.pattern()).unwrap();
+        solver.factor(&a).unwrap();
+        solver.solve(&mut b).unwrap();
+        assert!(b.iter().zip(&x).all(|(b, x)| (b - x).abs() < 1e-10));
+    }
+
+    #[test]
+    fn the_rank_stays_while_it_is_frozen() {
+        // two rows of one joint that come close to each other, and part again
+        let matrix = |apart: f64| {
+            let classes = vec![Class::Body, Class::Multiplier];
+            let entries = vec![(0, 0), (0, 1), (1, 0), (1, 1)];
+            let mut a = BlockMatrix::new(Arc::new(BlockPattern::new(vec![2, 2], classes, entries)));
+            a.values = vec![1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, apart, 1.0, 0.0, 1.0, apart, 0.0, 0.0, 0.0, 0.0];
+            a
+        };
+        let mut lu = BlockLu::for_pattern(matrix(1.0).pattern()).unwrap();
+        let ranks = |lu: &mut BlockLu, sizes: &[f64]| -> Vec<usize> {
+            sizes.iter().map(|s| lu.refactor(&matrix(*s)).map_or(9, |()| lu.dropped().len())).collect()
+        };
+        lu.factor(&matrix(1e-3)).unwrap();
+        assert_eq!(ranks(&mut lu, &[1e-5, 1e-6, 1.0, 1e-7]), [0, 0, 0, 9]);
+        lu.factor(&matrix(1e-5)).unwrap();
+        assert_eq!(lu.dropped().len(), 1);
+        assert_eq!(ranks(&mut lu, &[1e-3, 1.0, 1e-9]), [1, 1, 1]);
+        lu.factor(&matrix(1e-3)).unwrap();
+        assert_eq!(lu.dropped(), []);
+        // what is frozen is lost for good: the whole solver decides anew then
+        let mut robust = choose(matrix(1.0).pattern());
+        robust.factor(&matrix(1e-3)).unwrap();
+        robust.refactor(&matrix(0.0)).unwrap();
+        assert_eq!(robust.dropped().len(), 1);
     }
 
     #[test]

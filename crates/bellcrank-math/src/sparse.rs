@@ -124,6 +124,10 @@ impl LinearSolver for SparseLu {
         1.0
     }
 
+    fn reveals_rank(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> &'static str {
         "sparse LU"
     }

@@ -10,6 +10,7 @@
 //! | `pin.angle pin.rate`, `slide.position slide.rate` | rad, rad/s; m, m/s | joint coordinates, continuous over many turns |
 //! | `sleeve.angle sleeve.rate sleeve.position sleeve.speed` | | those of a joint that turns and slides; a second turn or slide has `angle2` … |
 //! | `pin.fx … pin.mz` | N, N m | reaction on the second body, at the joint, in the world |
+//! | `motor.effort` | N or N m | effort of an actuator, a controller or friction along its joint coordinate |
 //! | `B.x B.vx B.ax …` | m, m/s, m/s² | motion of a probe |
 //! | `energy.kinetic energy.stored energy.total` | J | energies |
 
@@ -63,6 +64,11 @@ pub fn list(system: &System) -> Vec<Channel> {
         match plane {
             true => push(format!("{}.mz", j.name), "N m"),
             false => AXES.iter().for_each(|a| push(format!("{}.m{a}", j.name), "N m")),
+        }
+    }
+    for f in &model.forces {
+        if let Some(motion) = f.force.along() {
+            push(format!("{}.effort", f.name), if motion.turns() { "N m" } else { "N" });
         }
     }
     for p in &model.probes {
@@ -121,6 +127,7 @@ pub fn observe(system: &System, at: &Point, w: &mut Workspace, out: &mut Vec<f64
             false => vector(out, load.ang, 3),
         }
     }
+    out.extend((0..model.forces.len()).filter_map(|f| system.effort(f, at, w)));
     for p in &model.probes {
         let frame = system.look(&p.end, w, &at.v);
         vector(out, frame.p, dimension);

@@ -17,6 +17,7 @@
 
 use bellcrank_math::{Quat, Vec3};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Implements `Clone` so that `clone_from` re-uses the vectors of every field: a derived one does not.
 #[macro_export]
@@ -33,7 +34,8 @@ macro_rules! clone_by_fields {
     };
 }
 
-/// The centres of the rotation charts and the last accepted values of the joint angles.
+/// What stays as it is during a step: the centres of the rotation charts, the last accepted values of the
+/// joint angles, and the modes of forces that have several.
 #[derive(Debug, Default, PartialEq)]
 pub struct Charts {
     /// One centre for every body with a rotation chart: R = R_c exp(φ̃).
@@ -44,9 +46,18 @@ pub struct Charts {
     pub rates: Vec<f64>,
     /// The time of that step.
     pub time: f64,
+    /// The mode of each force that has several (in contact or free, sticking or slipping); [`BY_VALUE`], or
+    /// none at all, where it follows from the present values.
+    pub modes: Vec<Mode>,
 }
 
-clone_by_fields!(Charts { centres, angles, rates, time });
+clone_by_fields!(Charts { centres, angles, rates, time, modes });
+
+/// The mode of a force that has several: a smooth branch of its law, kept until an event.
+pub type Mode = u8;
+
+/// No mode is kept: the force goes by its present values.
+pub const BY_VALUE: Mode = 0;
 
 /// All that moves: small, and cloned freely (checkpoints, retries).
 #[derive(Debug, Default, PartialEq)]
@@ -465,6 +476,67 @@ pub trait Dynamics: Send + Sync {
         let _ = body;
         false
     }
+
+    /// How many switch functions there are. None of them is negative while the modes of the point are
+    /// right; one that falls through zero is an event.
+    fn switches(&self) -> usize {
+        0
+    }
+
+    /// The values of the switch functions at a realized point, with its λ where [`Dynamics::reactive`]
+    /// says so; infinite where a mode has no use for one.
+    fn switch_values(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        let _ = (at, w, out);
+    }
+
+    /// Whether switch functions depend on λ.
+    fn reactive(&self) -> bool {
+        false
+    }
+
+    /// The modes that fit a realized point.
+    fn modes(&self, at: &Point, w: &mut Workspace) -> Vec<Mode> {
+        let _ = (at, w);
+        Vec::new()
+    }
+
+    /// What happens when the switch function `k` falls through zero at a realized point.
+    fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
+        let _ = (k, at, w);
+        None
+    }
+
+    /// The equations with those motions held that these modes hold (a contact at rest, a joint that
+    /// sticks); `None` if they are these equations. Bodies, states and angles are the same; constraint rows
+    /// that are held come last.
+    fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
+        let _ = modes;
+        None
+    }
+}
+
+/// What happens at an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossing {
+    /// The place in [`Charts::modes`].
+    pub slot: usize,
+    /// The mode from now on.
+    pub mode: Mode,
+    /// The user's name of what switches.
+    pub name: String,
+    /// What it does: `bounces`, `sticks`.
+    pub what: &'static str,
+    /// The impact, where velocities jump.
+    pub impact: Option<Impact>,
+}
+
+/// A jump of the velocities: M Δv + Gᵀ Λ = rowᵀ P, G Δv = 0, so that row · v is `after`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Impact {
+    /// The gradient of the gap that closes.
+    pub row: Vec<f64>,
+    /// Its rate after the impact.
+    pub after: f64,
 }
 
 /// A quantity that is recorded.

@@ -170,6 +170,20 @@ pub const FORCE_BETWEEN: &[Field] = &[
     Field::optional("axis2", FieldKind::Directions(1, 2), "", "any", "second axis"),
 ];
 
+/// Keys of contacts.
+pub const FORCE_SURFACES: &[Field] = &[
+    TYPE,
+    BETWEEN,
+    Field::optional("at", FieldKind::Points(1, 2), "m", "the centres of mass", "points in the world at the start"),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, 2),
+        "m",
+        "",
+        "instead of `at`: the point on each body, in its own frame",
+    ),
+];
+
 /// Keys of forces on a joint coordinate.
 pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
 
@@ -208,6 +222,7 @@ pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
     use forces::Ends::*;
     let ends = match kind.ends {
         Points | Centres | Frames | Turning => FORCE_BETWEEN,
+        Surfaces => FORCE_SURFACES,
         One => FORCE_ON_ONE,
         Joint => FORCE_ON_JOINT,
         Control => FORCE_CONTROL,
@@ -697,16 +712,9 @@ impl<'a> Reader<'a> {
         let frame = |k: usize| -> Result<Mat3, Diagnostics> {
             match axes {
                 Axes::Shafts => self.shaft(v, bodies, k),
-                Axes::Rolling if self.plane => {
-                    let y = v.optional_vector("normal").unwrap_or(Vec3::Y);
-                    Ok(Mat3::from_columns(y.cross(Vec3::Z), y, Vec3::Z))
-                }
-                Axes::Rolling => {
-                    let normal = || v.optional_vector("normal");
-                    let z = if k == 0 { normal() } else { axis("axis", 1) }.unwrap_or(Vec3::Z);
-                    let x = z.any_perpendicular();
-                    Ok(Mat3::from_columns(x, z.cross(x), z))
-                }
+                Axes::Facing => Ok(self.facing(v.optional_vector("normal"))),
+                Axes::Rolling if k == 0 || self.plane => Ok(self.facing(v.optional_vector("normal"))),
+                Axes::Rolling => Ok(self.facing(axis("axis", 1))),
                 Axes::Turning if self.plane => Ok(Mat3::IDENTITY),
                 Axes::Sliding if self.plane => {
                     let x = axis("axis", k).unwrap_or(Vec3::X);
@@ -761,6 +769,17 @@ impl<'a> Reader<'a> {
         Ok([place(0)?, place(1)?])
     }
 
+    /// Axes of which y, or in space z, points along a direction.
+    fn facing(&self, direction: Option<Vec3>) -> Mat3 {
+        if self.plane {
+            let y = direction.unwrap_or(Vec3::Y);
+            return Mat3::from_columns(y.cross(Vec3::Z), y, Vec3::Z);
+        }
+        let z = direction.unwrap_or(Vec3::Z);
+        let x = z.any_perpendicular();
+        Mat3::from_columns(x, z.cross(x), z)
+    }
+
     /// The frame of one of two shafts that meet: in the world, or with `on` in the body's frame.
     fn shaft(&self, v: &Values, bodies: [Option<usize>; 2], k: usize) -> Result<Mat3, Diagnostics> {
         let place = |k: usize| match bodies[k] {
@@ -806,14 +825,14 @@ impl<'a> Reader<'a> {
         let key = if v.has("on") { "on" } else { "at" };
         let orientation = each!(&entry.body, b => b.orientation());
         let scale = 1e-9 * (1.0 + entry.at.norm() + end.on.point.norm());
+        // a force has no weaker kind to offer
+        let other = if what.starts_with("joint") { ", or use a spherical joint" } else { "" };
         match orientation {
             Orientation::Full => Ok(()),
             Orientation::None if rotational => {
                 let message = format!("{what} needs the rotation of `{name}`, which is a point mass");
-                Err(v
-                    .error_at("type", message)
-                    .help(format!("give `{name}` an `inertia` or a shape, or use a spherical joint"))
-                    .into())
+                let help = format!("give `{name}` an `inertia` or a shape{other}");
+                Err(v.error_at("type", message).help(help).into())
             }
             Orientation::None if end.on.point.norm() > scale => {
                 let message =
@@ -824,9 +843,8 @@ impl<'a> Reader<'a> {
             Orientation::Direction if rotational => {
                 let message =
                     format!("{what} needs the spin of `{name}`, a thin rod in natural coordinates, which has none");
-                let help = format!(
-                    "give the rod `{name}` a `radius` or an `inertia` instead of natural coordinates, or use a spherical joint"
-                );
+                let help =
+                    format!("give the rod `{name}` a `radius` or an `inertia` instead of natural coordinates{other}");
                 Err(v.error_at("type", message).help(help).into())
             }
             Orientation::Direction if end.on.point[1].hypot(end.on.point[2]) > scale => {
@@ -974,19 +992,34 @@ impl<'a> Reader<'a> {
             Ends::Centres if free => {
                 self.two_bodies(&values)?.map(|body| End { body, on: Attachment::CENTRE }).to_vec()
             }
+            Ends::Surfaces if free => {
+                let (bodies, axes) = (self.two_bodies(&values)?, self.facing(values.optional_vector("normal")));
+                let place = |body: Option<usize>| body.map_or(Vec3::ZERO, |b| self.model.bodies[b].at);
+                bodies.map(|body| self.attach(body, place(body), axes)).to_vec()
+            }
             _ => {
-                let axes = if kind.ends == Ends::Turning { Axes::Turning } else { Axes::None };
-                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres);
+                let axes = match kind.ends {
+                    Ends::Turning => Axes::Turning,
+                    Ends::Surfaces => Axes::Facing,
+                    _ => Axes::None,
+                };
+                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres | Ends::Surfaces);
                 self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
             }
         };
         let points = ends.iter().map(|e| self.world(e)).collect();
         let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
         let masses = ends.iter().map(|e| e.body.map(mass)).collect();
-        let placement = forces::Placement { points, masses, space: self.model.space, acts_on, measures };
+        let radius = |b: usize| match self.model.bodies[b].shape {
+            Shape::Sphere { radius } => Some(radius),
+            Shape::Cylinder { radius, .. } if self.plane => Some(radius),
+            _ => None,
+        };
+        let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
+        let placement = forces::Placement { points, masses, radii, space: self.model.space, acts_on, measures };
         let force = (kind.make)(&values, &placement)?;
-        for end in &ends {
-            self.check_place(&values, end, force.rotational())?;
+        for (k, end) in ends.iter().enumerate() {
+            self.check_place(&values, end, force.rotational(k))?;
         }
         let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
         self.model.forces.push(entry);

@@ -19,6 +19,7 @@
 //! `axis` is there where the element has one, `load` (at time zero) where a force acts on one body.
 
 use crate::bodies::{Body, Coordinates, each};
+use crate::dynamics::BY_VALUE;
 use crate::forces;
 use crate::forces::Seen;
 use crate::frames::{Covector, Frame};
@@ -110,7 +111,7 @@ fn force(f: &ForceEntry, model: &Model) -> Value {
         Some(forces::Ends::One) => {
             let mut load = vec![Covector::default(); f.ends.len()];
             let z = f.force.initial();
-            f.force.load(&Seen { t: 0.0, ends: &at, near: &[0.0], z: &z }, &mut load);
+            f.force.load(&Seen { t: 0.0, ends: &at, near: &[0.0], z: &z, mode: BY_VALUE, lambda: 0.0 }, &mut load);
             out["load"] = json!({"force": load[0].lin.0, "torque": load[0].ang.0});
         }
         ends => {
@@ -132,7 +133,8 @@ fn springs(f: &ForceEntry, at: Vec<Frame>) -> bool {
             last.p += d;
             last.r = bellcrank_math::rotation::exp(d) * last.r;
         }
-        f.force.stored(&Seen { t: 0.0, ends: &moved, near: &[0.0], z: &f.force.initial() }) != 0.0
+        f.force.stored(&Seen { t: 0.0, ends: &moved, near: &[0.0], z: &f.force.initial(), mode: BY_VALUE, lambda: 0.0 })
+            != 0.0
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
-use crate::forces::{Force, MAX_STATES, Seen, StateSlopes};
+use crate::forces::{Force, MAX_STATES, MAX_SWITCHES, Seen, StateSlopes};
 use crate::frames::*;
 use crate::joints::{Equation, Motion};
 use crate::model::{Model, Space};
@@ -35,8 +35,10 @@ pub struct Constraint {
     pub ends: Vec<SystemEnd>,
     /// How many rows it has.
     pub rows: usize,
-    /// The number of the joint it belongs to; `None` for a body's own.
+    /// The number of the joint it belongs to; `None` for a body's own, and for what a force holds.
     pub joint: Option<usize>,
+    /// The number of the force that holds it.
+    force: Option<usize>,
     holonomic: bool,
     straight: bool,
     angle: u32,
@@ -48,6 +50,10 @@ struct PlacedForce {
     angle: u32,
     /// The number of its block of states, or [`NO_STATES`].
     states: u32,
+    /// Its place among the modes, where it has switch functions.
+    slot: Option<usize>,
+    /// The mode in which these equations hold it, and its constraint block.
+    held: Option<(Mode, usize)>,
 }
 
 const NO_STATES: u32 = u32::MAX;
@@ -95,12 +101,13 @@ type BodyRows = [[[f64; MAX_WIDTH]; MAX_ENDS]; MAX_ROWS];
 impl Model {
     /// Compiles the model into equations in Cartesian coordinates. Does not check its meaning.
     pub fn compile(&self) -> System {
-        System::new(self.clone())
+        System::new(self.clone(), &[])
     }
 }
 
 impl System {
-    fn new(model: Model) -> System {
+    /// The equations with what the modes hold.
+    fn new(model: Model, modes: &[Mode]) -> System {
         let mut layout = Layout::default();
         let bodies: Vec<Body> = model.bodies.iter().map(|b| b.body.clone()).collect();
         let mut charts = Vec::new();
@@ -129,7 +136,7 @@ impl System {
         };
         s.add_own_constraints();
         s.add_joints();
-        s.add_forces();
+        s.add_forces(modes);
         s.length = s.typical_length();
         s
     }
@@ -138,7 +145,7 @@ impl System {
         for b in 0..self.bodies.len() {
             if each!(&self.bodies[b], b => b.own_rows()) > 0 {
                 let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0 };
-                self.push_constraint(Vec::new(), vec![end], 1, None, NO_ANGLE);
+                self.push_constraint(Vec::new(), vec![end], None, None, NO_ANGLE);
             }
         }
     }
@@ -164,14 +171,14 @@ impl System {
                     self.push_angle(m.ends.map(|e| ends[e]), m.motion, true);
                 }
                 let angle = if angles.is_empty() { NO_ANGLE } else { first_angle };
-                let rows = block.iter().map(|e| e.rows()).sum();
-                self.push_constraint(block, ends.clone(), rows, Some(number), angle);
+                self.push_constraint(block, ends.clone(), Some(number), None, angle);
             }
             self.joint_blocks.push(first..self.constraints.len());
         }
     }
 
-    fn add_forces(&mut self) {
+    fn add_forces(&mut self, modes: &[Mode]) {
+        let mut slots = 0..;
         for number in 0..self.model.forces.len() {
             let entry = &self.model.forces[number];
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
@@ -187,7 +194,13 @@ impl System {
                 states = self.layout.states.len() as u32;
                 self.layout.states.push(z..z + n);
             }
-            self.forces.push(PlacedForce { force, ends, angle, states });
+            let slot = if force.switches() > 0 { slots.next() } else { None };
+            let mode = slot.and_then(|slot| modes.get(slot).copied()).unwrap_or(BY_VALUE);
+            let held = force.holds(mode).map(|equation| {
+                self.push_constraint(vec![equation], ends.clone(), None, Some(number), angle);
+                (mode, self.constraints.len() - 1)
+            });
+            self.forces.push(PlacedForce { force, ends, angle, states, slot, held });
         }
     }
 
@@ -203,10 +216,12 @@ impl System {
         &mut self,
         equations: Vec<Box<dyn Equation>>,
         mut ends: Vec<SystemEnd>,
-        rows: usize,
         joint: Option<usize>,
+        force: Option<usize>,
         angle: u32,
     ) {
+        // a body's own equation stands for itself
+        let rows = if equations.is_empty() { 1 } else { equations.iter().map(|e| e.rows()).sum() };
         for end in &mut ends {
             if end.body != GROUND {
                 end.jacobian = self.jacobian_size as u32;
@@ -218,7 +233,7 @@ impl System {
         let (m, k) = (self.layout.m(), self.layout.m_rates());
         self.layout.constraints.push(m..m + rows);
         self.layout.rates.push(k..if holonomic { k + rows } else { k });
-        self.constraints.push(Constraint { equations, ends, rows, joint, holonomic, straight, angle });
+        self.constraints.push(Constraint { equations, ends, rows, joint, force, holonomic, straight, angle });
     }
 
     /// The radius of the model's points about their middle, a length that does not depend on the
@@ -276,6 +291,19 @@ impl System {
         s.charts.angles = self.angles.iter().map(|a| turn(&a.ends[1]) - turn(&a.ends[0])).collect();
         self.count_turns(&mut s, &mut self.workspace());
         s
+    }
+
+    /// Copies the coordinates, velocities and chart of a body out of a point of another system.
+    pub fn copy_body(&self, body: usize, state: &mut State, from: &System, other: usize, source: &Point) {
+        let (to, range) = (self.layout.bodies[body].clone(), from.layout.bodies[other].clone());
+        state.q[to.clone()].copy_from_slice(&source.q[range.clone()]);
+        state.v[to].copy_from_slice(&source.v[range]);
+        if let (Some(to), Some(centre)) = (
+            state.charts.centres.get_mut(self.charts[body] as usize),
+            source.charts.centres.get(from.charts[other] as usize),
+        ) {
+            *to = *centre;
+        }
     }
 
     fn count_turns(&self, s: &mut State, w: &mut Workspace) {
@@ -582,7 +610,21 @@ impl System {
 
     fn seen<'a>(&self, f: &PlacedForce, at: &'a Point, frames: &'a [Frame; MAX_ENDS], w: &'a Workspace) -> Seen<'a> {
         let z = self.layout.states.get(f.states as usize).map_or(&[][..], |range| &at.z[range.clone()]);
-        Seen { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z }
+        let mode = f.slot.and_then(|slot| at.charts.modes.get(slot).copied()).unwrap_or(BY_VALUE);
+        // what holds the force in another mode does not tell about this one
+        let held = f.held.filter(|(held, _)| *held == mode);
+        let lambda = held.map_or(0.0, |(_, block)| at.lambda[self.layout.constraints[block].start]);
+        Seen { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda }
+    }
+
+    /// The forces with switch functions, each with the number of the first of them.
+    fn switching(&self) -> impl Iterator<Item = (usize, &PlacedForce)> {
+        let forces = self.forces.iter().filter(|f| f.slot.is_some());
+        forces.scan(0, |next, f| {
+            let first = *next;
+            *next += f.force.switches();
+            Some((first, f))
+        })
     }
 
     /// The forces with states, each with its part of z.
@@ -687,24 +729,32 @@ impl System {
         self.frame(&place(end), w, Some(v))
     }
 
-    /// The acceleration of a point of a model's end: B v̇ + ∂(B v)/∂q v.
+    /// The acceleration of a point of a model's end.
     pub fn acceleration(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> Vec3 {
+        self.twist_rate(end, at, w).0
+    }
+
+    /// The acceleration and the angular acceleration of a frame: B v̇ + ∂(B v)/∂q v.
+    pub fn twist_rate(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> (Vec3, Vec3) {
         let end = place(end);
         if end.body == GROUND {
-            return Vec3::ZERO;
+            return (Vec3::ZERO, Vec3::ZERO);
         }
         let b = end.body as usize;
         let range = self.layout.bodies[b].clone();
         each!(&self.bodies[b], body => {
-            let (mut a, _) = body.twist(&w.bodies[b], &end.on, &at.vdot[range.clone()]);
-            for i in 0..3 {
+            let (mut a, mut alpha) = body.twist(&w.bodies[b], &end.on, &at.vdot[range.clone()]);
+            let v = &at.v[range.clone()];
+            let bias = |form: Covector| {
                 let mut row = [0.0; MAX_WIDTH];
-                let form = Covector::new(Vec3::unit(i), Vec3::ZERO);
-                let v = &at.v[range.clone()];
                 body.twist_stiffness(&w.bodies[b], &end.on, v, form, 1.0, &mut row[..range.len()]);
-                a[i] += row.iter().zip(v).map(|(r, v)| r * v).sum::<f64>();
+                row.iter().zip(v).map(|(r, v)| r * v).sum::<f64>()
+            };
+            for i in 0..3 {
+                a[i] += bias(Covector::new(Vec3::unit(i), Vec3::ZERO));
+                alpha[i] += bias(Covector::new(Vec3::ZERO, Vec3::unit(i)));
             }
-            a
+            (a, alpha)
         })
     }
 
@@ -722,6 +772,14 @@ impl System {
             }
         }
         load
+    }
+
+    /// The effort of a force along its joint coordinate, if it acts along one.
+    pub fn effort(&self, force: usize, at: &Point, w: &Workspace) -> Option<f64> {
+        let f = &self.forces[force];
+        f.force.along()?;
+        let frames = self.frames(&f.ends, w, Some(&at.v));
+        Some(f.force.effort(&self.seen(f, at, &frames, w)))
     }
 
     /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
@@ -1134,6 +1192,10 @@ impl Dynamics for System {
             }
             Unknown::Lambda | Unknown::Mu => match self.constraints[block].joint {
                 Some(joint) => format!("joint `{}`", self.model.joints[joint].name),
+                None if self.constraints[block].force.is_some() => {
+                    let force = self.constraints[block].force.unwrap_or(0);
+                    format!("force `{}`", self.model.forces[force].name)
+                }
                 None => {
                     let body = self.constraints[block].ends[0].body as usize;
                     format!("the length of rod `{}`", self.model.bodies[body].name)
@@ -1222,6 +1284,58 @@ impl Dynamics for System {
 
     fn held(&self, body: usize) -> bool {
         self.model.bodies[body].fixed
+    }
+
+    fn switches(&self) -> usize {
+        self.forces.iter().filter(|f| f.slot.is_some()).map(|f| f.force.switches()).sum()
+    }
+
+    fn switch_values(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        out.fill(f64::INFINITY);
+        for (first, f) in self.switching() {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let values = &mut out[first..first + f.force.switches().min(MAX_SWITCHES)];
+            f.force.switch_values(&self.seen(f, at, &frames, w), values);
+        }
+    }
+
+    fn reactive(&self) -> bool {
+        self.forces.iter().any(|f| f.held.is_some())
+    }
+
+    fn modes(&self, at: &Point, w: &mut Workspace) -> Vec<Mode> {
+        let mode = |(_, f): (usize, &PlacedForce)| {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            f.force.mode(&self.seen(f, at, &frames, w))
+        };
+        self.switching().map(mode).collect()
+    }
+
+    fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
+        let (first, f) = self.switching().take_while(|(first, _)| *first <= k).last()?;
+        let frames = self.frames(&f.ends, w, Some(&at.v));
+        let switch = f.force.cross(k - first, &self.seen(f, at, &frames, w));
+        let number = self.forces.iter().position(|g| g.slot == f.slot)?;
+        let impact = switch.jump.map(|(forms, after)| {
+            let mut row = vec![0.0; self.layout.n()];
+            for (end, form) in f.ends.iter().zip(forms).filter(|(e, _)| e.body != GROUND) {
+                self.pull(end, w, form, 1.0, &mut row[self.layout.bodies[end.body as usize].clone()]);
+            }
+            Impact { row, after }
+        });
+        let name = format!("force `{}`", self.model.forces[number].name);
+        Some(Crossing { slot: f.slot?, mode: switch.mode, name, what: switch.what, impact })
+    }
+
+    fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
+        let same = self.switching().all(|(_, f)| {
+            let mode = f.slot.and_then(|slot| modes.get(slot).copied()).unwrap_or(BY_VALUE);
+            match f.held {
+                Some((held, _)) => held == mode,
+                None => f.force.holds(mode).is_none(),
+            }
+        });
+        if same { None } else { Some(Arc::new(System::new(self.model.clone(), modes))) }
     }
 
     fn has_power(&self) -> bool {

@@ -242,6 +242,30 @@ fn messages_about_forces_on_joints() {
 }
 
 #[test]
+fn messages_about_contact() {
+    let shown = messages(&[
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]",
+        "type = 'contact'; between = ['ground', 'a']; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; radius = 1; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; radii = [1, 1]; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; radii = [1, -2]; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 1.5",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 0.5; stiffness = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 0.5; friction = 0.2",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; stiffness = 1; rest_speed = 1",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; stiffness = 1; velocity = 1",
+        "type = 'contact'; between = ['p', 'a']; normal = [0, 1]; stiffness = 1",
+        "type = 'contact'; between = ['a', 'p']; normal = [0, 1]; radius = 1; stiffness = 1; friction = 1",
+        "type = 'stop'; joint = 'pin'; upper = 1",
+        "type = 'stop'; joint = 'pin'; upper = 1; restitution = 0.5; damping = 1",
+        "type = 'joint-friction'; joint = 'pin'; coulomb = 2; static = 1",
+        "type = 'joint-friction'; joint = 'pin'; coulomb = 2; static = 3; velocity = 1",
+        "type = 'joint-friction'; joint = 'pin'; viscous = 2; static = 3",
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
 fn messages_about_tables() {
     let force = "type = 'torque'; body = 'a'; torque = ";
     let lines: Vec<String> = [
@@ -273,4 +297,35 @@ fn a_wrong_joint_is_told_once() {
         [force.f]\ntype = 'joint-friction'\njoint = 'pin'\nviscous = 1\n";
     let Err(report) = read_text("m.toml", text, &[]) else { panic!("accepted") };
     assert_eq!(report.diagnostics().0.len(), 1, "{report}");
+}
+
+#[test]
+fn efforts_along_joints_are_recorded() {
+    let text = format!(
+        "{FALLING}w = {{ mass = 1, inertia = 1, at = [3, 0] }}\n[joint]\nslide = {{ type = 'prismatic', between = ['ground', 'b'], at = [0, 0], axis = [0, 1] }}\nhinge = {{ type = 'revolute', between = ['ground', 'w'], at = [3, 0] }}\n[force]\nlift = {{ type = 'joint-actuator', joint = 'slide', effort = '20 + 3*t' }}\nhold = {{ type = 'pid', joint = 'hinge', reference = 0.5, kp = 8 }}\nrub = {{ type = 'joint-friction', joint = 'slide', viscous = 4 }}\nspring = {{ type = 'torsional-spring-damper', between = ['ground', 'w'], stiffness = 1 }}\n"
+    );
+    let s = system(&text);
+    let mut p = start(&s);
+    (p.t, p.v[1]) = (2.0, 0.5);
+    let mut w = s.workspace();
+    s.realize(&p, &mut w);
+    let mut values = Vec::new();
+    s.observe(&p, &mut w, &mut values);
+    let channels = s.channels();
+    assert_eq!(channels.len(), values.len());
+    let efforts: Vec<(&str, &str, f64)> = channels
+        .iter()
+        .zip(&values)
+        .filter(|(c, _)| c.name.ends_with(".effort"))
+        .map(|(c, x)| (c.name.as_str(), c.unit, *x))
+        .collect();
+    assert_eq!(efforts, [("lift.effort", "N", 26.0), ("hold.effort", "N m", 4.0), ("rub.effort", "N", -2.0)]);
+}
+
+#[test]
+fn help_about_a_force_on_a_point_names_no_joint() {
+    let text = "[body.p]\nmass = 1\n[force.f]\ntype = 'torque'\nbody = 'p'\ntorque = [0, 0, 1]";
+    let told = read_text("m.toml", text, &[]).err().map(|r| r.to_string()).unwrap_or_default();
+    assert!(told.contains("needs the rotation of `p`, which is a point mass"), "{told}");
+    assert!(told.contains("`inertia` or a shape") && !told.contains("spherical"), "{told}");
 }

@@ -2,5 +2,6 @@
 //! whether it holds.
 
 pub mod coordinate_splitting;
+pub mod gluing;
 pub mod report;
 pub mod study;

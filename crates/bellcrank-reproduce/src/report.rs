@@ -1,5 +1,7 @@
 //! What a reproduction found: tables, figures and claims, as text, JSON and one HTML page.
 
+use bellcrank_view::drawing::escape;
+use bellcrank_view::plot::Figure;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -33,30 +35,6 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A curve over time.
-#[derive(Clone, Debug)]
-pub struct Curve {
-    /// Its name.
-    pub name: String,
-    /// Its points.
-    pub points: Vec<(f64, f64)>,
-}
-
-/// A figure of a few curves.
-#[derive(Clone, Debug)]
-pub struct Figure {
-    /// The file name without ending.
-    pub name: &'static str,
-    /// Its heading.
-    pub title: String,
-    /// What the ordinate is.
-    pub ordinate: &'static str,
-    /// Whether the ordinate is logarithmic.
-    pub logarithmic: bool,
-    /// The curves.
-    pub curves: Vec<Curve>,
-}
-
 /// All that was found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -64,8 +42,8 @@ pub struct Report {
     pub title: String,
     /// The tables.
     pub tables: Vec<Table>,
-    /// The figures.
-    pub figures: Vec<Figure>,
+    /// The figures, each with its file name without ending.
+    pub figures: Vec<(&'static str, Figure)>,
     /// The claims.
     pub claims: Vec<Claim>,
 }
@@ -127,7 +105,7 @@ impl Report {
             t.rows.iter().for_each(|row| out += &cells("td", row));
             let _ = write!(out, "</table></div><p>{}</p>", escape(&t.note));
         }
-        for f in &self.figures {
+        for (_, f) in &self.figures {
             let _ = write!(out, "<h2>{}</h2>{}", escape(&f.title), f.to_svg());
         }
         out += "<h2>Claims</h2><table class=claims><tr><th>table<th>claim<th>ours<th>paper<th>asked<th></tr>";
@@ -140,74 +118,9 @@ impl Report {
     }
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 fn cells(tag: &str, row: &[String]) -> String {
     let inner: String = row.iter().map(|c| format!("<{tag}>{}", escape(c))).collect();
     format!("<tr>{inner}</tr>")
-}
-
-const COLOURS: [&str; 6] = ["#1f6fb4", "#d1661a", "#2c8f3a", "#8a4fbf", "#b02a3a", "#555555"];
-
-impl Figure {
-    /// The figure as SVG.
-    pub fn to_svg(&self) -> String {
-        let (width, height, left, bottom, top, right) = (800.0, 360.0, 80.0, 40.0, 15.0, 130.0);
-        let of = |y: f64| if self.logarithmic { y.max(1e-300).log10() } else { y };
-        let all = || self.curves.iter().flat_map(|c| &c.points).filter(|p| p.1.is_finite());
-        let range = |values: &mut dyn Iterator<Item = f64>| {
-            let (a, b) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
-            if a < b { (a, b) } else { (a - 0.5, a + 0.5) }
-        };
-        let (x0, x1) = range(&mut all().map(|p| p.0));
-        let (y0, y1) = range(&mut all().map(|p| of(p.1)));
-        let px = |x: f64| left + (x - x0) / (x1 - x0) * (width - left - right);
-        let py = |y: f64| height - bottom - (y - y0) / (y1 - y0) * (height - bottom - top);
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>"
-        );
-        for k in 0..=4 {
-            let part = k as f64 / 4.0;
-            let (x, y) = (x0 + part * (x1 - x0), y0 + part * (y1 - y0));
-            let shown = if self.logarithmic { format!("1e{y:.1}") } else { format!("{y:.4}") };
-            let _ = write!(
-                out,
-                "<line x1=\"{left}\" x2=\"{0}\" y1=\"{1:.1}\" y2=\"{1:.1}\" stroke=\"#ddd\"/>\
-                 <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{shown}</text>\
-                 <text x=\"{4:.1}\" y=\"{5}\" text-anchor=\"middle\">{x:.3}</text>",
-                width - right,
-                py(y),
-                left - 6.0,
-                py(y) + 4.0,
-                px(x),
-                height - bottom + 18.0
-            );
-        }
-        let _ = write!(out, "<text x=\"{left}\" y=\"12\">{}</text>", escape(self.ordinate));
-        let _ = write!(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">t</text>", width - right, height - 6.0);
-        for (k, curve) in self.curves.iter().enumerate() {
-            let points: Vec<String> = curve
-                .points
-                .iter()
-                .filter(|p| p.1.is_finite())
-                .map(|p| format!("{:.1},{:.1}", px(p.0), py(of(p.1))))
-                .collect();
-            let colour = COLOURS[k % COLOURS.len()];
-            let y = top + 16.0 * (k as f64 + 1.0);
-            let _ = write!(
-                out,
-                "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" points=\"{}\"/>\
-                 <text x=\"{}\" y=\"{y}\" fill=\"{colour}\">{}</text>",
-                points.join(" "),
-                width - right + 8.0,
-                escape(&curve.name)
-            );
-        }
-        out + "</svg>"
-    }
 }
 
 #[cfg(test)]
@@ -228,13 +141,5 @@ mod tests {
         assert!(report.holds() && report.to_json()["holds"] == true);
         report.claims.push(claim(false));
         assert!(!report.holds() && report.to_text().contains("FAILS") && report.to_html().contains("x &lt; y"));
-    }
-
-    #[test]
-    fn figures_draw_what_is_finite() {
-        let curve = Curve { name: "a".into(), points: vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 10.0)] };
-        let figure = Figure { name: "f", title: "F".into(), ordinate: "y", logarithmic: true, curves: vec![curve] };
-        let svg = figure.to_svg();
-        assert!(svg.ends_with("</svg>") && !svg.contains("NaN"));
     }
 }

@@ -357,7 +357,7 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     w.invalidate();
     dynamics.realize(&point, &mut w);
     close_velocities(dynamics, &mut point, &mut w, &mut report)?;
-    if let Some(name) = check::free_without_mass(&**dynamics, &point, &mut w).into_iter().next() {
+    if let Some(name) = check::free_without_mass(dynamics, &point, &mut w).into_iter().next() {
         return Err(AssemblyError::Singular { name });
     }
     let mut kkt = Kkt::new(dynamics.clone());
@@ -367,7 +367,7 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     dynamics.add(1.0, Piece::Flow, &point, &mut w, &mut zdot);
     point.zdot = zdot;
     report.redundant = kkt.dropped();
-    report.degrees_of_freedom = layout.n() + report.redundant - layout.m();
+    report.degrees_of_freedom = (layout.n() + report.redundant).saturating_sub(layout.m());
     let mut counted: Vec<(String, usize)> = Vec::new();
     report.redundant_rows = kkt.dropped_rows();
     for &row in &report.redundant_rows {

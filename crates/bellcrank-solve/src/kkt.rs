@@ -5,6 +5,7 @@
 //!     [ G  0  ] [ λ ] = [ γ ]
 //! ```
 
+use crate::initial::Random;
 use crate::splitting::{SparseRow, Split};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::dense::DenseLu;
@@ -80,6 +81,11 @@ impl Kkt {
         kkt
     }
 
+    /// The system with diagonal weights in the place of M.
+    pub fn weighted(dynamics: Arc<dyn Dynamics>, weights: Vec<f64>) -> Kkt {
+        Kkt { independent: Some(weights), ..Kkt::new(dynamics) }
+    }
+
     fn is_small(&self) -> bool {
         self.rhs.len() <= SMALL
     }
@@ -93,6 +99,19 @@ impl Kkt {
     /// Forms and factors the matrix at a realized point.
     pub fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
         self.form(at, w);
+        self.factorizations += 1;
+        self.linear.factor(&self.matrix)
+    }
+
+    /// Forms and factors the matrix at a realized point, with diagonal weights added to M.
+    pub fn factor_heavier(&mut self, weights: &[f64], at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        self.form(at, w);
+        for (b, range) in self.dynamics.layout().bodies.iter().enumerate() {
+            let n = range.len();
+            if let Some(block) = self.matrix.block_mut(b, b) {
+                range.clone().enumerate().for_each(|(i, k)| block[i * n + i] += weights[k]);
+            }
+        }
         self.factorizations += 1;
         self.linear.factor(&self.matrix)
     }
@@ -178,6 +197,15 @@ impl Kkt {
         Ok(())
     }
 
+    /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0, and so the jump of the
+    /// velocities by an impulse; with the factors at hand.
+    pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
+        self.rhs.fill(0.0);
+        self.rhs[..self.n].copy_from_slice(load);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[..self.n])
+    }
+
     /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
     /// constraint rows; with the factors at hand.
     pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
@@ -239,6 +267,18 @@ impl Kkt {
         Ok(())
     }
 
+    /// The constraint blocks whose multipliers can change without any effect at a realized point: random
+    /// ones lose that part of themselves when they are made least.
+    pub fn not_unique(&mut self, scales: &RowScales, at: &Point, w: &mut Workspace) -> Result<Vec<usize>, LinearError> {
+        let mut random = Random(11);
+        let any: Vec<f64> = (0..self.dynamics.layout().m()).map(|_| random.next()).collect();
+        let mut least = any.clone();
+        self.least_multipliers(scales, at, w, &mut least)?;
+        let blocks = self.dynamics.layout().constraints.iter().enumerate();
+        let free = |r: &std::ops::Range<usize>| r.clone().any(|i| (any[i] - least[i]).abs() > 1e-4);
+        Ok(blocks.filter(|(_, r)| free(r)).map(|(k, _)| k).collect())
+    }
+
     /// out += c Gᵀλ with the G of the matrix.
     fn add_pull(&self, c: f64, lambda: &[f64], out: &mut [f64]) {
         let pattern = self.matrix.pattern();
@@ -260,14 +300,19 @@ impl Kkt {
         self.linear.dropped().len()
     }
 
+    /// Whether the last factorization looked for redundant rows.
+    pub fn reveals_rank(&self) -> bool {
+        self.linear.reveals_rank()
+    }
+
     /// The constraint rows that the last factorization found redundant.
     pub fn dropped_rows(&self) -> Vec<usize> {
         self.linear.dropped().iter().map(|r| r - self.n).collect()
     }
 
-    /// The smallest relative pivot that was kept.
+    /// The smallest relative pivot of a constraint that was kept.
     pub fn smallest_pivot(&self) -> f64 {
-        self.linear.smallest_kept_pivot()
+        self.linear.smallest_multiplier_pivot()
     }
 
     /// The user's name of the block a scalar row of the matrix belongs to.
@@ -333,6 +378,46 @@ pub fn each_block(
     for (k, &(r, c)) in pairs.iter().enumerate() {
         let end = offsets.get(k + 1).map_or(size, |o| *o as usize);
         visit(r as usize, c as usize, &values[offsets[k] as usize..end]);
+    }
+}
+
+/// ∂piece/∂unknown as a list of blocks.
+pub struct Blocks(Vec<(std::ops::Range<usize>, std::ops::Range<usize>, Vec<f64>)>);
+
+impl Blocks {
+    /// The blocks at a realized point.
+    pub fn new(
+        dynamics: &dyn Dynamics,
+        piece: Piece,
+        wrt: Unknown,
+        slopes: Slopes,
+        at: &Point,
+        w: &mut Workspace,
+    ) -> Blocks {
+        let (rows, columns) = (dynamics.layout().rows(piece), dynamics.layout().columns(wrt));
+        let mut list = Vec::new();
+        each_block(dynamics, piece, wrt, slopes, at, w, |r, c, block| {
+            list.push((rows[r].clone(), columns[c].clone(), block.to_vec()));
+        });
+        Blocks(list)
+    }
+
+    /// out += c · A x.
+    pub fn add_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+        for (rows, columns, block) in &self.0 {
+            for (i, a) in rows.clone().zip(block.chunks_exact(columns.len().max(1))) {
+                out[i] += c * a.iter().zip(&x[columns.clone()]).map(|(a, x)| a * x).sum::<f64>();
+            }
+        }
+    }
+
+    /// out += c · Aᵀ x.
+    pub fn add_transposed_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+        for (rows, columns, block) in &self.0 {
+            for (i, a) in rows.clone().zip(block.chunks_exact(columns.len().max(1))) {
+                out[columns.clone()].iter_mut().zip(a).for_each(|(o, a)| *o += c * a * x[i]);
+            }
+        }
     }
 }
 

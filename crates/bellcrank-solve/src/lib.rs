@@ -4,6 +4,7 @@
 pub mod analyses;
 pub mod check;
 pub mod engines;
+pub mod events;
 pub mod formulation;
 pub mod initial;
 pub mod kkt;

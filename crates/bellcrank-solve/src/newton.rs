@@ -66,6 +66,11 @@ pub trait Residual {
     fn round_off(&self) -> f64 {
         0.0
     }
+    /// A correction of this size that shrinks no more is taken where the matrix is close to singular:
+    /// rounding does not let it become smaller.
+    fn stagnation(&self) -> f64 {
+        0.0
+    }
     /// The slope α of the rates, for which the matrix is formed.
     fn slope(&self) -> f64 {
         1.0
@@ -171,6 +176,11 @@ impl Newton {
         &*self.linear
     }
 
+    /// x ← J⁻¹ x with the last factors: how the solution follows its equations.
+    pub fn respond(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
+        self.linear.solve(x)
+    }
+
     /// The matrix will be formed anew before it is used again.
     pub fn forget_matrix(&mut self) {
         self.formed_at = None;
@@ -192,17 +202,22 @@ impl Newton {
             self.forget_matrix();
         }
         let fresh = self.formed_at.is_none();
-        match self.iterate(of, slope) {
+        match self.iterate(of, slope, fresh) {
             Err(IterationError::Diverged | IterationError::NotFinite) if !fresh => {
                 self.forget_matrix();
                 restart(of);
-                self.iterate(of, slope)
+                self.iterate(of, slope, true)
             }
             result => result,
         }
     }
 
-    fn iterate<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<Converged, IterationError> {
+    fn iterate<R: Residual + ?Sized>(
+        &mut self,
+        of: &mut R,
+        slope: f64,
+        fresh: bool,
+    ) -> Result<Converged, IterationError> {
         let (mut first, mut before) = (0.0, f64::INFINITY);
         if !self.trust_old_contraction || slope != self.last_slope {
             self.remaining = 100.0;
@@ -212,7 +227,8 @@ impl Newton {
             of.residual(&mut self.residual);
             self.counts.residuals += 1;
             if self.formed_at.is_none() || (self.iteration == Iteration::Full && iteration > 0) {
-                self.form(of, slope)?;
+                // which rows are redundant is decided once in a solve
+                self.form(of, slope, iteration == 0)?;
             }
             self.linear.solve(&mut self.residual).map_err(IterationError::Linear)?;
             // a matrix of another slope over- or undershoots by about this factor [Petzold 1982]
@@ -239,6 +255,10 @@ impl Newton {
                 first = size;
             } else {
                 rate = (size / first).powf(1.0 / iteration as f64);
+                if rate > SLOWEST && fresh && size <= of.stagnation() {
+                    self.last = Converged { iterations: iteration + 1, rate, contraction };
+                    return Ok(self.last);
+                }
                 if rate > SLOWEST {
                     return Err(IterationError::Diverged);
                 }
@@ -255,13 +275,14 @@ impl Newton {
         Err(IterationError::Diverged)
     }
 
-    fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64) -> Result<(), IterationError> {
+    fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64, decide: bool) -> Result<(), IterationError> {
         self.matrix.clear();
         of.jacobian(self.iteration, &mut self.matrix);
         self.counts.jacobians += 1;
         self.counts.factorizations += 1;
         self.formed_at = None;
-        self.linear.factor(&self.matrix).map_err(IterationError::Linear)?;
+        let factored = if decide { self.linear.factor(&self.matrix) } else { self.linear.refactor(&self.matrix) };
+        factored.map_err(IterationError::Linear)?;
         self.formed_at = Some(slope);
         self.remaining = 100.0;
         Ok(())

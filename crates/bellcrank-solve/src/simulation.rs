@@ -1,9 +1,10 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
 use crate::engines::explicit::Explicit;
-use crate::engines::implicit::{Control, Implicit};
+use crate::engines::implicit::{Control, Implicit, Projection};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, SplitReport, Statistics, StepError};
+use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::kkt::{Kkt, RowScales, add_position_residual, add_velocity_residual};
@@ -14,7 +15,7 @@ use crate::newton::Iteration;
 use crate::options::{MethodName, OptionError, Options, Tested};
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
-use bellcrank_model::dynamics::Energy;
+use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -65,9 +66,13 @@ pub struct Summary {
     pub not_unique: Vec<String>,
     /// The split of the coordinates, where the run has one.
     pub split: Option<SplitReport>,
-    /// What changed on the way: the number of redundant equations.
-    pub events: Vec<String>,
+    /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
+    /// and singular positions passed by.
+    pub events: Vec<Event>,
 }
+
+/// So many events go into the summary of a run; `events.csv` has all of them.
+const EVENTS_TOLD: usize = 1000;
 
 impl Summary {
     /// The object that `--json` prints.
@@ -83,6 +88,8 @@ impl Summary {
             Status::Interrupted => ("interrupted", None),
             Status::Failed(e) => ("failed", Some(e.to_string())),
         };
+        let event = |e: &Event| json!({ "t": e.t, "name": e.name, "what": e.what });
+        let events: Vec<Value> = self.events.iter().take(EVENTS_TOLD).map(event).collect();
         let mut object = json!({
             "model": self.model,
             "status": status,
@@ -102,7 +109,8 @@ impl Summary {
             "redundant_equations": self.assembly.redundant,
             "reactions_unique": self.not_unique.is_empty(),
             "reactions_not_unique": self.not_unique,
-            "events": self.events,
+            "event_count": self.events.len(),
+            "events": events,
             "drift": { "position": self.drift.0, "velocity": self.drift.1 },
             "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
             "choices": self.choices,
@@ -155,6 +163,12 @@ pub struct Simulation {
     dynamics: Arc<dyn Dynamics>,
     options: Options,
     engine: Box<dyn Engine>,
+    /// The method in use; none where nothing is free to move.
+    method: Option<MethodName>,
+    /// Switch functions, where there are any.
+    watch: Watch,
+    /// How many events there were at the present time.
+    repeated: usize,
     before: Statistics,
     choices: Vec<String>,
     assembly: Assembly,
@@ -176,8 +190,13 @@ impl Simulation {
         options.check().map_err(StartError::Option)?;
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
-        let engine = first_engine(&dynamics, &options, &start, &assembly, &mut choices).map_err(StartError::Step)?;
         let mut observer = Observer::new(dynamics.clone(), &start, assembly.redundant);
+        let method = choose_method(&options, &assembly, &mut choices);
+        // what is moved by drives alone goes by the present values
+        let switches = if method.is_some() { dynamics.switches() } else { 0 };
+        let start = if switches > 0 { observer.lock(&start).map_err(StartError::Step)? } else { start };
+        let dynamics = observer.dynamics.clone();
+        let engine = build_engine(&dynamics, &options, method, &start).map_err(StartError::Step)?;
         let energy = observer.energy(&start);
         let budget = Budget::new(&*dynamics, energy);
         Ok(Simulation {
@@ -185,6 +204,9 @@ impl Simulation {
             dynamics,
             options,
             engine,
+            method,
+            watch: Watch::new(switches),
+            repeated: 0,
             before: Statistics::default(),
             choices,
             assembly,
@@ -242,14 +264,24 @@ impl Simulation {
         let wanted = out.wants_frames();
         let t0 = self.engine.state().t;
         let mut sampler = Sampler { t0, distance, next: 0, until, last: f64::NEG_INFINITY };
-        self.sample(&mut sampler, wanted, out)?;
+        self.sample(t0, &mut sampler, wanted, out)?;
         self.look();
         while self.engine.state().t < until {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
-            self.step(until)?;
-            self.sample(&mut sampler, wanted, out)?;
+            let from = self.engine.state().t;
+            self.engine.step(until)?;
+            let found = self.find(from)?;
+            let to = found.map_or(self.engine.state().t, |f| f.t);
+            if self.budget.powered {
+                self.budget.add_work(from, to, &mut *self.engine, &mut self.observer)?;
+            }
+            self.sample(to, &mut sampler, wanted, out)?;
+            if let Some(found) = found {
+                self.pass(found, from, out)?;
+            }
+            self.look();
             self.engine.settle();
             watch(self.engine.state().t, self.engine.step_size());
             if self.engine.stiff() && self.options.method == MethodName::Auto {
@@ -259,14 +291,53 @@ impl Simulation {
         Ok(Status::Finished)
     }
 
-    /// One step, with the budget of energy and drift.
-    fn step(&mut self, until: f64) -> Result<(), StepError> {
-        let from = self.engine.state().t;
-        self.engine.step(until)?;
-        if self.budget.powered {
-            self.budget.add_work(from, &mut *self.engine, &mut self.observer)?;
+    /// The first event in the last step.
+    fn find(&mut self, from: f64) -> Result<Option<Found>, StepError> {
+        let (engine, observer) = (&mut *self.engine, &mut self.observer);
+        let to = engine.state().t;
+        self.watch.find(from, to, &mut |t, values| {
+            observer.go_to(t, engine)?;
+            if observer.dynamics.reactive() {
+                observer.accelerate()?
+            } else {
+                observer.place()
+            }
+            observer.dynamics.switch_values(&observer.point, &mut observer.w, values);
+            Ok(())
+        })
+    }
+
+    /// Goes to an event and starts anew from there: with another mode, with velocities that jumped where
+    /// there was an impact, on other equations where the modes hold other motions, and on the constraints.
+    fn pass(&mut self, found: Found, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
+        self.observer.go_to(found.t, &mut *self.engine)?;
+        self.observer.accelerate()?;
+        let Observer { point, w, .. } = &mut self.observer;
+        let Some(crossing) = self.dynamics.cross(found.switch, point, w) else { return Ok(()) };
+        let event = Event { t: found.t, name: crossing.name, what: crossing.what.to_string() };
+        out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
+        let passed = found.t - from > NO_TIME * self.options.until;
+        self.repeated = if passed { 0 } else { self.repeated + 1 };
+        if self.repeated > REPEATED + self.dynamics.switches() {
+            return Err(StepError::Chatter { t: found.t, culprit: event.name });
         }
-        self.look();
+        self.observer.events.push(event);
+        if let Some(mode) = self.observer.state.charts.modes.get_mut(crossing.slot) {
+            *mode = crossing.mode;
+        }
+        if let Some(impact) = crossing.impact {
+            self.budget.work += self.observer.strike(&impact)?;
+        }
+        let holds = self.observer.hold();
+        let start = self.observer.consistent()?;
+        if holds {
+            self.dynamics = self.observer.dynamics.clone();
+            self.before += self.engine.statistics();
+            self.engine = build_engine(&self.dynamics, &self.options, self.method, &start)?;
+        } else {
+            self.engine.restart(&start)?;
+        }
+        self.watch.restart();
         Ok(())
     }
 
@@ -276,22 +347,23 @@ impl Simulation {
         self.drift = (self.drift.0.max(position), self.drift.1.max(velocity));
         let energy = self.observer.energy(self.engine.point());
         self.budget.balance(energy);
+        if let Some((redundant, pivot)) = self.engine.rank() {
+            self.observer.notice(self.engine.state().t, redundant, pivot);
+        }
     }
 
-    fn sample(&mut self, s: &mut Sampler, wanted: bool, out: &mut dyn Recorder) -> Result<(), StepError> {
-        let now = self.engine.state().t;
+    /// Records the samples that are due up to a time in the last step.
+    fn sample(&mut self, now: f64, s: &mut Sampler, wanted: bool, out: &mut dyn Recorder) -> Result<(), StepError> {
         if !wanted {
             return Ok(());
         }
         while let Some(t) = s.due(now) {
-            let mut state = std::mem::take(&mut self.observer.state);
-            if t == now {
-                state.clone_from(self.engine.state());
-            } else {
-                self.engine.interpolate(t, &mut state)?;
-            }
-            self.observer.state = state;
+            self.observer.go_to(t, &mut *self.engine)?;
             self.observer.observe()?;
+            if self.engine.rank().is_none() {
+                let (redundant, pivot) = (self.observer.kkt.dropped(), self.observer.kkt.smallest_pivot());
+                self.observer.notice(t, redundant, pivot);
+            }
             out.frame(t, &self.observer.values).map_err(|e| StepError::Record(e.to_string()))?;
         }
         Ok(())
@@ -303,13 +375,15 @@ impl Simulation {
         let state = self.engine.state().clone();
         let start = self.observer.complete(&state)?;
         self.choices.push(format!("stiff at t = {:.6} s: went on with bdf on ggl", state.t));
-        let name = self.options.formulation.unwrap_or("ggl");
-        self.engine = implicit_engine(&self.dynamics, &self.options, MethodName::Bdf, name, &start);
+        self.method = Some(MethodName::Bdf);
+        self.engine = build_engine(&self.dynamics, &self.options, self.method, &start)?;
         Ok(())
     }
 
     fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {
         let status = ended.unwrap_or_else(Status::Failed);
+        // a passage that was not over
+        self.observer.notice(self.engine.state().t, self.observer.redundant, 1.0);
         self.observer.state.clone_from(self.engine.state());
         let observed = self.observer.observe();
         let channels = self.dynamics.channels();
@@ -336,17 +410,23 @@ impl Simulation {
     }
 }
 
-fn first_engine(
-    dynamics: &Arc<dyn Dynamics>,
-    options: &Options,
-    start: &Point,
-    assembly: &Assembly,
-    choices: &mut Vec<String>,
-) -> Result<Box<dyn Engine>, StepError> {
+/// So many events in a row, and one more for each switch function, may happen without time passing.
+const REPEATED: usize = 100;
+
+/// No more than this part of a run is no time.
+const NO_TIME: f64 = 1e-13;
+
+/// The engine that options choose, from a consistent point with its rates.
+pub fn engine(dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Result<Box<dyn Engine>, StepError> {
+    let free = Assembly { degrees_of_freedom: 1, ..Assembly::default() };
+    build_engine(dynamics, options, choose_method(options, &free, &mut Vec::new()), start)
+}
+
+/// The method that is meant; none where nothing is free to move.
+fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<String>) -> Option<MethodName> {
     if assembly.degrees_of_freedom == 0 {
         choices.push("no degree of freedom: kinematics, with reactions from inverse dynamics".into());
-        let h = options.step.unwrap_or(options.sample_distance());
-        return Ok(Box::new(Kinematic::new(dynamics.clone(), start, h)));
+        return None;
     }
     let mut method = options.method;
     if method == MethodName::Auto {
@@ -360,6 +440,20 @@ fn first_engine(
             _ => (MethodName::Dopri5, choices.push("started with dopri5".into())),
         };
     }
+    Some(method)
+}
+
+/// A method at a consistent start.
+fn build_engine(
+    dynamics: &Arc<dyn Dynamics>,
+    options: &Options,
+    method: Option<MethodName>,
+    start: &Point,
+) -> Result<Box<dyn Engine>, StepError> {
+    let Some(method) = method else {
+        let h = options.step.unwrap_or(options.sample_distance());
+        return Ok(Box::new(Kinematic::new(dynamics.clone(), start, h)));
+    };
     let tableau = match method {
         MethodName::Rk4 => &RK4,
         MethodName::Dopri5 => &DORMAND_PRINCE_5,
@@ -447,12 +541,19 @@ struct Observer {
     /// For reactions of least size, where equations are redundant.
     least: Option<(Kkt, RowScales)>,
     redundant: usize,
+    /// Where a passage by a singular position came closest: time and pivot.
+    passage: Option<(f64, f64)>,
     not_unique: Vec<String>,
-    events: Vec<String>,
+    events: Vec<Event>,
+    rank_changes: usize,
+    projection: Option<Projection>,
 }
 
-/// So many events are told.
-const EVENTS: usize = 50;
+/// Constraints with a pivot below this part of what it was summed from are close to singular.
+const CLOSE: f64 = 1e-4;
+
+/// So many changes of the rank are told.
+const RANK_CHANGES: usize = 50;
 
 impl Observer {
     fn new(dynamics: Arc<dyn Dynamics>, start: &Point, redundant: usize) -> Observer {
@@ -467,8 +568,11 @@ impl Observer {
             rows: vec![0.0; dynamics.layout().m()],
             least: None,
             redundant,
+            passage: None,
             not_unique: Vec::new(),
             events: Vec::new(),
+            rank_changes: 0,
+            projection: None,
             dynamics,
         };
         if redundant > 0 {
@@ -477,45 +581,111 @@ impl Observer {
         observer
     }
 
-    /// The joints with multipliers that can be changed without any effect: random ones lose that part of
-    /// themselves when they are made least.
+    /// The joints with multipliers that can be changed without any effect.
     fn find_not_unique(&mut self) {
-        let mut random = initial::Random(11);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
-        let any: Vec<f64> = self.rows.iter().map(|_| random.next()).collect();
-        let mut least = any.clone();
         let (kkt, scales) = self.least.get_or_insert_with(|| {
             (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
         });
-        if kkt.least_multipliers(scales, &self.point, &mut self.w, &mut least).is_err() {
-            return;
+        let blocks = kkt.not_unique(scales, &self.point, &mut self.w).unwrap_or_default();
+        self.not_unique = blocks.iter().map(|k| self.dynamics.name(bellcrank_model::Unknown::Lambda, *k)).collect();
+        self.not_unique.dedup();
+    }
+
+    /// Takes notice of the rank at an accepted step: of its changes, and of singular positions passed by.
+    fn notice(&mut self, t: f64, redundant: usize, pivot: f64) {
+        if redundant != self.redundant {
+            let before = self.redundant;
+            let what =
+                format!("has {redundant} redundant equations instead of {before}: the position is singular, or was");
+            self.tell(t, what);
+            self.redundant = redundant;
         }
-        self.not_unique.clear();
-        for (k, range) in self.dynamics.layout().constraints.iter().enumerate() {
-            let name = self.dynamics.name(bellcrank_model::Unknown::Lambda, k);
-            if range.clone().any(|i| (any[i] - least[i]).abs() > 1e-4) && self.not_unique.last() != Some(&name) {
-                self.not_unique.push(name);
+        match self.passage {
+            // where rows are redundant, those that are kept need not be the best
+            _ if pivot < CLOSE && redundant == 0 => {
+                let closest = self.passage.filter(|(_, least)| *least <= pivot);
+                self.passage = closest.or(Some((t, pivot)));
             }
+            // infinite: not known
+            Some((t, least)) if pivot.is_finite() => {
+                self.passage = None;
+                self.tell(t, format!("passed by a singular position (smallest pivot {least:.1e})"));
+            }
+            _ => {}
         }
     }
 
-    /// Takes notice of a change of the rank.
-    fn notice(&mut self) {
-        let now = self.kkt.dropped();
-        if now == self.redundant {
-            return;
+    fn tell(&mut self, t: f64, what: String) {
+        self.rank_changes += 1;
+        if self.rank_changes <= RANK_CHANGES {
+            self.events.push(Event { t, name: "the model".into(), what });
         }
+    }
+
+    /// Goes to a time in the last step of an engine.
+    fn go_to(&mut self, t: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
+        if t == engine.state().t {
+            self.state.clone_from(engine.state());
+            return Ok(());
+        }
+        engine.interpolate(t, &mut self.state)
+    }
+
+    /// Gives a start its modes, unless it has them, and the equations that hold what they hold.
+    fn lock(&mut self, start: &Point) -> Result<Point, StepError> {
+        start.store(&mut self.state);
+        self.place();
+        let modes = self.dynamics.modes(&self.point, &mut self.w);
+        let kept = &mut self.state.charts.modes;
+        if kept.len() != modes.len() || kept.contains(&BY_VALUE) {
+            *kept = modes;
+        }
+        self.hold();
+        self.consistent()
+    }
+
+    /// Changes to the equations that hold what the modes of `self.state` hold; whether they are others.
+    fn hold(&mut self) -> bool {
+        let Some(dynamics) = self.dynamics.holding(&self.state.charts.modes) else { return false };
+        self.kkt = Kkt::new(dynamics.clone());
+        self.point = Point::at(&self.state, dynamics.layout());
+        self.w = dynamics.workspace();
+        self.rows = vec![0.0; dynamics.layout().m()];
+        (self.least, self.projection) = (None, None);
+        self.dynamics = dynamics;
+        true
+    }
+
+    /// `self.state`, put onto the constraints, with its rates, accelerations and reactions.
+    fn consistent(&mut self) -> Result<Point, StepError> {
+        self.place();
         let t = self.state.t;
-        match self.events.len() {
-            n if n < EVENTS => self.events.push(format!(
-                "t = {t:.6} s: {now} redundant equations instead of {}: the position is singular, or was",
-                self.redundant
-            )),
-            EVENTS => self.events.push("and more".into()),
-            _ => {}
+        let projection = self.projection.get_or_insert_with(|| Projection::new(self.dynamics.clone()));
+        projection
+            .apply(&*self.dynamics, &mut self.point, &mut self.w)
+            .map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
+        self.point.store(&mut self.state);
+        let state = self.state.clone();
+        self.complete(&state)
+    }
+
+    /// Lets the velocities of `self.state` jump, with the factors of its accelerations at hand; the change
+    /// of the energy, P (ġ⁺ + ġ⁻)/2 with the impulse P.
+    fn strike(&mut self, impact: &Impact) -> Result<f64, StepError> {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let t = self.state.t;
+        let response = self.kkt.respond(&impact.row);
+        let response = response.map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
+        let before = dot(&impact.row, &self.state.v);
+        let mobility = dot(&impact.row, response);
+        if mobility <= 0.0 {
+            return Ok(0.0); // joints or drives hold it
         }
-        self.redundant = now;
+        let impulse = (impact.after - before) / mobility;
+        self.state.v.iter_mut().zip(response).for_each(|(v, r)| *v += impulse * r);
+        Ok(0.5 * impulse * (impact.after + before))
     }
 
     /// λ of least size among those that pull alike.
@@ -551,7 +721,6 @@ impl Observer {
     /// Fills `values` with all channels at `self.state`.
     fn observe(&mut self) -> Result<(), StepError> {
         self.accelerate()?;
-        self.notice();
         self.least()?;
         self.dynamics.observe(&self.point, &mut self.w, &mut self.values);
         Ok(())
@@ -607,13 +776,17 @@ impl Budget {
         Budget { initial, now: initial, work: 0.0, largest_error: 0.0, powered: dynamics.has_power() }
     }
 
-    /// Adds the work done in the last step, by Gauss's rule on the dense output.
-    fn add_work(&mut self, from: f64, engine: &mut dyn Engine, observer: &mut Observer) -> Result<(), StepError> {
-        let h = engine.state().t - from;
+    /// Adds the work done in the last step up to a time, by Gauss's rule on the dense output.
+    fn add_work(
+        &mut self,
+        from: f64,
+        to: f64,
+        engine: &mut dyn Engine,
+        observer: &mut Observer,
+    ) -> Result<(), StepError> {
+        let h = to - from;
         for (place, weight) in GAUSS {
-            let mut state = std::mem::take(&mut observer.state);
-            engine.interpolate(from + place * h, &mut state)?;
-            observer.state = state;
+            engine.interpolate(from + place * h, &mut observer.state)?;
             if observer.dynamics.driven() {
                 observer.accelerate()?;
             } else {

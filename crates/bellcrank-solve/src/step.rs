@@ -110,6 +110,8 @@ pub struct Step {
     pub weights: Weights,
     /// Corrections of this size are round-off.
     pub round_off: f64,
+    /// Corrections of this size may stop shrinking.
+    pub stagnation: f64,
     /// What eliminates the multipliers, in iterations that do.
     elimination: Option<Elimination>,
     w: Workspace,
@@ -198,6 +200,7 @@ impl Step {
             stencil,
             weights,
             round_off: 0.0,
+            stagnation: 0.0,
             elimination: None,
             w,
         }
@@ -461,6 +464,10 @@ impl Residual for Step {
 
     fn round_off(&self) -> f64 {
         self.round_off
+    }
+
+    fn stagnation(&self) -> f64 {
+        self.stagnation
     }
 
     fn slope(&self) -> f64 {

@@ -219,7 +219,7 @@ bar = { type = "distance", between = ["ground", "arm"], at = [[5, 0], [1, 0]], l
             "welded to two places",
             "conflicting",
             &["joint `here`", "joint `there`"],
-            &["5.000e-1 m"],
+            &["0.5000 m"],
             None,
             r#"
 model = { plane = "xy" }
@@ -235,7 +235,7 @@ there = { type = "fixed", between = ["ground", "block"], on = [[1, 0], [0, 0]] }
             "a fixed body that would have to move",
             "conflicting",
             &["joint `pin`"],
-            &["body `arm` is not to move", "2.000e-1 m"],
+            &["body `arm` is not to move", "0.2000 m"],
             None,
             r#"
 model = { plane = "xy" }
@@ -741,4 +741,93 @@ damping = 6
     assert!(c.method.starts_with("dopri5"), "{}", c.method);
     let stiff = look(&text.replace("800", "8e9").replace("damping = 6", "damping = 1e6"));
     assert!(stiff.method.starts_with("bdf"), "{}", stiff.method);
+}
+
+#[test]
+fn a_large_model_is_looked_at_by_elimination() {
+    let c = look(&windows(40, true));
+    assert!(c.large && c.runs());
+    assert_eq!((c.degrees_of_freedom, c.redundant()), (Some(1), 120));
+    assert_eq!(c.not_unique.len(), 121);
+    let told = c.to_string();
+    assert!(told.contains("to make them so, make joint `"), "{told}");
+    assert!(told.contains("not looked at: all natural frequencies but the highest"), "{told}");
+    assert_eq!(c.to_json()["left_out"][0]["what"], "all natural frequencies but the highest");
+    assert!(c.findings.iter().all(|f| f.kind == "redundant"), "{told}");
+
+    // a parallelogram with all bars on a line, beside a long chain
+    let bar = |name: &str, x: f64| format!("{name} = {{ mass = 1, inertia = 0.1, at = [{x:?}, 5] }}\n");
+    let bars = bar("left", 0.5) + &bar("top", 1.5) + &bar("right", 1.5);
+    let pin = |name: &str, a: &str, b: &str, x: f64| {
+        format!("{name} = {{ type = \"revolute\", between = [\"{a}\", \"{b}\"], at = [{x:?}, 5] }}\n")
+    };
+    let pins = pin("A", "ground", "left", 0.0)
+        + &pin("B", "left", "top", 1.0)
+        + &pin("C", "top", "right", 2.0)
+        + &pin("D", "right", "ground", 1.0);
+    let c = look(&(long(&bars) + &pins));
+    assert!(c.large);
+    match c.findings.iter().find(|f| f.kind == "singular") {
+        Some(singular) => {
+            assert_eq!(singular.names, ["joint `A`", "joint `B`", "joint `C`", "joint `D`"]);
+            assert!(singular.message.contains("152 degrees of freedom there, 151 nearby"), "{}", singular.message);
+            assert_eq!((c.degrees_of_freedom, c.redundant()), (Some(151), 0));
+        }
+        // where no pose nearby closes, that is said
+        None => assert!(c.left_out.iter().any(|(what, _)| what == "whether the start is singular"), "{c}"),
+    }
+}
+
+/// A chain of 150 pendulums, with more bodies.
+fn long(more: &str) -> String {
+    let mut text = String::from("model = { plane = \"xy\" }\n[body]\n");
+    (0..150).for_each(|i| text += &format!("l{i} = {{ mass = 1, inertia = 0.1, at = [{i}.5, 0] }}\n"));
+    text += more;
+    text += "[joint]\n";
+    for i in 0..150 {
+        let before = if i == 0 { "ground".to_string() } else { format!("l{}", i - 1) };
+        text += &format!("p{i} = {{ type = \"revolute\", between = [\"{before}\", \"l{i}\"], at = [{i}, 0] }}\n");
+    }
+    text
+}
+
+#[test]
+fn freedom_without_mass_is_named_in_a_large_model_too() {
+    // one is held, one hangs on a joint and may turn
+    let more = "held = { mass = 0, inertia = 0, at = [3, 1] }\nlazy = { mass = 0, inertia = 0, at = [7, 1] }\n";
+    let text = long(more)
+        + "f = { type = \"fixed\", between = [\"l3\", \"held\"], at = [3, 0] }\n"
+        + "g = { type = \"revolute\", between = [\"l7\", \"lazy\"], at = [7.5, 0] }\n";
+    let c = look(&text);
+    let massless = c.findings.iter().find(|f| f.kind == "massless").unwrap_or_else(|| panic!("{c}"));
+    assert_eq!((massless.names.as_slice(), c.runs()), (&["body `lazy`".to_string()][..], false));
+    let c = look(&text.replace("g = { type = \"revolute\"", "g = { type = \"fixed\""));
+    assert_eq!((c.degrees_of_freedom, c.runs()), (Some(150), true), "{c}");
+}
+
+#[test]
+fn the_highest_frequency_of_a_large_model_is_found() {
+    // masses on springs in a row: ω ≤ 2 √(k/m), with damping up to 4 c/m
+    let n = 210;
+    let mut text = String::from("model = { plane = \"xy\" }\n[body]\n");
+    (0..n).for_each(|i| text += &format!("m{i} = {{ mass = 0.5, at = [{i}, 0] }}\n"));
+    text += "[joint]\n";
+    (0..n).for_each(|i| {
+        text += &format!(
+            "s{i} = {{ type = \"point-on-line\", between = [\"ground\", \"m{i}\"], at = [{i}, 0], axis = [1, 0] }}\n"
+        )
+    });
+    text += "[force]\n";
+    (1..n).for_each(|i| {
+        text += &format!(
+            "k{i} = {{ type = \"spring-damper\", between = [\"m{}\", \"m{i}\"], at = [[{}, 0], [{i}, 0]], stiffness = 800, damping = 2 }}\n",
+            i - 1,
+            i - 1
+        )
+    });
+    let c = look(&text);
+    let s = c.spectrum.as_ref().unwrap_or_else(|| panic!("{c}"));
+    let exact = 2.0 * (800.0f64 / 0.5).sqrt() / std::f64::consts::TAU;
+    assert!(s.only_fastest && s.frequencies[0] < exact && s.frequencies[0] > 0.97 * exact, "{s:?} against {exact}");
+    assert!(s.decay < 16.0 && s.decay > 15.0, "{s:?}");
 }

@@ -40,36 +40,6 @@ fn tight() -> Options {
     Options { method: MethodName::Dop853, rtol: 1e-11, until: 0.5, ..Options::default() }
 }
 
-/// Windows in a row, in space or in the plane.
-fn windows(n: usize, space: bool) -> String {
-    let (plane, z) = if space { ("", ", 0") } else { ("plane = \"xy\", ", "") };
-    let mut text = format!("model = {{ {plane}gravity = [0, -9.81{z}] }}\n[body]\n");
-    let mut bar = |name: String, at: (f64, f64), upright: bool| {
-        let inertia = if space { "[0.002, 0.0834, 0.0834]" } else { "0.0834" };
-        let turn = match (space, upright) {
-            (_, false) => "",
-            (true, true) => ", orientation = { axis = [0, 0, 1], angle = \"pi/2\" }",
-            (false, true) => ", angle = \"pi/2\"",
-        };
-        text += &format!("{name} = {{ mass = 1, inertia = {inertia}, at = [{}, {}{z}]{turn} }}\n", at.0, at.1);
-    };
-    (0..=n).for_each(|i| bar(format!("v{i}"), (i as f64, 0.5), true));
-    (0..n).for_each(|i| bar(format!("h{i}"), (i as f64 + 0.5, 1.0), false));
-    text += "[joint]\n";
-    let mut pin = |name: String, a: String, b: String, at: (usize, usize)| {
-        text += &format!(
-            "{name} = {{ type = \"revolute\", between = [\"{a}\", \"{b}\"], at = [{}, {}{z}] }}\n",
-            at.0, at.1
-        );
-    };
-    (0..=n).for_each(|i| pin(format!("g{i}"), "ground".into(), format!("v{i}"), (i, 0)));
-    for i in 0..n {
-        pin(format!("a{i}"), format!("v{i}"), format!("h{i}"), (i, 1));
-        pin(format!("b{i}"), format!("h{i}"), format!("v{}", i + 1), (i + 1, 1));
-    }
-    text + "[start]\ng0 = { rate = -1 }\n"
-}
-
 fn channels(summary: &Summary, names: &[&str]) -> Vec<f64> {
     names.iter().map(|n| last(summary, n)).collect()
 }
@@ -249,4 +219,36 @@ fn where_nothing_is_redundant_reactions_are_unique() {
     let summary = run(&system(FOUR_BAR), options);
     assert!(summary.not_unique.is_empty());
     assert_eq!(summary.to_json()["reactions_unique"], true);
+}
+
+/// All bars on a line, time and again: there the windows have as many freedoms as there are of them, and a
+/// step of 1e-3 s comes as close to it as 1e-3 rad.
+#[test]
+fn many_windows_pass_their_singular_positions() {
+    let slow = system(&windows(40, false));
+    let fast = system(&windows(40, true).replace("rate = -1", "rate = -6"));
+    for (s, until) in [(slow, 1.3), (fast, 0.3)] {
+        let options = Options {
+            method: MethodName::GeneralizedAlpha,
+            formulation: Some("si2"),
+            step: Some(1e-3),
+            until,
+            ..Options::default()
+        };
+        let summary = run(&s, options);
+        let passed = if summary.assembly.redundant == 0 { 2 } else { 0 };
+        assert_eq!(summary.events.len(), passed, "{:?}", summary.events);
+        assert!(
+            summary.events.iter().all(|e| e.what.contains("passed by a singular position")),
+            "{:?}",
+            summary.events
+        );
+        assert!(summary.drift.0 < 1e-10 && summary.drift.1 < 1e-8, "{:?}", summary.drift);
+        assert!(summary.energy.2 < 1e-4 * summary.energy.0, "{:?}", summary.energy);
+        assert!(last(&summary, "g0.angle") < -1.7);
+        for i in [17, 40] {
+            let angle = last(&summary, &format!("g{i}.angle"));
+            assert!((angle - last(&summary, "g0.angle")).abs() < 1e-9, "window {i} left the others");
+        }
+    }
 }

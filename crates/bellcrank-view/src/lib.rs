@@ -22,14 +22,20 @@
 //! | `… &generation=2` | refused with 409 when the folder holds another run by now |
 //! | `/api/column/3?from=0&to=100` | one column |
 
+mod columns;
+pub mod drawing;
 mod http;
 mod open;
+mod picture;
+pub mod plot;
 mod report;
 mod results;
 mod server;
 mod table;
 
+pub use columns::Columns;
 pub use open::view;
+pub use picture::picture;
 pub use report::{Fact, Report, Section, Verdict, report};
 pub use results::{Results, Snapshot, State};
 pub use server::{Options, Server, serve};

@@ -2,8 +2,10 @@
 
 use crate::run;
 use crate::{Failure, print};
-use bellcrank_model::read::read_model;
+use bellcrank_model::file::{Diagnostic, Report};
+use bellcrank_model::read::{Read, read_model};
 use clap::Args;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Options of `check`.
@@ -21,17 +23,33 @@ pub struct Check {
 
 /// Looks at a model. What keeps it from running makes the command fail.
 pub fn check(args: Check) -> Result<(), Failure> {
-    let bad = |report: bellcrank_model::file::Report| Failure::BadInput(report.to_string());
+    let bad = |report: Report| {
+        let object = json!({ "model": args.model, "runs": false, "errors": report.to_json() });
+        let printed = if args.json { print(&object.to_string()) } else { Ok(()) };
+        printed.err().unwrap_or(Failure::BadInput(report.to_string()))
+    };
     let read = read_model(&args.model, &args.set).map_err(bad)?;
     let options = run::options(&run::Run::of(&args.model), &read).map_err(bad)?;
     let system = Arc::new(read.model.compile());
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {
-        true => print(&found.to_json().to_string())?,
+        true => print(&with_places(found.to_json(), &read).to_string())?,
         false => print(&found.to_string())?,
     }
     match found.runs() {
         true => Ok(()),
         false => Err(Failure::BadInput(format!("{}: the model cannot run\nhelp: see the errors above", args.model))),
     }
+}
+
+/// The findings with `file`, `line` and `column` of the first that each is about, where the file has it.
+pub fn with_places(mut check: Value, read: &Read) -> Value {
+    let findings = check.get_mut("findings").and_then(Value::as_array_mut);
+    for finding in findings.into_iter().flatten() {
+        let place = finding["names"][0].as_str().and_then(|name| run::place(read, name));
+        let Some(span) = place else { continue };
+        let told = read.document.report(Diagnostic::note("").at(span).into()).to_json();
+        ["file", "line", "column"].iter().for_each(|key| finding[*key] = told[0][*key].clone());
+    }
+    check
 }

@@ -3,9 +3,14 @@
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
 mod check;
+mod compare;
+mod gallery;
+mod glue;
 mod inverse;
 mod modes;
+mod new;
 mod output;
+mod plot;
 mod progress;
 mod reproduce;
 mod run;
@@ -38,8 +43,18 @@ enum Command {
     Check(check::Check),
     /// Computes the tables of a paper again, ours beside the paper's.
     Reproduce(reproduce::Reproduce),
+    /// Runs parts with their own models and solvers, joined at their ports.
+    Glue(glue::Glue),
     /// Shows results in the browser.
     View(view::View),
+    /// Runs a model with many methods and tolerances: what each costs and how accurate it is.
+    Compare(compare::Compare),
+    /// Plots channels of a result: in the terminal, or for a paper as SVG or PNG.
+    Plot(plot::Plot),
+    /// Writes a commented model to start from.
+    New(new::New),
+    /// Runs all examples and makes a page with their pictures and numbers.
+    Gallery(gallery::Gallery),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
@@ -63,7 +78,12 @@ fn main() -> ExitCode {
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Glue(options) => glue::glue(options),
         Command::View(options) => view::view(options),
+        Command::Compare(options) => compare::compare(options),
+        Command::Plot(options) => plot::plot(options),
+        Command::New(options) => new::new(options),
+        Command::Gallery(options) => gallery::gallery(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
         Command::Reference => print(&bellcrank_model::reference::markdown()),
     };

@@ -40,7 +40,7 @@ pub fn reproduce(args: Reproduce) -> Result<(), Failure> {
                 .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", folder.join(&name).display())))
         };
         write("index.html".into(), report.to_html())?;
-        report.figures.iter().try_for_each(|f| write(format!("{}.svg", f.name), f.to_svg()))?;
+        report.figures.iter().try_for_each(|(name, figure)| write(format!("{name}.svg"), figure.to_svg()))?;
     }
     print(&if args.json { report.to_json().to_string() } else { report.to_text() })?;
     let failed = report.claims.iter().filter(|c| !c.holds).count();

@@ -1,5 +1,6 @@
 //! `bellcrank run MODEL`.
 
+use crate::check::with_places;
 use crate::progress::Progress;
 use crate::{Failure, print, tell};
 use bellcrank_model::file::diagnostic::escaped;
@@ -22,6 +23,16 @@ impl Run {
     /// All as the file says.
     pub fn of(model: &str) -> Run {
         Run { model: model.to_string(), ..Run::default() }
+    }
+
+    /// The same into a folder, without a word.
+    pub fn into_folder(self, out: PathBuf) -> Run {
+        Run { out: Some(out), quiet: true, ..self }
+    }
+
+    /// The same up to another time, if one is given.
+    pub fn up_to(self, until: Option<f64>) -> Run {
+        Run { until: until.or(self.until), ..self }
     }
 }
 
@@ -76,6 +87,9 @@ pub struct Run {
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
+    /// Runs the model whole and in parts, cut at these joints (or forces), and tells the largest difference.
+    #[arg(long, value_name = "JOINTS", value_delimiter = ',')]
+    split: Vec<String>,
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -96,6 +110,9 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
     let options = options(&args, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
     let system = Arc::new(read.model.compile());
+    if !args.split.is_empty() {
+        return crate::glue::split(&system, options, &args.split, args.out.as_ref(), args.json);
+    }
     let interrupt = options.interrupt.clone();
     let until = options.until;
     // the first Ctrl-C ends the run cleanly, the second at once
@@ -106,7 +123,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     });
     let start = system.initial_state();
     let talk = !args.json && !args.quiet;
-    let found = if talk { check::brief(&system, &options) } else { Check::default() };
+    let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options) };
     let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
@@ -129,7 +146,9 @@ pub fn run(args: Run) -> Result<(), Failure> {
         return Err(Failure::BadInput(placed(&read, why))); // nothing was computed: the folder was no good
     }
     if args.json {
-        print(&summary.to_json().to_string())?;
+        let mut object = summary.to_json();
+        object["findings"] = with_places(found.to_json(), &read)["findings"].take();
+        print(&object.to_string())?;
     } else if talk {
         tell_end(&summary, args.out.as_ref());
     }
@@ -150,23 +169,28 @@ pub fn run(args: Run) -> Result<(), Failure> {
 /// A failure in words `… joint `x` …` and help, pointing at the joint or body where the file has it.
 fn placed(read: &Read, text: &str) -> String {
     let (message, help) = text.split_once("\nhelp: ").unwrap_or((text, ""));
+    let mut problem = Diagnostic::error(message.replace("\n  ", "; ")).help(help);
+    problem.span = place(read, message);
+    read.document.report(problem.into()).to_string()
+}
+
+/// Where the file has the first joint or body that a text names.
+pub fn place(read: &Read, text: &str) -> Option<Span> {
     let named = |(section, before): (&str, &str)| {
-        let at = message.find(before)?;
-        let name = message[at + before.len()..].split_once('`')?.0;
+        let at = text.find(before)?;
+        let name = text[at + before.len()..].split_once('`')?.0;
         let entry = read.document.root.get(section)?.as_table()?.entry(name)?;
         Some((at, entry.span))
     };
     let places = [("start", "the start of joint `"), ("joint", "joint `"), ("body", "body `"), ("body", "rod `")];
-    let place = places.into_iter().filter_map(named).min_by_key(|(at, _)| *at);
-    let mut problem = Diagnostic::error(message.replace("\n  ", "; ")).help(help);
-    problem.span = place.map(|(_, span)| span);
-    read.document.report(problem.into()).to_string()
+    places.into_iter().filter_map(named).min_by_key(|(at, _)| *at).map(|(_, span)| span)
 }
 
 /// A word of the command line, or else of the file with its place.
-type Word<'a> = Option<(&'a str, Option<Span>)>;
+pub type Word<'a> = Option<(&'a str, Option<Span>)>;
 
-fn choice<T>(
+/// What a word means, or an error that lists what there is.
+pub fn choice<T>(
     read: &Read,
     option: &str,
     word: Word,
@@ -357,8 +381,12 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
             }
         ));
     }
-    for event in summary.events.iter().take(5) {
+    const EVENTS: usize = 5;
+    for event in summary.events.iter().take(EVENTS) {
         tell_line(event.to_string());
+    }
+    if summary.events.len() > EVENTS {
+        tell_line(format!("and {}", plural(summary.events.len() - EVENTS, "more event", "more events")));
     }
     tell_line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1));
     let (initial, last, error) = summary.energy;

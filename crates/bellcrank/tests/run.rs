@@ -505,3 +505,27 @@ fn a_start_with_open_joints_is_told() {
     assert!(ended.stderr.contains("assembled in "), "{}", ended.stderr);
     assert!(ended.stderr.contains("body `bob` moved by "), "{}", ended.stderr);
 }
+
+#[test]
+fn check_tells_errors_and_their_places_as_json() {
+    let s = Scratch::new("check-json");
+    s.write("bad.toml", PENDULUM.replace("revolute", "revolut"));
+    let ended = s.bellcrank(&["check", "bad.toml", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((ended.code, &told["runs"]), (2, &serde_json::json!(false)));
+    let error = &told["errors"][0];
+    assert_eq!((&error["file"], &error["severity"]), (&"bad.toml".into(), &"error".into()));
+    assert!(error["line"].as_u64() > Some(0) && error["column"].as_u64() > Some(0), "{told}");
+    assert!(error["message"].as_str().is_some_and(|m| m.contains("revolut")) && error["help"].is_array(), "{told}");
+
+    let alone = format!("{PENDULUM}\n[body.lost]\nmass = 1\n");
+    s.write("lost.toml", &alone);
+    let ended = s.bellcrank(&["check", "lost.toml", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let finding = &told["findings"][0];
+    let line = alone.lines().position(|l| l.contains("lost")).unwrap() + 1;
+    assert_eq!((ended.code, &finding["kind"], &finding["line"]), (0, &"unconnected".into(), &line.into()), "{told}");
+    // a run with --json says the same before it starts
+    let ran = s.json("lost.toml", &[]);
+    assert_eq!(ran["findings"][0], *finding);
+}

@@ -135,6 +135,8 @@ impl Field {
         use FieldKind::*;
         let (number, vector) = ("1.5", if context.plane { "[1, 0]" } else { "[1, 0, 0]" });
         let example = match self.kind {
+            Vector if self.name == "gravity" && context.plane => "[0, -9.81]",
+            Vector if self.name == "gravity" => "[0, 0, -9.81]",
             Number | Positive | NonNegative | Function if node.as_str().is_none() => number,
             Integer | Count if node.as_str().is_none() => "2",
             Axial | AxialFunction if context.plane => number,
@@ -537,7 +539,7 @@ impl Context<'_> {
         let help = match n {
             1 => "the model is planar: one number is enough",
             _ if self.plane => "",
-            _ => "the model is in space",
+            _ => "the model is in space; a planar one has `plane = \"xy\"` under [model]",
         };
         let Some(rows) = node.as_array() else {
             return match n {

@@ -1,16 +1,50 @@
 //! Helps for wrong names: how they are shown, what they may have meant, what there is to choose from.
 
+/// Other words for the same thing, as other programs and textbooks have them.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("body", &["bodies", "part", "parts", "link", "links"]),
+    ("joint", &["joints", "constraint", "constraints"]),
+    ("force", &["forces", "load", "loads"]),
+    ("revolute", &["hinge", "pin", "rotational", "bearing"]),
+    ("prismatic", &["slider", "translational", "slide", "rail"]),
+    ("spherical", &["ball", "ball-joint", "socket"]),
+    ("universal", &["cardan", "hooke"]),
+    ("fixed", &["weld", "rigid", "clamp"]),
+    ("distance", &["rod", "link"]),
+    ("drive", &["motor", "motion", "driver"]),
+    ("spring-damper", &["spring", "damper", "tsda"]),
+    ("torsional-spring-damper", &["torsion", "rotational-spring", "rsda"]),
+    ("between", &["bodies", "connects", "body1", "body2"]),
+    ("at", &["pos", "position", "location", "point", "origin", "r"]),
+    ("mass", &["m", "weight"]),
+    ("inertia", &["j", "i", "moment"]),
+    ("stiffness", &["k", "rate", "spring"]),
+    ("damping", &["c", "d", "damper"]),
+    ("length", &["l", "l0", "rest", "free_length"]),
+    ("velocity", &["v", "speed"]),
+    ("angular_velocity", &["omega", "w"]),
+    ("until", &["t_end", "tend", "end", "duration"]),
+    ("step", &["h", "dt"]),
+];
+
 /// Among the candidates the one that `name` is most likely a slip of, if any is near.
 ///
 /// Letters in another case are nearest; otherwise up to a third of the letters may be wrong
-/// (Damerau–Levenshtein distance), so that one-letter names are never taken for each other.
+/// (Damerau–Levenshtein distance), so that one-letter names are never taken for each other. Where nothing is
+/// near, it may be another word for the same.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = name.chars().take(100).count();
     if length == 0 || length == 100 {
         return None;
     }
     let mut best: Option<(usize, f64, &str)> = None;
+    let lower = name.to_lowercase();
+    let means = |candidate: &str| SYNONYMS.iter().any(|(word, of)| *word == candidate && of.contains(&lower.as_str()));
+    let mut synonym = None;
     for candidate in candidates {
+        if synonym.is_none() && means(candidate) {
+            synonym = Some(candidate);
+        }
         if candidate == name || candidate.len() > 400 {
             continue;
         }
@@ -19,7 +53,7 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
             1 => 0,
             n => (n / 3).max(1),
         };
-        let same = candidate.to_lowercase() == name.to_lowercase();
+        let same = candidate.to_lowercase() == lower;
         if !same && length.abs_diff(other) > allowed {
             continue;
         }
@@ -30,7 +64,7 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
             best = Some((distance, likeness, candidate));
         }
     }
-    best.map(|(_, _, candidate)| candidate)
+    best.map(|(_, _, candidate)| candidate).or(synonym)
 }
 
 /// A name between backticks, cut if it is very long.
@@ -72,6 +106,9 @@ mod tests {
         assert_eq!(near("lenght"), Some("length"));
         assert_eq!(near("K"), Some("k"));
         assert_eq!(near("L"), Some("L1"));
+        assert_eq!(nearest("c", ["stiffness", "damping"]), Some("damping"));
+        assert_eq!(nearest("hinge", ["fixed", "revolute"]), Some("revolute"));
+        assert_eq!(nearest("bodies", ["model", "body", "joint"]), Some("body"));
         assert_eq!(near("x"), None);
         assert_eq!(near("colour"), None);
         assert_eq!(near(""), None);

@@ -3,6 +3,7 @@
 use super::{Along, Ends, Force, Kind, Placement, Seen, StateSlopes};
 use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
+use crate::joints::Motion;
 
 /// A given effort, within limits and behind a lag, along a joint coordinate.
 struct Actuator {
@@ -127,22 +128,22 @@ impl Limits {
     }
 }
 
-impl Actuator {
-    fn now(&self, at: &Seen) -> f64 {
-        self.stage.effort(self.effort.value(at.t), at.z.first())
-    }
-}
-
 impl Force for Actuator {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
-        self.stage.along.push(at, self.now(at), out);
+        self.stage.along.push(at, self.effort(at), out);
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
         let none = Row::default();
-        self.stage.along.push_stiffness(at, self.now(at), &none, &none, k, d);
+        self.stage.along.push_stiffness(at, self.effort(at), &none, &none, k, d);
+    }
+    fn along(&self) -> Option<Motion> {
+        Some(self.stage.along.motion)
+    }
+    fn effort(&self, at: &Seen) -> f64 {
+        self.stage.effort(self.effort.value(at.t), at.z.first())
     }
     fn power(&self, at: &Seen) -> f64 {
-        self.now(at) * self.stage.along.rate(at)
+        self.effort(at) * self.stage.along.rate(at)
     }
     fn has_power(&self) -> bool {
         true

@@ -304,7 +304,7 @@ impl Force for Bushing {
     fn damped(&self) -> bool {
         !self.damping.is_zero()
     }
-    fn rotational(&self) -> bool {
+    fn rotational(&self, _end: usize) -> bool {
         true
     }
 }

@@ -1,22 +1,44 @@
 //! Friction in a joint.
 
-use super::{Along, Ends, Force, Kind, Made, Placement, Seen, scaled};
-use crate::file::{Field, FieldKind, Values};
+use super::{Along, Ends, Force, Kind, Made, Placement, Seen, Switch, scaled};
+use crate::dynamics::Mode;
+use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
+use crate::joints::Motion;
+use crate::joints::equations::{Equation, follow_rate};
 
-/// −c ẋ − F_c tanh(ẋ/v₀) along a joint coordinate x.
+/// −c ẋ − F_c tanh(ẋ/v₀) along a joint coordinate x; or with F_c sign(ẋ), and ẋ = 0 while that needs no
+/// more than F_s.
 struct Friction {
     along: Along,
     viscous: f64,
     coulomb: f64,
-    velocity: f64,
+    dry: Dry,
 }
+
+/// What dry friction does where ẋ changes its sign.
+enum Dry {
+    /// It rises over some rates v₀.
+    Creeps { velocity: f64 },
+    /// It holds with up to F_s.
+    Sticks { level: f64 },
+}
+
+/// The modes of friction that sticks.
+const FORWARD: Mode = 1;
+const BACKWARD: Mode = 2;
+const STICKING: Mode = 3;
+
+/// A rate that counts as none at the start.
+const AT_REST: f64 = 1e-9;
 
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "joint-friction",
     doc: "Friction along a joint coordinate x: −viscous · dx/dt − coulomb · tanh((dx/dt)/velocity). The level `coulomb` \
-          is given, it does not follow the reaction of the joint; below `velocity` the joint creeps instead of sticking.",
+          is given, it does not follow the reaction of the joint; below `velocity` the joint creeps instead of sticking. \
+          With `static` it sticks: dry friction is then exactly `coulomb` against the sliding, and x is held while that \
+          takes no more than `static`; sticking and slipping are events.",
     fields: &[
         Field::optional("viscous", FieldKind::NonNegative, "N s/m, N m s/rad", "0", "viscous friction"),
         Field::optional(
@@ -33,6 +55,13 @@ pub const KIND: Kind = Kind {
             "0.01",
             "rate at which dry friction reaches 76 % of its level",
         ),
+        Field::optional(
+            "static",
+            FieldKind::Positive,
+            "N, N m",
+            "creeps",
+            "the force or torque up to which it sticks, at least `coulomb`",
+        ),
     ],
     ends: Ends::Joint,
     make,
@@ -43,45 +72,107 @@ fn make(values: &Values, place: &Placement) -> Made {
         let message = format!("{} needs `viscous` or `coulomb`", values.what());
         return Err(values.error(message).help("add the friction: `viscous = …`, `coulomb = …`, or both").into());
     }
-    if values.has("velocity") && !values.has("coulomb") {
-        let message = format!("`velocity` of {} is for dry friction", values.what());
-        return Err(values.error_at("velocity", message).help("add `coulomb = …`, or leave it out").into());
+    for key in ["velocity", "static"] {
+        if values.has(key) && !values.has("coulomb") {
+            let message = format!("`{key}` of {} is for dry friction", values.what());
+            return Err(values.error_at(key, message).help("add `coulomb = …`, or leave it out").into());
+        }
     }
-    Ok(Box::new(Friction {
-        along: place.joint(),
-        viscous: values.number("viscous"),
-        coulomb: values.number("coulomb"),
-        velocity: values.number("velocity"),
-    }))
+    values.at_most_one(&["velocity", "static"])?;
+    let coulomb = values.number("coulomb");
+    let dry = match values.optional_number("static") {
+        None => Dry::Creeps { velocity: values.number("velocity") },
+        Some(level) if level >= coulomb => Dry::Sticks { level },
+        Some(_) => {
+            let message = format!("`static` of {} is below `coulomb`", values.what());
+            return Err(values
+                .error_at("static", message)
+                .help("what sticks holds at least as well as what slides")
+                .into());
+        }
+    };
+    Ok(Box::new(Friction { along: place.joint(), viscous: values.number("viscous"), coulomb, dry }))
 }
 
 impl Friction {
     /// The effort at a rate, and its derivative.
-    fn effort(&self, rate: f64) -> (f64, f64) {
-        let y = (rate / self.velocity).tanh();
-        let slope = self.viscous + self.coulomb * (1.0 - y * y) / self.velocity;
-        (-self.viscous * rate - self.coulomb * y, -slope)
+    fn at_rate(&self, mode: Mode, rate: f64) -> (f64, f64) {
+        let (y, y_rate) = match (&self.dry, mode) {
+            (Dry::Creeps { velocity }, _) => {
+                let y = (rate / velocity).tanh();
+                (y, (1.0 - y * y) / velocity)
+            }
+            (_, FORWARD) => (1.0, 0.0),
+            (_, BACKWARD) => (-1.0, 0.0),
+            (_, STICKING) => (0.0, 0.0),
+            _ if rate == 0.0 => (0.0, 0.0),
+            _ => (rate.signum(), 0.0),
+        };
+        (-self.viscous * rate - self.coulomb * y, -self.viscous - self.coulomb * y_rate)
+    }
+
+    fn sticks(&self) -> Option<f64> {
+        match self.dry {
+            Dry::Creeps { .. } => None,
+            Dry::Sticks { level } => Some(level),
+        }
     }
 }
 
 impl Force for Friction {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
-        self.along.push(at, self.effort(self.along.rate(at)).0, out);
+        self.along.push(at, self.at_rate(at.mode, self.along.rate(at)).0, out);
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
-        let (effort, slope) = self.effort(self.along.rate(at));
+        let (effort, slope) = self.at_rate(at.mode, self.along.rate(at));
         let (gradient, drift) = (self.along.gradient(at), self.along.drift(at));
         let (by_displacement, by_twist) = (scaled(slope, &drift), scaled(slope, &gradient));
         self.along.push_stiffness(at, effort, &by_displacement, &by_twist, k, d);
     }
+    fn along(&self) -> Option<Motion> {
+        Some(self.along.motion)
+    }
+    fn effort(&self, at: &Seen) -> f64 {
+        // what sticks is held by −λ
+        self.at_rate(at.mode, self.along.rate(at)).0 - at.lambda
+    }
     fn power(&self, at: &Seen) -> f64 {
         let rate = self.along.rate(at);
-        self.effort(rate).0 * rate
+        self.at_rate(at.mode, rate).0 * rate
     }
     fn has_power(&self) -> bool {
         true
     }
     fn damped(&self) -> bool {
         true
+    }
+    fn switches(&self) -> usize {
+        if self.sticks().is_some() { 2 } else { 0 }
+    }
+    fn mode(&self, at: &Seen) -> Mode {
+        match self.along.rate(at) {
+            rate if rate.abs() <= AT_REST => STICKING,
+            rate if rate > 0.0 => FORWARD,
+            _ => BACKWARD,
+        }
+    }
+    fn switch_values(&self, at: &Seen, out: &mut [f64]) {
+        match (at.mode, self.sticks()) {
+            // the joint feels −λ: a positive λ holds it back
+            (STICKING, Some(level)) => (out[0], out[1]) = (level - at.lambda, level + at.lambda),
+            (FORWARD, _) => out[0] = self.along.rate(at),
+            (BACKWARD, _) => out[0] = -self.along.rate(at),
+            _ => {}
+        }
+    }
+    fn cross(&self, k: usize, at: &Seen) -> Switch {
+        match (at.mode, k) {
+            (STICKING, 0) => Switch { mode: FORWARD, what: "slips forward", jump: None },
+            (STICKING, _) => Switch { mode: BACKWARD, what: "slips backward", jump: None },
+            _ => Switch { mode: STICKING, what: "sticks", jump: None },
+        }
+    }
+    fn holds(&self, mode: Mode) -> Option<Box<dyn Equation>> {
+        (mode == STICKING && self.sticks().is_some()).then(|| follow_rate(self.along.motion, Expression::constant(0.0)))
     }
 }

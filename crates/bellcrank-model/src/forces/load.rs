@@ -84,7 +84,7 @@ impl Force for Load {
     fn has_power(&self) -> bool {
         true
     }
-    fn rotational(&self) -> bool {
+    fn rotational(&self, _end: usize) -> bool {
         self.follows || self.torque.iter().any(|f| f.as_constant() != Some(0.0))
     }
 }

@@ -8,6 +8,8 @@ mod along;
 mod attraction;
 mod bushing;
 mod characteristic;
+mod closing;
+mod contact;
 mod drag;
 mod friction;
 mod line;
@@ -19,14 +21,18 @@ mod torsional;
 
 pub use along::Along;
 
+use crate::dynamics::Mode;
 use crate::file::{Diagnostics, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
-use crate::joints::Motion;
+use crate::joints::{Equation, Motion};
 use crate::model::Space;
 use bellcrank_math::Vec3;
 
 /// The most first-order states a force may have.
 pub const MAX_STATES: usize = 2;
+
+/// The most switch functions a force may have.
+pub const MAX_SWITCHES: usize = 2;
 
 /// What a force sees at one time: the frames it stands on, and its states.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +45,10 @@ pub struct Seen<'a> {
     pub near: &'a [f64],
     /// Its first-order states.
     pub z: &'a [f64],
+    /// Its mode; [`BY_VALUE`](crate::dynamics::BY_VALUE) where none is kept.
+    pub mode: Mode,
+    /// The multiplier of what it [`holds`](Force::holds) in this mode: the motion feels −λ along itself.
+    pub lambda: f64,
 }
 
 impl<'a> Seen<'a> {
@@ -62,6 +72,14 @@ pub trait Force: Send + Sync {
     fn power(&self, _at: &Seen) -> f64 {
         0.0
     }
+    /// The joint coordinate that it acts along, if it does.
+    fn along(&self) -> Option<Motion> {
+        None
+    }
+    /// The effort along that coordinate, in N or N m.
+    fn effort(&self, _at: &Seen) -> f64 {
+        0.0
+    }
     /// Whether `power` can be other than zero.
     fn has_power(&self) -> bool {
         false
@@ -70,8 +88,8 @@ pub trait Force: Send + Sync {
     fn damped(&self) -> bool {
         false
     }
-    /// Whether the rotation of the frames matters (or only their origins).
-    fn rotational(&self) -> bool {
+    /// Whether the rotation of an end matters (or only its origin).
+    fn rotational(&self, _end: usize) -> bool {
         false
     }
     /// The motion between the first two ends that the force measures, so that its turns are counted.
@@ -86,6 +104,37 @@ pub trait Force: Send + Sync {
     fn flow(&self, _at: &Seen, _out: &mut [f64]) {}
     /// The derivatives that come with states; `out` comes zeroed.
     fn state_slopes(&self, _at: &Seen, _out: &mut StateSlopes) {}
+    /// How many switch functions it has, at most [`MAX_SWITCHES`]. A force that has any keeps to the mode it
+    /// is told, smoothly also beyond the place where that ends: so steps are smooth, and events are found
+    /// where they are.
+    fn switches(&self) -> usize {
+        0
+    }
+    /// The mode that fits the present values.
+    fn mode(&self, at: &Seen) -> Mode {
+        at.mode
+    }
+    /// The switch functions of the mode, positive while it is right; `out` comes infinite.
+    fn switch_values(&self, _at: &Seen, _out: &mut [f64]) {}
+    /// What happens when switch function `k` falls through zero.
+    fn cross(&self, _k: usize, at: &Seen) -> Switch {
+        Switch { mode: at.mode, what: "switches", jump: None }
+    }
+    /// The equation that holds in a mode, if one does: a single row, between the ends of the force.
+    fn holds(&self, _mode: Mode) -> Option<Box<dyn Equation>> {
+        None
+    }
+}
+
+/// What a force does at an event.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    /// Its mode from now on.
+    pub mode: Mode,
+    /// In a word, for the list of events.
+    pub what: &'static str,
+    /// A rate that jumps, as a form on the twists of the ends, and its value afterwards.
+    pub jump: Option<(Row, f64)>,
 }
 
 /// Derivatives of the flow φ of a force, and of its loads with respect to its states.
@@ -112,6 +161,8 @@ pub enum Ends {
     Frames,
     /// Like `Frames`, but in the plane the angle is that between the bodies.
     Turning,
+    /// A point on each of two bodies, the first with a direction: `between`, `at` or `on`, `normal`.
+    Surfaces,
     /// A point of one body: `body`, `at` or `on`; its axes are those of the body.
     One,
     /// A coordinate of a joint: `joint`, `coordinate`.
@@ -126,6 +177,8 @@ pub struct Placement {
     pub points: Vec<Vec3>,
     /// The masses of the bodies of the ends; `None` for the ground.
     pub masses: Vec<Option<f64>>,
+    /// The radii of the bodies of the ends that are spheres (or, in the plane, disks).
+    pub radii: Vec<Option<f64>>,
     /// Plane or space.
     pub space: Space,
     /// The joint coordinate it acts on, of `Joint` and `Control`.
@@ -169,6 +222,7 @@ pub const CATALOG: &[&Kind] = &[
     &attraction::KIND,
     &friction::KIND,
     &stop::KIND,
+    &contact::KIND,
     &actuator::KIND,
     &pid::KIND,
 ];

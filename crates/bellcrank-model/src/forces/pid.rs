@@ -123,10 +123,6 @@ impl Pid {
             error_by: by.map(|row| scaled(-1.0, row)),
         }
     }
-
-    fn effort(&self, at: &Seen) -> f64 {
-        self.stage.effort(self.command(at).0, self.states(at).1)
-    }
 }
 
 impl Force for Pid {
@@ -138,6 +134,12 @@ impl Force for Pid {
         let slope = if self.has_lag() { 0.0 } else { self.stage.limited(c.u).1 };
         let [by_displacement, by_twist] = c.u_by.map(|row| scaled(slope, &row));
         self.stage.along.push_stiffness(at, self.effort(at), &by_displacement, &by_twist, k, d);
+    }
+    fn along(&self) -> Option<Motion> {
+        Some(self.stage.along.motion)
+    }
+    fn effort(&self, at: &Seen) -> f64 {
+        self.stage.effort(self.command(at).0, self.states(at).1)
     }
     fn power(&self, at: &Seen) -> f64 {
         self.effort(at) * self.stage.along.rate(at)

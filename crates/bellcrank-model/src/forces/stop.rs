@@ -1,39 +1,42 @@
 //! Limits of a joint coordinate.
 
-use super::{Along, Ends, Force, Kind, Made, Placement, Seen, combined, scaled};
-use crate::file::{Field, FieldKind, Values};
-use crate::frames::{Covector, Stiffness};
+use super::closing::{CLOSED, Closing, DAMPING, OPEN, Push, REST_SPEED, RESTITUTION};
+use super::{Along, Ends, Force, Kind, Made, Placement, Seen, Switch, combined, scaled};
+use crate::dynamics::Mode;
+use crate::file::{Expression, Field, FieldKind, Values};
+use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Motion;
+use crate::joints::equations::{Equation, follow};
 
-/// Springs and dampers that a joint coordinate x runs into at its limits [Hunt & Crossley 1975].
+/// Stops that a joint coordinate x runs into at its limits: springs and dampers, or impacts.
 ///
-/// With the depth δ beyond a limit the stop pushes back by k δ (1 + α δ̇), but never pulls. The damping
-/// grows with the depth, so the force does not jump at the touch, and a soft touch at the speed v leaves
-/// about v (1 − ⅔ α v) of it.
+/// With the depth δ beyond a limit a soft stop pushes back by k δ (1 + α δ̇), but never pulls
+/// [Hunt & Crossley 1975]. The damping grows with the depth, so the force does not jump at the touch, and a
+/// soft touch at the speed v leaves about v (1 − ⅔ α v) of it.
 struct Stop {
     along: Along,
     lower: f64,
     upper: f64,
-    stiffness: f64,
-    damping: f64,
+    law: Closing,
 }
+
+/// The mode in which x is at the lower limit, and that in which it is at the upper one.
+const LOWER: Mode = CLOSED;
+const UPPER: Mode = CLOSED + 1;
 
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "stop",
     doc: "Stops at the limits of a joint coordinate x: at the depth d beyond `lower` or `upper` they push back by \
-          stiffness · d · (1 + damping · dd/dt), and never pull.",
+          stiffness · d · (1 + damping · dd/dt), and never pull. With `restitution` they are hard: x bounces off, and \
+          rests where less than `rest_speed` would be left. Touching, leaving and bouncing are events.",
     fields: &[
         Field::optional("lower", FieldKind::Number, "m, rad", "no limit", "lower limit of the coordinate"),
         Field::optional("upper", FieldKind::Number, "m, rad", "no limit", "upper limit of the coordinate"),
-        Field::required("stiffness", FieldKind::Positive, "N/m, N m/rad", "stiffness of the stops"),
-        Field::optional(
-            "damping",
-            FieldKind::NonNegative,
-            "s/m, s/rad",
-            "0",
-            "damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed",
-        ),
+        Field::optional("stiffness", FieldKind::Positive, "N/m, N m/rad", "`restitution`", "stiffness of the stops"),
+        DAMPING,
+        RESTITUTION,
+        REST_SPEED,
     ],
     ends: Ends::Joint,
     make,
@@ -50,59 +53,85 @@ fn make(values: &Values, place: &Placement) -> Made {
         let message = format!("`lower` of {} is not below `upper`", values.what());
         return Err(values.error_at("lower", message).help("to hold a coordinate, use a drive").into());
     }
-    let (stiffness, damping) = (values.number("stiffness"), values.number("damping"));
-    Ok(Box::new(Stop { along: place.joint(), lower, upper, stiffness, damping }))
+    Ok(Box::new(Stop { along: place.joint(), lower, upper, law: Closing::read(values, None)? }))
 }
 
 impl Stop {
-    /// The depth beyond a limit with its sign: x less the limit, zero between both.
-    fn depth(&self, at: &Seen) -> f64 {
+    /// The gaps to both limits.
+    fn gaps(&self, at: &Seen) -> [f64; 2] {
         let x = self.along.value(at);
-        x - x.clamp(self.lower, self.upper)
+        [x - self.lower, self.upper - x]
     }
 
-    /// The effort along x, and its derivatives by x and by ẋ.
-    fn effort(&self, depth: f64, rate: f64) -> (f64, f64, f64) {
-        let (k, sign) = (self.stiffness, depth.signum());
-        let factor = 1.0 + self.damping * sign * rate;
-        if depth == 0.0 || factor <= 0.0 {
-            return (0.0, 0.0, 0.0);
-        }
-        (-k * depth * factor, -k * factor, -k * depth * self.damping * sign)
+    /// The push of the stop that acts, and the direction along x in which it goes.
+    fn push(&self, at: &Seen) -> Option<(Push, f64)> {
+        let sides = self.gaps(at).into_iter().zip([(LOWER, 1.0), (UPPER, -1.0)]);
+        let mut acting = sides.filter(|(gap, (closed, _))| Closing::acts(at.mode, *closed, *gap));
+        let (gap, (_, sign)) = acting.next()?;
+        Some((self.law.push(gap, sign * self.along.rate(at)), sign))
     }
 }
 
 impl Force for Stop {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
-        let depth = self.depth(at);
-        if depth != 0.0 {
-            self.along.push(at, self.effort(depth, self.along.rate(at)).0, out);
+        if let Some((push, sign)) = self.push(at) {
+            self.along.push(at, sign * push.force, out);
         }
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
-        let depth = self.depth(at);
-        if depth == 0.0 {
-            return;
-        }
-        let (effort, by_value, by_rate) = self.effort(depth, self.along.rate(at));
+        let Some((push, sign)) = self.push(at) else { return };
         let (gradient, drift) = (self.along.gradient(at), self.along.drift(at));
-        let by_displacement = combined(by_value, &gradient, by_rate, &drift);
-        self.along.push_stiffness(at, effort, &by_displacement, &scaled(by_rate, &gradient), k, d);
+        let by_displacement = combined(push.by_gap, &gradient, push.by_rate, &drift);
+        self.along.push_stiffness(at, sign * push.force, &by_displacement, &scaled(push.by_rate, &gradient), k, d);
     }
     fn stored(&self, at: &Seen) -> f64 {
-        0.5 * self.stiffness * self.depth(at).powi(2)
+        self.push(at).map_or(0.0, |(push, _)| push.stored)
     }
     fn power(&self, at: &Seen) -> f64 {
-        let (depth, rate) = (self.depth(at), self.along.rate(at));
-        (self.effort(depth, rate).0 + self.stiffness * depth) * rate
+        self.push(at).map_or(0.0, |(push, sign)| (push.force - push.elastic) * sign * self.along.rate(at))
     }
     fn has_power(&self) -> bool {
-        self.damping != 0.0
+        self.law.damped()
     }
     fn damped(&self) -> bool {
-        self.damping != 0.0
+        self.law.damped()
     }
     fn measures(&self) -> Option<Motion> {
         Some(self.along.motion)
+    }
+    fn switches(&self) -> usize {
+        2
+    }
+    fn mode(&self, at: &Seen) -> Mode {
+        let (gaps, rate) = (self.gaps(at), self.along.rate(at));
+        match [self.law.starts_closed(gaps[0], rate), self.law.starts_closed(gaps[1], -rate)] {
+            [true, _] => LOWER,
+            [_, true] => UPPER,
+            _ => OPEN,
+        }
+    }
+    fn switch_values(&self, at: &Seen, out: &mut [f64]) {
+        let [lower, upper] = self.gaps(at);
+        match at.mode {
+            LOWER => out[0] = self.law.while_closed(lower, -at.lambda),
+            UPPER => out[1] = self.law.while_closed(upper, at.lambda),
+            _ => (out[0], out[1]) = (lower, upper),
+        }
+    }
+    fn cross(&self, k: usize, at: &Seen) -> Switch {
+        if at.mode != OPEN {
+            return self.law.open();
+        }
+        let (closed, sign) = [(LOWER, 1.0), (UPPER, -1.0)][k];
+        let row: Row = scaled(sign, &self.along.gradient(at));
+        self.law.close(closed, row, sign * self.along.rate(at))
+    }
+    fn holds(&self, mode: Mode) -> Option<Box<dyn Equation>> {
+        let limit = match mode {
+            LOWER => self.lower,
+            UPPER => self.upper,
+            _ => return None,
+        };
+        (self.law.holds() && limit.is_finite()).then(|| follow(self.along.motion, Expression::constant(limit)))
     }
 }

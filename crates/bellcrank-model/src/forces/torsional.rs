@@ -62,7 +62,7 @@ impl Force for Torsional {
     fn damped(&self) -> bool {
         self.damping != 0.0
     }
-    fn rotational(&self) -> bool {
+    fn rotational(&self, _end: usize) -> bool {
         true
     }
     fn measures(&self) -> Option<Motion> {

@@ -96,6 +96,8 @@ pub enum Axes {
     Shafts,
     /// z of the first frame is `normal`, of the second `axis`; in the plane y of both is `normal`.
     Rolling,
+    /// z of both frames is `normal`, in the plane y.
+    Facing,
 }
 
 /// Where a joint stands.

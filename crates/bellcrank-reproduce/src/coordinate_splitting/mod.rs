@@ -8,7 +8,7 @@ mod projector;
 #[cfg(test)]
 mod tests;
 
-use crate::report::{Claim, Curve, Figure, Report, Table};
+use crate::report::{Claim, Report, Table};
 use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
 use bellcrank_model::own::Equations;
 use bellcrank_model::{Dynamics, State};
@@ -16,6 +16,7 @@ use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, On, Options, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_view::plot::{Axis, Curve, Figure};
 use partition::Partitioned;
 use problems::{Bushing, PointMass, TwoBody};
 use std::sync::Arc;
@@ -232,10 +233,9 @@ fn table_4(report: &mut Report, _: bool) {
         rows: Vec::new(),
     };
     let mut steps = Figure {
-        name: "two-body-steps",
         title: "Step sizes on the two-body bushing at TOL 1e-4".into(),
-        ordinate: "h",
-        logarithmic: true,
+        abscissa: Axis::linear("t"),
+        ordinate: Axis::logarithmic("h"),
         curves: Vec::new(),
     };
     let rows = [
@@ -295,12 +295,12 @@ fn table_4(report: &mut Report, _: bool) {
         if tolerance == 1e-4 {
             for (preset, o) in presets.iter().zip(&outcomes) {
                 let points = o.course.iter().map(|c| (c.0, c.1)).collect();
-                steps.curves.push(Curve { name: preset.name().into(), points });
+                steps.curves.push(Curve { name: preset.name().into(), points, marked: false });
             }
         }
     }
     report.tables.push(table);
-    report.figures.push(steps);
+    report.figures.push(("two-body-steps", steps));
 }
 
 fn s1c(report: &mut Report, quick: bool) {
@@ -314,10 +314,9 @@ fn s1c(report: &mut Report, quick: bool) {
         rows: Vec::new(),
     };
     let mut energy = Figure {
-        name: "point-mass-energy",
         title: "Error of the energy on S1c at ε = 1e-6".into(),
-        ordinate: "|T + y − (T + y)₀|",
-        logarithmic: true,
+        abscissa: Axis::linear("t"),
+        ordinate: Axis::logarithmic("|T + y − (T + y)₀|"),
         curves: Vec::new(),
     };
     // ε, CM, how near, evaluations of GGL and GGL*
@@ -377,13 +376,13 @@ fn s1c(report: &mut Report, quick: bool) {
         claim("auto* at the end", format!("{:.1e}", error(&own)), "≤ 1e-3".into(), error(&own) <= 1e-3);
         if epsilon == 1e-6 {
             for (preset, o) in presets.iter().zip(&outcomes) {
-                energy.curves.push(Curve { name: preset.name().into(), points: energy_error(o) });
+                energy.curves.push(Curve { name: preset.name().into(), points: energy_error(o), marked: false });
             }
-            energy.curves.push(Curve { name: "auto*".into(), points: energy_error(&own) });
+            energy.curves.push(Curve { name: "auto*".into(), points: energy_error(&own), marked: false });
         }
     }
     report.tables.push(table);
-    report.figures.push(energy);
+    report.figures.push(("point-mass-energy", energy));
 }
 
 /// The energy of S1c is kinetic and of height: the spring is at rest on the circle.

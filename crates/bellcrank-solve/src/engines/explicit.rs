@@ -109,12 +109,7 @@ impl Explicit {
             evaluations: 0,
             dynamics: dynamics.clone(),
         };
-        rk.start(t, &y, fixed_step.unwrap_or(0.0));
-        if fixed_step.is_none() {
-            let n = state.q.len();
-            let first = rk.choose_first_step(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| norm(&weights, n, e));
-            first.map_err(|e| singular(&form, t, e))?;
-        }
+        begin(&mut rk, &mut form, &weights, t, &y, state.q.len())?;
         Ok(Explicit {
             rk,
             tableau,
@@ -131,6 +126,20 @@ impl Explicit {
             convergence_failures: 0,
         })
     }
+}
+
+/// Starts the method, with a first step of its own choice unless it is fixed.
+fn begin(
+    rk: &mut RungeKutta,
+    form: &mut Form,
+    weights: &Weights,
+    t: f64,
+    y: &[f64],
+    n: usize,
+) -> Result<(), StepError> {
+    rk.start(t, y, 0.0);
+    let first = rk.choose_first_step(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| norm(weights, n, e));
+    first.map(|_| ()).map_err(|e| singular(form, t, e))
 }
 
 fn singular(form: &Form, t: f64, error: LinearError) -> StepError {
@@ -241,6 +250,17 @@ impl Engine for Explicit {
         self.accepted.set(&self.state);
     }
 
+    fn restart(&mut self, start: &Point) -> Result<(), StepError> {
+        start.store(&mut self.state);
+        self.accepted.clone_from(start);
+        self.form.point.clone_from(start);
+        self.dense_ready = false;
+        stack(&self.state, &mut self.y);
+        self.tolerances.see(&self.state.v);
+        self.tolerances.weigh(&self.state, &self.accepted, &mut self.weights);
+        begin(&mut self.rk, &mut self.form, &self.weights, start.t, &self.y, start.q.len())
+    }
+
     fn step_size(&self) -> f64 {
         self.rk.step_size()
     }
@@ -259,6 +279,11 @@ impl Engine for Explicit {
             factorizations: self.form.kkt.factorizations + self.projection.factorizations(),
             iterations: 0,
         }
+    }
+
+    fn rank(&self) -> Option<(usize, f64)> {
+        let kkt = &self.form.kkt;
+        (kkt.factorizations > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()))
     }
 
     fn stiff(&self) -> bool {

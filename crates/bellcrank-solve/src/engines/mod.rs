@@ -75,6 +75,13 @@ pub enum StepError {
         /// Why.
         why: String,
     },
+    /// Events follow each other without end and without time passing.
+    Chatter {
+        /// When.
+        t: f64,
+        /// What switches.
+        culprit: String,
+    },
     /// A recorder failed.
     Record(String),
 }
@@ -111,6 +118,12 @@ impl fmt::Display for StepError {
                  with a fixed step try a smaller --step"
             ),
             StepError::Open { t, why } => write!(f, "at t = {t:.9} s {why}"),
+            StepError::Chatter { t, culprit } => write!(
+                f,
+                "{culprit} switches without end at t = {t:.9} s\n\
+                 help: two contacts or stops may work against each other, or against a joint or a drive: make one of \
+                 them soft (`stiffness` instead of `restitution`, `velocity` instead of `static`)"
+            ),
             StepError::Record(why) => write!(f, "{why}"),
         }
     }
@@ -147,12 +160,22 @@ pub trait Engine: Send {
     fn interpolate(&mut self, t: f64, out: &mut State) -> Result<(), StepError>;
     /// Closes the step: counts joint turns and re-centres rotation charts.
     fn settle(&mut self);
+    /// Forgets its history and goes on from a consistent point of the same equations, after an event.
+    fn restart(&mut self, start: &Point) -> Result<(), StepError> {
+        let _ = start;
+        Ok(())
+    }
     /// The step size that will be tried next.
     fn step_size(&self) -> f64;
     /// The order in use.
     fn order(&self) -> usize;
     /// The work so far.
     fn statistics(&self) -> Statistics;
+    /// How many constraint rows the last factors left out as redundant, and the smallest relative pivot
+    /// of those they kept, where that is known.
+    fn rank(&self) -> Option<(usize, f64)> {
+        None
+    }
     /// Whether an explicit method finds the problem stiff.
     fn stiff(&self) -> bool {
         false

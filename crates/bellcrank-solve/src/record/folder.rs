@@ -1,4 +1,4 @@
-//! A result folder: `results.parquet`, `results.csv` and `summary.json`.
+//! A result folder: `results.parquet`, `results.csv` and `summary.json`, and `events.csv` where there were any.
 //!
 //! `summary.json` is there from the start and always whole. Its `status` is `running`, then `finished`,
 //! `failed` or `interrupted`; its `files` are those that hold the frames. While the run goes on these end
@@ -6,6 +6,7 @@
 //! The run holds a lock on `results.parquet.part`, which tells a running one from one that was killed.
 
 use super::{Csv, Header, PROGRAM, ParquetFile, Recorder};
+use crate::events::Event;
 use serde_json::{Map, Value, json};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -15,6 +16,7 @@ const PARQUET: &str = "results.parquet";
 const CSV: &str = "results.csv";
 const SUMMARY: &str = "summary.json";
 const SCENE: &str = "scene.json";
+const EVENTS: &str = "events.csv";
 /// The ending of files that are not yet complete.
 const PART: &str = ".part";
 
@@ -30,6 +32,8 @@ pub struct Folder {
     notes: Vec<String>,
     /// What the viewer draws; empty for none.
     scene: Value,
+    /// The lines of `events.csv`.
+    events: String,
 }
 
 struct Output {
@@ -43,7 +47,14 @@ impl Folder {
     ///
     /// Earlier results there are replaced; a folder with anything else in it is refused.
     pub fn new(dir: impl Into<PathBuf>) -> Folder {
-        Folder { dir: dir.into(), outputs: vec![], head: Map::new(), notes: vec![], scene: Value::Null }
+        Folder {
+            dir: dir.into(),
+            outputs: vec![],
+            head: Map::new(),
+            notes: vec![],
+            scene: Value::Null,
+            events: String::new(),
+        }
     }
 
     /// With a description of what to draw, written to `scene.json` for the viewer.
@@ -75,7 +86,7 @@ impl Folder {
         if !self.scene.is_null() {
             self.replace(SCENE, &self.scene)?;
         }
-        for name in [PARQUET, CSV] {
+        for name in [PARQUET, CSV, EVENTS] {
             let path = self.dir.join(name);
             match fs::remove_file(&path) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(explain(&path, e)),
@@ -110,8 +121,11 @@ impl Folder {
 
     /// Replaces a file in one go.
     fn replace(&self, name: &str, content: &Value) -> io::Result<()> {
+        self.replace_text(name, &format!("{content:#}\n"))
+    }
+
+    fn replace_text(&self, name: &str, text: &str) -> io::Result<()> {
         let (path, part) = (self.dir.join(name), self.part(name));
-        let text = format!("{content:#}\n");
         fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(|e| explain(&path, e))
     }
 }
@@ -139,11 +153,22 @@ impl Recorder for Folder {
         result
     }
 
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        // the shortest digits that give the same number
+        self.events.push_str(&format!("{:?},{},{}\n", event.t, quoted(&event.name), quoted(&event.what)));
+        Ok(())
+    }
+
     fn end(&mut self, summary: &Value) -> io::Result<()> {
         if self.head.is_empty() {
             return Ok(()); // no run was begun: the folder may be somebody else's
         }
         let (mut result, mut files, mut whole) = (Ok(()), vec![], true);
+        if !self.events.is_empty() {
+            let text = format!("time [s],name,event\n{}", std::mem::take(&mut self.events));
+            result = self.replace_text(EVENTS, &text);
+        }
         for mut o in std::mem::take(&mut self.outputs) {
             let (path, part) = (self.dir.join(o.name), self.part(o.name));
             let ended = if o.failed { Err(None) } else { o.recorder.end(summary).map_err(Some) };
@@ -183,7 +208,7 @@ fn claim(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir).map_err(|e| explain(dir, e))? {
         let name = entry.map_err(|e| explain(dir, e))?.file_name();
         // a run that could not even write its first summary leaves these
-        if ![PARQUET, CSV, SUMMARY, SCENE].iter().any(|f| *name == *format!("{f}{PART}")) {
+        if ![PARQUET, CSV, SUMMARY, SCENE, EVENTS].iter().any(|f| *name == *format!("{f}{PART}")) {
             let message = format!(
                 "{} has other things in it ({}) and no earlier results; choose another folder with --out, or empty it",
                 dir.display(),
@@ -253,6 +278,23 @@ mod tests {
             let csv = fs::read_to_string(dir.join(CSV)).unwrap();
             assert_eq!(csv, "time [s],crank.x [m]\n0.0,0.5\n1.0,0.5\n2.0,0.5\n");
         }
+    }
+
+    #[test]
+    fn events_have_a_table_of_their_own_that_the_next_run_replaces() {
+        let s = Scratch::new("events");
+        let mut f = Folder::new(s.path());
+        f.begin(&header(&["x"])).unwrap();
+        let event = |t: f64, name: &str| Event { t, name: name.into(), what: "bounces".into() };
+        f.event(&event(0.1, "force `floor`")).unwrap();
+        f.event(&event(1.0 / 3.0, "force `a \"b\", c`")).unwrap();
+        f.end(&json!({"status": "finished"})).unwrap();
+        let text = fs::read_to_string(s.path().join(EVENTS)).unwrap();
+        let lines = ["time [s],name,event", "0.1,\"force `floor`\",\"bounces\""];
+        assert_eq!(text.lines().take(2).collect::<Vec<_>>(), lines);
+        assert!(text.ends_with("0.3333333333333333,\"force `a \"\"b\"\", c`\",\"bounces\"\n"), "{text}");
+        run(s.path(), 1, "finished").unwrap();
+        assert_eq!(names(s.path()), [CSV, PARQUET, SUMMARY]);
     }
 
     #[test]

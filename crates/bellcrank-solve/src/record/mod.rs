@@ -12,6 +12,7 @@ pub use self::memory::Memory;
 pub use self::parquet::ParquetFile;
 pub use self::tee::Tee;
 
+use crate::events::Event;
 use std::io;
 
 /// The program and its version, as written into every result.
@@ -34,6 +35,10 @@ pub trait Recorder {
     fn begin(&mut self, header: &Header) -> io::Result<()>;
     /// One sample: the time and the values of all channels.
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()>;
+    /// An event, between the frames before and after it.
+    fn event(&mut self, _event: &Event) -> io::Result<()> {
+        Ok(())
+    }
     /// After the last frame, also after a failure; `summary` tells how the run ended: its `status`
     /// is `finished`, `failed` or `interrupted`.
     fn end(&mut self, summary: &serde_json::Value) -> io::Result<()>;

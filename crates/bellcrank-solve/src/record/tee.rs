@@ -1,6 +1,7 @@
 //! Several recorders at once.
 
 use super::{Header, Recorder};
+use crate::events::Event;
 use serde_json::{Value, json};
 use std::io;
 
@@ -34,6 +35,10 @@ impl Recorder for Tee<'_> {
 
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
         self.each(|r| if r.wants_frames() { r.frame(t, values) } else { Ok(()) })
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.each(|r| r.event(event))
     }
 
     fn end(&mut self, summary: &Value) -> io::Result<()> {

@@ -84,3 +84,33 @@ axis = [0.2, 1, 0.1]
 stiffness = 6
 damping = 0.3
 "#;
+
+/// Windows in a row, in space or in the plane.
+pub fn windows(n: usize, space: bool) -> String {
+    let (plane, z) = if space { ("", ", 0") } else { ("plane = \"xy\", ", "") };
+    let mut text = format!("model = {{ {plane}gravity = [0, -9.81{z}] }}\n[body]\n");
+    let mut bar = |name: String, at: (f64, f64), upright: bool| {
+        let inertia = if space { "[0.002, 0.0834, 0.0834]" } else { "0.0834" };
+        let turn = match (space, upright) {
+            (_, false) => "",
+            (true, true) => ", orientation = { axis = [0, 0, 1], angle = \"pi/2\" }",
+            (false, true) => ", angle = \"pi/2\"",
+        };
+        text += &format!("{name} = {{ mass = 1, inertia = {inertia}, at = [{}, {}{z}]{turn} }}\n", at.0, at.1);
+    };
+    (0..=n).for_each(|i| bar(format!("v{i}"), (i as f64, 0.5), true));
+    (0..n).for_each(|i| bar(format!("h{i}"), (i as f64 + 0.5, 1.0), false));
+    text += "[joint]\n";
+    let mut pin = |name: String, a: String, b: String, at: (usize, usize)| {
+        text += &format!(
+            "{name} = {{ type = \"revolute\", between = [\"{a}\", \"{b}\"], at = [{}, {}{z}] }}\n",
+            at.0, at.1
+        );
+    };
+    (0..=n).for_each(|i| pin(format!("g{i}"), "ground".into(), format!("v{i}"), (i, 0)));
+    for i in 0..n {
+        pin(format!("a{i}"), format!("v{i}"), format!("h{i}"), (i, 1));
+        pin(format!("b{i}"), format!("h{i}"), format!("v{}", i + 1), (i + 1, 1));
+    }
+    text + "[start]\ng0 = { rate = -1 }\n"
+}

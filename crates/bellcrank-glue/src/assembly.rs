@@ -1,0 +1,268 @@
+//! Assembly files: parts by their model files, and the joints and forces between their ports.
+//!
+//! An assembly is a model file whose bodies are ports, `part/probe`, and which names its parts:
+//!
+//! ```toml
+//! [part.chassis]
+//! model = "chassis.toml"
+//! [part.wheel]
+//! model = "wheel.toml"
+//! method = "dopri5"                  # a solver of its own
+//!
+//! [joint.hub]
+//! type = "revolute"
+//! between = ["chassis/hub", "wheel/centre"]
+//! ```
+
+use crate::interface::{Interface, Site, port_body};
+use crate::port::Motion;
+use crate::split::Piece;
+use bellcrank_math::{Quat, Vec3};
+use bellcrank_model::file::suggest;
+use bellcrank_model::model::{End, Model, Space};
+use bellcrank_model::read::{Read, Settings, read_model, read_text};
+use bellcrank_model::{Dynamics, Point, State};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A part of an assembly.
+pub struct Part {
+    /// Its model with its ports, the probes of the model, and its own assembled start.
+    pub piece: Piece,
+    /// The method it has of its own, with its tolerance and step.
+    pub method: Option<String>,
+    /// Relative tolerance of its method.
+    pub rtol: Option<f64>,
+    /// Fixed step of its method.
+    pub step: Option<f64>,
+}
+
+/// An assembly that was read.
+pub struct Assembly {
+    /// Its name.
+    pub name: String,
+    /// Its parts.
+    pub parts: Vec<Part>,
+    /// What joins them.
+    pub interface: Interface,
+    /// The `[solve]` section.
+    pub settings: Settings,
+}
+
+/// The keys of a part.
+const KEYS: &[&str] = &["model", "method", "rtol", "step", "units"];
+
+/// Reads an assembly file and the models of its parts; the message tells all that is wrong with it.
+pub fn read_assembly(path: &str) -> Result<Assembly, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read `{path}`: {e}"))?;
+    let table: toml::Table = match text.parse() {
+        Ok(table) => table,
+        // the reader of models has the better words
+        Err(e) => return Err(read_text(path, &text, &[]).err().map_or(e.to_string(), |report| report.to_string())),
+    };
+    let here = |needle: &str| {
+        let line = text.lines().position(|l| l.contains(needle)).map_or(String::new(), |k| format!(":{}", k + 1));
+        format!("\n --> {path}{line}")
+    };
+    let Some(parts) = table.get("part").and_then(|p| p.as_table()).filter(|p| !p.is_empty()) else {
+        return Err(format!(
+            "`{path}` names no parts\nhelp: write [part.NAME] with model = \"file.toml\" for each part"
+        ));
+    };
+    let folder = Path::new(path).parent().unwrap_or(Path::new("."));
+    let mut read = Vec::new();
+    for (name, entry) in parts {
+        read.push(read_part(name, entry, folder).map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?);
+    }
+    let space = read[0].piece.model.space;
+    if let Some(other) = read.iter().find(|p| p.piece.model.space != space) {
+        let words = |s: Space| if s == Space::Plane { "in the plane" } else { "in space" };
+        return Err(format!(
+            "part `{}` is {}, part `{}` {}: they cannot be joined{}\nhelp: give both models `plane = \"xy\"`, or neither",
+            read[0].piece.name,
+            words(space),
+            other.piece.name,
+            words(other.piece.model.space),
+            here(&format!("[part.{}", other.piece.name)),
+        ));
+    }
+    let (between, sites) = read_interface(path, &text, &table, &read, space)?;
+    check_ports(&between.model, &read, &sites)?;
+    let name = between.model.name.clone();
+    let settings = between.settings;
+    Ok(Assembly { name, interface: Interface::new(between.model, sites), parts: read, settings })
+}
+
+fn read_part(name: &str, entry: &toml::Value, folder: &Path) -> Result<Part, String> {
+    let Some(entry) = entry.as_table() else {
+        return Err(format!("part `{name}` must be a table with the key `model`"));
+    };
+    if let Some(key) = entry.keys().find(|k| !KEYS.contains(&k.as_str())) {
+        let near = suggest::nearest(key, KEYS.iter().copied()).map(|n| format!("; did you mean `{n}`?"));
+        let keys = KEYS.join(", ");
+        return Err(format!("unknown key `{key}` of part `{name}`{} (keys are {keys})", near.unwrap_or_default()));
+    }
+    if let Some(units) = entry.get("units").and_then(|u| u.as_str())
+        && units != "SI"
+    {
+        return Err(format!("part `{name}` counts in `{units}`, the others in SI: convert it, or wrap it"));
+    }
+    let file = entry.get("model").and_then(|m| m.as_str());
+    let file = file.ok_or_else(|| format!("part `{name}` has no model: write model = \"file.toml\""))?;
+    let path = folder.join(file);
+    if !path.exists() {
+        return Err(format!("part `{name}` is missing: there is no file `{}`", path.display()));
+    }
+    let Read { model, .. } =
+        read_model(&path.to_string_lossy(), &[]).map_err(|report| format!("part `{name}`: {report}"))?;
+    let ports: Vec<(String, End)> = model.probes.iter().map(|p| (p.name.clone(), p.end)).collect();
+    if ports.is_empty() {
+        return Err(format!(
+            "part `{name}` has no ports: its model `{file}` has no probes; write [probe.NAME] with the body and the point"
+        ));
+    }
+    let system = Arc::new(model.compile());
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let (start, _) = bellcrank_solve::initial::assemble(&dynamics, &system.initial_state())
+        .map_err(|e| format!("part `{name}`: {e}"))?;
+    let mut state = State::default();
+    start.store(&mut state);
+    let number = |key: &str| entry.get(key).and_then(|v| v.as_float().or(v.as_integer().map(|i| i as f64)));
+    Ok(Part {
+        piece: Piece { name: name.to_string(), model, ports, state },
+        method: entry.get("method").and_then(|m| m.as_str()).map(str::to_string),
+        rtol: number("rtol"),
+        step: number("step"),
+    })
+}
+
+/// The text of the interface: that of the assembly without its parts, every line at its place, and the ports as bodies.
+fn read_interface(
+    path: &str,
+    text: &str,
+    table: &toml::Table,
+    parts: &[Part],
+    space: Space,
+) -> Result<(Read, Vec<Site>), String> {
+    if let Some(word) = ["body", "probe", "start"].into_iter().find(|word| table.contains_key(*word)) {
+        return Err(format!(
+            "an assembly has no [{word}] of its own\n --> {path}\nhelp: put it into the model of a part"
+        ));
+    }
+    let mut inside = false;
+    let mut kept: String = text
+        .lines()
+        .map(|line| {
+            let start = line.trim_start();
+            if start.starts_with('[') {
+                let name = start.trim_start_matches('[').trim_start();
+                inside = name.starts_with("part.") || name.starts_with("part]");
+            }
+            if inside { "\n".to_string() } else { format!("{line}\n") }
+        })
+        .collect();
+    let used = |name: &str| text.contains(&format!("\"{name}\"")) || text.contains(&format!("'{name}'"));
+    let (mut sites, mut motions) = (Vec::new(), Vec::new());
+    for (k, Part { piece: part, .. }) in parts.iter().enumerate() {
+        let system = part.model.compile();
+        let point = Point::at(&part.state, system.layout());
+        let mut w = system.workspace();
+        system.realize(&point, &mut w);
+        for (j, (port, end)) in part.ports.iter().enumerate() {
+            let name = format!("{}/{port}", part.name);
+            if !used(&name) {
+                continue;
+            }
+            let frame = system.look(end, &w, &point.v);
+            let motion = Motion {
+                place: frame.p,
+                rotation: Quat::from_matrix(&frame.r),
+                velocity: frame.v,
+                spin: frame.w,
+                acceleration: Vec3::ZERO,
+                spin_rate: Vec3::ZERO,
+            };
+            let ([x, y, z], [qw, qx, qy, qz]) = (frame.p.0, motion.rotation.0);
+            let key = toml::Value::String(name.clone());
+            kept += &match space {
+                Space::Plane => {
+                    let angle = 2.0 * qz.atan2(qw);
+                    format!("\n[body.{key}]\nmass = 1\ninertia = 1\nat = [{x:?}, {y:?}]\nangle = {angle:?}\n")
+                }
+                Space::Space => format!(
+                    "\n[body.{key}]\nmass = 1\ninertia = [1, 1, 1]\nat = [{x:?}, {y:?}, {z:?}]\n\
+                     orientation = [{qw:?}, {qx:?}, {qy:?}, {qz:?}]\n"
+                ),
+            };
+            sites.push((k, j));
+            motions.push((name, motion));
+        }
+    }
+    let mut read = match read_text(path, &kept, &[]) {
+        Ok(read) => read,
+        Err(report) => {
+            let all = parts.iter().map(|p| &p.piece);
+            let all = all.flat_map(|p| p.ports.iter().map(move |(port, _)| format!("{}/{port}", p.name)));
+            let all: Vec<String> = all.collect();
+            return Err(format!("{}\nhelp: the ports are {}", report.to_string().trim_end(), all.join(", ")));
+        }
+    };
+    if read.model.space != space {
+        let word = if space == Space::Plane { "add plane = \"xy\" to" } else { "leave `plane` out of" };
+        return Err(format!(
+            "`{path}` and its parts do not live in the same space\nhelp: {word} [model] of the assembly"
+        ));
+    }
+    for (name, motion) in motions {
+        if let Some(body) = read.model.bodies.iter_mut().find(|b| b.name == name) {
+            *body = port_body(&name, space, &motion);
+        }
+    }
+    // the reader keeps bodies in the order of the file, which is that of the sites
+    Ok((read, sites))
+}
+
+/// Every port belongs to one pair of parts, and every part is joined to another.
+fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), String> {
+    let elements = || {
+        let joints = between.joints.iter().map(|j| ("joint", &j.name, &j.ends));
+        joints.chain(between.forces.iter().map(|f| ("force", &f.name, &f.ends)))
+    };
+    let part_of = |body: usize| sites[body].0;
+    let mut claims: Vec<Option<(usize, String)>> = vec![None; sites.len()];
+    let mut joined = vec![false; parts.len()];
+    for (kind, name, ends) in elements() {
+        let bodies: Vec<usize> = ends.iter().filter_map(|e| e.body).collect();
+        for &body in &bodies {
+            for &other in bodies.iter().filter(|o| part_of(**o) != part_of(body)) {
+                joined[part_of(body)] = true;
+                let claim = (part_of(other), format!("{kind} `{name}`"));
+                match &claims[body] {
+                    Some((part, by)) if *part != claim.0 => {
+                        return Err(format!(
+                            "port `{}` is claimed by part `{}` through {by} and by part `{}` through {}\n\
+                             help: give its model a second probe at the same point, one for each part",
+                            between.bodies[body].name, parts[*part].piece.name, parts[claim.0].piece.name, claim.1
+                        ));
+                    }
+                    Some(_) => {}
+                    None => claims[body] = Some(claim),
+                }
+            }
+        }
+    }
+    match joined.iter().position(|j| !j) {
+        Some(k) if parts.len() > 1 => Err(format!(
+            "part `{}` is joined to no other part\nhelp: join one of its ports: {}",
+            parts[k].piece.name,
+            parts[k]
+                .piece
+                .ports
+                .iter()
+                .map(|(port, _)| format!("`{}/{port}`", parts[k].piece.name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )),
+        _ => Ok(()),
+    }
+}

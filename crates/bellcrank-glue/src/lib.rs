@@ -1,0 +1,31 @@
+//! Gluing: parts that keep their own model and their own solver, joined at their joints.
+//!
+//! A part is a [`Subdomain`]: it takes loads on its ports, tries a window of time from its last commit, and tells
+//! how its ports moved and how they would move under other loads. The [`Coordinator`] sees nothing else: it
+//! finds the loads with which the joints between the ports hold [Tseng & Hulbert 2001], and commits the window.
+//!
+//! ```text
+//!     parts         M v̇ = f − Gᵀλ + Bᵀℓ,   g = 0           each with its own solver
+//!     interface     ℓ = F(q, v) − Γᵀλ,   Φ(q) = 0, Φ̇ = 0    q, v: the motion of the ports
+//! ```
+//!
+//! The interface is a model like any other, with the ports as its bodies: every joint and every force of the
+//! catalog can stand in it.
+
+mod assembly;
+mod coordinator;
+mod in_step;
+mod interface;
+mod own_solver;
+mod port;
+mod split;
+mod subdomain;
+
+pub use assembly::{Assembly, Part, read_assembly};
+pub use coordinator::{COUPLINGS, Coordinator, Coupling, GlueError, GlueOptions, Report};
+pub use in_step::InStep;
+pub use interface::Interface;
+pub use own_solver::OwnSolver;
+pub use port::{Motion, Port};
+pub use split::{Cut, Piece, SplitError, cut};
+pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};

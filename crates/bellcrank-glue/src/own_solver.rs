@@ -1,0 +1,153 @@
+//! A part that keeps its own method and its own steps inside a window, and tells nothing but how its ports moved.
+
+use crate::port::{Port, WIDTH};
+use crate::subdomain::{Description, PartError, Response, Subdomain, Window};
+use bellcrank_model::dynamics::Channel;
+use bellcrank_model::model::{End, Model};
+use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
+use bellcrank_solve::Options;
+use bellcrank_solve::kkt::Kkt;
+use bellcrank_solve::simulation::engine;
+use std::sync::Arc;
+
+/// A compiled model with a method of its own; the loads are held over a window.
+pub struct OwnSolver {
+    description: Description,
+    system: Arc<System>,
+    ports: Vec<Port>,
+    options: Options,
+    kkt: Kkt,
+    w: Workspace,
+    committed: State,
+    tried: Option<State>,
+    kept: Option<State>,
+    /// Steps of the solver so far, attempts included.
+    pub steps: usize,
+}
+
+impl OwnSolver {
+    /// A part from a model with ports, at a state that fulfils its own constraints.
+    pub fn new(
+        name: &str,
+        mut model: Model,
+        ports: &[(String, End)],
+        state: Option<&State>,
+        options: Options,
+    ) -> Result<OwnSolver, PartError> {
+        let error = |why: String| PartError { part: name.to_string(), why };
+        let ports: Vec<Port> = ports.iter().map(|(name, end)| Port::open(&mut model, name, *end)).collect();
+        let system = Arc::new(model.compile());
+        let dynamics: Arc<dyn Dynamics> = system.clone();
+        let mut committed = State::default();
+        match state {
+            Some(state) => committed.clone_from(state),
+            None => bellcrank_solve::initial::assemble(&dynamics, &system.initial_state())
+                .map_err(|e| error(e.to_string()))?
+                .0
+                .store(&mut committed),
+        }
+        Ok(OwnSolver {
+            description: Description {
+                name: name.to_string(),
+                space: system.model.space,
+                ports: ports.iter().map(|p| p.name.clone()).collect(),
+                in_step: false,
+            },
+            kkt: Kkt::new(dynamics.clone()),
+            w: dynamics.workspace(),
+            system,
+            ports,
+            options,
+            committed,
+            tried: None,
+            kept: None,
+            steps: 0,
+        })
+    }
+
+    fn error(&self, why: impl ToString) -> PartError {
+        PartError { part: self.description.name.clone(), why: why.to_string() }
+    }
+
+    fn push(&self, loads: &[f64]) {
+        self.ports.iter().zip(loads.chunks_exact(WIDTH)).for_each(|(port, load)| port.push(load));
+    }
+
+    /// A state with its rates under the present loads.
+    fn complete(&mut self, state: &State) -> Result<Point, PartError> {
+        let mut point = Point::at(state, self.system.layout());
+        self.w.invalidate();
+        self.system.rates(&point.q, &point.v, &mut point.qdot);
+        self.system.realize(&point, &mut self.w);
+        let mut flow = vec![0.0; point.z.len()];
+        self.system.add(1.0, Piece::Flow, &point, &mut self.w, &mut flow);
+        point.zdot = flow;
+        self.kkt.accelerate(&mut point, &mut self.w).map_err(|e| self.error(e))?;
+        Ok(point)
+    }
+
+    fn response(&mut self, state: &State) -> Result<Response, PartError> {
+        let point = self.complete(state)?;
+        let ports = self.ports.iter().map(|p| p.motion(&self.system, &point, &self.w)).collect();
+        Ok(Response { ports, admittance: None })
+    }
+}
+
+impl Subdomain for OwnSolver {
+    fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
+        self.push(loads);
+        let state = self.committed.clone();
+        self.response(&state)
+    }
+
+    fn attempt(&mut self, window: &Window, loads: &[f64], _: &[f64], _: bool) -> Result<Response, PartError> {
+        self.push(loads);
+        let start = self.committed.clone();
+        let point = self.complete(&start)?;
+        let dynamics: Arc<dyn Dynamics> = self.system.clone();
+        let options = Options { until: window.to, ..self.options.clone() };
+        let mut engine = engine(&dynamics, &options, &point).map_err(|e| self.error(e))?;
+        while engine.state().t < window.to {
+            engine.step(window.to).map_err(|e| self.error(e))?;
+            engine.settle();
+        }
+        self.steps += engine.statistics().steps;
+        let reached = engine.state().clone();
+        let response = self.response(&reached);
+        self.tried = Some(reached);
+        response
+    }
+
+    fn commit(&mut self) -> Result<(), PartError> {
+        self.committed = self.tried.take().ok_or_else(|| self.error("has nothing to commit"))?;
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<(), PartError> {
+        self.kept = Some(self.committed.clone());
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<(), PartError> {
+        self.committed = self.kept.clone().ok_or_else(|| self.error("has kept no state"))?;
+        self.tried = None;
+        Ok(())
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        self.system.channels()
+    }
+
+    fn observe(&mut self, out: &mut Vec<f64>) {
+        let state = self.committed.clone();
+        let mut values = vec![f64::NAN; self.system.channels().len()];
+        if let Ok(point) = self.complete(&state) {
+            self.system.observe(&point, &mut self.w, &mut values);
+        }
+        out.extend(values);
+    }
+}

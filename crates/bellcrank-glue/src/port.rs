@@ -1,0 +1,149 @@
+//! Ports: the frames of a part that the outside sees and pushes.
+
+use bellcrank_math::matrix::Matrix;
+use bellcrank_math::{Quat, Vec3};
+use bellcrank_model::bodies::Body;
+use bellcrank_model::forces::{Force, Seen};
+use bellcrank_model::frames::{Covector, Stiffness};
+use bellcrank_model::model::{End, ForceEntry, Model};
+use bellcrank_model::{Point, System, Workspace};
+use std::sync::{Arc, RwLock};
+
+/// Numbers of a load or of a displacement of one port: three along the axes of the world, three about them.
+pub const WIDTH: usize = 6;
+
+/// Where a port is and how it moves, in the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Motion {
+    /// The origin of its frame.
+    pub place: Vec3,
+    /// The rotation of its frame, frame to world.
+    pub rotation: Quat,
+    /// The velocity of the origin.
+    pub velocity: Vec3,
+    /// The angular velocity.
+    pub spin: Vec3,
+    /// The acceleration of the origin.
+    pub acceleration: Vec3,
+    /// The angular acceleration.
+    pub spin_rate: Vec3,
+}
+
+impl Motion {
+    /// Where it would be a time h later with constant accelerations.
+    pub fn after(&self, h: f64) -> Motion {
+        let turn = (self.spin + self.spin_rate * (0.5 * h)) * h;
+        Motion {
+            place: self.place + (self.velocity + self.acceleration * (0.5 * h)) * h,
+            rotation: Quat::exp(turn).then(self.rotation),
+            velocity: self.velocity + self.acceleration * h,
+            spin: self.spin + self.spin_rate * h,
+            ..*self
+        }
+    }
+
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        let vectors = [self.place, self.velocity, self.spin, self.acceleration, self.spin_rate];
+        vectors.iter().all(|x| x.0.iter().all(|x| x.is_finite())) && self.rotation.0.iter().all(|x| x.is_finite())
+    }
+}
+
+/// A frame on a body of a part, with the load the outside puts on it.
+pub struct Port {
+    /// The name the outside knows it by.
+    pub name: String,
+    /// The place.
+    pub end: End,
+    load: Arc<Load>,
+}
+
+/// A load whose value is set from outside: force and torque at the port, in the world.
+struct Load {
+    value: RwLock<Covector>,
+    rotational: bool,
+}
+
+impl Load {
+    fn get(&self) -> Covector {
+        self.value.read().map(|l| *l).unwrap_or_default()
+    }
+}
+
+impl Force for Load {
+    fn load(&self, _: &Seen, out: &mut [Covector]) {
+        let load = self.get();
+        out[0].lin += load.lin;
+        out[0].ang += load.ang;
+    }
+    fn stiffness(&self, _: &Seen, _: &mut Stiffness, _: &mut Stiffness) {}
+    fn power(&self, at: &Seen) -> f64 {
+        self.get().on(&at.ends[0])
+    }
+    fn has_power(&self) -> bool {
+        true
+    }
+    fn rotational(&self, _end: usize) -> bool {
+        self.rotational
+    }
+}
+
+impl Port {
+    /// Opens a port in a model: the load becomes one of its forces.
+    pub fn open(model: &mut Model, name: &str, end: End) -> Port {
+        let is_point = end.body.is_some_and(|b| matches!(model.bodies[b].body, Body::Point(_)));
+        let load = Arc::new(Load { value: RwLock::default(), rotational: !is_point });
+        model.forces.push(ForceEntry {
+            name: format!("port {name}"),
+            kind: "port",
+            force: load.clone(),
+            ends: vec![end],
+        });
+        Port { name: name.to_string(), end, load }
+    }
+
+    /// Sets the load: force and torque in the world, at the port.
+    pub fn push(&self, load: &[f64]) {
+        if let Ok(mut value) = self.load.value.write() {
+            *value = Covector::new(Vec3::from_slice(&load[..3]), Vec3::from_slice(&load[3..6]));
+        }
+    }
+
+    /// How it moves at a realized point.
+    pub fn motion(&self, system: &System, at: &Point, w: &Workspace) -> Motion {
+        let frame = system.look(&self.end, w, &at.v);
+        let (acceleration, spin_rate) = system.twist_rate(&self.end, at, w);
+        Motion {
+            place: frame.p,
+            rotation: Quat::from_matrix(&frame.r),
+            velocity: frame.v,
+            spin: frame.w,
+            acceleration,
+            spin_rate,
+        }
+    }
+
+    /// The twist of the port under some velocities, or its displacement under a displacement.
+    pub fn twist(&self, system: &System, w: &Workspace, v: &[f64]) -> [f64; WIDTH] {
+        let frame = system.look(&self.end, w, v);
+        let ([a, b, c], [d, e, f]) = (frame.v.0, frame.w.0);
+        [a, b, c, d, e, f]
+    }
+}
+
+/// B: the map from the velocities of a part to the twists of all its ports.
+pub fn twists(ports: &[Port], system: &System, w: &Workspace, n: usize) -> Matrix {
+    let mut out = Matrix::zeros(WIDTH * ports.len(), n);
+    let mut unit = vec![0.0; n];
+    for (k, port) in ports.iter().enumerate() {
+        let Some(body) = port.end.body else { continue };
+        for j in bellcrank_model::Dynamics::layout(system).bodies[body].clone() {
+            unit[j] = 1.0;
+            for (i, x) in port.twist(system, w, &unit).into_iter().enumerate() {
+                *out.at_mut(WIDTH * k + i, j) = x;
+            }
+            unit[j] = 0.0;
+        }
+    }
+    out
+}

@@ -1,0 +1,305 @@
+//! Contact between a sphere and a plane, or between two spheres.
+
+use super::closing::{CLOSED, Closing, DAMPING, OPEN, Push, REST_SPEED, RESTITUTION};
+use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
+use crate::dynamics::Mode;
+use crate::file::{Field, FieldKind, Values};
+use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
+use crate::joints::{Equation, Y, Z};
+use crate::model::Space;
+use bellcrank_math::{Mat3, Vec3};
+
+/// N n − μ N u_t/√(u_t² + v₀²) on the second body at the point of contact.
+///
+/// n is the common normal, towards the second body, g the gap along it, u the velocity of the second body
+/// against the first at the point of contact and u_t its part across n. N follows from g and ġ = n·u by a
+/// [`Closing`]; at |u_t| = v₀ friction has 71 % of its level.
+struct Contact {
+    shape: Shape,
+    law: Closing,
+    friction: f64,
+    velocity: f64,
+}
+
+/// What touches.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// A plane through the first point, its normal an axis of the first frame, and a sphere about the second.
+    Plane { axis: usize, radius: f64 },
+    /// Two spheres.
+    Spheres { radii: [f64; 2] },
+}
+
+/// The catalog entry.
+pub const KIND: Kind = Kind {
+    name: "contact",
+    doc: "Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, \
+          which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line \
+          or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with \
+          friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would \
+          be left. Touching, leaving and bouncing are events.",
+    fields: &[
+        Field::optional("normal", FieldKind::Direction, "", "two spheres", "normal of the plane of the first body"),
+        Field::optional("radius", FieldKind::NonNegative, "m", "that of the second body", "radius of the sphere"),
+        Field::optional("radii", FieldKind::Numbers(2, 2), "m", "those of the bodies", "radii of two spheres"),
+        Field::optional("stiffness", FieldKind::Positive, "N/m^exponent", "`restitution`", "stiffness"),
+        Field::optional(
+            "exponent",
+            FieldKind::Positive,
+            "",
+            "1.5",
+            "exponent of the depth: 3/2 after Hertz, 1 for a spring",
+        ),
+        DAMPING,
+        Field::optional("friction", FieldKind::NonNegative, "", "0", "coefficient of friction"),
+        Field::optional(
+            "velocity",
+            FieldKind::Positive,
+            "m/s",
+            "0.01",
+            "speed of sliding at which friction reaches 71 % of its level",
+        ),
+        RESTITUTION,
+        REST_SPEED,
+    ],
+    ends: Ends::Surfaces,
+    make,
+};
+
+fn make(values: &Values, place: &Placement) -> Made {
+    let what = values.what();
+    let shape = if values.has("normal") {
+        if values.has("radii") {
+            let message = format!("{what} has a plane (`normal`) and two spheres (`radii`)");
+            return Err(values.error_at("radii", message).help("with `normal` give `radius`").into());
+        }
+        let axis = if place.space == Space::Plane { Y } else { Z };
+        let radius = values.optional_number("radius").or(place.radii[1]).unwrap_or(0.0);
+        Shape::Plane { axis, radius }
+    } else {
+        if values.has("radius") {
+            let message = format!("`radius` of {what} is for a sphere on a plane, and it has no `normal`");
+            return Err(values.error_at("radius", message).help("add `normal = […]`, or give `radii = […, …]`").into());
+        }
+        let given = values.optional_numbers("radii");
+        let [Some(a), Some(b)] = [0, 1].map(|k| given.map(|r| r[k]).or(place.radii[k])) else {
+            let help = "add `normal = […]` for a plane on the first body, or `radii = […, …]` for two spheres";
+            return Err(values.error(format!("{what} does not tell what touches")).help(help).into());
+        };
+        if a < 0.0 || b < 0.0 || a + b <= 0.0 {
+            let message = format!("`radii` of {what} must be positive");
+            return Err(values.error_at("radii", message).help("one of them may be zero").into());
+        }
+        if (place.points[1] - place.points[0]).norm() == 0.0 {
+            let message = format!("the points of {what} coincide: the contact has no direction");
+            return Err(values.error(message).help("move a body, or give other points with `at` or `on`").into());
+        }
+        Shape::Spheres { radii: [a, b] }
+    };
+    let law = Closing::read(values, Some(values.number("exponent")))?;
+    if law.holds() && values.has("friction") {
+        let message = format!("{what} has both `restitution` and `friction`");
+        let help = "impacts are without friction: give a `stiffness` instead of `restitution`, or leave `friction` out";
+        return Err(values.error_at("friction", message).help(help).into());
+    }
+    if values.has("velocity") && !values.has("friction") {
+        let message = format!("`velocity` of {what} is for friction");
+        return Err(values.error_at("velocity", message).help("add `friction = …`, or leave it out").into());
+    }
+    Ok(Box::new(Contact { shape, law, friction: values.number("friction"), velocity: values.number("velocity") }))
+}
+
+/// Where two bodies touch: with d = p₂ − p₁ the gap, the normal n and the arm a from p₂ to the contact
+/// (d + a from p₁), and how they change with d and with rotations θ of the first frame.
+struct Touch {
+    d: Vec3,
+    n: Vec3,
+    gap: f64,
+    arm: Vec3,
+    n_by: [Mat3; 2],
+    arm_by: [Mat3; 2],
+}
+
+impl Shape {
+    fn touch(&self, ends: &[Frame]) -> Touch {
+        let d = ends[1].p - ends[0].p;
+        match *self {
+            Shape::Plane { axis, radius } => {
+                let n = ends[0].axis(axis);
+                let n_by = [Mat3::ZERO, -n.tilde()];
+                Touch { d, n, gap: n.dot(d) - radius, arm: n * -radius, n_by, arm_by: n_by.map(|m| m * -radius) }
+            }
+            Shape::Spheres { radii: [a, b] } => {
+                let n = d.normalized().unwrap_or(Vec3::X);
+                let l = d.norm().max(f64::MIN_POSITIVE);
+                // the point that divides the line as the radii do: one point for both, so that momentum is kept
+                let share = -b / (a + b);
+                let n_by = [(Mat3::IDENTITY - n.outer(n)) * (1.0 / l), Mat3::ZERO];
+                let arm_by = [Mat3::IDENTITY * share, Mat3::ZERO];
+                Touch { d, n, gap: l - a - b, arm: d * share, n_by, arm_by }
+            }
+        }
+    }
+}
+
+impl Touch {
+    /// u = v₂ + ω₂×a − v₁ − ω₁×(d + a).
+    fn velocity(&self, ends: &[Frame]) -> Vec3 {
+        ends[1].v + ends[1].w.cross(self.arm) - ends[0].v - ends[0].w.cross(self.d + self.arm)
+    }
+
+    /// The gradient of the gap, n·δd + (n×d)·θ.
+    fn gradient(&self) -> Row {
+        let mut row = Row::default();
+        row[0] = Covector::new(-self.n, self.n.cross(self.d));
+        row[1] = Covector::new(self.n, Vec3::ZERO);
+        row
+    }
+
+    /// Adds the loads of a force on the second body at the contact.
+    fn pull(&self, f: Vec3, out: &mut [Covector]) {
+        out[0].lin -= f;
+        out[0].ang -= (self.d + self.arm).cross(f);
+        out[1].lin += f;
+        out[1].ang += self.arm.cross(f);
+    }
+}
+
+impl Contact {
+    /// The push at the contact, if it is closed.
+    fn push(&self, at: &Seen) -> Option<(Touch, Vec3, Push)> {
+        let touch = self.shape.touch(at.ends);
+        if !Closing::acts(at.mode, CLOSED, touch.gap) || self.law.holds() {
+            return None;
+        }
+        let u = touch.velocity(at.ends);
+        let push = self.law.push(touch.gap, touch.n.dot(u));
+        Some((touch, u, push))
+    }
+
+    /// The direction n − μ w of the force, with w = u_t/ρ, ρ = √(u_t² + v₀²).
+    fn direction(&self, n: Vec3, u: Vec3) -> (Vec3, Vec3, f64) {
+        let across = u - n * n.dot(u);
+        let rho = across.dot(across).sqrt().hypot(self.velocity);
+        let w = across * (1.0 / rho);
+        (n - w * self.friction, w, rho)
+    }
+}
+
+impl Force for Contact {
+    fn load(&self, at: &Seen, out: &mut [Covector]) {
+        if let Some((touch, u, push)) = self.push(at) {
+            touch.pull(self.direction(touch.n, u).0 * push.force, out);
+        }
+    }
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
+        let Some((touch, u, push)) = self.push(at) else { return };
+        let (n, arm, arm1) = (touch.n, touch.arm.tilde(), (touch.d + touch.arm).tilde());
+        let (direction, w, rho) = self.direction(n, u);
+        let f = direction * push.force;
+        // F = N(g, n·u) (n − μ w(n, u))
+        let w_by_across = (Mat3::IDENTITY - w.outer(w)) * (self.friction * push.force / rho);
+        let f_by_u = direction.outer(n) * push.by_rate - w_by_across * (Mat3::IDENTITY - n.outer(n));
+        let f_by_n = direction.outer(u) * push.by_rate
+            + Mat3::IDENTITY * push.force
+            + w_by_across * (Mat3::IDENTITY * n.dot(u) + n.outer(u));
+        let f_by_gap = direction * push.by_gap;
+        // by d = p₂ − p₁ and by θ₁: u changes by ω₂×δa − ω₁×(δd + δa)
+        let [w1, w2] = [at.ends[0].w, at.ends[1].w];
+        let spin = (w2 - w1).tilde();
+        let gap_by = [n, n.cross(touch.d)];
+        let mut f_by =
+            [0, 1].map(|i| f_by_gap.outer(gap_by[i]) + f_by_n * touch.n_by[i] + f_by_u * (spin * touch.arm_by[i]));
+        f_by[0] += -(f_by_u * w1.tilde());
+        let first_arm_by = [Mat3::IDENTITY + touch.arm_by[0], touch.arm_by[1]];
+        for (end, load, m) in [
+            (0, LIN, f_by.map(|m| -m)),
+            (0, ANG, [0, 1].map(|i| f.tilde() * first_arm_by[i] - arm1 * f_by[i])),
+            (1, LIN, f_by),
+            (1, ANG, [0, 1].map(|i| arm * f_by[i] - f.tilde() * touch.arm_by[i])),
+        ] {
+            k.add(end, load, 0, LIN, -m[0]);
+            k.add(end, load, 1, LIN, m[0]);
+            k.add(end, load, 0, ANG, m[1]);
+        }
+        if !self.damped() {
+            return;
+        }
+        let by_twist = [(0, LIN, -f_by_u), (0, ANG, f_by_u * arm1), (1, LIN, f_by_u), (1, ANG, -(f_by_u * arm))];
+        for (j, motion, m) in by_twist {
+            d.add(0, LIN, j, motion, -m);
+            d.add(0, ANG, j, motion, -(arm1 * m));
+            d.add(1, LIN, j, motion, m);
+            d.add(1, ANG, j, motion, arm * m);
+        }
+    }
+    fn stored(&self, at: &Seen) -> f64 {
+        self.push(at).map_or(0.0, |(_, _, push)| push.stored)
+    }
+    fn power(&self, at: &Seen) -> f64 {
+        self.push(at)
+            .map_or(0.0, |(touch, u, push)| (self.direction(touch.n, u).0 * push.force - touch.n * push.elastic).dot(u))
+    }
+    fn has_power(&self) -> bool {
+        self.damped()
+    }
+    fn damped(&self) -> bool {
+        self.law.damped() || self.friction != 0.0
+    }
+    fn rotational(&self, end: usize) -> bool {
+        let arm = match self.shape {
+            Shape::Plane { .. } if end == 0 => return true,
+            Shape::Plane { radius, .. } => radius,
+            Shape::Spheres { radii } => radii[end],
+        };
+        self.friction != 0.0 && arm != 0.0
+    }
+    fn switches(&self) -> usize {
+        1
+    }
+    fn mode(&self, at: &Seen) -> Mode {
+        let touch = self.shape.touch(at.ends);
+        let rate = touch.n.dot(touch.velocity(at.ends));
+        if self.law.starts_closed(touch.gap, rate) { CLOSED } else { OPEN }
+    }
+    fn switch_values(&self, at: &Seen, out: &mut [f64]) {
+        let gap = self.shape.touch(at.ends).gap;
+        out[0] = if at.mode == CLOSED { self.law.while_closed(gap, -at.lambda) } else { gap };
+    }
+    fn cross(&self, _: usize, at: &Seen) -> Switch {
+        if at.mode == CLOSED {
+            return self.law.open();
+        }
+        let touch = self.shape.touch(at.ends);
+        self.law.close(CLOSED, touch.gradient(), touch.n.dot(touch.velocity(at.ends)))
+    }
+    fn holds(&self, mode: Mode) -> Option<Box<dyn Equation>> {
+        (mode == CLOSED && self.law.holds()).then(|| Box::new(Closed(self.shape)) as Box<dyn Equation>)
+    }
+}
+
+/// The gap is zero.
+struct Closed(Shape);
+
+impl Equation for Closed {
+    fn rows(&self) -> usize {
+        1
+    }
+    fn value(&self, at: &Frames, g: &mut [f64]) {
+        g[0] = self.0.touch(at.ends).gap;
+    }
+    fn jacobian(&self, at: &Frames, rows: &mut [Row]) {
+        rows[0] = self.0.touch(at.ends).gradient();
+    }
+    fn stiffness(&self, at: &Frames, lambda: &[f64], k: &mut Stiffness) {
+        let touch = self.0.touch(at.ends);
+        let n_by = touch.n_by.map(|m| m * lambda[0]);
+        let (d, n) = (touch.d.tilde(), touch.n.tilde() * lambda[0]);
+        for (end, load, m) in [(0, LIN, n_by.map(|m| -m)), (0, ANG, [n - d * n_by[0], -(d * n_by[1])]), (1, LIN, n_by)]
+        {
+            k.add(end, load, 0, LIN, -m[0]);
+            k.add(end, load, 1, LIN, m[0]);
+            k.add(end, load, 0, ANG, m[1]);
+        }
+    }
+}

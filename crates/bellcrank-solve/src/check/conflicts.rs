@@ -1,0 +1,130 @@
+//! Equations that contradict each other, as few as it takes.
+
+use super::text::{list, names, size};
+use super::{Check, Level};
+use crate::initial::{self, AssemblyError};
+use bellcrank_model::joints::equations::Equation;
+use bellcrank_model::joints::{Joint, Motion};
+use bellcrank_model::model::{Model, Space};
+use bellcrank_model::{Dynamics, System};
+use std::sync::Arc;
+
+/// Up to so many joints, a smallest contradiction is looked for.
+const FEW: usize = 300;
+
+/// The joints and start values that contradict each other, as few as it takes [Junker 2004].
+pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyError, thorough: bool) {
+    let model = &system.model;
+    let mut by = error.clone();
+    let mut set = Vec::new();
+    if thorough && model.joints.len() <= FEW {
+        let items: Vec<Item> =
+            (0..model.joints.len()).map(Item::Joint).chain((0..model.start.len()).map(Item::Start)).collect();
+        set = smallest(model, &[], false, &items);
+        if let Some(found) = contradiction(model, &set) {
+            by = found;
+        }
+    }
+    if thorough && model.joints.len() > FEW {
+        c.leave_out("the smallest set of joints that contradict each other", &format!("more than {FEW} joints"));
+    }
+    let mut involved: Vec<String> = names(set.iter().map(|item| item.name(model)));
+    let (worst, amount, unit, also) = match &by {
+        AssemblyError::Open { worst, by, others, .. } => (worst, by, "m", others.as_slice()),
+        AssemblyError::Rates { worst, by } => (worst, by, "m/s", &[][..]),
+        AssemblyError::Singular { name } => (name, &0.0, "m", &[][..]),
+    };
+    if involved.is_empty() {
+        involved = std::iter::once(worst).chain(also).cloned().collect();
+    }
+    let held: Vec<String> = model.bodies.iter().filter(|b| b.fixed).map(|b| format!("body `{}`", b.name)).collect();
+    let mut message = match involved.len() {
+        1 => format!("{} cannot be closed: it stays open by {} {unit}", involved[0], size(*amount)),
+        _ => format!(
+            "{} contradict each other: together they stay open by {} {unit} at {worst}",
+            list(&involved),
+            size(*amount)
+        ),
+    };
+    if !held.is_empty() {
+        message += &format!(
+            "; {} not to move",
+            if held.len() == 1 { format!("{} is", held[0]) } else { format!("{} are", list(&held)) }
+        );
+    }
+    let help = match unit {
+        "m/s" => "these rates cannot all be: leave one of them out, or change it",
+        _ => {
+            "change a point, a length or a given start value of one of these, or leave one out; without any one of them the others close"
+        }
+    };
+    c.push(Level::Error, "conflicting", involved, message, help);
+}
+
+/// What may contradict: a joint, or a value given at the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Item {
+    Joint(usize),
+    Start(usize),
+}
+
+impl Item {
+    fn name(&self, model: &Model) -> String {
+        match self {
+            Item::Joint(j) => format!("joint `{}`", model.joints[*j].name),
+            Item::Start(s) => format!("the start of joint `{}`", model.joints[model.start[*s].joint].name),
+        }
+    }
+}
+
+/// Why the model with only these joints and start values cannot be assembled, if so.
+fn contradiction(model: &Model, items: &[Item]) -> Option<AssemblyError> {
+    let mut part = model.clone();
+    let kept: Vec<usize> = (0..model.joints.len()).filter(|j| items.contains(&Item::Joint(*j))).collect();
+    part.joints = kept.iter().map(|j| model.joints[*j].clone()).collect();
+    part.start = Vec::new();
+    for (_, start) in model.start.iter().enumerate().filter(|(s, _)| items.contains(&Item::Start(*s))) {
+        // a start value means nothing without its joint's coordinate, so the joint comes back weightless
+        let joint = kept.iter().position(|j| *j == start.joint).unwrap_or_else(|| {
+            let mut entry = model.joints[start.joint].clone();
+            entry.joint = Arc::new(Measured(entry.joint.clone()));
+            part.joints.push(entry);
+            part.joints.len() - 1
+        });
+        part.start.push(bellcrank_model::model::Start { joint, ..start.clone() });
+    }
+    let system = Arc::new(part.compile());
+    let start = system.initial_state();
+    let dynamics: Arc<dyn Dynamics> = system;
+    match initial::assemble(&dynamics, &start) {
+        Err(e @ (AssemblyError::Open { .. } | AssemblyError::Rates { .. })) => Some(e),
+        _ => None,
+    }
+}
+
+/// A joint whose coordinates are measured and which holds nothing.
+struct Measured(Arc<dyn Joint>);
+
+impl Joint for Measured {
+    fn equations(&self, _space: Space) -> Vec<Box<dyn Equation>> {
+        Vec::new()
+    }
+    fn motions(&self, space: Space) -> Vec<Motion> {
+        self.0.motions(space)
+    }
+}
+
+/// QuickXplain: the smallest part of `items` that contradicts what is given.
+fn smallest(model: &Model, given: &[Item], added: bool, items: &[Item]) -> Vec<Item> {
+    if added && contradiction(model, given).is_some() {
+        return Vec::new();
+    }
+    if items.len() <= 1 {
+        return items.to_vec();
+    }
+    let (first, second) = items.split_at(items.len() / 2);
+    let with = |more: &[Item]| [given, more].concat();
+    let of_second = smallest(model, &with(first), !first.is_empty(), second);
+    let of_first = smallest(model, &with(&of_second), !of_second.is_empty(), first);
+    [of_first, of_second].concat()
+}

@@ -1,0 +1,63 @@
+//! What stands on nothing.
+
+use super::text::list;
+use super::{Check, Level};
+use bellcrank_model::model::Model;
+
+/// Bodies that nothing stands on, and groups that stand on nothing.
+pub(super) fn unconnected(c: &mut Check, model: &Model) {
+    let n = model.bodies.len();
+    let mut group: Vec<usize> = (0..=n).collect(); // the ground is the last
+    fn root(group: &mut [usize], mut i: usize) -> usize {
+        while group[i] != i {
+            group[i] = group[group[i]];
+            i = group[i];
+        }
+        i
+    }
+    let mut touched = vec![false; n];
+    let elements = model.joints.iter().map(|j| &j.ends).chain(model.forces.iter().map(|f| &f.ends));
+    for ends in elements {
+        let bodies: Vec<usize> = ends.iter().map(|e| e.body.unwrap_or(n)).collect();
+        for &b in &bodies {
+            if b < n {
+                touched[b] = true;
+            }
+            let (a, b) = (root(&mut group, bodies[0]), root(&mut group, b));
+            group[a] = b;
+        }
+    }
+    let name = |b: usize| format!("body `{}`", model.bodies[b].name);
+    let alone: Vec<String> = (0..n).filter(|&b| !touched[b]).map(name).collect();
+    if !alone.is_empty() {
+        let message = format!(
+            "{} connected to nothing: no joint, no force",
+            match alone.len() {
+                1 => format!("{} is", alone[0]),
+                _ => format!("{} are", list(&alone)),
+            }
+        );
+        c.push(Level::Note, "unconnected", alone, message, "it moves freely; add a joint if it should not");
+    }
+    let ground = root(&mut group, n);
+    let mut roots: Vec<usize> = (0..n).filter(|&b| touched[b]).map(|b| root(&mut group, b)).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    for r in roots.into_iter().filter(|r| *r != ground) {
+        let members: Vec<String> = (0..n).filter(|&b| root(&mut group, b) == r).map(name).collect();
+        let message = format!(
+            "{} not connected to the ground",
+            match members.len() {
+                1 => format!("{} is", members[0]),
+                _ => format!("{} are", list(&members)),
+            }
+        );
+        c.push(
+            Level::Note,
+            "unconnected",
+            members,
+            message,
+            "together they move freely; add a joint to the ground if they should not",
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! Masses: freedom without mass, inertias that no body has.
+
+use super::redundancy::{rank, weights};
+use super::spectrum::reduce;
+use super::text::{list, names};
+use super::{Check, DENSE, Level};
+use crate::initial;
+use crate::initial::Random;
+use crate::kkt::{Kkt, dense, each_block};
+use bellcrank_math::Mat3;
+use bellcrank_math::dense::{svd, symmetric_eigenvalues};
+use bellcrank_model::bodies::Body;
+use bellcrank_model::model::Shape;
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
+use std::sync::Arc;
+
+/// The blocks of the mass matrix, by body.
+pub(super) fn masses(system: &System, start: &State, w: &mut Workspace) -> Vec<Vec<f64>> {
+    let point = Point::at(start, system.layout());
+    w.invalidate();
+    system.realize(&point, w);
+    let mut out = vec![Vec::new(); system.layout().bodies.len()];
+    let slopes = Slopes { v: 1.0, ..Slopes::default() };
+    each_block(system, Piece::MassAccel, Unknown::V, slopes, &point, w, |b, c, block| {
+        if b == c {
+            out[b] = block.to_vec();
+        }
+    });
+    out
+}
+
+/// Whether Cholesky's pivots are all above rounding.
+fn positive(block: &[f64], n: usize) -> bool {
+    let mut l = block.to_vec();
+    for k in 0..n {
+        let pivot = l[k * n + k];
+        if pivot.is_nan() || pivot <= 1e-14 * block[k * n + k].abs() {
+            return false;
+        }
+        for i in k + 1..n {
+            let factor = l[i * n + k] / pivot;
+            for j in k + 1..n {
+                l[i * n + j] -= factor * l[k * n + j];
+            }
+        }
+    }
+    true
+}
+
+/// The bodies that move without inertia in some free motion at a point.
+pub fn free_without_mass(all: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Vec<String> {
+    let dynamics = &**all;
+    let n = dynamics.layout().n();
+    let slopes = Slopes { v: 1.0, ..Slopes::default() };
+    w.invalidate();
+    dynamics.realize(at, w);
+    let mut suspect = false;
+    each_block(dynamics, Piece::MassAccel, Unknown::V, slopes, at, w, |b, c, block| {
+        suspect |= b == c && !positive(block, dynamics.layout().bodies[b].len());
+    });
+    if !suspect {
+        return Vec::new();
+    }
+    if n > DENSE {
+        return moved_by_little(all, at, w).unwrap_or_default();
+    }
+    let Some(here) = rank(dynamics, at, w) else { return Vec::new() };
+    let mass = dense(dynamics, Piece::MassAccel, Unknown::V, slopes, at, w);
+    let (d, weights) = (here.free.len(), weights(dynamics));
+    let reduced = reduce(&mass, &here.free, &weights);
+    let Ok(found) = svd(&reduced, d, d) else { return Vec::new() };
+    let largest = found.values.first().copied().unwrap_or(0.0);
+    let directions = (0..d).filter(|&k| found.values[k] <= 1e-13 * largest);
+    names(directions.flat_map(|k| {
+        let mut motion = vec![0.0; n];
+        for (part, free) in found.right(k).iter().zip(&here.free) {
+            motion.iter_mut().zip(free).for_each(|(m, f)| *m += part * f);
+        }
+        let size = |r: &std::ops::Range<usize>| motion[r.clone()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let bodies = &dynamics.layout().bodies;
+        let most = bodies.iter().map(size).fold(0.0, f64::max);
+        let moving = |r: &std::ops::Range<usize>| size(r) > 0.3 * most;
+        bodies
+            .iter()
+            .enumerate()
+            .filter(|(_, r)| moving(r))
+            .map(|(b, _)| dynamics.name(Unknown::Q, b))
+            .collect::<Vec<_>>()
+    }))
+}
+
+/// What gives way to a load by far more than it should: with a billionth of the largest mass added
+/// everywhere, that mass is all that what has none of its own can bring up.
+fn moved_by_little(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Option<Vec<String>> {
+    const LITTLE: f64 = 1e-9;
+    let bodies = &dynamics.layout().bodies;
+    let weights = weights(&**dynamics);
+    let mut heaviest = 0.0f64;
+    let slopes = Slopes { v: 1.0, ..Slopes::default() };
+    each_block(&**dynamics, Piece::MassAccel, Unknown::V, slopes, at, w, |b, c, block| {
+        let n = bodies[b].len();
+        let own = bodies[b].clone().enumerate().filter(|_| b == c);
+        own.for_each(|(i, k)| heaviest = heaviest.max(block[i * n + i].abs() / weights[k].powi(2)));
+    });
+    let added: Vec<f64> = weights.iter().map(|w| LITTLE * heaviest * w * w).collect();
+    let mut kkt = Kkt::new(dynamics.clone());
+    kkt.factor_heavier(&added, at, w).ok()?;
+    let mut random = Random(3);
+    let load: Vec<f64> = weights.iter().map(|w| random.next() * w).collect();
+    let mut moved = vec![0.0; load.len()];
+    moved.copy_from_slice(kkt.respond(&load).ok()?);
+    let size = |r: &std::ops::Range<usize>| {
+        moved[r.clone()].iter().zip(&weights[r.clone()]).fold(0.0f64, |m, (x, w)| m.max((x * w).abs()))
+    };
+    let most = bodies.iter().map(size).fold(0.0, f64::max);
+    let far = most * heaviest * LITTLE > 0.01;
+    let moving = bodies.iter().enumerate().filter(|(_, r)| far && size(r) > 0.01 * most);
+    Some(moving.map(|(b, _)| dynamics.name(Unknown::Q, b)).collect())
+}
+
+pub(super) fn massless(c: &mut Check, system: &Arc<System>, start: &State, found: String, w: &mut Workspace) {
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let mut point = Point::at(start, system.layout());
+    let _ = initial::close(&dynamics, &mut point, w);
+    let mut names = free_without_mass(&dynamics, &point, w);
+    if names.is_empty() {
+        names.push(found);
+    }
+    let message = format!("{} can move without inertia: the motion is not determined", list(&names));
+    let help = "give it a mass and an inertia, or hold it by joints; a body without mass is fine where joints hold it";
+    c.push(Level::Error, "massless", names, message, help);
+}
+
+/// Inertias that no body can have, and the likely slip.
+pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
+    let sizes = body_sizes(system);
+    for (b, mass) in masses.iter().enumerate() {
+        let name = format!("body `{}`", system.model.bodies[b].name);
+        let (m, moments, matrix) = match &system.model.bodies[b].body {
+            Body::Rigid(_) => {
+                let at = |i: usize, j: usize| mass[(3 + i) * 6 + 3 + j];
+                let j = Mat3([0, 1, 2].map(|i| [0, 1, 2].map(|k| at(i, k))));
+                (mass[0], principal(&j), Some(j))
+            }
+            Body::Planar(_) => (mass[0], vec![mass[8]], None),
+            _ => continue,
+        };
+        let largest = moments.iter().fold(0.0f64, |s, x| s.max(x.abs()));
+        if largest == 0.0 || m <= 0.0 {
+            continue;
+        }
+        if let ([x, y, z], Some(j)) = (moments.as_slice(), matrix) {
+            if *x < -1e-12 * largest {
+                let message = format!("{name}: a principal moment of inertia is negative ({x:.4e} kg m²)");
+                c.push(Level::Error, "inertia", vec![name.clone()], message, &slip(&j));
+                continue;
+            }
+            if x + y < z * (1.0 - 1e-6) {
+                let message = format!(
+                    "{name}: no body has the principal moments of inertia {x:.4}, {y:.4}, {z:.4} kg m²; each is at most the sum of the others"
+                );
+                c.push(Level::Warning, "inertia", vec![name.clone()], message, &slip(&j));
+                continue;
+            }
+        }
+        let (radius, size) = ((largest / m).sqrt(), sizes[b]);
+        if size > 0.0 && !(1e-2..=10.0).contains(&(radius / size)) {
+            let message = format!(
+                "{name}: its radius of gyration √(J/m) = {radius:.3e} m does not fit its size of about {size:.3e} m"
+            );
+            let units = [
+                (1e-6, "kg mm²"),
+                (1e-4, "kg cm²"),
+                (1e-9, "g mm²"),
+                (1e-7, "g cm²"),
+                (1e-3, "g m²"),
+                (1e3, "t m²"),
+                (1e6, "kg km²"),
+            ];
+            let fits = |f: f64| (0.15..=1.2).contains(&(radius * f.sqrt() / size));
+            let guess = units.iter().find(|(f, _)| fits(*f));
+            let help = guess.map_or("inertia is in kg m², about the centre of mass".to_string(), |(_, unit)| {
+                format!("inertia is in kg m²: is this one in {unit}?")
+            });
+            c.push(Level::Warning, "inertia", vec![name], message, &help);
+        }
+    }
+}
+
+fn principal(j: &Mat3) -> Vec<f64> {
+    symmetric_eigenvalues(&j.0.concat(), 3).unwrap_or_default()
+}
+
+/// What was probably meant by an inertia that cannot be.
+fn slip(j: &Mat3) -> String {
+    let fits = |j: &Mat3| match principal(j).as_slice() {
+        [x, y, z] => *x >= 0.0 && x + y >= z * (1.0 - 1e-6),
+        _ => false,
+    };
+    let mut flipped = *j;
+    (0..3).for_each(|i| (0..3).filter(|k| *k != i).for_each(|k| flipped.0[i][k] = -j.0[i][k]));
+    if flipped.0 != j.0 && fits(&flipped) {
+        return "with the opposite products of inertia it would be a body: off the diagonal stands −∫ x y dm".into();
+    }
+    let slips = [
+        (0.1, "ten times too large"),
+        (10.0, "ten times too small"),
+        (1e-3, "a thousand times too large"),
+        (1e3, "a thousand times too small"),
+    ];
+    for (factor, words) in slips {
+        for (i, which) in ["first", "second", "third"].into_iter().enumerate() {
+            let mut other = *j;
+            other.0[i][i] *= factor;
+            if fits(&other) {
+                return format!("is the {which} moment {words}? (in kg m², about the centre of mass)");
+            }
+        }
+    }
+    "in kg m², about the centre of mass, in the body's frame".into()
+}
+
+/// How large each body is: its shape, or the reach of what stands on it.
+fn body_sizes(system: &System) -> Vec<f64> {
+    let model = &system.model;
+    let mut sizes: Vec<f64> = model
+        .bodies
+        .iter()
+        .map(|b| match b.shape {
+            Shape::Unknown => 0.0,
+            Shape::Rod { length, .. } => 0.5 * length,
+            Shape::Cylinder { length, radius } => radius.max(0.5 * length),
+            Shape::Box { size } => 0.5 * size.norm(),
+            Shape::Sphere { radius } => radius,
+        })
+        .collect();
+    let ends = model.joints.iter().flat_map(|j| &j.ends).chain(model.forces.iter().flat_map(|f| &f.ends));
+    for end in ends {
+        if let Some(b) = end.body {
+            sizes[b] = sizes[b].max(end.on.point.norm());
+        }
+    }
+    sizes
+}

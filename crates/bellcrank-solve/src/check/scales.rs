@@ -1,0 +1,69 @@
+//! Numbers that look like those of other units.
+
+use super::{Check, Level};
+use bellcrank_model::joints::Motion;
+use bellcrank_model::model::Shape;
+use bellcrank_model::{Dynamics, System};
+
+/// Numbers that look like those of other units.
+pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
+    let model = &system.model;
+    let warn = |c: &mut Check, names: Vec<String>, message: String, help: &str| {
+        c.push(Level::Warning, "units", names, message, help);
+    };
+    let g = model.gravity.norm();
+    if g > 100.0 {
+        let message = format!("gravity is {g} m/s², {:.0} times that of the earth", g / 9.81);
+        warn(c, vec!["gravity".into()], message, "all is in SI units: 9.81 m/s², lengths in m");
+    }
+    for (b, entry) in model.bodies.iter().enumerate() {
+        let name = format!("body `{}`", entry.name);
+        let mass = masses[b].first().copied().unwrap_or(0.0);
+        let volume = match entry.shape {
+            Shape::Rod { length, radius } | Shape::Cylinder { length, radius } => {
+                std::f64::consts::PI * radius * radius * length
+            }
+            Shape::Box { size } => size[0] * size[1] * size[2],
+            Shape::Sphere { radius } => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
+            Shape::Unknown => 0.0,
+        };
+        let density = mass / volume;
+        if volume > 0.0 && mass > 0.0 && !(0.5..=5e4).contains(&density) {
+            let message = format!("{name} has a density of {density:.3e} kg/m³ (water has 1000, steel 7850)");
+            let usual = |f: f64| (500.0..=25000.0).contains(&(density * f));
+            let help = match () {
+                _ if usual(1e-3) => "is its mass in g? masses are in kg, lengths in m",
+                _ if usual(1e9) => "are its lengths in mm? lengths are in m, masses in kg",
+                _ if usual(1e6) => {
+                    "are its lengths in mm and its mass in t, or its lengths in cm? lengths are in m, masses in kg"
+                }
+                _ if usual(1e3) => "is its mass in t? masses are in kg, lengths in m",
+                _ => "masses are in kg, lengths in m",
+            };
+            warn(c, vec![name.clone()], message, help);
+        }
+        let degrees = entry.angle.abs();
+        if (10.0..=720.0).contains(&degrees) && (degrees / 5.0).fract() < 1e-9 {
+            let message = format!("{name} starts at an angle of {} rad", entry.angle);
+            warn(c, vec![name], message, &format!("angles are in rad: for degrees write \"{}*pi/180\"", entry.angle));
+        }
+    }
+    for start in &model.start {
+        let turns = model.joints[start.joint].joint.motions(model.space).get(start.motion).is_some_and(Motion::turns);
+        let value = start.value.unwrap_or(0.0);
+        if turns && (10.0..=720.0).contains(&value.abs()) && (value.abs() / 5.0).fract() < 1e-9 {
+            let name = format!("joint `{}`", model.joints[start.joint].name);
+            let message = format!("{name} starts at an angle of {value} rad");
+            warn(c, vec![name], message, &format!("angles are in rad: for degrees write \"{value}*pi/180\""));
+        }
+    }
+    let heaviest = masses.iter().filter_map(|m| m.first()).fold(0.0f64, |a, m| a.max(*m));
+    let length = system.length();
+    if length > 100.0 && heaviest > 0.0 && heaviest / length < 1e-3 {
+        let message = format!("the model is about {length:.3e} m large, but its heaviest body has {heaviest:.3e} kg");
+        warn(c, vec!["model".into()], message, "are the lengths in mm? lengths are in m, masses in kg");
+    } else if heaviest / length.powi(3) > 1e7 {
+        let message = format!("the model is about {length:.3e} m large, but its heaviest body has {heaviest:.3e} kg");
+        warn(c, vec!["model".into()], message, "are the masses in g? masses are in kg, lengths in m");
+    }
+}

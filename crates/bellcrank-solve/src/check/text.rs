@@ -1,0 +1,182 @@
+//! The words and the JSON of a check.
+
+use super::{Check, Finding};
+use crate::initial::Assembly;
+use bellcrank_math::Vec3;
+use serde_json::{Value, json};
+use std::fmt;
+
+impl Check {
+    /// The object that `--json` prints.
+    pub fn to_json(&self) -> Value {
+        let finding = |f: &Finding| json!({ "level": f.level.name(), "kind": f.kind, "names": f.names, "message": f.message, "help": f.help });
+        let assembly = self.assembly.as_ref().map(|a| {
+            json!({
+                "iterations": a.iterations,
+                "residual": { "before": a.residual.0, "after": a.residual.1 },
+                "moved": a.moved.iter().map(|m| json!({ "name": m.name, "distance": m.distance, "angle": m.angle })).collect::<Vec<_>>(),
+                "gaps": a.gaps.iter().map(|g| json!({ "name": g.name, "before": g.before, "after": g.after })).collect::<Vec<_>>(),
+            })
+        });
+        let spectrum = self.spectrum.as_ref().map(|s| {
+            json!({ "frequencies": s.frequencies, "falling": s.falling, "decay": s.decay, "fastest": s.fastest(), "slowest": s.slowest(), "only_fastest": s.only_fastest })
+        });
+        json!({
+            "model": self.model,
+            "runs": self.runs(),
+            "bodies": self.counts.0,
+            "joints": self.counts.1,
+            "forces": self.counts.2,
+            "coordinates": self.coordinates,
+            "equations": self.equations,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "redundant_equations": self.redundant(),
+            "redundant": self.redundancies.iter().map(|r| json!({ "name": r.name, "directions": r.directions })).collect::<Vec<_>>(),
+            "reactions_unique": self.not_unique.is_empty(),
+            "reactions_not_unique": self.not_unique,
+            "assembly": assembly,
+            "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
+            "spectrum": spectrum,
+            "method": self.method,
+            "left_out": self.left_out.iter().map(|(what, why)| json!({ "what": what, "why": why })).collect::<Vec<_>>(),
+        })
+    }
+}
+
+pub(super) fn plural(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+/// A size with four digits: 1.529, or 1.529e-7.
+pub(super) fn size(x: f64) -> String {
+    if (1e-3..1e4).contains(&x.abs()) { format!("{x:.4}") } else { format!("{x:.3e}") }
+}
+
+/// `a`, `b` and 3 more.
+pub(super) fn list(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    match names.len() {
+        n if n > SHOWN => format!("{} and {} more", shown.join(", "), n - SHOWN),
+        n if n > 1 => format!("{} and {}", shown[..n - 1].join(", "), shown[n - 1]),
+        _ => shown.join(", "),
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bodies, joints, forces) = self.counts;
+        writeln!(
+            f,
+            "{}: {}, {}, {}",
+            self.model,
+            plural(bodies, "body", "bodies"),
+            plural(joints, "joint", "joints"),
+            plural(forces, "force", "forces")
+        )?;
+        writeln!(f, "coordinates: {}, equations: {}", self.coordinates, self.equations)?;
+        if let Some(d) = self.degrees_of_freedom {
+            writeln!(f, "degrees of freedom: {d}, redundant equations: {}", self.redundant())?;
+        }
+        if let Some(a) = self.assembly.as_ref().filter(|a| !a.gaps.is_empty() || !a.moved.is_empty()) {
+            writeln!(f, "assembled in {}:", plural(a.iterations, "iteration", "iterations"))?;
+            table(f, a)?;
+        }
+        for finding in &self.findings {
+            writeln!(f, "{} ({}): {}", finding.level.name(), finding.kind, finding.message.replace('\n', "\n  "))?;
+            if !finding.help.is_empty() {
+                writeln!(f, "  help: {}", finding.help.replace('\n', "\n  "))?;
+            }
+        }
+        if let Some(s) = &self.spectrum {
+            write!(f, "about the start: ")?;
+            let vibrating: Vec<f64> = s.frequencies.iter().copied().filter(|x| *x > 0.0).collect();
+            match (vibrating.first(), vibrating.last()) {
+                (Some(highest), _) if s.only_fastest => {
+                    write!(f, "the highest natural frequency is about {highest:.3} Hz")?
+                }
+                (Some(low), Some(high)) if vibrating.len() > 1 => {
+                    write!(f, "{} natural frequencies from {low:.4} to {high:.4} Hz", vibrating.len())?
+                }
+                (Some(only), _) => write!(f, "one natural frequency, {only:.4} Hz")?,
+                _ => write!(f, "no natural frequency")?,
+            }
+            if let Some(rate) = s.falling {
+                write!(f, ", unstable with {rate:.4} 1/s")?;
+            }
+            if s.decay > 0.0 {
+                write!(f, ", damping up to {:.4} 1/s", s.decay)?;
+            }
+            match s.slowest() {
+                slowest if slowest > 0.0 && !s.only_fastest => {
+                    writeln!(f, "; stiffness spread {:.1e}", s.fastest() / slowest)?
+                }
+                _ => writeln!(f)?,
+            }
+        }
+        if !self.method.is_empty() {
+            writeln!(f, "method: {}", self.method)?;
+        }
+        for (what, why) in &self.left_out {
+            writeln!(f, "not looked at: {what} ({why})")?;
+        }
+        Ok(())
+    }
+}
+
+fn table(f: &mut fmt::Formatter<'_>, a: &Assembly) -> fmt::Result {
+    const SHOWN: usize = 20;
+    let width = a.gaps.iter().map(|g| g.name.chars().count()).chain(a.moved.iter().map(|m| m.name.chars().count()));
+    let width = width.max().unwrap_or(0);
+    if !a.gaps.is_empty() {
+        writeln!(f, "  {:width$}  open before      after", "")?;
+        for g in a.gaps.iter().take(SHOWN) {
+            writeln!(f, "  {:width$}  {:11.3e}  {:9.1e}", g.name, g.before, g.after)?;
+        }
+    }
+    if !a.moved.is_empty() {
+        writeln!(f, "  {:width$}   moved by m     by rad", "")?;
+        for m in a.moved.iter().take(SHOWN) {
+            writeln!(f, "  {:width$}  {:11.3e}  {:9.3e}", m.name, m.distance, m.angle)?;
+        }
+    }
+    let more = a.gaps.len().saturating_sub(SHOWN) + a.moved.len().saturating_sub(SHOWN);
+    if more > 0 {
+        writeln!(f, "  and {more} more")?;
+    }
+    Ok(())
+}
+
+pub(super) fn names(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    all.for_each(|name| {
+        if !out.contains(&name) {
+            out.push(name);
+        }
+    });
+    out
+}
+
+/// Words for a direction: `x`, or its components.
+pub(super) fn axis(v: Vec3) -> String {
+    let v = v.normalized().unwrap_or(Vec3::Z);
+    for (i, name) in ["x", "y", "z"].into_iter().enumerate() {
+        if v[i].abs() > 0.9999 {
+            return name.to_string();
+        }
+    }
+    let round = |x: f64| (x * 1000.0).round() / 1000.0 + 0.0;
+    format!("[{}, {}, {}]", round(v[0]), round(v[1]), round(v[2]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_read_well() {
+        assert_eq!(axis(Vec3::new(0.0, -2.0, 0.0)), "y");
+        assert_eq!(axis(Vec3::new(1.0, 0.0, 1.0)), "[0.707, 0, 0.707]");
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+}

@@ -1,0 +1,347 @@
+//! Events: where switch functions fall through zero, found on the dense output of a step.
+//!
+//! No switch function is negative while the modes of the state are right. Modes are kept during a step, so
+//! the motion and its dense output are smooth also beyond the event, and a root of a switch function there
+//! is where the event is. The step ends at the first of them; the modes change, velocities may jump, and
+//! the method starts anew.
+//!
+//! At an event the function that fell starts again from about zero, in a mode where it should rise. Whether
+//! it does is looked for on ever longer parts of the first step: one that was positive may fall again in the
+//! same step (a ball that bounces low), one that never is falls at once.
+
+use std::fmt;
+
+/// Something that happened at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When.
+    pub t: f64,
+    /// The user's name of what it happened to.
+    pub name: String,
+    /// What it did.
+    pub what: String,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t = {:.6} s: {} {}", self.t, self.name, self.what)
+    }
+}
+
+/// A root that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// When.
+    pub t: f64,
+    /// The number of the switch function.
+    pub switch: usize,
+}
+
+/// Equal parts of a step at whose ends switch functions are looked at.
+const PARTS: usize = 4;
+
+/// The first step after an event is also looked at after these powers of ¼ of it.
+const SHORTER: i32 = 11;
+
+/// Below this part of its size in the step a switch function counts as zero after an event; and below this.
+const NOISE: f64 = 1e-10;
+const NOTHING: f64 = 1e-13;
+
+/// Most refinements of a minimum between two samples, and the part of the lowest sample that the next one
+/// must promise to fall below.
+const REFINEMENTS: usize = 12;
+const REACH: f64 = 0.9;
+
+/// Watches switch functions from step to step.
+#[derive(Debug, Default)]
+pub struct Watch {
+    n: usize,
+    /// Whether the step starts at an event, or at the start.
+    started: bool,
+    times: Vec<f64>,
+    /// The values at these times, one row for each; the last row is the first of the next step.
+    values: Vec<f64>,
+    buffer: Vec<f64>,
+}
+
+impl Watch {
+    /// A watch on `n` switch functions.
+    pub fn new(n: usize) -> Watch {
+        Watch { n, ..Watch::default() }
+    }
+
+    /// The next step starts anew: after an event, or with other equations.
+    pub fn restart(&mut self) {
+        self.started = false;
+    }
+
+    /// The first event in the step between two times; `look` gives the switch functions at any time in it.
+    pub fn find<E>(
+        &mut self,
+        from: f64,
+        to: f64,
+        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
+    ) -> Result<Option<Found>, E> {
+        let n = self.n;
+        if n == 0 {
+            return Ok(None);
+        }
+        let fresh = !std::mem::replace(&mut self.started, true);
+        self.sample(from, to, fresh, look)?;
+        let mut first: Option<Found> = None;
+        for k in 0..n {
+            let Some((a, b)) = self.bracket(k, fresh, look)? else { continue };
+            if first.is_some_and(|f| f.t <= a) {
+                continue;
+            }
+            let t = if a == b { a } else { self.root(k, a, b, look)? };
+            if first.is_none_or(|f| t < f.t) {
+                first = Some(Found { t, switch: k });
+            }
+        }
+        Ok(first)
+    }
+
+    fn sample<E>(
+        &mut self,
+        from: f64,
+        to: f64,
+        fresh: bool,
+        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (n, h) = (self.n, to - from);
+        self.times.clear();
+        self.times.push(from);
+        if fresh {
+            self.times.extend((2..=SHORTER).rev().map(|i| from + h * 0.25f64.powi(i)));
+            self.values.clear();
+            self.values.resize(n, 0.0);
+            look(from, &mut self.values)?;
+        } else {
+            let last = self.values.len() - n;
+            self.values.copy_within(last.., 0);
+            self.values.truncate(n);
+        }
+        self.times.extend((1..PARTS).map(|i| from + h * i as f64 / PARTS as f64));
+        self.times.push(to);
+        for &t in &self.times[1..] {
+            let at = self.values.len();
+            self.values.resize(at + n, 0.0);
+            look(t, &mut self.values[at..])?;
+        }
+        Ok(())
+    }
+
+    fn value(&self, j: usize, k: usize) -> f64 {
+        self.values[j * self.n + k]
+    }
+
+    /// Two times between which function `k` falls through zero for the first time; twice the start where it
+    /// falls from there.
+    fn bracket<E>(
+        &mut self,
+        k: usize,
+        fresh: bool,
+        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
+    ) -> Result<Option<(f64, f64)>, E> {
+        let count = self.times.len();
+        let size = (0..count).fold(0.0f64, |m, j| m.max(self.value(j, k).abs()));
+        if !size.is_finite() {
+            return Ok(None);
+        }
+        let noise = NOTHING.max(NOISE * size);
+        let mut armed = !fresh || self.value(0, k) > noise;
+        for j in 1..count {
+            let x = self.value(j, k);
+            if !armed {
+                armed = x > noise;
+                continue;
+            }
+            if x < 0.0 {
+                return Ok(Some((self.times[j - 1], self.times[j])));
+            }
+            // a dip between samples
+            if j + 1 < count && self.value(j - 1, k) > x && self.value(j + 1, k) >= x {
+                let triple = [j - 1, j, j + 1].map(|j| (self.times[j], self.value(j, k)));
+                if let Some(low) = self.dip(k, triple, look)? {
+                    return Ok(Some((self.times[j - 1], low)));
+                }
+            }
+        }
+        let falls = !armed && self.value(count - 1, k) < -noise;
+        Ok(falls.then_some((self.times[0], self.times[0])))
+    }
+
+    /// A time at which function `k` is negative near the lowest of three samples, if it ever is: the lowest
+    /// points of parabolas are followed while they go on falling.
+    fn dip<E>(
+        &mut self,
+        k: usize,
+        mut samples: [(f64, f64); 3],
+        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
+    ) -> Result<Option<f64>, E> {
+        let mut values = self.buffer();
+        let mut low = None;
+        for _ in 0..REFINEMENTS {
+            let [(a, fa), (b, fb), (c, fc)] = samples;
+            let (left, right) = ((fb - fa) / (b - a), (fc - fb) / (c - b));
+            let bend = (right - left) / (c - a);
+            let t = 0.5 * (a + b - left / bend);
+            let lowest = fb + (t - b) * (left + bend * (t - a));
+            // all false where the three lie on a line and t is none
+            let promising = lowest < REACH * fb && t > a && t < c && t != b;
+            if !promising {
+                break;
+            }
+            look(t, &mut values)?;
+            let f = values[k];
+            if f < 0.0 {
+                low = Some(t);
+                break;
+            }
+            samples = match (t < b, f < fb) {
+                (true, true) => [samples[0], (t, f), samples[1]],
+                (true, false) => [(t, f), samples[1], samples[2]],
+                (false, true) => [samples[1], (t, f), samples[2]],
+                (false, false) => [samples[0], samples[1], (t, f)],
+            };
+        }
+        self.buffer = values;
+        Ok(low)
+    }
+
+    /// Room for one row of values.
+    fn buffer(&mut self) -> Vec<f64> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(self.n, 0.0);
+        buffer
+    }
+
+    /// The root of function `k` in a bracket to the last digits of the time, on its negative side, by
+    /// interpolation, truncation and projection: never slower than bisection [Oliveira & Takahashi 2021].
+    fn root<E>(
+        &mut self,
+        k: usize,
+        mut a: f64,
+        mut b: f64,
+        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
+    ) -> Result<f64, E> {
+        let mut values = self.buffer();
+        let mut f = |t: f64| look(t, &mut values).map(|()| values[k]);
+        let (mut fa, mut fb) = (f(a)?, f(b)?);
+        let half = f64::EPSILON * a.abs().max(b.abs());
+        let slack = 0.2 / (b - a);
+        let most = ((b - a) / (2.0 * half)).log2().ceil().clamp(0.0, 1100.0) as i32 + 1;
+        for j in 0..=most {
+            if fa <= 0.0 {
+                b = a;
+            }
+            if b - a <= 2.0 * half {
+                break;
+            }
+            let middle = 0.5 * (a + b);
+            let radius = half * 2f64.powi(most - j) - 0.5 * (b - a);
+            let chord = (fb * a - fa * b) / (fb - fa);
+            let towards = (middle - chord).signum();
+            let truncated = slack * (b - a).powi(2);
+            let near = if truncated <= (middle - chord).abs() { chord + towards * truncated } else { middle };
+            let t = if (near - middle).abs() <= radius { near } else { middle - towards * radius };
+            // rounding must not leave the bracket
+            let t = if t > a && t < b { t } else { middle };
+            let x = f(t)?;
+            if x > 0.0 {
+                (a, fa) = (t, x)
+            } else {
+                (b, fb) = (t, x)
+            }
+            if x == 0.0 {
+                break;
+            }
+        }
+        self.buffer = values;
+        Ok(b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// The first event of functions of time in a step, and how often they were looked at.
+    fn first(watch: &mut Watch, from: f64, to: f64, f: &dyn Fn(f64) -> Vec<f64>) -> (Option<Found>, usize) {
+        let mut count = 0;
+        let found = watch.find::<Infallible>(from, to, &mut |t, out| {
+            count += 1;
+            out.copy_from_slice(&f(t));
+            Ok(())
+        });
+        (found.unwrap_or_else(|e| match e {}), count)
+    }
+
+    #[test]
+    fn the_first_of_several_roots_is_found_to_rounding() {
+        let f = |t: f64| vec![(t - 0.7) * (t - 2.0), 0.3 - t * t * t, 1.0 + t, f64::INFINITY];
+        let (found, count) = first(&mut Watch::new(4), 0.0, 1.0, &f);
+        let exact = 0.3f64.cbrt();
+        let found = found.expect("a root");
+        assert!(found.switch == 1 && (found.t - exact).abs() < 4e-16, "{found:?}");
+        assert!(count < 50, "{count}");
+        // a step that ends before it sees none; the next one starts where it ended
+        let mut watch = Watch::new(4);
+        assert!(first(&mut watch, 0.0, 0.6, &f).0.is_none());
+        let (found, count) = first(&mut watch, 0.6, 0.9, &f);
+        assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 30, "{found:?} {count}");
+    }
+
+    #[test]
+    fn a_short_dip_is_seen_and_a_near_miss_is_none() {
+        for (depth, seen) in [(1e-3, true), (1e-9, true), (-1e-9, false), (-0.1, false)] {
+            let f = |t: f64| vec![(t - 0.41).powi(2) * (1.3 - t) - depth];
+            let mut watch = Watch::new(1);
+            let (found, _) = first(&mut watch, 0.0, 1.0, &f);
+            assert_eq!(found.is_some(), seen, "{depth}");
+            if let Some(found) = found {
+                assert!(f(found.t)[0].abs() < 1e-15 && found.t < 0.41, "{depth}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_function_that_starts_at_zero_is_found_when_it_falls_again() {
+        // a low bounce within a long step, with the rounding of the start
+        for flight in [0.3, 1e-2, 1e-3, 1e-4] {
+            for off in [0.0, -1e-17, 1e-17] {
+                let f = |t: f64| vec![t * (flight - t) + off];
+                let (found, _) = first(&mut Watch::new(1), 0.0, 1.0, &f);
+                assert!(found.is_some_and(|f| (f.t - flight).abs() < 1e-12), "{flight} {off}: {found:?}");
+            }
+        }
+        // one that falls from the start does so at once; one that rests at zero never does
+        let falls = first(&mut Watch::new(1), 2.0, 3.0, &|t| vec![2.0 - t]).0;
+        assert_eq!(falls, Some(Found { t: 2.0, switch: 0 }));
+        assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|_| vec![-1e-16]).0, None);
+        assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|t| vec![(t - 2.0).powi(2)]).0, None);
+    }
+
+    #[test]
+    fn no_event_is_found_twice() {
+        let f = |t: f64| vec![(3.0 * t).sin() + 0.1];
+        let (mut watch, mut t, mut found) = (Watch::new(1), 0.0, Vec::new());
+        let mut sign = 1.0;
+        while t < 10.0 {
+            let g = |t: f64| vec![sign * f(t)[0]];
+            match first(&mut watch, t, t + 0.37, &g).0 {
+                Some(event) => {
+                    found.push(event.t);
+                    (t, sign) = (event.t, -sign);
+                    watch.restart();
+                }
+                None => t += 0.37,
+            }
+        }
+        let exact = |k: f64| (std::f64::consts::PI * k - (-1f64).powf(k) * 0.1f64.asin()) / 3.0;
+        assert_eq!(found.len(), 9);
+        found.iter().zip(1..).for_each(|(t, k)| assert!((t - exact(k as f64)).abs() < 1e-14, "{k}: {t}"));
+    }
+}

@@ -1,0 +1,331 @@
+//! Events against their exact times: bounces, sticking and slipping, soft contact, stops.
+
+mod common;
+
+use bellcrank_model::dynamics::BY_VALUE;
+use bellcrank_model::{Dynamics, State};
+use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::record::{Memory, Silent};
+use bellcrank_solve::simulation::{Simulation, Summary};
+use common::*;
+
+const G: f64 = 9.81;
+
+fn example(name: &str) -> std::sync::Arc<bellcrank_model::System> {
+    let path = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    system(&text)
+}
+
+/// The times of events that do something.
+fn times(summary: &Summary, what: &str) -> Vec<f64> {
+    summary.events.iter().filter(|e| e.what == what).map(|e| e.t).collect()
+}
+
+fn options(method: MethodName, until: f64) -> Options {
+    Options { method, until, ..Options::default() }
+}
+
+/// The bounces of a ball that falls by h.
+fn bounces(h: f64, e: f64) -> impl Iterator<Item = f64> {
+    let first = (2.0 * h / G).sqrt();
+    (0..).map(move |n| first + 2.0 * e * first * (1.0 - e.powi(n)) / (1.0 - e))
+}
+
+fn largest_error(found: &[f64], exact: impl Iterator<Item = f64>) -> f64 {
+    found.iter().zip(exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn fifty_bounces_are_where_they_must_be_and_then_the_ball_rests() {
+    let s = example("bouncing-ball");
+    for method in [MethodName::Auto, MethodName::Dopri5, MethodName::Dop853] {
+        let summary = run(&s, options(method, 10.0));
+        let found = times(&summary, "bounces");
+        let error = largest_error(&found, bounces(0.9, 0.9));
+        println!("{}: {} bounces, largest error {error:.1e} s", method.name(), found.len());
+        assert!(found.len() >= 50 && error < 1e-10, "{}: {} {error}", method.name(), found.len());
+        // the rebound falls below 0.01 m/s once, and then the ball lies
+        let rests = times(&summary, "rests");
+        let speed = (2.0 * G * 0.9f64).sqrt() * 0.9f64.powi(found.len() as i32 + 1);
+        assert!(rests.len() == 1 && speed <= 0.01 && speed > 0.009, "{rests:?} {speed}");
+        assert!((last(&summary, "ball.y") - 0.1).abs() < 1e-12 && last(&summary, "ball.vy").abs() < 1e-12);
+        // what the impacts took is told exactly
+        assert!(summary.energy.2 < 1e-10, "{:?}", summary.energy);
+    }
+}
+
+#[test]
+fn implicit_methods_find_the_bounces_too() {
+    let s = example("bouncing-ball");
+    let fixed = Options { step: Some(0.004), ..options(MethodName::GeneralizedAlpha, 9.0) };
+    let bdf = Options { rtol: 1e-10, ..options(MethodName::Bdf, 9.0) };
+    for (options, allowed) in [(fixed, 1e-10), (bdf, 1e-6)] {
+        let name = options.method.name();
+        let summary = run(&s, options);
+        let found = times(&summary, "bounces");
+        let error = largest_error(&found, bounces(0.9, 0.9));
+        println!("{name}: {} bounces, {} steps, error {error:.1e} s", found.len(), summary.statistics.steps);
+        assert!(found.len() >= 50 && error < allowed, "{name}: {} {error}", found.len());
+    }
+}
+
+#[test]
+fn sticking_and_slipping_follow_the_closed_form() {
+    let s = example("stick-slip");
+    let (m, k, v, coulomb, sticks) = (1.0f64, 40.0, 0.1, 2.0, 3.0);
+    let (a, omega) = ((sticks - coulomb) / k, (k / m).sqrt());
+    let slipping = (std::f64::consts::TAU - 2.0 * (a * omega / v).atan()) / omega;
+    let sticking = 2.0 * a / v;
+    let first = sticks / (k * v);
+    let slips = (0..).map(|n| first + n as f64 * (slipping + sticking));
+    let catches = (0..).map(|n| first + slipping + n as f64 * (slipping + sticking));
+    for (method, rtol, allowed) in
+        [(MethodName::Dopri5, 1e-8, 1e-7), (MethodName::Dop853, 1e-11, 1e-9), (MethodName::Bdf, 1e-8, 1e-5)]
+    {
+        let summary = run(&s, Options { rtol, ..options(method, 6.0) });
+        let (slip, stick) = (times(&summary, "slips backward"), times(&summary, "sticks"));
+        let error = largest_error(&slip, slips.clone()).max(largest_error(&stick, catches.clone()));
+        println!("{}: {} and {} events, error {error:.1e} s", method.name(), slip.len(), stick.len());
+        assert!(slip.len() == 5 && stick.len() == 4, "{}: {:?}", method.name(), summary.events);
+        assert!(error < allowed, "{}: {error}", method.name());
+        assert!(summary.energy.2 < 1e-5, "{:?}", summary.energy);
+    }
+}
+
+#[test]
+fn a_soft_touch_takes_half_a_period() {
+    // a spring from the touch on: contact lasts (π + 2 atan(g/(ω v)))/ω for a fall with the speed v
+    let s = system(
+        r#"
+        model = { gravity = [0, 0, -9.81] }
+        [body.ball]
+        mass = 2
+        at = [0, 0, 0.5]
+        [force.floor]
+        type = "contact"
+        between = ["ground", "ball"]
+        normal = [0, 0, 1]
+        stiffness = 8e4
+        exponent = 1
+        "#,
+    );
+    let (omega, v) = ((8e4f64 / 2.0).sqrt(), (2.0 * G * 0.5f64).sqrt());
+    let lasts = (std::f64::consts::PI + 2.0 * (G / (omega * v)).atan()) / omega;
+    let fall = v / G;
+    for (method, rtol, allowed) in [(MethodName::Dopri5, 1e-8, 1e-7), (MethodName::Bdf, 1e-8, 1e-6)] {
+        let summary = run(&s, Options { rtol, ..options(method, 2.0) });
+        let touches = (0..).map(|n| fall + n as f64 * (2.0 * fall + lasts));
+        let leaves = (0..).map(|n| fall + lasts + n as f64 * (2.0 * fall + lasts));
+        let (touch, leave) = (times(&summary, "touches"), times(&summary, "leaves"));
+        let error = largest_error(&touch, touches).max(largest_error(&leave, leaves));
+        println!("{}: {} touches, error {error:.1e} s", method.name(), touch.len());
+        assert!(touch.len() == 3 && leave.len() == 3 && error < allowed, "{} {error}", method.name());
+    }
+}
+
+#[test]
+fn spheres_that_collide_keep_their_momentum() {
+    for (law, e) in [("restitution = 0.7", 0.7), ("stiffness = 1e9", 1.0)] {
+        let text = format!(
+            r#"
+            [body.a]
+            sphere = {{ radius = 0.2, mass = 2 }}
+            velocity = [1, 0, 0]
+            [body.b]
+            sphere = {{ radius = 0.3, mass = 3 }}
+            at = [1, 0.3, 0.1]
+            [force.hit]
+            type = "contact"
+            between = ["a", "b"]
+            {law}
+            "#
+        );
+        let s = system(&text);
+        let summary = run(&s, Options { rtol: 1e-9, ..options(MethodName::Dopri5, 2.0) });
+        let value = |name: &str| last(&summary, name);
+        for (axis, total) in [("x", 2.0), ("y", 0.0), ("z", 0.0)] {
+            let momentum = 2.0 * value(&format!("a.v{axis}")) + 3.0 * value(&format!("b.v{axis}"));
+            assert!((momentum - total).abs() < 1e-9, "{law} {axis}: {momentum}");
+        }
+        // along the line of centres at the touch: d = (x, .3, .1) with |d| = .5
+        let n = [(0.25f64 - 0.1).sqrt() / 0.5, 0.6, 0.2];
+        let after: f64 = n
+            .iter()
+            .zip(["x", "y", "z"])
+            .map(|(n, a)| n * (value(&format!("b.v{a}")) - value(&format!("a.v{a}"))))
+            .sum();
+        // a soft contact turns a little while it lasts
+        let allowed = if e == 1.0 { 3e-3 } else { 1e-9 };
+        assert!((after - e * n[0]).abs() < allowed, "{law}: {after} against {}", e * n[0]);
+        assert!(summary.energy.2 < 1e-7, "{:?}", summary.energy);
+        assert_eq!(summary.events.len(), if e == 1.0 { 2 } else { 1 }, "{:?}", summary.events);
+    }
+}
+
+#[test]
+fn a_ball_with_friction_ends_up_rolling() {
+    // thrown with the spin zero: slides, then rolls with 5/7 of its speed
+    let s = system(
+        r#"
+        model = { gravity = [0, 0, -9.81] }
+        [body.ball]
+        sphere = { radius = 0.1, mass = 1 }
+        at = [0, 0, 0.1]
+        velocity = [1, 0, 0]
+        [force.floor]
+        type = "contact"
+        between = ["ground", "ball"]
+        normal = [0, 0, 1]
+        stiffness = 1e6
+        damping = 5
+        friction = 0.3
+        velocity = 1e-4
+        "#,
+    );
+    let summary = run(&s, Options { rtol: 1e-7, ..options(MethodName::Bdf, 1.0) });
+    let (v, w) = (last(&summary, "ball.vx"), last(&summary, "ball.wy"));
+    assert!((v - 5.0 / 7.0).abs() < 1e-3 && (w - v / 0.1).abs() < 1e-2, "{v} {w}");
+    assert!(summary.energy.2 < 1e-4, "{:?}", summary.energy);
+}
+
+const ARM: &str = r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+[body.arm]
+rod = { from = [0, 0], to = [1, 0], mass = 3 }
+[joint.pin]
+type = "revolute"
+between = ["ground", "arm"]
+at = [0, 0]
+[force.end]
+type = "stop"
+joint = "pin"
+lower = -0.5
+"#;
+
+#[test]
+fn an_arm_bounces_off_a_hard_stop_and_rests_there() {
+    let s = system(&format!("{ARM}restitution = 0.5"));
+    for method in [MethodName::Dopri5, MethodName::Bdf] {
+        let summary = run(&s, Options { rtol: 1e-9, ..options(method, 3.0) });
+        let names: Vec<&str> = summary.events.iter().map(|e| e.what.as_str()).collect();
+        assert!(names.len() > 5 && names.last() == Some(&"rests"), "{names:?}");
+        assert!(names[..names.len() - 1].iter().all(|n| *n == "bounces"), "{names:?}");
+        assert!((last(&summary, "pin.angle") + 0.5).abs() < 1e-9 && last(&summary, "pin.rate").abs() < 1e-9);
+        assert!(summary.energy.2 < 1e-6 && summary.drift.0 < 1e-8, "{:?} {:?}", summary.energy, summary.drift);
+        // ½ J ω² = m g l/2 sin ½: the time of the first touch by quadrature
+        let n = 20_000;
+        let first: f64 = (0..n)
+            .map(|i| {
+                // φ = ½ x²: the integrand is smooth at the start
+                let x = (i as f64 + 0.5) / n as f64;
+                x / (3.0 * G * (0.5 * x * x).sin()).sqrt() / n as f64
+            })
+            .sum();
+        let found = times(&summary, "bounces")[0];
+        assert!((found - first).abs() < 1e-6, "{}: {found} against {first}", method.name());
+    }
+}
+
+#[test]
+fn a_soft_stop_costs_no_rejected_steps_at_its_corner() {
+    let s = system(&format!("{ARM}stiffness = 2e4"));
+    let watched = run(&s, Options { rtol: 1e-7, ..options(MethodName::Dopri5, 2.0) });
+    assert!(times(&watched, "touches").len() >= 2, "{:?}", watched.events);
+    assert!(watched.energy.2 < 1e-4, "{:?}", watched.energy);
+    assert!(watched.statistics.error_test_failures <= watched.events.len(), "{:?}", watched.statistics);
+}
+
+#[test]
+fn what_holds_lets_go() {
+    // a ball on a table that drops away: it rests, is carried, and leaves at the acceleration −g
+    let s = system(
+        r#"
+        model = { plane = "xy", gravity = [0, -9.81] }
+        [body.table]
+        mass = 1
+        inertia = 1
+        [body.ball]
+        mass = 1
+        at = [0, 0.1]
+        [joint.guide]
+        type = "prismatic"
+        between = ["ground", "table"]
+        at = [0, 0]
+        axis = [0, 1]
+        [joint.lift]
+        type = "drive"
+        joint = "guide"
+        position = "0.5*(cos(6*t) - 1)"
+        [force.top]
+        type = "contact"
+        between = ["table", "ball"]
+        on = [[0, 0.1], [0, 0]]
+        normal = [0, 1]
+        radius = 0
+        restitution = 0
+        [joint.rail]
+        type = "point-on-line"
+        between = ["ground", "ball"]
+        at = [0, 0.1]
+        axis = [0, 1]
+        "#,
+    );
+    // −18 cos(6 t) = −9.81 never at the start: it leaves at once; from the bottom it is carried up
+    let summary = run(&s, Options { rtol: 1e-9, ..options(MethodName::Dopri5, 1.5) });
+    let what: Vec<&str> = summary.events.iter().map(|e| e.what.as_str()).collect();
+    assert!(what.starts_with(&["leaves", "rests", "leaves"]), "{:?}", summary.events);
+    // it falls freely until the table comes back, and is let go where the table falls as fast
+    let (caught, let_go) = (summary.events[1].t, summary.events[2].t);
+    assert!((-0.5 * G * caught * caught - 0.5 * ((6.0 * caught).cos() - 1.0)).abs() < 1e-9, "{caught}");
+    let exact = (std::f64::consts::TAU - (G / 18.0).acos()) / 6.0;
+    assert!((let_go - exact).abs() < 1e-8, "{let_go} against {exact}");
+}
+
+#[test]
+fn a_saved_state_goes_on_as_the_run_would() {
+    let s = example("stick-slip");
+    let whole = run(&s, Options { rtol: 1e-9, ..options(MethodName::Dopri5, 3.0) });
+    for until in [0.5, 1.0, 1.6, 2.1] {
+        let options = |until| Options { rtol: 1e-9, ..options(MethodName::Dopri5, until) };
+        let mut first = Simulation::new("test", s.clone(), &s.initial_state(), options(until)).expect("starts");
+        first.run(&mut Silent, &mut |_, _| {});
+        let state: State = first.state().clone();
+        assert!(state.charts.modes.len() == 1 && !state.charts.modes.contains(&BY_VALUE));
+        let rest = run_own(s.clone(), &state, options(3.0));
+        assert!((last(&whole, "mass.x") - last(&rest, "mass.x")).abs() < 1e-6);
+        let all = first_events(&whole).into_iter().filter(|t| *t > until).collect::<Vec<_>>();
+        assert!(largest_error(&first_events(&rest), all.iter().copied()) < 1e-6 && rest.events.len() == all.len());
+    }
+}
+
+fn first_events(summary: &Summary) -> Vec<f64> {
+    summary.events.iter().map(|e| e.t).collect()
+}
+
+#[test]
+fn events_are_recorded_with_the_samples_around_them() {
+    let s = example("bouncing-ball");
+    let options = Options { sample: Some(0.01), ..options(MethodName::Dopri5, 2.0) };
+    let mut simulation = Simulation::new("test", s.clone(), &s.initial_state(), options).expect("starts");
+    let mut memory = Memory::default();
+    let summary = simulation.run(&mut memory, &mut |_, _| {});
+    // between events every sample lies on its parabola
+    let (t, y) = (&memory.times, memory.column("ball.y").expect("a channel"));
+    let touches: Vec<f64> = bounces(0.9, 0.9).take(5).collect();
+    for (t, y) in t.iter().zip(&y) {
+        let n = touches.iter().filter(|b| *b <= t).count();
+        let exact = match n {
+            0 => 1.0 - 0.5 * G * t * t,
+            _ => {
+                let (from, v) = (touches[n - 1], G * touches[0] * 0.9f64.powi(n as i32));
+                0.1 + v * (t - from) - 0.5 * G * (t - from).powi(2)
+            }
+        };
+        assert!((y - exact).abs() < 1e-9, "{t}: {y} against {exact}");
+    }
+    let json = summary.to_json();
+    assert_eq!(json["event_count"], summary.events.len());
+    assert_eq!(json["events"][0]["name"], "force `floor`");
+    assert!(summary.events.len() >= 3 && s.switches() == 1);
+}

@@ -1,0 +1,26 @@
+//! Makes a table of the models in `examples/`, so that the program carries them: name and text; and of the
+//! files that they read.
+
+use std::fmt::Write;
+use std::path::Path;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    println!("cargo:rerun-if-changed={}", root.display());
+    let entries = std::fs::read_dir(&root).expect("the examples are part of the sources");
+    let mut paths: Vec<_> = entries.flatten().map(|e| e.path()).filter(|p| p.is_file()).collect();
+    paths.sort();
+    let (mut models, mut attached) = (String::from("&[\n"), String::from("&[\n"));
+    for path in paths {
+        let name = path.file_name().and_then(|n| n.to_str()).expect("examples have plain names");
+        let file = path.display().to_string();
+        let _ = match name.strip_suffix(".toml") {
+            Some(name) => writeln!(models, "    ({name:?}, include_str!({file:?})),"),
+            None => writeln!(attached, "    ({name:?}, include_bytes!({file:?})),"),
+        };
+    }
+    let out = std::env::var("OUT_DIR").expect("cargo tells where to write");
+    for (name, text) in [("examples.rs", models), ("attached.rs", attached)] {
+        std::fs::write(Path::new(&out).join(name), text + "]\n").expect("the folder can be written to");
+    }
+}

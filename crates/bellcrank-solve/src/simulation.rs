@@ -3,7 +3,7 @@
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Projection};
 use crate::engines::kinematic::Kinematic;
-use crate::engines::{Engine, Statistics, StepError};
+use crate::engines::{Engine, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::initial::{self, Assembly, AssemblyError};
@@ -68,6 +68,8 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
+    /// The split of the coordinates, where the run has one.
+    pub split: Option<SplitReport>,
     /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
     /// and singular positions passed by.
     pub events: Vec<Event>,
@@ -118,6 +120,17 @@ impl Summary {
             "choices": self.choices,
             "final": last,
         });
+        if let (Some(split), Some(map)) = (&self.split, object.as_object_mut()) {
+            let numbers = json!({
+                "independent": split.independent,
+                "dependent": split.dependent,
+                "largest": split.largest,
+                "worst": split.worst,
+                "changes": split.changes,
+                "redundant": split.redundant,
+            });
+            map.insert("split".into(), numbers);
+        }
         if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
             map.insert("error".into(), json!(message));
         }
@@ -435,6 +448,7 @@ impl Simulation {
             last,
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
+            split: self.engine.split_report(),
             events: self.observer.events.clone(),
         }
     }
@@ -535,6 +549,7 @@ fn implicit_engine(
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
+            averaged: tested == Tested::Q,
             ..BdfOptions::default()
         })),
     };

@@ -4,6 +4,7 @@ mod common;
 
 use bellcrank_math::solver::LinearSolver;
 use bellcrank_math::tree::TreeLu;
+use bellcrank_model::bodies::Body;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{Random, random_mechanism, values};
 use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown};
@@ -12,7 +13,6 @@ use bellcrank_solve::initial::assemble;
 use bellcrank_solve::kkt::{self, Kkt};
 use bellcrank_solve::options::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::Silent;
-use bellcrank_model::bodies::Body;
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
 use common::*;
 use std::path::PathBuf;

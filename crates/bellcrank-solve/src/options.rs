@@ -121,6 +121,33 @@ impl Coordinates {
     }
 }
 
+/// A method of the papers on coordinate splitting, as choices [Yen & Petzold 1998].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Splitting {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The formulation.
+    pub formulation: &'static str,
+    /// The iteration.
+    pub iteration: Iteration,
+    /// What is tested.
+    pub test: Tested,
+    /// On which coordinates.
+    pub on: On,
+}
+
+/// All of them; each runs BDF.
+pub const SPLITTINGS: &[Splitting] = &[
+    splitting("cs", Iteration::CoordinateSplit, Tested::QV, On::Independent),
+    splitting("cm", Iteration::CoordinateModified, Tested::QV, On::Independent),
+    splitting("ggl", Iteration::Simplified, Tested::All, On::All),
+    splitting("ggl-star", Iteration::Simplified, Tested::QV, On::All),
+];
+
+const fn splitting(name: &'static str, iteration: Iteration, test: Tested, on: On) -> Splitting {
+    Splitting { name, formulation: "ggl", iteration, test, on }
+}
+
 /// All choices of a run.
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -3,7 +3,7 @@
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Projection};
 use crate::engines::kinematic::Kinematic;
-use crate::engines::{Engine, Statistics, StepError};
+use crate::engines::{Engine, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
@@ -70,6 +70,8 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
+    /// The split of the coordinates, where the run has one.
+    pub split: Option<SplitReport>,
     /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
     /// and singular positions passed by.
     pub events: Vec<Event>,
@@ -129,6 +131,17 @@ impl Summary {
         });
         if let (Some(proof), Some(map)) = (&self.proof, object.as_object_mut()) {
             map.insert("proof".into(), proof.to_json());
+        }
+        if let (Some(split), Some(map)) = (&self.split, object.as_object_mut()) {
+            let numbers = json!({
+                "independent": split.independent,
+                "dependent": split.dependent,
+                "largest": split.largest,
+                "worst": split.worst,
+                "changes": split.changes,
+                "redundant": split.redundant,
+            });
+            map.insert("split".into(), numbers);
         }
         if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
             map.insert("error".into(), json!(message));
@@ -577,6 +590,7 @@ impl Simulation {
             last,
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
+            split: self.engine.split_report(),
             events: self.observer.events.clone(),
         }
     }
@@ -677,6 +691,7 @@ fn implicit_engine(
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
+            averaged: tested == Tested::Q,
             ..BdfOptions::default()
         })),
     };

@@ -13,7 +13,8 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{
-    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SYSTEMS, TESTS, Tested, method_names,
+    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SPLITTINGS, SYSTEMS, TESTS, Tested,
+    method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
@@ -55,6 +56,10 @@ pub struct Run {
     /// hht-i3, nstiff-si2, hht-add, hht-si2.
     #[arg(long)]
     method: Option<String>,
+    /// A method of the papers on coordinate splitting: cs, cm, ggl, ggl-star. It sets method, formulation, iteration, test
+    /// and on; what is given besides wins.
+    #[arg(long)]
+    preset: Option<String>,
     /// Formulation: index3, ggl, si2, index1, add.
     #[arg(long)]
     formulation: Option<String>,
@@ -415,7 +420,10 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         let help = format!("leave --formulation out, or use --method {}", method.name());
         return Err(refused(args, read, OptionError { option: "--formulation", message, help }));
     }
-    let options = Options {
+    let papers: Vec<&str> = SPLITTINGS.iter().map(|p| p.name).collect();
+    let paper = args.preset.as_ref().map(|word| (word.as_str(), None));
+    let paper = choice(read, "preset", paper, &papers, |name| SPLITTINGS.iter().find(|p| p.name == name))?;
+    let mut options = Options {
         method: named.method,
         formulation: form.or(named.formulation),
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
@@ -437,6 +445,14 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         b: number("b", args.b).unwrap_or(defaults.b),
         interrupt: defaults.interrupt,
     };
+    if let Some(p) = paper {
+        let o = &mut options;
+        o.method = if args.method.is_some() { o.method } else { MethodName::Bdf };
+        o.formulation = o.formulation.filter(|_| args.formulation.is_some()).or(Some(p.formulation));
+        o.iteration = o.iteration.filter(|_| args.iteration.is_some()).or(Some(p.iteration));
+        o.test = o.test.filter(|_| args.test.is_some()).or(Some(p.test));
+        o.on = if args.on.is_some() { o.on } else { p.on };
+    }
     let (method, add) = (options.method, options.formulation == Some("add"));
     for (option, given, of, fits) in [
         ("--rho", args.rho, "gen-alpha", matches!(method, MethodName::GeneralizedAlpha | MethodName::Auto)),
@@ -573,6 +589,19 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         let (shown, all) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
         let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
         tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
+    }
+    if let Some(split) = &summary.split {
+        tell_line(format!(
+            "split: {} independent and {} dependent coordinates, largest |Q| {:.2} (1 is ideal), chosen anew {}{}",
+            split.independent,
+            split.dependent,
+            split.worst,
+            plural(split.changes, "time", "times"),
+            match split.redundant.is_empty() {
+                true => String::new(),
+                false => format!("; redundant: {}", split.redundant.join(", ")),
+            }
+        ));
     }
     const EVENTS: usize = 5;
     for event in summary.events.iter().take(EVENTS) {

@@ -13,6 +13,7 @@ mod plan;
 pub mod rotation;
 pub mod solver;
 pub mod sparse;
+pub mod tree;
 pub mod vec3;
 
 pub use rotation::Quat;

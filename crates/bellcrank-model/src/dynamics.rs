@@ -322,6 +322,8 @@ pub struct Workspace {
     pub scratch: Vec<f64>,
     /// The charts that the last [`Dynamics::settle`] re-centred.
     pub recentred: ChartChange,
+    /// What relative coordinates need: the bodies of the tree, and their Cartesian point.
+    pub tree: Option<Box<crate::relative::TreeSpace>>,
 }
 
 impl Workspace {
@@ -423,6 +425,18 @@ pub trait Dynamics: Send + Sync {
         }
     }
 
+    /// Whether accelerations come by recursion over a tree: there are no constraints, and
+    /// [`Dynamics::recursion`] stands for the linear system.
+    fn recursive(&self) -> bool {
+        false
+    }
+
+    /// v̇ by recursion, or the block whose inertia vanishes.
+    fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {
+        let _ = (at, w);
+        Ok(())
+    }
+
     /// Energies at a realized point.
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy;
 
@@ -477,6 +491,18 @@ pub trait Dynamics: Send + Sync {
     /// so is a coordinate whose rate is driven.
     fn integrable(&self, constraint: usize) -> bool {
         !self.layout().rates[constraint].is_empty()
+    }
+
+    /// Whether a coordinate measures the deformation of a body: the start keeps it as it is, if that can be.
+    fn elastic(&self, i: usize) -> bool {
+        let _ = i;
+        false
+    }
+
+    /// Whether a body starts with the deformation that the loads of its motion give it.
+    fn quasi_static(&self, body: usize) -> bool {
+        let _ = body;
+        false
     }
 
     /// Bodies that keep their start while the model is assembled.

@@ -13,6 +13,7 @@ pub mod model;
 pub mod own;
 pub mod read;
 pub mod reference;
+pub mod relative;
 pub mod scene;
 pub mod system;
 #[doc(hidden)]
@@ -20,4 +21,5 @@ pub mod testing;
 
 pub use dynamics::{Charts, Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
 pub use model::Model;
+pub use relative::Relative;
 pub use system::System;

@@ -25,6 +25,8 @@ pub struct Kkt {
     rows: Vec<(u32, u32, u32, u32)>,
     rhs: Vec<f64>,
     n: usize,
+    /// Whether the equations are those of a tree, and a recursion stands for the matrix.
+    recursive: bool,
     /// In the place of M: one for independent coordinates, zero for dependent ones.
     independent: Option<Vec<f64>>,
     /// Factorizations so far.
@@ -44,7 +46,8 @@ impl Kkt {
         let bodies = layout.bodies.len() as u32;
         let sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
         let classes = (0..sizes.len()).map(|i| if i < bodies as usize { Class::Body } else { Class::Multiplier });
-        let mass_pairs = dynamics.pattern(Piece::MassAccel, Unknown::V);
+        let recursive = dynamics.recursive();
+        let mass_pairs = if recursive { Vec::new() } else { dynamics.pattern(Piece::MassAccel, Unknown::V) };
         let column_pairs: Vec<(u32, u32)> =
             dynamics.pattern(Piece::GtLambda, Unknown::Lambda).into_iter().map(|(b, k)| (b, bodies + k)).collect();
         let diagonal = (0..sizes.len() as u32).map(|i| (i, i));
@@ -66,7 +69,7 @@ impl Kkt {
         let rhs = vec![0.0; pattern.dimension()];
         let n = layout.n();
         let matrix = BlockMatrix::new(pattern);
-        Kkt { matrix, linear, mass, columns, rows, rhs, n, independent: None, factorizations: 0, dynamics }
+        Kkt { matrix, linear, mass, columns, rows, rhs, n, recursive, independent: None, factorizations: 0, dynamics }
     }
 
     /// The system with XXᵀ in the place of M: its multipliers are those of the split, (GY)ᵀλ = Yᵀf.
@@ -98,6 +101,9 @@ impl Kkt {
 
     /// Forms and factors the matrix at a realized point.
     pub fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        if self.recursive {
+            return Ok(());
+        }
         self.form(at, w);
         self.factorizations += 1;
         self.linear.factor(&self.matrix)
@@ -105,6 +111,9 @@ impl Kkt {
 
     /// Forms and factors the matrix at a realized point, with diagonal weights added to M.
     pub fn factor_heavier(&mut self, weights: &[f64], at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        if self.recursive {
+            return Ok(());
+        }
         self.form(at, w);
         for (b, range) in self.dynamics.layout().bodies.iter().enumerate() {
             let n = range.len();
@@ -152,6 +161,9 @@ impl Kkt {
     /// dependent coordinates of a split; with the factors at hand.
     pub fn multipliers(&mut self, r: &[f64], lambda: &mut [f64]) -> Result<(), LinearError> {
         self.rhs.fill(0.0);
+        if self.recursive {
+            return Ok(());
+        }
         match &self.independent {
             None => self.rhs[..self.n].copy_from_slice(r),
             Some(x) => (0..self.n).filter(|i| x[*i] < 0.5).for_each(|i| self.rhs[i] = r[i]),
@@ -185,6 +197,15 @@ impl Kkt {
 
     /// v̇ and λ at a realized point: forms and factors the matrix too.
     pub fn accelerate(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        if self.recursive {
+            return self.dynamics.recursion(at, w).map_err(|block| {
+                let row = self.dynamics.layout().bodies[block].start;
+                match at.q.iter().chain(&at.v).all(|x| x.is_finite()) {
+                    true => LinearError::Singular { row },
+                    false => LinearError::NotFinite { row },
+                }
+            });
+        }
         self.factor(at, w)?;
         at.vdot.fill(0.0);
         self.rhs.fill(0.0);
@@ -210,6 +231,9 @@ impl Kkt {
     /// constraint rows; with the factors at hand.
     pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
+        if self.recursive {
+            return Ok(&self.rhs[..self.n]);
+        }
         fill(&mut self.rhs[self.n..]);
         self.linear.solve(&mut self.rhs)?;
         Ok(&self.rhs[..self.n])
@@ -293,6 +317,11 @@ impl Kkt {
                 }
             }
         }
+    }
+
+    /// The matrix that was factored last.
+    pub fn matrix(&self) -> &BlockMatrix {
+        &self.matrix
     }
 
     /// How many constraint rows the last factorization found redundant.

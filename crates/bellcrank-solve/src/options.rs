@@ -100,6 +100,54 @@ pub enum On {
 /// The names of all choices of coordinates.
 pub const COORDINATES: &[(On, &str)] = &[(On::All, "all"), (On::Independent, "independent")];
 
+/// In which coordinates a model moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coordinates {
+    /// Those of every body, with equations for all joints.
+    #[default]
+    Cartesian,
+    /// Those of the joints of a tree, with equations where loops close.
+    Relative,
+}
+
+/// The names of all coordinates.
+pub const SYSTEMS: &[(Coordinates, &str)] =
+    &[(Coordinates::Cartesian, "cartesian"), (Coordinates::Relative, "relative")];
+
+impl Coordinates {
+    /// The coordinates of a name.
+    pub fn by_name(name: &str) -> Option<Coordinates> {
+        SYSTEMS.iter().find(|(_, n)| *n == name).map(|(c, _)| *c)
+    }
+}
+
+/// A method of the papers on coordinate splitting, as choices [Yen & Petzold 1998].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Splitting {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The formulation.
+    pub formulation: &'static str,
+    /// The iteration.
+    pub iteration: Iteration,
+    /// What is tested.
+    pub test: Tested,
+    /// On which coordinates.
+    pub on: On,
+}
+
+/// All of them; each runs BDF.
+pub const SPLITTINGS: &[Splitting] = &[
+    splitting("cs", Iteration::CoordinateSplit, Tested::QV, On::Independent),
+    splitting("cm", Iteration::CoordinateModified, Tested::QV, On::Independent),
+    splitting("ggl", Iteration::Simplified, Tested::All, On::All),
+    splitting("ggl-star", Iteration::Simplified, Tested::QV, On::All),
+];
+
+const fn splitting(name: &'static str, iteration: Iteration, test: Tested, on: On) -> Splitting {
+    Splitting { name, formulation: "ggl", iteration, test, on }
+}
+
 /// All choices of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -113,6 +161,8 @@ pub struct Options {
     pub test: Option<Tested>,
     /// Which coordinates are tested.
     pub on: On,
+    /// The coordinates of a model; hand-written equations have their own.
+    pub coordinates: Coordinates,
     /// Fixed step size.
     pub step: Option<f64>,
     /// Relative tolerance.
@@ -149,6 +199,7 @@ impl Default for Options {
             iteration: None,
             test: None,
             on: On::All,
+            coordinates: Coordinates::Cartesian,
             step: None,
             rtol: 1e-6,
             atol: None,

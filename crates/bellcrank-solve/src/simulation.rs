@@ -3,7 +3,7 @@
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Projection};
 use crate::engines::kinematic::Kinematic;
-use crate::engines::{Engine, Statistics, StepError};
+use crate::engines::{Engine, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::initial::{self, Assembly, AssemblyError};
@@ -12,16 +12,20 @@ use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
 use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, RK4};
 use crate::newton::Iteration;
-use crate::options::{MethodName, OptionError, Options, Tested};
+use crate::options::{Coordinates, MethodName, OptionError, Options, Tested};
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
+use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
-use bellcrank_model::{Dynamics, Point, State, Workspace};
+use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+/// Implicit methods in relative coordinates hold matrices with up to so many pairs of joints on one branch.
+const DEEPEST: usize = 2_000_000;
 
 /// Below this relative tolerance `auto` starts with the pair of order 8.
 const HIGH_ORDER: f64 = 1e-7;
@@ -64,6 +68,8 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
+    /// The split of the coordinates, where the run has one.
+    pub split: Option<SplitReport>,
     /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
     /// and singular positions passed by.
     pub events: Vec<Event>,
@@ -114,6 +120,17 @@ impl Summary {
             "choices": self.choices,
             "final": last,
         });
+        if let (Some(split), Some(map)) = (&self.split, object.as_object_mut()) {
+            let numbers = json!({
+                "independent": split.independent,
+                "dependent": split.dependent,
+                "largest": split.largest,
+                "worst": split.worst,
+                "changes": split.changes,
+                "redundant": split.redundant,
+            });
+            map.insert("split".into(), numbers);
+        }
         if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
             map.insert("error".into(), json!(message));
         }
@@ -207,6 +224,41 @@ impl Simulation {
             drift: (0.0, 0.0),
             started,
         })
+    }
+
+    /// A model in the coordinates that the options ask for: assembled in Cartesian ones in any case, so that both start
+    /// alike.
+    pub fn of(system: Arc<System>, options: Options) -> Result<Simulation, StartError> {
+        let (name, state) = (system.model.name.clone(), system.initial_state());
+        if options.coordinates == Coordinates::Cartesian {
+            return Simulation::new(&name, system, &state, options);
+        }
+        options.check().map_err(StartError::Option)?;
+        if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
+            return Err(StartError::Option(OptionError {
+                option: "--coordinates",
+                message: format!("relative coordinates are for rigid bodies, and `{}` bends", body.name),
+                help: "leave --coordinates out".into(),
+            }));
+        }
+        let whole: Arc<dyn Dynamics> = system.clone();
+        let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
+        let relative = Arc::new(system.relative(&start));
+        let implicit = !options.method.explicit() && (options.method != MethodName::Auto || options.step.is_some());
+        if implicit && relative.tree.paths() > DEEPEST {
+            return Err(StartError::Option(OptionError {
+                option: "--coordinates",
+                message: format!("{} would need a mass matrix that is full along every branch", options.method.name()),
+                help: "use cartesian coordinates, or an explicit method such as dopri5".into(),
+            }));
+        }
+        let (n, m) = relative.size();
+        let mut simulation = Simulation::new(&name, relative.clone(), &relative.initial_state(), options)?;
+        simulation.choices.insert(0, format!("relative coordinates: {n} of joints, {m} equations of loops"));
+        let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = assembly;
+        simulation.assembly =
+            Assembly { iterations, residual, velocity_residual, moved, gaps, ..simulation.assembly.clone() };
+        Ok(simulation)
     }
 
     /// What the assembly of the start found.
@@ -396,6 +448,7 @@ impl Simulation {
             last,
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
+            split: self.engine.split_report(),
             events: self.observer.events.clone(),
         }
     }
@@ -496,6 +549,7 @@ fn implicit_engine(
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
+            averaged: tested == Tested::Q,
             ..BdfOptions::default()
         })),
     };

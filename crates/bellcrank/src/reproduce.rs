@@ -11,7 +11,8 @@ use std::path::PathBuf;
 pub struct Reproduce {
     /// The paper: coordinate-splitting, gluing, low-order.
     paper: String,
-    /// One table (1, 2, 3, 4, s1c, auto) or figure (3 … 16, stiff, eq8, top, rtol) of it; all of them if left out.
+    /// One table (1, 2, 3, 4, s1c, auto, equal, ladder, bushing, hour) or figure (3 … 16, stiff, eq8, top, rtol) of it; all
+    /// of them if left out.
     table: Option<String>,
     /// Leaves the long rows out.
     #[arg(long)]

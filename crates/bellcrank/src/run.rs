@@ -12,7 +12,8 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{
-    COORDINATES, MethodName, On, OptionError, Options, Preset, TESTS, Tested, method_names,
+    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SPLITTINGS, SYSTEMS, TESTS, Tested,
+    method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
@@ -47,6 +48,10 @@ pub struct Run {
     /// hht-i3, nstiff-si2, hht-add, hht-si2.
     #[arg(long)]
     method: Option<String>,
+    /// A method of the papers on coordinate splitting: cs, cm, ggl, ggl-star. It sets method, formulation, iteration, test
+    /// and on; what is given besides wins.
+    #[arg(long)]
+    preset: Option<String>,
     /// Formulation: index3, ggl, si2, index1, add.
     #[arg(long)]
     formulation: Option<String>,
@@ -59,6 +64,9 @@ pub struct Run {
     /// On which coordinates errors are tested: all, independent.
     #[arg(long)]
     on: Option<String>,
+    /// Coordinates: cartesian, or relative (those of the joints on a tree, and equations of loops).
+    #[arg(long)]
+    coordinates: Option<String>,
     /// Fixed step size in s.
     #[arg(long, value_name = "H", value_parser = number, allow_negative_numbers = true)]
     step: Option<f64>,
@@ -132,10 +140,9 @@ pub fn run(args: Run) -> Result<(), Failure> {
             std::process::exit(130);
         }
     });
-    let start = system.initial_state();
     let talk = !args.json && !args.quiet;
     let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options) };
-    let mut simulation = Simulation::new(&system.model.name, system.clone(), &start, options).map_err(|e| match e {
+    let mut simulation = Simulation::of(system.clone(), options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
         StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
@@ -229,6 +236,7 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "method" => args.method.is_some(),
         "formulation" => args.formulation.is_some(),
         "iteration" => args.iteration.is_some(),
+        "coordinates" => args.coordinates.is_some() || args.method.is_some(),
         "step" => args.step.is_some() || args.method.is_some(),
         "rtol" => args.rtol.is_some(),
         "atol" => args.atol.is_some(),
@@ -270,6 +278,8 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let iteration = word(read, "iteration", &args.iteration);
     let test = word(read, "test", &args.test);
     let on = word(read, "on", &args.on);
+    let systems: Vec<&str> = SYSTEMS.iter().map(|(_, name)| *name).collect();
+    let system = word(read, "coordinates", &args.coordinates);
     let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
@@ -284,12 +294,17 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         let help = format!("leave --formulation out, or use --method {}", method.name());
         return Err(refused(args, read, OptionError { option: "--formulation", message, help }));
     }
-    let options = Options {
+    let papers: Vec<&str> = SPLITTINGS.iter().map(|p| p.name).collect();
+    let paper = args.preset.as_ref().map(|word| (word.as_str(), None));
+    let paper = choice(read, "preset", paper, &papers, |name| SPLITTINGS.iter().find(|p| p.name == name))?;
+    let mut options = Options {
         method: named.method,
         formulation: form.or(named.formulation),
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
         on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
+        coordinates: choice(read, "kind of coordinate", system, &systems, Coordinates::by_name)?
+            .unwrap_or(defaults.coordinates),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
         atol: number("atol", args.atol),
@@ -304,6 +319,14 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         b: number("b", args.b).unwrap_or(defaults.b),
         interrupt: defaults.interrupt,
     };
+    if let Some(p) = paper {
+        let o = &mut options;
+        o.method = if args.method.is_some() { o.method } else { MethodName::Bdf };
+        o.formulation = o.formulation.filter(|_| args.formulation.is_some()).or(Some(p.formulation));
+        o.iteration = o.iteration.filter(|_| args.iteration.is_some()).or(Some(p.iteration));
+        o.test = o.test.filter(|_| args.test.is_some()).or(Some(p.test));
+        o.on = if args.on.is_some() { o.on } else { p.on };
+    }
     let (method, add) = (options.method, options.formulation == Some("add"));
     for (option, given, of, fits) in [
         ("--rho", args.rho, "gen-alpha", matches!(method, MethodName::GeneralizedAlpha | MethodName::Auto)),
@@ -397,6 +420,19 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         let (shown, all) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
         let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
         tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
+    }
+    if let Some(split) = &summary.split {
+        tell_line(format!(
+            "split: {} independent and {} dependent coordinates, largest |Q| {:.2} (1 is ideal), chosen anew {}{}",
+            split.independent,
+            split.dependent,
+            split.worst,
+            plural(split.changes, "time", "times"),
+            match split.redundant.is_empty() {
+                true => String::new(),
+                false => format!("; redundant: {}", split.redundant.join(", ")),
+            }
+        ));
     }
     const EVENTS: usize = 5;
     for event in summary.events.iter().take(EVENTS) {

@@ -1,7 +1,7 @@
 //! The cylindrical joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// A turn about and a shift along the common z axis of both frames.
@@ -28,5 +28,8 @@ impl Joint for Cylindrical {
     }
     fn motions(&self, _space: Space) -> Vec<Motion> {
         vec![Motion::Rotate(Z), Motion::Translate(Z)]
+    }
+    fn moves(&self, _space: Space) -> Option<Vec<Move>> {
+        Some(vec![Move::Along(Motion::Translate(Z)), Move::Along(Motion::Rotate(Z))])
     }
 }

@@ -82,6 +82,7 @@ pub fn drive_of(model: &Model, joint: &str, key: &str, course: Expression) -> Re
         kind: KIND.name,
         joint: Arc::new(Drive { motion: motions[motion], course, by_rate }),
         ends: base.ends.clone(),
+        tree: None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The fixed joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// No motion at all.
@@ -23,5 +23,8 @@ impl Joint for Fixed {
             Space::Plane => vec![coincide(2), perpendicular(X, Y)],
             Space::Space => vec![coincide(3), perpendicular(X, Y), perpendicular(Y, Z), perpendicular(Z, X)],
         }
+    }
+    fn moves(&self, _space: Space) -> Option<Vec<Move>> {
+        Some(Vec::new())
     }
 }

@@ -80,6 +80,22 @@ pub trait Joint: Send + Sync {
     fn motions(&self, _space: Space) -> Vec<Motion> {
         Vec::new()
     }
+    /// The moves that lead from the first frame to the second, where the joint has coordinates of its own: it may
+    /// then be a joint of the tree in relative coordinates. Slides come before turns.
+    fn moves(&self, _space: Space) -> Option<Vec<Move>> {
+        None
+    }
+}
+
+/// A step on the way from one frame of a joint to the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Move {
+    /// A turn or a slide.
+    Along(Motion),
+    /// A turn about z of the first frame that shifts along it by so much per rad.
+    Screw(f64),
+    /// Any rotation.
+    Ball,
 }
 
 /// Which axes the frames of a joint have, and what `axis` and `axis2` in the file name.

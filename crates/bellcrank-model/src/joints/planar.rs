@@ -1,7 +1,7 @@
 //! The planar joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// Shifts along x and y of the first frame and a turn about the common z axis.
@@ -23,5 +23,8 @@ impl Joint for Planar {
     }
     fn motions(&self, _space: Space) -> Vec<Motion> {
         vec![Motion::Rotate(Z), Motion::Translate(X), Motion::Translate(Y)]
+    }
+    fn moves(&self, _space: Space) -> Option<Vec<Move>> {
+        Some([Motion::Translate(X), Motion::Translate(Y), Motion::Rotate(Z)].map(Move::Along).to_vec())
     }
 }

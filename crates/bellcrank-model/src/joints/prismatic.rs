@@ -1,7 +1,7 @@
 //! The prismatic joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// One shift along the common axis of both frames: z in space, x in the plane.
@@ -35,5 +35,8 @@ impl Joint for Prismatic {
             Space::Plane => vec![Motion::Translate(X)],
             Space::Space => vec![Motion::Translate(Z)],
         }
+    }
+    fn moves(&self, space: Space) -> Option<Vec<Move>> {
+        Some(self.motions(space).into_iter().map(Move::Along).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! The revolute joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
 use crate::model::Space;
 
 /// One rotation about the common z axis of both frames.
@@ -26,5 +26,8 @@ impl Joint for Revolute {
     }
     fn motions(&self, _space: Space) -> Vec<Motion> {
         vec![Motion::Rotate(Z)]
+    }
+    fn moves(&self, _space: Space) -> Option<Vec<Move>> {
+        Some(vec![Move::Along(Motion::Rotate(Z))])
     }
 }

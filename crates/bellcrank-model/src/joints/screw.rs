@@ -2,7 +2,7 @@
 
 use super::cylindrical::coaxial;
 use super::equations::{Couple, Equation, couple};
-use super::{Axes, Joint, Kind, Motion, Place, Z};
+use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
 use crate::file::{Field, FieldKind};
 use crate::model::Space;
 use std::f64::consts::TAU;
@@ -10,6 +10,7 @@ use std::f64::consts::TAU;
 /// A shift of `pitch` along the common z axis with every turn about it.
 struct Screw {
     lead: Couple,
+    lead_per_radian: f64,
 }
 
 /// The catalog entry.
@@ -32,7 +33,7 @@ pub const KIND: Kind = Kind {
         }
         // λ is the force along the screw
         let terms = [(-pitch / TAU, Motion::Rotate(Z), [0, 1]), (1.0, Motion::Translate(Z), [0, 1])];
-        Ok(Box::new(Screw { lead: couple(terms, place) }))
+        Ok(Box::new(Screw { lead: couple(terms, place), lead_per_radian: pitch / TAU }))
     },
 };
 
@@ -44,5 +45,8 @@ impl Joint for Screw {
     }
     fn motions(&self, _space: Space) -> Vec<Motion> {
         vec![Motion::Rotate(Z), Motion::Translate(Z)]
+    }
+    fn moves(&self, _space: Space) -> Option<Vec<Move>> {
+        Some(vec![Move::Screw(self.lead_per_radian)])
     }
 }

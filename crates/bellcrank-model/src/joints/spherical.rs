@@ -1,7 +1,7 @@
 //! The spherical joint.
 
 use super::equations::{Equation, coincide};
-use super::{Axes, Joint, Kind, Place};
+use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
 use crate::model::Space;
 
 /// A point of one body stays at a point of the other; all turns are free.
@@ -20,5 +20,11 @@ pub const KIND: Kind = Kind {
 impl Joint for Spherical {
     fn equations(&self, space: Space) -> Vec<Box<dyn Equation>> {
         vec![coincide(space.dimension())]
+    }
+    fn moves(&self, space: Space) -> Option<Vec<Move>> {
+        Some(match space {
+            Space::Plane => vec![Move::Along(Motion::Rotate(Z))],
+            Space::Space => vec![Move::Ball],
+        })
     }
 }

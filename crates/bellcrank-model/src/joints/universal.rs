@@ -1,7 +1,7 @@
 //! The universal joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Place, X, Z};
+use super::{Axes, Joint, Kind, Motion, Move, Place, X, Z};
 use crate::model::Space;
 
 /// A cross with one arm along z of the first frame and one along x of the second.
@@ -42,5 +42,8 @@ impl Joint for Universal {
     }
     fn motions(&self, _space: Space) -> Vec<Motion> {
         vec![Motion::Rotate(Z), Motion::RotateSecond(X)]
+    }
+    fn moves(&self, _space: Space) -> Option<Vec<Move>> {
+        Some(vec![Move::Along(Motion::Rotate(Z)), Move::Along(Motion::RotateSecond(X))])
     }
 }

@@ -54,6 +54,9 @@ pub fn free_without_mass(all: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace)
     let slopes = Slopes { v: 1.0, ..Slopes::default() };
     w.invalidate();
     dynamics.realize(at, w);
+    if dynamics.recursive() {
+        return Vec::new(); // the recursion finds it by itself
+    }
     let mut suspect = false;
     each_block(dynamics, Piece::MassAccel, Unknown::V, slopes, at, w, |b, c, block| {
         suspect |= b == c && !positive(block, dynamics.layout().bodies[b].len());

@@ -1,6 +1,6 @@
 //! Implicit engines: a method, a formulation and Newton's iteration.
 
-use super::{Engine, Statistics, StepError};
+use super::{Engine, SplitReport, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::bdf::first_step;
@@ -14,7 +14,7 @@ use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
 use bellcrank_math::solver::LinearError;
 use bellcrank_model::dynamics::CHART_LIMIT;
-use bellcrank_model::{Dynamics, Point, State, Workspace};
+use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
 
 /// Newton's tolerance in fixed steps, in lengths of the model: the last correction of a full Newton
@@ -78,6 +78,8 @@ struct Splitting {
     /// Whether the error test leaves dependent coordinates out.
     restricts: bool,
     changes: usize,
+    /// The largest |Q| that was put up with.
+    worst: f64,
 }
 
 /// Puts positions and velocities back onto the constraints, with the least change in the norm of the mass.
@@ -177,7 +179,7 @@ impl Implicit {
             let mut kkt = Kkt::new(dynamics.clone());
             dynamics.realize(start, &mut w);
             let split = Split::choose(&kkt.constraint_rows(start, &mut w), dynamics.layout().n());
-            Splitting { split, kkt, restricts: on == On::Independent, changes: 0 }
+            Splitting { worst: split.largest, split, kkt, restricts: on == On::Independent, changes: 0 }
         });
         if let Some(s) = &splitting {
             step.set_split(&s.split);
@@ -247,6 +249,7 @@ impl Implicit {
                 self.newton.forget_matrix();
             }
         }
+        s.worst = s.worst.max(s.split.largest);
         if s.restricts {
             self.weights.restrict(&s.split.independent);
         }
@@ -444,6 +447,27 @@ impl Engine for Implicit {
             iterations: c.iterations,
             flops: c.flops,
         }
+    }
+
+    fn split_report(&self) -> Option<SplitReport> {
+        let s = self.splitting.as_ref()?;
+        let independent = s.split.independent.iter().filter(|x| **x).count();
+        let constraints = &self.dynamics.layout().constraints;
+        let mut redundant: Vec<String> = s
+            .split
+            .redundant()
+            .filter_map(|row| constraints.iter().position(|c| c.contains(&row)))
+            .map(|k| self.dynamics.name(Unknown::Lambda, k))
+            .collect();
+        redundant.dedup();
+        Some(SplitReport {
+            independent,
+            dependent: s.split.independent.len() - independent,
+            largest: s.split.largest,
+            worst: s.worst,
+            changes: s.changes,
+            redundant,
+        })
     }
 
     fn rank(&self) -> Option<(usize, f64)> {

@@ -1,0 +1,360 @@
+//! The spanning tree: which joints carry the bodies, and which are left to close loops.
+//!
+//! Every body hangs on the ground by the shortest way over joints that have coordinates of their own, so that loops are
+//! cut in their middle and both halves are short; among ways of equal length those with less freedom win, for a joint
+//! with more freedom leaves fewer equations when it is cut. `tree = true` and `tree = false` of a joint overrule that.
+//! Bodies that no such way joins to the ground hang on the middle one of them, which moves freely.
+
+use crate::bodies::{Body, Coordinates, Orientation, each};
+use crate::joints::{Motion, Move, Z};
+use crate::model::{End, Model, Space};
+use bellcrank_math::{Mat3, Vec3};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+/// No node: the ground.
+pub const NONE: u32 = u32::MAX;
+
+/// A step on the way from a place on one body to the next body; it is none at the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// A turn about an axis.
+    Turn(Vec3),
+    /// A shift along an axis.
+    Slide(Vec3),
+    /// A turn about an axis that shifts along it by so much per rad.
+    Screw(Vec3, f64),
+    /// A rotation, in the chart of this number.
+    Ball(u32),
+}
+
+impl Step {
+    /// How many coordinates it has.
+    pub fn width(&self) -> usize {
+        if let Step::Ball(_) = self { 3 } else { 1 }
+    }
+}
+
+/// A body of the tree with the joint that carries it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The body's number in the model.
+    pub body: usize,
+    /// The node that carries it, or [`NONE`].
+    pub parent: u32,
+    /// The nodes that it carries, directly or not, end before this one: they follow it.
+    pub end: u32,
+    /// Whether it keeps its own Cartesian coordinates (point masses, thin rods in space): nothing hangs on it.
+    pub own: bool,
+    /// The joint that carries it, and whether the body is its first one.
+    pub joint: Option<(usize, bool)>,
+    /// The joint's place on the carrying body, in its frame.
+    pub place: Vec3,
+    /// The joint's axes there.
+    pub axes: Mat3,
+    /// From the frame that the steps lead to, to the body's frame.
+    pub turn: Mat3,
+    /// From the joint to the body's centre, in the body's frame.
+    pub offset: Vec3,
+    /// Its steps.
+    pub steps: Range<usize>,
+    /// Its coordinates.
+    pub columns: Range<usize>,
+    /// Its block among the unknowns, or [`NONE`] where it has no coordinate.
+    pub block: u32,
+    /// The first node of its tree.
+    pub root: u32,
+}
+
+/// Where a body is at the start.
+#[derive(Clone, Copy, Debug)]
+pub struct Pose {
+    /// The centre of mass.
+    pub p: Vec3,
+    /// The rotation, body to world.
+    pub r: Mat3,
+}
+
+/// A spanning tree.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// Bodies, each after the one that carries it.
+    pub nodes: Vec<Node>,
+    /// The steps of all nodes.
+    pub steps: Vec<Step>,
+    /// The node of each body.
+    pub node_of: Vec<u32>,
+    /// For every joint of the model whether the tree has it.
+    pub has_joint: Vec<bool>,
+    /// The node that each of them carries, or [`NONE`].
+    pub node_of_joint: Vec<u32>,
+    /// Number of coordinates.
+    pub n: usize,
+    /// Number of rotation charts.
+    pub charts: usize,
+}
+
+/// Whether frames on the body move with it as a rigid body does, so that others may hang on it.
+fn carries(body: &Body) -> bool {
+    match body {
+        Body::Rigid(_) | Body::Planar(_) => true,
+        Body::Rod(rod) => rod.dimension() == 2,
+        _ => false,
+    }
+}
+
+/// What a joint costs as a way to the ground: a step, and a little for each freedom.
+fn cost(moves: &[Move]) -> u64 {
+    let freedom: u64 = moves.iter().map(|m| if *m == Move::Ball { 3 } else { 1 }).sum();
+    1000 + freedom
+}
+
+struct Edge {
+    joint: usize,
+    ends: [u32; 2],
+    cost: u64,
+}
+
+impl Tree {
+    /// The tree of a model whose bodies stand at `poses`.
+    pub fn new(model: &Model, poses: &[Pose]) -> Tree {
+        let bodies = model.bodies.len();
+        let edges = edges(model);
+        let mut ways: Vec<Vec<usize>> = vec![Vec::new(); bodies + 1];
+        let place = |b: u32| if b == NONE { bodies } else { b as usize };
+        for (k, e) in edges.iter().enumerate() {
+            e.ends.iter().for_each(|b| ways[place(*b)].push(k));
+        }
+        let mut carrier: Vec<Option<usize>> = vec![None; bodies];
+        let mut cost = vec![u64::MAX; bodies + 1];
+        reach(bodies, &edges, &ways, model, &mut cost, &mut carrier);
+        for b in 0..bodies {
+            if cost[b] == u64::MAX && carries(&model.bodies[b].body) {
+                let alone = ways[b].is_empty();
+                let root = if alone { b } else { middle(b, &edges, &ways, model, &cost) };
+                reach(root, &edges, &ways, model, &mut cost, &mut carrier);
+            }
+        }
+        let mut tree = Tree {
+            node_of: vec![NONE; bodies],
+            has_joint: vec![false; model.joints.len()],
+            node_of_joint: vec![NONE; model.joints.len()],
+            ..Tree::default()
+        };
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); bodies + 1];
+        for b in 0..bodies {
+            match carrier[b] {
+                Some(k) => {
+                    let [first, second] = edges[k].ends;
+                    children[place(if first as usize == b { second } else { first })].push(b);
+                }
+                None => children[bodies].push(b),
+            }
+        }
+        // depth first, so that what a body carries stands right after it
+        let mut stack: Vec<(usize, u32)> = children[bodies].iter().rev().map(|&b| (b, NONE)).collect();
+        while let Some((b, parent)) = stack.pop() {
+            let number = tree.nodes.len() as u32;
+            tree.node_of[b] = number;
+            let joint = carrier[b].map(|k| (edges[k].joint, edges[k].ends[0] as usize == b));
+            tree.push(model, poses, b, parent, joint);
+            stack.extend(children[b].iter().rev().map(|&c| (c, number)));
+        }
+        for i in (0..tree.nodes.len()).rev() {
+            tree.nodes[i].end = tree.nodes[i].end.max(i as u32 + 1);
+            let (end, parent) = (tree.nodes[i].end, tree.nodes[i].parent);
+            if parent != NONE {
+                let carrying = &mut tree.nodes[parent as usize];
+                carrying.end = carrying.end.max(end);
+            }
+        }
+        tree
+    }
+
+    /// Appends a node.
+    fn push(&mut self, model: &Model, poses: &[Pose], b: usize, parent: u32, joint: Option<(usize, bool)>) {
+        let body = &model.bodies[b].body;
+        let pose = poses[b];
+        let own = joint.is_none() && !carries(body);
+        let (first_step, first_column) = (self.steps.len(), self.n);
+        let mut axes = pose.r;
+        let mut at = pose.p;
+        match joint {
+            _ if own => {
+                self.n += each!(body, b => b.width());
+                self.charts += each!(body, b => b.chart().is_some()) as usize;
+            }
+            None => {
+                let slides = (0..model.space.dimension()).map(|i| Step::Slide(pose.r.transpose_times(Vec3::unit(i))));
+                self.steps.extend(slides);
+                self.steps.push(match model.space {
+                    Space::Plane => Step::Turn(Vec3::Z),
+                    Space::Space => Step::Ball(0),
+                });
+            }
+            Some((number, reversed)) => {
+                self.has_joint[number] = true;
+                self.node_of_joint[number] = self.nodes.len() as u32;
+                let entry = &model.joints[number];
+                let frames = [world(&entry.ends[0], poses), world(&entry.ends[1], poses)];
+                (at, axes) = (frames[reversed as usize].p, frames[reversed as usize].r);
+                let mut moves = match body {
+                    Body::Point(_) => Vec::new(),
+                    _ => entry.joint.moves(model.space).unwrap_or_default(),
+                };
+                if reversed {
+                    moves.reverse();
+                }
+                let local = |frame: usize, axis: usize| axes.transpose_times(frames[frame].r.column(axis));
+                self.steps.extend(moves.into_iter().map(|m| match m {
+                    Move::Along(Motion::Rotate(axis)) => Step::Turn(local(0, axis)),
+                    Move::Along(Motion::RotateSecond(axis)) => Step::Turn(local(1, axis)),
+                    Move::Along(Motion::Translate(axis)) => Step::Slide(local(0, axis)),
+                    Move::Screw(lead) => Step::Screw(local(0, Z), lead),
+                    Move::Ball => Step::Ball(0),
+                }));
+            }
+        }
+        for step in &mut self.steps[first_step..] {
+            if let Step::Ball(chart) = step {
+                *chart = self.charts as u32;
+                self.charts += 1;
+            }
+            self.n += step.width();
+        }
+        let carrier = match parent {
+            NONE => Pose { p: Vec3::ZERO, r: Mat3::IDENTITY },
+            k => poses[self.nodes[k as usize].body],
+        };
+        let number = self.nodes.len() as u32;
+        let blocks = self.nodes.iter().rev().find(|n| n.block != NONE).map_or(0, |n| n.block + 1);
+        self.nodes.push(Node {
+            body: b,
+            parent,
+            end: 0,
+            own,
+            joint,
+            place: carrier.r.transpose_times(at - carrier.p),
+            axes: carrier.r.transpose() * axes,
+            turn: axes.transpose() * pose.r,
+            offset: pose.r.transpose_times(pose.p - at),
+            steps: first_step..self.steps.len(),
+            columns: first_column..self.n,
+            block: if self.n > first_column { blocks } else { NONE },
+            root: if parent == NONE { number } else { self.nodes[parent as usize].root },
+        });
+    }
+
+    /// The nodes on the way to the ground, a node itself first.
+    pub fn ancestors(&self, node: u32) -> impl Iterator<Item = usize> + '_ {
+        let next = |k: u32| (k != NONE).then_some(k);
+        std::iter::successors(next(node), move |&k| next(self.nodes[k as usize].parent)).map(|k| k as usize)
+    }
+
+    /// The sum over all bodies of the number of joints on their way to the ground: the mass matrix has about twice as
+    /// many blocks.
+    pub fn paths(&self) -> usize {
+        let mut depth = vec![0usize; self.nodes.len()];
+        for (i, node) in self.nodes.iter().enumerate() {
+            depth[i] = 1 + if node.parent == NONE { 0 } else { depth[node.parent as usize] };
+        }
+        depth.iter().sum()
+    }
+}
+
+/// A place at the start, seen from the world.
+fn world(end: &End, poses: &[Pose]) -> Pose {
+    match end.body {
+        None => Pose { p: end.on.point, r: end.on.axes },
+        Some(b) => Pose { p: poses[b].p + poses[b].r * end.on.point, r: poses[b].r * end.on.axes },
+    }
+}
+
+/// The joints that a tree may have.
+fn edges(model: &Model) -> Vec<Edge> {
+    let mut out = Vec::new();
+    for (number, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.tree != Some(false) && j.ends.len() == 2) {
+        let Some(moves) = joint.joint.moves(model.space) else { continue };
+        let body = |k: usize| joint.ends[k].body.map_or(NONE, |b| b as u32);
+        let fits = |k: usize| {
+            joint.ends[k].body.is_none_or(|b| {
+                let body = &model.bodies[b].body;
+                carries(body) || each!(body, b => b.orientation()) == Orientation::None
+            })
+        };
+        // a point mass hangs on a body or on the ground, but not on another one
+        let points = (0..2).filter(|&k| joint.ends[k].body.is_some_and(|b| !carries(&model.bodies[b].body))).count();
+        if fits(0) && fits(1) && points < 2 && body(0) != body(1) {
+            out.push(Edge { joint: number, ends: [body(0), body(1)], cost: cost(&moves) });
+        }
+    }
+    out
+}
+
+/// Finds the cheapest ways from a body (or the ground, as the last number) to all others that were not reached yet. Where
+/// a way comes to a body, all that hangs on it by joints the user wants in the tree comes along.
+fn reach(
+    from: usize,
+    edges: &[Edge],
+    ways: &[Vec<usize>],
+    model: &Model,
+    cost: &mut [u64],
+    carrier: &mut [Option<usize>],
+) {
+    let ground = ways.len() - 1;
+    let mut heap = BinaryHeap::from([Reverse((0u64, usize::MAX, from))]);
+    while let Some(Reverse((so_far, by, at))) = heap.pop() {
+        if cost[at] != u64::MAX {
+            continue;
+        }
+        cost[at] = so_far;
+        if at != ground {
+            carrier[at] = edges.get(by).map(|_| by);
+        }
+        let mut stack = vec![at];
+        while let Some(at) = stack.pop() {
+            if at != ground && !carries(&model.bodies[at].body) {
+                continue; // nothing hangs on a point mass
+            }
+            let here = if at == ground { NONE } else { at as u32 };
+            for &k in &ways[at] {
+                let [first, second] = edges[k].ends;
+                let there = if first == here { second } else { first };
+                if there == NONE || cost[there as usize] != u64::MAX {
+                    continue;
+                }
+                let there = there as usize;
+                let total = cost[at] + edges[k].cost;
+                if model.joints[edges[k].joint].tree == Some(true) {
+                    (cost[there], carrier[there]) = (total, Some(k));
+                    stack.push(there);
+                } else {
+                    heap.push(Reverse((total, k, there)));
+                }
+            }
+        }
+    }
+}
+
+/// A body in the middle of the longest way among the bodies that are joined with `from`.
+fn middle(from: usize, edges: &[Edge], ways: &[Vec<usize>], model: &Model, cost: &[u64]) -> usize {
+    let ground = ways.len() - 1;
+    let search = |root: usize| {
+        let mut far = cost.to_vec();
+        let mut carrier = vec![None; ground];
+        reach(root, edges, ways, model, &mut far, &mut carrier);
+        let joined = |b: &usize| cost[*b] == u64::MAX && far[*b] != u64::MAX && carries(&model.bodies[*b].body);
+        let last = (0..ground).filter(joined).max_by_key(|&b| (far[b], Reverse(b))).unwrap_or(root);
+        (last, far, carrier)
+    };
+    let (one_end, ..) = search(from);
+    let (mut at, far, carrier) = search(one_end);
+    let half = far[at] / 2;
+    while far[at] > half {
+        let Some(k) = carrier[at] else { break };
+        let [first, second]: [u32; 2] = edges[k].ends;
+        at = if first as usize == at { second } else { first } as usize;
+    }
+    at
+}

@@ -1,0 +1,422 @@
+//! Relative coordinates: the same machine as in Cartesian ones, by other equations.
+
+mod common;
+
+use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::tree::TreeLu;
+use bellcrank_model::bodies::Body;
+use bellcrank_model::read::{read_model, read_text};
+use bellcrank_model::testing::{Random, random_mechanism, values};
+use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown};
+use bellcrank_solve::formulation;
+use bellcrank_solve::initial::assemble;
+use bellcrank_solve::kkt::{self, Kkt};
+use bellcrank_solve::options::{Coordinates, MethodName, Options};
+use bellcrank_solve::record::Silent;
+use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use common::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn run_in(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
+    let options = Options { coordinates, ..options.clone() };
+    let mut simulation = Simulation::of(system.clone(), options).unwrap_or_else(|e| panic!("{e}"));
+    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    assert_eq!(summary.status, Status::Finished);
+    summary
+}
+
+/// The largest difference of final values, relative to the largest of their kind, with its channel.
+fn difference(a: &Summary, b: &Summary) -> (f64, String) {
+    let kind = |name: &str| name.rsplit('.').next().unwrap_or("").chars().next().unwrap_or(' ');
+    let mut worst = (0.0, String::new());
+    assert_eq!(a.last.len(), b.last.len());
+    for ((name, x), (other, y)) in a.last.iter().zip(&b.last) {
+        assert_eq!(name, other);
+        let joint = name.split('.').next().unwrap_or("");
+        if a.not_unique.iter().chain(&b.not_unique).any(|n| n.contains(&format!("`{joint}`"))) {
+            continue;
+        }
+        let largest = a.last.iter().filter(|(n, _)| kind(n) == kind(name)).fold(1.0f64, |m, (_, x)| m.max(x.abs()));
+        let off = (x - y).abs() / largest;
+        if off > worst.0 || off.is_nan() {
+            worst = (off, format!("{name}: {x} against {y}"));
+        }
+    }
+    worst
+}
+
+fn models() -> Vec<PathBuf> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let list = |folder: &str| -> Vec<PathBuf> {
+        let mut list: Vec<_> = std::fs::read_dir(root.join(folder)).unwrap().map(|e| e.unwrap().path()).collect();
+        list.sort();
+        list
+    };
+    let mut out: Vec<PathBuf> =
+        list("examples").into_iter().filter(|p| p.extension().is_some_and(|e| e == "toml")).collect();
+    out.extend(list("tests/problems").into_iter().map(|p| p.join("model.toml")));
+    out
+}
+
+#[test]
+fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
+    let models = models();
+    assert!(models.len() >= 8);
+    for path in models {
+        let path = path.to_string_lossy().into_owned();
+        let read = read_model(&path, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let system = Arc::new(read.model.compile());
+        if system.model.bodies.iter().any(|b| matches!(b.body, Body::Flexible(_))) {
+            let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
+            let refused = Simulation::of(system, options).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("bends"), "{path}: {refused}");
+            continue;
+        }
+        let until = read.settings.numbers.get("until").copied().unwrap_or(1.0).min(1.0);
+        let options = Options { rtol: 1e-10, method: MethodName::Dop853, until, ..Options::default() };
+        let [a, b] = [Coordinates::Cartesian, Coordinates::Relative].map(|c| run_in(&system, c, &options));
+        let (off, channel) = difference(&a, &b);
+        assert!(off < 1e-6, "{path}: {off:.1e} at {channel}");
+        assert_eq!(a.assembly.degrees_of_freedom, b.assembly.degrees_of_freedom, "{path}");
+        assert_eq!(a.assembly.redundant, b.assembly.redundant, "{path}");
+    }
+}
+
+const UNIVERSAL: &str = r#"
+model = { gravity = [0, 0, -9.81] }
+[body]
+a = { mass = 1, inertia = [0.1, 0.2, 0.3], at = [0.5, 0, 0], angular_velocity = [0, 0, 1] }
+b = { mass = 1, inertia = [0.2, 0.2, 0.3], at = [1.5, 0, 0] }
+c = { mass = 1, inertia = [0.1, 0.1, 0.3], at = [2, 0.5, 0] }
+d = { mass = 2, inertia = [0.1, 0.1, 0.3], at = [3, 0.5, 0] }
+[joint]
+cross = { type = "universal", between = ["a", "ground"], at = [0, 0, 0], axis = [0, 0, 1], axis2 = [0, 1, 0] }
+sleeve = { type = "cylindrical", between = ["a", "b"], at = [1, 0, 0], axis = [1, 1, 0] }
+face = { type = "planar", between = ["c", "b"], at = [2, 0, 0], axis = [0, 1, 1] }
+nut = { type = "screw", between = ["c", "d"], at = [2.5, 0.5, 0], axis = [1, 0, 0], pitch = 0.5 }
+rod = { type = "distance", between = ["ground", "d"], at = [[3, 3, 1], [3, 0.5, 0]] }
+[force]
+s = { type = "spring-damper", between = ["a", "d"], at = [[0.5, 0, 0], [3, 0.5, 0]], stiffness = 40, damping = 1, length = 2 }
+k = { type = "spring-damper", between = ["b", "c"], at = [[1.5, 0, 0.2], [2, 0.5, 0]], stiffness = 60, damping = 1, length = 0.5 }
+[probe]
+tip = { body = "d", on = [0.1, 0.2, 0.3] }
+"#;
+
+#[test]
+fn every_method_and_formulation_works_on_it() {
+    for text in [FOUR_BAR, SPATIAL, UNIVERSAL] {
+        let s = system(text);
+        let until = 0.3;
+        let fine = Options { rtol: 1e-10, method: MethodName::Dop853, until, ..Options::default() };
+        let reference = run_in(&s, Coordinates::Cartesian, &fine);
+        let exact = run_in(&s, Coordinates::Relative, &fine);
+        let (off, channel) = difference(&reference, &exact);
+        assert!(off < 1e-7, "{off:.1e} at {channel}");
+        for formulation in formulation::NAMES.iter().copied() {
+            let fixed = Options {
+                method: MethodName::GeneralizedAlpha,
+                formulation: Some(formulation),
+                step: Some(1e-3),
+                until,
+                ..Options::default()
+            };
+            let [a, b] = [Coordinates::Cartesian, Coordinates::Relative].map(|c| run_in(&s, c, &fixed));
+            let (off, channel) = difference(&reference, &b);
+            assert!(off < 2e-3, "gen-alpha {formulation}: {off:.1e} at {channel}");
+            // the matrix is good: Newton takes as many iterations as in Cartesian coordinates
+            let [few, many] = [&a, &b].map(|s| s.statistics.iterations);
+            assert!(many <= few + few / 3 + 10, "{formulation}: {many} against {few}");
+        }
+        let bdf =
+            Options { method: MethodName::Bdf, formulation: Some("ggl"), rtol: 1e-7, until, ..Options::default() };
+        let [a, b] = [Coordinates::Cartesian, Coordinates::Relative].map(|c| run_in(&s, c, &bdf));
+        let (off, channel) = difference(&reference, &b);
+        assert!(off < 1e-4, "bdf: {off:.1e} at {channel}");
+        assert!(b.statistics.steps < 2 * a.statistics.steps, "{} against {}", b.statistics.steps, a.statistics.steps);
+        assert_eq!(b.statistics.convergence_failures, 0);
+    }
+}
+
+fn relative(text: &str) -> (Arc<System>, Arc<Relative>) {
+    let s = match read_text("mechanism.toml", text, &[]) {
+        Ok(read) => Arc::new(read.model.compile()),
+        Err(report) => panic!("{report}"),
+    };
+    let r = Arc::new(s.relative(&Point::at(&s.initial_state(), s.layout())));
+    (s, r)
+}
+
+fn shaken(r: &Relative, random: &mut Random) -> Point {
+    let mut p = Point::at(&r.initial_state(), r.layout());
+    for x in [&mut p.q, &mut p.v] {
+        x.iter_mut().for_each(|x| *x += 0.5 * random.number());
+    }
+    p
+}
+
+#[test]
+fn forward_dynamics_undoes_inverse_dynamics_on_random_trees_and_loops() {
+    let mut random = Random::new(7);
+    let (mut trees, mut loops) = (0, 0);
+    for case in 0..1000 {
+        let bodies = 2 + case % 9;
+        let closures = if case % 2 == 0 { 0 } else { 1 + case % 3 };
+        let (_, r) = relative(&random_mechanism(&mut random, bodies, closures, case % 5 == 0));
+        let mut p = shaken(&r, &mut random);
+        let n = r.layout().n();
+        if n == 0 {
+            continue;
+        }
+        let mut w = r.workspace();
+        r.realize(&p, &mut w);
+        let (v, a) = (p.vdot.clone(), random.vector(n));
+        assert_eq!(v.len(), n);
+        let largest = |x: &[f64]| x.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        if r.recursive() {
+            // the load that the motion takes, and the motion that the load makes
+            p.vdot.copy_from_slice(&a);
+            let mut tau = vec![0.0; n];
+            r.add(1.0, Piece::MassAccel, &p, &mut w, &mut tau);
+            let mut back = tau.clone();
+            r.mass_solve(&p, &mut w, &mut back).unwrap();
+            let off = back.iter().zip(&a).fold(0.0f64, |m, (x, y)| m.max((x - y).abs()));
+            assert!(off < 1e-11 * largest(&a), "case {case}: {off:.1e}");
+            // and with the forces of the model: M v̇ = f
+            r.recursion(&mut p, &mut w).unwrap();
+            let mut rest = vec![0.0; n];
+            r.add(1.0, Piece::MassAccel, &p, &mut w, &mut rest);
+            let size = largest(&rest);
+            r.add(-1.0, Piece::Force, &p, &mut w, &mut rest);
+            assert!(rest.iter().all(|x| x.abs() < 1e-11 * size), "case {case}: {rest:?}");
+            trees += 1;
+        } else {
+            let mut kkt = Kkt::new(r.clone());
+            kkt.accelerate(&mut p, &mut w).unwrap();
+            let mut rest = vec![0.0; n];
+            r.add(1.0, Piece::MassAccel, &p, &mut w, &mut rest);
+            let size = largest(&rest).max(largest(&p.lambda)).max(largest(&p.vdot));
+            r.add(-1.0, Piece::Force, &p, &mut w, &mut rest);
+            r.add(1.0, Piece::GtLambda, &p, &mut w, &mut rest);
+            assert!(rest.iter().all(|x| x.abs() < 1e-11 * size), "case {case}: {rest:?}");
+            if kkt.dropped() == 0 {
+                let open = values(&*r, Piece::Acceleration, &p);
+                assert!(open.iter().all(|x| x.abs() < 1e-10 * size), "case {case}: {open:?}");
+            }
+            loops += 1;
+        }
+    }
+    assert!(trees > 400 && loops > 300, "{trees} {loops}");
+}
+
+#[test]
+fn channels_and_reactions_are_those_of_cartesian_coordinates() {
+    let mut random = Random::new(9);
+    let mut compared = 0;
+    for case in 0..60 {
+        let text =
+            random_mechanism(&mut random, 2 + case % 6, case % 3, case % 4 == 0) + "[probe]\ntip = { body = \"b0\" }\n";
+        let (s, r) = relative(&text);
+        let whole: Arc<dyn Dynamics> = s.clone();
+        let Ok((start, found)) = assemble(&whole, &s.initial_state()) else { continue };
+        if found.redundant > 0 || r.layout().n() == 0 {
+            continue;
+        }
+        let r2 = Arc::new(s.relative(&start));
+        let mut p = Point::at(&r2.initial_state(), r2.layout());
+        let mut w = r2.workspace();
+        r2.realize(&p, &mut w);
+        Kkt::new(r2.clone()).accelerate(&mut p, &mut w).unwrap();
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        r2.observe(&p, &mut w, &mut ours);
+        let mut w = s.workspace();
+        s.realize(&start, &mut w);
+        s.observe(&start, &mut w, &mut theirs);
+        let largest = theirs.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        let channels = s.channels();
+        assert_eq!(channels, r2.channels());
+        for ((x, y), channel) in ours.iter().zip(&theirs).zip(&channels) {
+            assert!((x - y).abs() < 1e-8 * largest, "case {case}: {}: {x} against {y}\n{text}", channel.name);
+        }
+        compared += 1;
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+/// The open chain of unit rods on revolute joints about z, straight at the start.
+fn open_chain(n: usize) -> Arc<Relative> {
+    let mut text = String::from("[model]\ngravity = [0, -9.81, 0]\n");
+    for i in 0..n {
+        let before = if i == 0 { "ground".to_string() } else { format!("b{}", i - 1) };
+        text += &format!(
+            "[body.b{i}]\nmass = 1\ninertia = [1e-3, 0.0833333333333333333, 0.0833333333333333333]\nat = [{}, 0, 0]\n\
+             [joint.j{i}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"b{i}\"]\nat = [{i}, 0, 0]\naxis = [0, 0, 1]\n",
+            i as f64 + 0.5
+        );
+    }
+    relative(&text).1
+}
+
+#[test]
+fn the_open_chain_of_a_thousand_rods_has_its_known_acceleration() {
+    let r = open_chain(1000);
+    let mut p = Point::at(&r.initial_state(), r.layout());
+    for i in 0..1000 {
+        let k = (i + 1) as f64;
+        (p.q[i], p.v[i]) = (0.1 * k.sin(), 0.1 * k.cos());
+    }
+    let mut w = r.workspace();
+    r.realize(&p, &mut w);
+    r.recursion(&mut p, &mut w).unwrap();
+    println!("{:?}", &p.vdot[..3]);
+    assert!((p.vdot[0] + 13.182942306).abs() < 1e-8, "{}", p.vdot[0]);
+    // no matrix is formed: the system of a tree has its diagonal only
+    assert_eq!(r.tree.nodes.len(), 1000);
+    assert!(r.recursive());
+}
+
+#[test]
+fn the_tree_is_short_balanced_and_follows_hints() {
+    // a ring of ten bodies on the ground is cut in its middle
+    let ring = |hinted: usize, hint: &str| {
+        let mut text = String::from("model = { plane = \"xy\" }\n[body]\n");
+        for i in 0..10 {
+            text += &format!("b{i} = {{ mass = 1, inertia = 1, at = [{i}, 1] }}\n");
+        }
+        text += "[joint]\n";
+        for i in 0..=10 {
+            let [a, b] =
+                [i, i + 1].map(|k: usize| if k == 0 || k == 11 { "ground".into() } else { format!("b{}", k - 1) });
+            let hint = if i == hinted { hint } else { "" };
+            text += &format!("j{i} = {{ type = \"revolute\", between = [\"{a}\", \"{b}\"], at = [{i}, 0]{hint} }}\n");
+        }
+        relative(&text).1
+    };
+    let cut = |r: &Relative| r.tree.has_joint.iter().position(|has| !has).unwrap();
+    let r = ring(3, "");
+    assert_eq!((cut(&r), r.size()), (5, (10, 2)));
+    assert_eq!(r.tree.paths(), 2 * (1 + 2 + 3 + 4 + 5));
+    assert_eq!(cut(&ring(3, ", tree = false")), 3);
+    assert_ne!(cut(&ring(5, ", tree = true")), 5);
+    assert_ne!(cut(&ring(6, ", tree = true")), 6);
+    // bodies that hang on nothing hang on the middle one of them
+    let mut text = String::from("[body]\n");
+    (0..7).for_each(|i| text += &format!("b{i} = {{ mass = 1, inertia = [1, 1, 1], at = [{i}, 0, 0] }}\n"));
+    text += "[joint]\n";
+    (0..6).for_each(|i| {
+        text += &format!("j{i} = {{ type = \"revolute\", between = [\"b{i}\", \"b{}\"], at = [{i}, 0, 0] }}\n", i + 1)
+    });
+    let r = relative(&text).1;
+    assert_eq!(r.tree.nodes[0].body, 3);
+    assert_eq!(r.size(), (12, 0));
+}
+
+/// A tree of rigid bodies (or of rods) with `branches` sons each, as a model of the plane.
+fn tree(n: usize, branches: usize, natural: bool) -> String {
+    let mut text = String::from("[model]\nplane = \"xy\"\ngravity = [0, -9.81]\n");
+    let mut ends: Vec<[f64; 2]> = Vec::new();
+    for i in 0..n {
+        let father = (i > 0).then(|| (i - 1) / branches);
+        let from = father.map_or([0.0, 0.0], |f| ends[f]);
+        let turn = i as f64;
+        let to = [from[0] + turn.cos(), from[1] + turn.sin()];
+        let kind = if natural { "\ncoordinates = \"natural\"" } else { "" };
+        let before = father.map_or("ground".to_string(), |f| format!("b{f}"));
+        text += &format!(
+            "[body.b{i}]\nrod = {{ from = [{}, {}], to = [{}, {}], mass = 1 }}{kind}\n[joint.j{i}]\ntype = \"revolute\"\n\
+             between = [\"{before}\", \"b{i}\"]\nat = [{}, {}]\n",
+            from[0], from[1], to[0], to[1], from[0], from[1]
+        );
+        ends.push(to);
+    }
+    text
+}
+
+#[test]
+fn elimination_from_leaf_to_root_is_the_recursion_of_a_tree() {
+    for (branches, natural) in [(1, false), (2, false), (5, false), (1, true), (2, true)] {
+        let s = system(&tree(200, branches, natural));
+        let whole: Arc<dyn Dynamics> = s.clone();
+        let (start, _) = assemble(&whole, &s.initial_state()).unwrap();
+        // the accelerations and reactions of articulated bodies are those of the whole system
+        let r = Arc::new(s.relative(&start));
+        let mut p = Point::at(&r.initial_state(), r.layout());
+        let mut w = r.workspace();
+        r.realize(&p, &mut w);
+        r.recursion(&mut p, &mut w).unwrap();
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        r.observe(&p, &mut w, &mut ours);
+        let mut w = s.workspace();
+        s.realize(&start, &mut w);
+        s.observe(&start, &mut w, &mut theirs);
+        for (x, y) in ours.iter().zip(&theirs) {
+            assert!((x - y).abs() < 1e-8 * (1.0 + y.abs()), "{x} against {y}");
+        }
+        // and so are those of the elimination in descriptor form, in which nothing fills in
+        let mut kkt = Kkt::new(whole);
+        kkt.factor(&start, &mut w).unwrap();
+        let pattern = kkt.matrix().pattern().clone();
+        let mut lu = TreeLu::for_pattern(&pattern).expect("a tree");
+        lu.factor(kkt.matrix()).unwrap();
+        let b: Vec<f64> = (0..pattern.dimension()).map(|i| (i as f64).sin()).collect();
+        let mut x = b.clone();
+        lu.solve(&mut x).unwrap();
+        let mut rest: Vec<f64> = b.iter().map(|b| -b).collect();
+        kkt.matrix().add_times(&x, &mut rest);
+        let largest = x.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        assert!(rest.iter().all(|r| r.abs() < 1e-12 * largest));
+        // the factors are the blocks of the matrix, and zeros inside the nodes: between joints and bodies alone
+        let entries = |n: usize| {
+            let s = system(&tree(n, branches, natural));
+            let kkt = Kkt::new(s);
+            TreeLu::for_pattern(kkt.matrix().pattern()).expect("a tree").factor_entries()
+        };
+        let size = if natural { 4 + 1 + 2 } else { 3 + 2 };
+        let body = if natural { 4 } else { 3 };
+        for n in [100, 1000] {
+            assert_eq!(entries(n), n * size * size + (n - 1) * 2 * size * body);
+        }
+    }
+    // a loop is none
+    let s = system(FOUR_BAR);
+    assert!(
+        TreeLu::for_pattern(Kkt::new(s).matrix().pattern()).is_some(),
+        "one that closes over the ground is cut there"
+    );
+    let ring = system(
+        r#"
+        [body]
+        a = { mass = 1, inertia = [1, 1, 1] }
+        b = { mass = 1, inertia = [1, 1, 1], at = [1, 0, 0] }
+        c = { mass = 1, inertia = [1, 1, 1], at = [0, 1, 0] }
+        [joint]
+        ab = { type = "spherical", between = ["a", "b"], at = [0.5, 0, 0] }
+        bc = { type = "spherical", between = ["b", "c"], at = [0.5, 0.5, 0] }
+        ca = { type = "spherical", between = ["c", "a"], at = [0, 0.5, 0] }
+        "#,
+    );
+    assert!(TreeLu::for_pattern(Kkt::new(ring).matrix().pattern()).is_none());
+}
+
+#[test]
+fn the_mass_matrix_of_composite_bodies_is_that_of_the_motions() {
+    let mut random = Random::new(21);
+    for case in 0..40 {
+        let (_, r) = relative(&random_mechanism(&mut random, 6, case % 2, case % 3 == 0));
+        let mut p = shaken(&r, &mut random);
+        let n = r.layout().n();
+        let slopes = Slopes { v: 1.0, ..Slopes::default() };
+        let mut w = r.workspace();
+        r.realize(&p, &mut w);
+        let mass = kkt::dense(&*r, Piece::MassAccel, Unknown::V, slopes, &p, &mut w);
+        for j in 0..n {
+            p.vdot.fill(0.0);
+            p.vdot[j] = 1.0;
+            let column = values(&*r, Piece::MassAccel, &p);
+            for i in 0..n {
+                assert!((mass[i * n + j] - column[i]).abs() < 1e-12 * (1.0 + column[i].abs()));
+                assert!((mass[i * n + j] - mass[j * n + i]).abs() < 1e-12);
+            }
+        }
+    }
+}

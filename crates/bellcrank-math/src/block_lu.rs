@@ -19,7 +19,7 @@ use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
     kernels::{Pivots, at, at_mut, copy, fma, rows, scaled, spread, spread_wide, subtract_products},
     plan::{Kernel, Node, Opening, Plan, Source, take, take_last},
-    solver::{LinearError, LinearSolver},
+    solver::{Flops, LinearError, LinearSolver},
 };
 use std::sync::Arc;
 
@@ -36,6 +36,7 @@ pub struct BlockLu {
     x: Vec<f64>,
     strip: Vec<f64>,
     dropped: Vec<usize>,
+    flops: Flops,
 }
 
 impl BlockLu {
@@ -49,6 +50,12 @@ impl BlockLu {
         let plan = Plan::new(pattern)?;
         let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
         let droppable = multipliers.map(|b| pattern.size(b)).sum();
+        // D⁻¹, D⁻¹U and L D⁻¹U of every node; then twice through D⁻¹, L and U
+        let sizes = || plan.nodes.iter().map(|n| (n.p as usize, n.m as usize));
+        let flops = Flops {
+            factor: sizes().map(|(p, m)| 2 * p * (p * p + p * m + m * m)).sum(),
+            solve: sizes().map(|(p, m)| 2 * p * (p + 2 * m)).sum(),
+        };
         Ok(BlockLu {
             values: vec![0.0; plan.length],
             magnitude: vec![0.0; plan.dimension],
@@ -56,6 +63,7 @@ impl BlockLu {
             x: vec![0.0; plan.dimension],
             strip: vec![0.0; plan.widest * plan.largest],
             dropped: Vec::with_capacity(droppable),
+            flops,
             plan,
         })
     }
@@ -207,6 +215,10 @@ impl LinearSolver for BlockLu {
 
     fn name(&self) -> &'static str {
         "block LU"
+    }
+
+    fn flops(&self) -> Flops {
+        self.flops
     }
 }
 

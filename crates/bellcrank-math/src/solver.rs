@@ -38,6 +38,19 @@ pub trait LinearSolver: Send {
     }
     /// The name of the backend.
     fn name(&self) -> &'static str;
+    /// What a factorization and a solution cost, from the pattern alone; zero where it is not counted.
+    fn flops(&self) -> Flops {
+        Flops::default()
+    }
+}
+
+/// Multiplications and additions, counted from a pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flops {
+    /// Of one factorization.
+    pub factor: usize,
+    /// Of one solution.
+    pub solve: usize,
 }
 
 /// Why a linear system could not be solved. Rows are scalar rows of the matrix.
@@ -259,6 +272,10 @@ impl LinearSolver for Robust {
 
     fn name(&self) -> &'static str {
         self.active().map_or("none", |solver| solver.name())
+    }
+
+    fn flops(&self) -> Flops {
+        self.active().map_or(Flops::default(), |solver| solver.flops())
     }
 }
 

@@ -7,6 +7,8 @@
 //! | `crank.qw crank.qx crank.qy crank.qz` | | rotation as unit quaternion, body to world, in space |
 //! | `crank.vx …` | m/s | velocity of the centre of mass |
 //! | `crank.wz`, in space also `crank.wx crank.wy` | rad/s | angular velocity, in the world |
+//! | `rod.mode1 rod.mode1_rate …` | m, m/s; rad, rad/s | modal coordinates of a flexible body, whose `x …` is the origin of its frame |
+//! | `rod.strain` | J | energy of its deformation |
 //! | `pin.angle pin.rate`, `slide.position slide.rate` | rad, rad/s; m, m/s | joint coordinates, continuous over many turns |
 //! | `sleeve.angle sleeve.rate sleeve.position sleeve.speed` | | those of a joint that turns and slides; a second turn or slide has `angle2` … |
 //! | `pin.fx … pin.mz` | N, N m | reaction on the second body, at the joint, in the world |
@@ -29,6 +31,11 @@ fn turns(body: &Body) -> bool {
     each!(body, b => b.orientation()) != Orientation::None
 }
 
+/// The channel of a modal coordinate.
+pub fn mode_name(body: &str, mode: usize) -> String {
+    format!("{body}.mode{}", mode + 1)
+}
+
 /// All channels, in the order of [`observe`].
 pub fn list(system: &System) -> Vec<Channel> {
     let model = &system.model;
@@ -49,6 +56,14 @@ pub fn list(system: &System) -> Vec<Channel> {
             true if turning => push(format!("{}.wz", b.name), "rad/s"),
             false if turning => AXES.iter().for_each(|a| push(format!("{}.w{a}", b.name), "rad/s")),
             _ => {}
+        }
+        if let Body::Flexible(body) = &b.body {
+            for (i, mode) in body.structure().modes.iter().enumerate() {
+                let units = if mode.angle { ["rad", "rad/s"] } else { ["m", "m/s"] };
+                push(mode_name(&b.name, i), units[0]);
+                push(format!("{}_rate", mode_name(&b.name, i)), units[1]);
+            }
+            push(format!("{}.strain", b.name), "J");
         }
     }
     for j in &model.joints {
@@ -104,14 +119,14 @@ pub fn observe(
         let turning = turns(&b.body);
         if turning {
             match (plane, &b.body) {
-                (true, Body::Planar(_)) => out.push(at.q[system.layout().bodies[number].start + 2]),
+                (true, _) if system.counts_turns(number) => out.push(at.q[system.layout().bodies[number].start + 2]),
                 (true, _) => out.push(2.0 * r.0[3].atan2(r.0[0])),
                 (false, _) => out.extend_from_slice(&r.0),
             }
         }
         let centre = each!(&b.body, b => b.centre());
         let frame = system.look(
-            &End { body: Some(number), on: Attachment { point: centre.point, ..Attachment::CENTRE } },
+            &End { body: Some(number), on: Attachment { axes: bellcrank_math::Mat3::IDENTITY, ..centre } },
             w,
             &at.v,
         );
@@ -120,6 +135,12 @@ pub fn observe(
             _ if !turning => {}
             true => out.push(frame.w[2]),
             false => vector(out, frame.w, 3),
+        }
+        if let Body::Flexible(body) = &b.body {
+            let range = system.layout().bodies[number].clone();
+            let modal = range.start + body.rigid()..range.end;
+            modal.clone().for_each(|i| out.extend_from_slice(&[at.q[i], at.v[i]]));
+            out.push(body.strain(&at.q[modal]));
         }
     }
     for c in system.coordinates() {

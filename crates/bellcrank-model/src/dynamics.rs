@@ -350,6 +350,9 @@ impl ChartChange {
     }
 }
 
+/// A rotation chart is re-centred when its angle passes this, in rad; N(φ) is singular only at 2π.
+pub const CHART_LIMIT: f64 = 1.0;
+
 /// Equations of motion: immutable, shared between threads.
 pub trait Dynamics: Send + Sync {
     /// How the unknowns are grouped.
@@ -394,7 +397,12 @@ pub trait Dynamics: Send + Sync {
     /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;
     /// to be called at every accepted step. True if a centre changed: `w.recentred` tells which.
     fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
-        let _ = (state, w);
+        self.settle_past(CHART_LIMIT, state, w)
+    }
+
+    /// [`Dynamics::settle`] for charts whose angle is larger than `limit`.
+    fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
+        let _ = (limit, state, w);
         false
     }
 
@@ -483,6 +491,18 @@ pub trait Dynamics: Send + Sync {
     /// so is a coordinate whose rate is driven.
     fn integrable(&self, constraint: usize) -> bool {
         !self.layout().rates[constraint].is_empty()
+    }
+
+    /// Whether a coordinate measures the deformation of a body: the start keeps it as it is, if that can be.
+    fn elastic(&self, i: usize) -> bool {
+        let _ = i;
+        false
+    }
+
+    /// Whether a body starts with the deformation that the loads of its motion give it.
+    fn quasi_static(&self, body: usize) -> bool {
+        let _ = body;
+        false
     }
 
     /// Bodies that keep their start while the model is assembled.

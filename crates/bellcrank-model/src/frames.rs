@@ -10,11 +10,15 @@ use bellcrank_math::{Mat3, Vec3};
 pub const MAX_ENDS: usize = 4;
 /// The most rows a single constraint block of a joint may have.
 pub const MAX_ROWS: usize = 6;
-/// The most coordinates a body of the catalog may have.
-pub const MAX_WIDTH: usize = 6;
+/// The most coordinates a body of the catalog may have: those of a flexible one with many modes.
+pub const MAX_WIDTH: usize = 64;
+/// Stands for "fixed to the frame of the body" where the station of a flexible body is expected.
+pub const RIGIDLY: u32 = u32::MAX;
+/// Stands for a station that is found when the model is compiled.
+pub const LATER: u32 = u32::MAX - 1;
 
 /// Where a body is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BodyFrame {
     /// Its reference point, in the world.
     pub p: Vec3,
@@ -22,6 +26,8 @@ pub struct BodyFrame {
     pub r: Mat3,
     /// For rods: the vector from one end to the other.
     pub link: Vec3,
+    /// For flexible bodies: what depends on the deformation.
+    pub deformed: Option<Box<crate::bodies::Deformed>>,
 }
 
 /// A place on a body: a point and axes, in the body's frame.
@@ -31,11 +37,18 @@ pub struct Attachment {
     pub point: Vec3,
     /// The axes, frame to body.
     pub axes: Mat3,
+    /// On a flexible body: the number of its station there, or [`RIGIDLY`] on the floating frame itself.
+    pub node: u32,
 }
 
 impl Attachment {
     /// The body's own frame.
-    pub const CENTRE: Attachment = Attachment { point: Vec3::ZERO, axes: Mat3::IDENTITY };
+    pub const CENTRE: Attachment = Attachment { point: Vec3::ZERO, axes: Mat3::IDENTITY, node: RIGIDLY };
+
+    /// A place in the body's frame; on a flexible body it moves with the deformation.
+    pub fn new(point: Vec3, axes: Mat3) -> Attachment {
+        Attachment { point, axes, node: LATER }
+    }
 }
 
 /// A frame on a body, seen from the world.

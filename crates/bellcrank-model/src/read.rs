@@ -10,6 +10,9 @@ use bellcrank_math::{Mat3, Quat, Vec3};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+mod flexible;
+pub use flexible::{BEAM, MODAL};
+
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout =
     Layout { settings: &["model", "solve", "start"], named: &["parameter", "body", "joint", "force", "probe"] };
@@ -42,7 +45,7 @@ pub const BODY: &[Field] = &[
         FieldKind::Point,
         "m",
         "from the shape, else the origin",
-        "centre of mass at the start, in the world",
+        "centre of mass (of a flexible body: origin of its frame) at the start, in the world",
     ),
     Field::optional("angle", FieldKind::Number, "rad", "0", "angle at the start (plane)"),
     Field::optional(
@@ -52,7 +55,7 @@ pub const BODY: &[Field] = &[
         "along the world's axes",
         "rotation at the start (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix, body to world",
     ),
-    Field::optional("velocity", FieldKind::Vector, "m/s", "at rest", "velocity of the centre of mass at the start"),
+    Field::optional("velocity", FieldKind::Vector, "m/s", "at rest", "velocity of the same point at the start"),
     Field::optional(
         "angular_velocity",
         FieldKind::Axial,
@@ -66,6 +69,14 @@ pub const BODY: &[Field] = &[
     Field::optional("box", FieldKind::Table(BOX), "", "", "a box with edges along the body's axes"),
     Field::optional("sphere", FieldKind::Table(SPHERE), "", "", "a solid sphere"),
     Field::optional("cylinder", FieldKind::Table(CYLINDER), "", "", "a solid cylinder along the body's z axis"),
+    Field::optional(
+        "beam",
+        FieldKind::Table(BEAM),
+        "",
+        "",
+        "a flexible beam from point to point, its frame at the first",
+    ),
+    Field::optional("modal", FieldKind::Table(MODAL), "", "", "a flexible body from the modes in a file"),
 ];
 
 const SHAPE_MASS: Field = Field::optional("mass", FieldKind::Positive, "kg", "the body's", "mass");
@@ -278,6 +289,10 @@ pub const SOLVE: &[Field] = &[
     Field::optional("max_order", FieldKind::Count, "", "5", "highest order of BDF"),
     Field::optional("max_iterations", FieldKind::Count, "", "by the method", "most Newton iterations per step"),
     Field::optional("rho", FieldKind::NonNegative, "", "0.8", "spectral radius at infinity of generalized-α"),
+    Field::optional("alpha", FieldKind::Number, "", "-0.3", "α of HHT, from −1/3 to 0"),
+    Field::optional("beta", FieldKind::Positive, "", "(γ + 1/2)²/4", "β of Newmark's method"),
+    Field::optional("gamma", FieldKind::Positive, "", "0.6", "γ of Newmark's method, at least 1/2"),
+    Field::optional("b", FieldKind::Number, "", "0", "share of the new reactions in the positions of hht-add, not 1/2"),
 ];
 
 /// `[solve]` as it stands in the file, with places for messages.
@@ -468,7 +483,7 @@ impl<'a> Reader<'a> {
             return Err(Diagnostic::error("`ground` is the fixed world and no body").at(span).help(help).into());
         }
         let values = self.fields(node, &what, &[BODY])?;
-        values.at_most_one(&SHAPES)?;
+        values.at_most_one(&["rod", "box", "sphere", "cylinder", "beam", "modal"])?;
         let dimension = self.model.space.dimension();
         let shape = self.shape(&values)?;
         let mut entry = BodyEntry {
@@ -482,6 +497,11 @@ impl<'a> Reader<'a> {
             fixed: values.flag("fixed"),
             shape: shape.shape,
         };
+        if let Some(body) = self.flexible(&values, &mut entry)? {
+            entry.body = body;
+            self.push_body(entry);
+            return Ok(());
+        }
         if let Some(at) = values.optional_vector("at") {
             if shape.at.is_some() {
                 let help = "the ends of the rod tell where it is: leave `at` out";
@@ -534,10 +554,13 @@ impl<'a> Reader<'a> {
                 Body::Rigid(Rigid::new(mass, inertia))
             }
         };
-        let number = self.model.bodies.len();
-        self.body_names.insert(name.to_string(), number);
-        self.model.bodies.push(entry);
+        self.push_body(entry);
         Ok(())
+    }
+
+    fn push_body(&mut self, entry: BodyEntry) {
+        self.body_names.insert(entry.name.clone(), self.model.bodies.len());
+        self.model.bodies.push(entry);
     }
 
     /// Sets the rotation of a body at the start.
@@ -681,10 +704,10 @@ impl<'a> Reader<'a> {
     /// A place in the world at the start, seen from a body.
     fn attach(&self, body: Option<usize>, point: Vec3, axes: Mat3) -> End {
         let on = match body {
-            None => Attachment { point, axes },
+            None => Attachment::new(point, axes),
             Some(b) => {
                 let (p, r) = self.pose(b);
-                Attachment { point: r.transpose_times(point - p), axes: r.transpose() * axes }
+                Attachment::new(r.transpose_times(point - p), r.transpose() * axes)
             }
         };
         End { body, on }
@@ -744,8 +767,8 @@ impl<'a> Reader<'a> {
         };
         if let Some(on) = v.optional_points("on") {
             return Ok([
-                End { body: bodies[0], on: Attachment { point: on[0], axes: frame(0)? } },
-                End { body: bodies[1], on: Attachment { point: on[1], axes: frame(1)? } },
+                End { body: bodies[0], on: Attachment::new(on[0], frame(0)?) },
+                End { body: bodies[1], on: Attachment::new(on[1], frame(1)?) },
             ]);
         }
         let points = match v.optional_points("at") {
@@ -831,6 +854,11 @@ impl<'a> Reader<'a> {
         let entry = &self.model.bodies[b];
         let (what, name) = (v.what(), &entry.name);
         let key = if v.has("on") { "on" } else { "at" };
+        if let Body::Flexible(body) = &entry.body
+            && end.on.node != crate::frames::RIGIDLY
+        {
+            return self.check_station(v, end, body, name, rotational);
+        }
         let orientation = each!(&entry.body, b => b.orientation());
         let scale = 1e-9 * (1.0 + entry.at.norm() + end.on.point.norm());
         // a force has no weaker kind to offer
@@ -999,12 +1027,10 @@ impl<'a> Reader<'a> {
             }
             // a torque has no point: the place may be left out
             Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
-            Ends::Centres if free => {
-                self.two_bodies(&values)?.map(|body| End { body, on: Attachment::CENTRE }).to_vec()
-            }
+            Ends::Centres if free => self.two_bodies(&values)?.map(|body| End { body, on: self.middle(body) }).to_vec(),
             Ends::Surfaces if free => {
                 let (bodies, axes) = (self.two_bodies(&values)?, self.facing(values.optional_vector("normal")));
-                let place = |body: Option<usize>| body.map_or(Vec3::ZERO, |b| self.model.bodies[b].at);
+                let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
                 bodies.map(|body| self.attach(body, place(body), axes)).to_vec()
             }
             _ => {
@@ -1145,11 +1171,11 @@ impl<'a> Reader<'a> {
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
         bodies.map(|body| {
             if self.plane {
-                return End { body, on: Attachment::CENTRE };
+                return End { body, on: self.middle(body) };
             }
             let z = v.optional_points("axis").map_or(Vec3::Z, |a| a[0]);
             let x = z.any_perpendicular();
-            let place = body.map_or(Vec3::ZERO, |b| self.model.bodies[b].at);
+            let place = self.world(&End { body, on: self.middle(body) });
             self.attach(body, place, Mat3::from_columns(x, z.cross(x), z))
         })
     }
@@ -1159,11 +1185,11 @@ impl<'a> Reader<'a> {
         v.at_most_one(&["at", "on"])?;
         let body = self.body(v.name("body"), v.what())?;
         if let Some(point) = v.optional_vector("on") {
-            return Ok(End { body, on: Attachment { point, axes: Mat3::IDENTITY } });
+            return Ok(End { body, on: Attachment::new(point, Mat3::IDENTITY) });
         }
         match (v.optional_vector("at"), body) {
             (Some(point), _) => Ok(self.attach(body, point, Mat3::IDENTITY)),
-            (None, _) => Ok(End { body, on: Attachment::CENTRE }),
+            (None, _) => Ok(End { body, on: self.middle(body) }),
         }
     }
 

@@ -17,14 +17,26 @@
 //! ```
 //!
 //! `axis` is there where the element has one, `load` (at time zero) where a force acts on one body.
+//!
+//! A flexible body (kind `flexible`) has the places of its nodes, and how each modal coordinate moves them: the node is at
+//! `nodes[k]` + Σ (value of `modes[i].channel`) · `modes[i].shape[k]` in the body's frame, which `rod.x …` moves. With
+//! `line`, the nodes in their order are the centre line of a beam, `radius` its thickness to draw. What stands on such a body
+//! has, for each end, `bend`: `null`, or for each mode the displacement of its point by one unit of the coordinate.
+//!
+//! ```json
+//! {"name": "rod", "kind": "flexible", …, "flexible": {"line": true, "radius": 0.006, "nodes": [[0, 0, 0], …],
+//!   "modes": [{"channel": "rod.mode1", "shape": [[0, 0, 0], …]}]}}
+//! {"name": "B", "kind": "revolute", "between": [null, 0], "on": [[…], […]], "bend": [null, [[0, 0, 0]]]}
+//! ```
 
-use crate::bodies::{Body, Coordinates, each};
+use crate::bodies::{Body, Coordinates, Field as Modes, Flexible, each};
+use crate::channels::mode_name;
 use crate::dynamics::BY_VALUE;
 use crate::forces;
 use crate::forces::Seen;
-use crate::frames::{Covector, Frame};
+use crate::frames::{Covector, Frame, RIGIDLY};
 use crate::joints::{self, Axes, Place};
-use crate::model::{End, ForceEntry, JointEntry, Model, Shape, Space};
+use crate::model::{End, ForceEntry, JointEntry, Model, Probe, Shape, Space};
 use bellcrank_math::{Mat3, Vec3};
 use serde_json::{Value, json};
 
@@ -37,19 +49,24 @@ pub fn scene(model: &Model) -> Value {
         .bodies
         .iter()
         .map(|b| {
-            json!({
+            let mut out = json!({
                 "name": b.name,
                 "kind": match b.body {
                     Body::Rigid(_) => "rigid",
                     Body::Planar(_) => "planar",
                     Body::Point(_) => "point",
                     Body::Rod(_) => "rod",
+                    Body::Flexible(_) => "flexible",
                 },
                 "mass": each!(&b.body, b => b.mass()),
                 "at": b.at.0,
                 "rotation": b.rotation.0,
                 "shape": shape(&b.shape),
-            })
+            });
+            if let Body::Flexible(body) = &b.body {
+                out["flexible"] = flexible(&b.name, body);
+            }
+            out
         })
         .collect();
     json!({
@@ -59,10 +76,45 @@ pub fn scene(model: &Model) -> Value {
         "space": if model.space == Space::Plane { "plane" } else { "space" },
         "gravity": model.gravity.0,
         "bodies": bodies,
-        "joints": model.joints.iter().map(|j| joint(j, model.space)).collect::<Vec<_>>(),
+        "joints": model.joints.iter().map(|j| joint(j, model)).collect::<Vec<_>>(),
         "forces": model.forces.iter().map(|f| force(f, model)).collect::<Vec<_>>(),
-        "probes": model.probes.iter().map(|p| json!({"name": p.name, "body": p.end.body, "on": p.end.on.point.0})).collect::<Vec<_>>(),
+        "probes": model.probes.iter().map(|p| probe(p, model)).collect::<Vec<_>>(),
     })
+}
+
+/// The places of a flexible body, and how its modal coordinates move them.
+fn flexible(name: &str, body: &Flexible) -> Value {
+    let of = body.structure();
+    let nodes = of.outline();
+    let shapes: Vec<Vec<(Vec3, Vec3)>> = nodes.iter().map(|p| of.shapes(*p).1).collect();
+    let mode = |i: usize| {
+        let shape: Vec<[f64; 3]> = shapes.iter().map(|at| at[i].0.0).collect();
+        json!({"channel": mode_name(name, i), "shape": shape})
+    };
+    json!({
+        "line": matches!(of.field, Modes::Beam { .. }),
+        "radius": of.thickness,
+        "nodes": nodes.iter().map(|p| p.0).collect::<Vec<_>>(),
+        "modes": (0..of.count()).map(mode).collect::<Vec<_>>(),
+    })
+}
+
+/// How the point of an end moves with each modal coordinate of its body: its own displacement and that of its arm.
+fn bend(end: &End, model: &Model) -> Value {
+    let body = end.body.and_then(|b| model.bodies.get(b)).map(|b| &b.body);
+    let Some(Body::Flexible(body)) = body.filter(|_| end.on.node != RIGIDLY) else { return Value::Null };
+    let (base, shapes) = body.structure().shapes(end.on.point);
+    let arm = end.on.point - base;
+    json!(shapes.iter().map(|(phi, psi)| (*phi + psi.cross(arm)).0).collect::<Vec<_>>())
+}
+
+fn probe(p: &Probe, model: &Model) -> Value {
+    let mut out = json!({"name": p.name, "body": p.end.body, "on": p.end.on.point.0});
+    let bend = bend(&p.end, model);
+    if !bend.is_null() {
+        out["bend"] = json!([bend]);
+    }
+    out
 }
 
 fn shape(shape: &Shape) -> Value {
@@ -75,13 +127,18 @@ fn shape(shape: &Shape) -> Value {
     }
 }
 
-fn element(name: &str, kind: &str, ends: &[End]) -> Value {
-    json!({
+fn element(name: &str, kind: &str, ends: &[End], model: &Model) -> Value {
+    let mut out = json!({
         "name": name,
         "kind": kind,
         "between": ends.iter().map(|e| e.body).collect::<Vec<_>>(),
         "on": ends.iter().map(|e| e.on.point.0).collect::<Vec<_>>(),
-    })
+    });
+    let bends: Vec<Value> = ends.iter().map(|e| bend(e, model)).collect();
+    if bends.iter().any(|b| !b.is_null()) {
+        out["bend"] = bends.into();
+    }
+    out
 }
 
 /// Axis `i` of the frame of every end.
@@ -89,8 +146,9 @@ fn axes(ends: &[End], i: usize) -> Value {
     json!(ends.iter().map(|e| e.on.axes.column(i).0).collect::<Vec<_>>())
 }
 
-fn joint(j: &JointEntry, space: Space) -> Value {
-    let mut out = element(&j.name, j.kind, &j.ends);
+fn joint(j: &JointEntry, model: &Model) -> Value {
+    let space = model.space;
+    let mut out = element(&j.name, j.kind, &j.ends, model);
     let place = joints::CATALOG.iter().find(|k| k.name == j.kind).map(|k| k.place);
     if let Some(Place::Shared(kind) | Place::Points(kind)) = place {
         match kind {
@@ -105,7 +163,7 @@ fn joint(j: &JointEntry, space: Space) -> Value {
 }
 
 fn force(f: &ForceEntry, model: &Model) -> Value {
-    let mut out = element(&f.name, f.kind, &f.ends);
+    let mut out = element(&f.name, f.kind, &f.ends, model);
     let at: Vec<Frame> = f.ends.iter().map(|e| start(e, model)).collect();
     match forces::CATALOG.iter().find(|k| k.name == f.kind).map(|k| k.ends) {
         Some(forces::Ends::One) => {
@@ -229,5 +287,42 @@ mod tests {
         }
         assert_eq!(v["forces"][1]["axis"][0], json!([1.0, 0.0, 0.0]));
         assert_eq!((&v["space"], &v["bodies"][0]["kind"]), (&json!("space"), &json!("rigid")));
+    }
+
+    #[test]
+    fn flexible_bodies_tell_how_their_modes_move_them() {
+        let v = of(r#"
+            model = { plane = "xy" }
+            [body.rod.beam]
+            from = [1, 0]
+            to = [3, 0]
+            mass = 1
+            youngs_modulus = 1e9
+            section = { radius = 0.01 }
+            axial = 1
+            bending = 1
+            [joint.pin]
+            type = "revolute"
+            between = ["ground", "rod"]
+            at = [2, 0]
+            [probe.tip]
+            body = "rod"
+            at = [3, 0.5]
+        "#);
+        let rod = &v["bodies"][0];
+        assert_eq!((&rod["kind"], &rod["flexible"]["line"]), (&json!("flexible"), &json!(true)));
+        let nodes = rod["flexible"]["nodes"].as_array().unwrap();
+        let last = nodes.len() - 1;
+        assert_eq!(nodes[last], json!([2.0, 0.0, 0.0]));
+        let modes = &rod["flexible"]["modes"];
+        assert_eq!((&modes[0]["channel"], &modes[1]["channel"]), (&json!("rod.mode1"), &json!("rod.mode2")));
+        assert_eq!(modes[0]["shape"][last], json!([1.0, 0.0, 0.0]));
+        assert!((modes[1]["shape"][last / 2][1].as_f64().unwrap() - 1.0).abs() < 1e-12);
+        let bend = &v["joints"][0]["bend"];
+        assert_eq!(bend[0], Value::Null);
+        assert!((bend[1][1][1].as_f64().unwrap() - 1.0).abs() < 1e-12, "{bend}");
+        // half a metre beside the end, which turns by −π/L: the arm moves forward
+        let arm = &v["probes"][0]["bend"][0][1];
+        assert!((arm[0].as_f64().unwrap() - 0.25 * std::f64::consts::PI).abs() < 1e-12, "{arm}");
     }
 }

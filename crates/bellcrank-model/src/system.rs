@@ -14,9 +14,6 @@ pub const GROUND: u32 = u32::MAX;
 /// Stands for "no angle is measured here".
 pub const NO_ANGLE: u32 = u32::MAX;
 
-/// A rotation chart is re-centred when its angle passes this, in rad; N(φ) is singular only at 2π.
-const CHART_LIMIT: f64 = 1.0;
-
 /// A place an element stands on.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemEnd {
@@ -96,7 +93,14 @@ pub struct System {
     jacobian_size: usize,
 }
 
-type BodyRows = [[[f64; MAX_WIDTH]; MAX_ENDS]; MAX_ROWS];
+/// (G u)_q of one constraint at the level of frames: the rows of G, and how they bend along u.
+struct Drift {
+    rows: [Row; MAX_ROWS],
+    bend: [Row; MAX_ROWS],
+}
+
+/// The most coordinates of a body with a constraint of its own.
+const OWN_WIDTH: usize = 6;
 
 impl Model {
     /// Compiles the model into equations in Cartesian coordinates. Does not check its meaning.
@@ -107,7 +111,8 @@ impl Model {
 
 impl System {
     /// The equations with what the modes hold.
-    fn new(model: Model, modes: &[Mode]) -> System {
+    fn new(mut model: Model, modes: &[Mode]) -> System {
+        model.find_stations();
         let mut layout = Layout::default();
         let bodies: Vec<Body> = model.bodies.iter().map(|b| b.body.clone()).collect();
         let mut charts = Vec::new();
@@ -252,7 +257,13 @@ impl System {
     }
 
     fn body_point(&self, b: usize, w: &Workspace) -> Vec3 {
-        each!(&self.bodies[b], body => body.point(&w.bodies[b], &body.centre()))
+        each!(&self.bodies[b], body => body.centre_of_mass(&w.bodies[b]))
+    }
+
+    /// Whether the third coordinate of a body is its angle in the plane.
+    pub fn counts_turns(&self, body: usize) -> bool {
+        let plane = self.model.space == Space::Plane;
+        plane && matches!(self.bodies[body], Body::Planar(_) | Body::Flexible(_))
     }
 
     #[inline]
@@ -269,7 +280,7 @@ impl System {
             let range = self.layout.bodies[b].clone();
             let q = &mut s.q[range.clone()];
             each!(&self.bodies[b], body => body.coordinates(entry.at, entry.rotation, q));
-            if let Body::Planar(_) = self.bodies[b] {
+            if self.counts_turns(b) {
                 q[2] = entry.angle;
             }
             if self.charts[b] != u32::MAX {
@@ -347,7 +358,7 @@ impl System {
                 Some(v) => body.twist(frame, &end.on, &v[self.layout.bodies[b].clone()]),
                 None => Default::default(),
             };
-            Frame { p: body.point(frame, &end.on), r: frame.r * end.on.axes, v, w }
+            Frame { p: body.point(frame, &end.on), r: body.rotation(frame, &end.on), v, w }
         })
     }
 
@@ -411,19 +422,8 @@ impl System {
         }
     }
 
-    /// (G u)_q as rows on the coordinates of each end, at fixed u.
-    fn drift(&self, c: &Constraint, at: &Point, w: &Workspace, u: &[f64]) -> BodyRows {
-        let mut out: BodyRows = Default::default();
-        if c.equations.is_empty() {
-            let range = self.layout.bodies[c.ends[0].body as usize].clone();
-            let width = range.len();
-            let mut block = [0.0; MAX_WIDTH * MAX_WIDTH];
-            each!(&self.bodies[c.ends[0].body as usize], b => b.own_stiffness(1.0, &mut block[..width * width]));
-            for (i, u) in u[range].iter().enumerate() {
-                (0..width).for_each(|j| out[0][0][j] += u * block[i * width + j]);
-            }
-            return out;
-        }
+    /// (G u)_q at fixed u, at the level of frames.
+    fn drift(&self, c: &Constraint, at: &Point, w: &Workspace, u: &[f64]) -> Drift {
         let frames = self.frames(&c.ends, w, Some(u));
         let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
         let rows = self.rows_of(c, &at);
@@ -442,20 +442,36 @@ impl System {
                 first += e.rows();
             }
         }
-        for (k, end) in c.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
-            let b = end.body as usize;
-            let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
-            for r in 0..c.rows {
-                let row = &mut out[r][k][..range.len()];
-                each!(&self.bodies[b], body => {
-                    body.twist_stiffness(frame, &end.on, &u[range.clone()], rows[r][k], 1.0, row);
-                    if !c.straight {
-                        body.pull(frame, &end.on, bend[r][k], 1.0, row);
-                    }
-                });
+        Drift { rows, bend }
+    }
+
+    /// out += f (G u)_q, row `r` on the coordinates of end `k`.
+    fn add_drift(
+        &self,
+        f: f64,
+        c: &Constraint,
+        drift: &Drift,
+        (r, k): (usize, usize),
+        u: &[f64],
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        let b = c.ends[k].body as usize;
+        let (u, frame, on) = (&u[self.layout.bodies[b].clone()], &w.bodies[b], &c.ends[k].on);
+        if c.equations.is_empty() {
+            let mut block = [0.0; OWN_WIDTH * OWN_WIDTH];
+            each!(&self.bodies[b], body => body.own_stiffness(f, &mut block[..u.len() * u.len()]));
+            for (u, row) in u.iter().zip(block.chunks_exact(u.len())) {
+                out.iter_mut().zip(row).for_each(|(o, k)| *o += u * k);
             }
+            return;
         }
-        out
+        each!(&self.bodies[b], body => {
+            body.twist_stiffness(frame, on, u, drift.rows[r][k], f, out);
+            if !c.straight {
+                body.pull(frame, on, drift.bend[r][k], f, out);
+            }
+        });
     }
 
     /// The blocks of (Gᵀλ)_q of one constraint, in the order of its pairs of ends.
@@ -592,9 +608,8 @@ impl System {
         for (b, body) in self.bodies.iter().enumerate() {
             let range = self.layout.bodies[b].clone();
             each!(body, body => {
-                let weight = Covector::new(self.gravity * body.mass(), Vec3::ZERO);
-                body.pull(&w.bodies[b], &body.centre(), weight, c, &mut out[range.clone()]);
-                body.add_gyroscopic(c, &at.v[range.clone()], &mut out[range]);
+                body.add_weight(&w.bodies[b], self.gravity, c, &mut out[range.clone()]);
+                body.add_inner(&w.bodies[b], c, &at.v[range.clone()], &mut out[range]);
             });
         }
         for f in &self.forces {
@@ -905,6 +920,7 @@ impl Dynamics for System {
                             add(&mut out[range.start..i], &at.qdot[range.start..i]);
                             let (phi, rate) = (Vec3::from_slice(&at.q[i..i + 3]), Vec3::from_slice(&at.qdot[i..i + 3]));
                             add(&mut out[i..i + 3], &(rotation::tangent(phi) * rate).0);
+                            add(&mut out[i + 3..range.end], &at.qdot[i + 3..range.end]);
                         }
                     }
                 }
@@ -914,17 +930,14 @@ impl Dynamics for System {
             Piece::GtLambda => self.add_multipliers(c, &at.lambda, &self.layout.constraints, w, out),
             Piece::MinvGtMu => {
                 let mut x = std::mem::take(&mut w.scratch);
-                x.fill(0.0);
-                self.add_multipliers(1.0, &at.mu, &self.layout.rates, w, &mut x);
-                for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
-                    each!(body, body => body.divide_by_mass(&mut x[range.clone()]));
-                }
+                self.mean_drift(at, w, &mut x);
                 add(out, &x);
                 w.scratch = x;
             }
             Piece::MassAccel => {
-                for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
-                    each!(body, body => body.add_mass_times(c, &at.vdot[range.clone()], &mut out[range.clone()]));
+                for (b, range) in self.layout.bodies.iter().enumerate() {
+                    let (x, out) = (&at.vdot[range.clone()], &mut out[range.clone()]);
+                    each!(&self.bodies[b], body => body.add_mass_times(&w.bodies[b], c, x, out));
                 }
             }
             Piece::Force => self.add_forces_to(c, at, w, out),
@@ -969,7 +982,9 @@ impl Dynamics for System {
                     for (r, o) in out.iter_mut().enumerate() {
                         for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
                             let v = &at.v[self.layout.bodies[end.body as usize].clone()];
-                            *o += c * drift[r][k].iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
+                            let mut row = [0.0; MAX_WIDTH];
+                            self.add_drift(1.0, constraint, &drift, (r, k), &at.v, w, &mut row[..v.len()]);
+                            *o += c * row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
                         }
                     }
                 }
@@ -997,13 +1012,21 @@ impl Dynamics for System {
         let stiffness = |of| chosen(of).flat_map(|(_, c)| pairs_of(&c.ends)).collect();
         match (piece, wrt) {
             (Rate, Unknown::Q) | (Speed, Unknown::V) | (MassAccel, Unknown::V) => diagonal(),
-            (GtMu | MinvGtMu, Unknown::Q) => stiffness("holonomic"),
+            (GtMu, Unknown::Q) => stiffness("holonomic"),
+            (MinvGtMu, Unknown::Q) => {
+                let pairs: Vec<(u32, u32)> = stiffness("holonomic");
+                self.varying().map(|b| (b as u32, b as u32)).chain(pairs).collect()
+            }
+            (MassAccel, Unknown::Q) => self.varying().map(|b| (b as u32, b as u32)).collect(),
             (GtMu | MinvGtMu, Unknown::Mu) => columns("holonomic"),
             (GtLambda, Unknown::Q) => stiffness("all"),
             (GtLambda, Unknown::Lambda) => columns("all"),
-            (Force, Unknown::Q) => self.forces.iter().flat_map(|f| pairs_of(&f.ends)).collect(),
+            (Force, Unknown::Q) => {
+                let own = self.varying().map(|b| (b as u32, b as u32));
+                own.chain(self.forces.iter().flat_map(|f| pairs_of(&f.ends))).collect()
+            }
             (Force, Unknown::V) => {
-                let own = bodies.clone().filter(|&b| self.charts[b as usize] != u32::MAX).map(|b| (b, b));
+                let own = self.with_inner().map(|b| (b as u32, b as u32));
                 own.chain(self.forces.iter().filter(|f| f.force.damped()).flat_map(|f| pairs_of(&f.ends))).collect()
             }
             (Position, Unknown::Q) => rows("all"),
@@ -1028,7 +1051,9 @@ impl Dynamics for System {
         out: &mut Targets,
     ) {
         use Piece::*;
-        let w: &Workspace = w;
+        let mut scratch = std::mem::take(&mut w.scratch);
+        let whole: &mut Workspace = w;
+        let w: &Workspace = whole;
         match (piece, wrt) {
             (Rate, Unknown::Q) => {
                 for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
@@ -1054,14 +1079,22 @@ impl Dynamics for System {
                 }
             }
             (MassAccel, Unknown::V) => {
-                for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
+                for (b, range) in self.layout.bodies.iter().enumerate() {
                     let n = range.len();
                     let block = out.block(n, n);
                     add_by_columns(block, n, n, |j, column| {
                         let mut unit = [0.0; MAX_WIDTH];
                         unit[j] = 1.0;
-                        each!(body, body => body.add_mass_times(c * slopes.v, &unit[..n], column));
+                        let frame = &w.bodies[b];
+                        each!(&self.bodies[b], body => body.add_mass_times(frame, c * slopes.v, &unit[..n], column));
                     });
+                }
+            }
+            (MassAccel, Unknown::Q) => {
+                for b in self.varying() {
+                    let range = self.layout.bodies[b].clone();
+                    let block = out.block(range.len(), range.len());
+                    each!(&self.bodies[b], body => body.mass_stiffness(&w.bodies[b], &at.vdot[range], c, block));
                 }
             }
             (GtMu | MinvGtMu | GtLambda, Unknown::Q) => {
@@ -1069,6 +1102,9 @@ impl Dynamics for System {
                     GtLambda => (&at.lambda, &self.layout.constraints),
                     _ => (&at.mu, &self.layout.rates),
                 };
+                if piece == MinvGtMu && self.varying().next().is_some() {
+                    self.add_mean_drift_by_mass(c, at, w, &mut scratch, out);
+                }
                 for (constraint, range) in self.constraints.iter().zip(ranges).filter(|(_, r)| !r.is_empty()) {
                     let lambda = &multipliers[range.clone()];
                     let mut ends = pairs(&constraint.ends);
@@ -1080,11 +1116,12 @@ impl Dynamics for System {
                         if piece != MinvGtMu {
                             return fill(block);
                         }
-                        let mut scratch = [0.0; MAX_WIDTH * MAX_WIDTH];
-                        fill(&mut scratch[..rows * columns]);
+                        scratch.clear();
+                        scratch.resize(rows * columns, 0.0);
+                        fill(&mut scratch);
                         add_by_columns(block, rows, columns, |j, column| {
                             (0..rows).for_each(|i| column[i] = scratch[i * columns + j]);
-                            each!(&self.bodies[body], body => body.divide_by_mass(column));
+                            each!(&self.bodies[body], b => b.divide_by_mass(&w.bodies[body], column));
                         });
                     });
                 }
@@ -1098,7 +1135,8 @@ impl Dynamics for System {
                         add_by_columns(block, n, m, |j, column| {
                             column.iter_mut().zip(&g[j * n..]).for_each(|(o, g)| *o = c * g);
                             if piece == MinvGtMu {
-                                each!(&self.bodies[end.body as usize], body => body.divide_by_mass(column));
+                                let b = end.body as usize;
+                                each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], column));
                             }
                         });
                     }
@@ -1141,6 +1179,7 @@ impl Dynamics for System {
             }
             _ => {}
         }
+        whole.scratch = scratch;
     }
 
     fn retract(&self, q: &mut [f64], delta: &[f64]) {
@@ -1153,6 +1192,8 @@ impl Dynamics for System {
                 let phi = Vec3::from_slice(&q[i..i + 3]);
                 let step = rotation::inverse_tangent(phi) * Vec3::from_slice(&delta[i..i + 3]);
                 q[i..i + 3].copy_from_slice(&(phi + step).0);
+                let rest = i + 3..range.end;
+                q[rest.clone()].iter_mut().zip(&delta[rest]).for_each(|(q, d)| *q += d);
             }
         }
     }
@@ -1168,7 +1209,7 @@ impl Dynamics for System {
         }
     }
 
-    fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
+    fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);
         w.recentred.moves.clear();
@@ -1176,7 +1217,7 @@ impl Dynamics for System {
             let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };
             let i = range.start + k;
             let phi = Vec3::from_slice(&state.q[i..i + 3]);
-            if phi.norm() > CHART_LIMIT {
+            if phi.norm() > limit {
                 let centre = &mut state.charts.centres[self.charts[b] as usize];
                 *centre = centre.then(Quat::exp(phi));
                 state.q[i..i + 3].fill(0.0);
@@ -1222,8 +1263,10 @@ impl Dynamics for System {
             let v = &at.v[self.layout.bodies[b].clone()];
             let mut momentum = [0.0; MAX_WIDTH];
             each!(body, body => {
-                body.add_mass_times(1.0, v, &mut momentum[..v.len()]);
-                e.stored -= body.mass() * self.gravity.dot(body.point(&w.bodies[b], &body.centre()));
+                body.add_mass_times(&w.bodies[b], 1.0, v, &mut momentum[..v.len()]);
+                e.stored += body.stored(&w.bodies[b]);
+                e.stored -= body.mass() * self.gravity.dot(body.centre_of_mass(&w.bodies[b]));
+                e.power -= body.dissipated(v);
             });
             e.kinetic += 0.5 * momentum.iter().zip(v).map(|(p, v)| p * v).sum::<f64>();
         }
@@ -1285,6 +1328,7 @@ impl Dynamics for System {
         let b = self.layout.bodies.partition_point(|r| r.end <= i);
         let entry = &self.model.bodies[b];
         match each!(&self.bodies[b], body => body.scale(i - self.layout.bodies[b].start)) {
+            _ if self.elastic(i) => true,
             Scale::Angle => entry.angular_velocity.is_some(),
             _ => entry.velocity.is_some(),
         }
@@ -1296,6 +1340,15 @@ impl Dynamics for System {
 
     fn held(&self, body: usize) -> bool {
         self.model.bodies[body].fixed
+    }
+
+    fn elastic(&self, i: usize) -> bool {
+        let b = self.layout.bodies.partition_point(|r| r.end <= i);
+        each!(&self.bodies[b], body => body.elastic(i - self.layout.bodies[b].start))
+    }
+
+    fn quasi_static(&self, body: usize) -> bool {
+        matches!(&self.bodies[body], Body::Flexible(f) if f.structure().quasi_static)
     }
 
     fn switches(&self) -> usize {
@@ -1343,7 +1396,8 @@ impl Dynamics for System {
         self.with_modes(modes).map(|system| Arc::new(system) as Arc<dyn Dynamics>)
     }
     fn has_power(&self) -> bool {
-        self.driven() || self.forces.iter().any(|f| f.force.has_power())
+        let dissipates = |b: &Body| each!(b, b => b.dissipates());
+        self.driven() || self.forces.iter().any(|f| f.force.has_power()) || self.bodies.iter().any(dissipates)
     }
 
     fn driven(&self) -> bool {
@@ -1377,18 +1431,68 @@ impl System {
         let drift = self.drift(constraint, at, w, u);
         for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
             let n = self.width(end.body);
-            for (row, o) in drift.iter().zip(out.block(constraint.rows, n).chunks_exact_mut(n)) {
-                o.iter_mut().zip(&row[k]).for_each(|(o, d)| *o += c * d);
+            for (r, row) in out.block(constraint.rows, n).chunks_exact_mut(n).enumerate() {
+                self.add_drift(c, constraint, &drift, (r, k), u, w, row);
             }
+        }
+    }
+
+    /// The bodies whose mass depends on their coordinates.
+    fn varying(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.bodies.len()).filter(|&b| each!(&self.bodies[b], body => body.varies()))
+    }
+
+    /// The bodies with forces of their own.
+    fn with_inner(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.bodies.len()).filter(|&b| each!(&self.bodies[b], body => body.has_inner()))
+    }
+
+    /// x ← M⁻¹Gᵀμ.
+    fn mean_drift(&self, at: &Point, w: &Workspace, x: &mut Vec<f64>) {
+        x.clear();
+        x.resize(self.layout.n(), 0.0);
+        self.add_multipliers(1.0, &at.mu, &self.layout.rates, w, x);
+        for (b, range) in self.layout.bodies.iter().enumerate() {
+            each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], &mut x[range.clone()]));
+        }
+    }
+
+    /// −M⁻¹ ∂(M y)/∂q with y = M⁻¹Gᵀμ: what the mass of flexible bodies adds to ∂y/∂q.
+    fn add_mean_drift_by_mass(&self, c: f64, at: &Point, w: &Workspace, x: &mut Vec<f64>, out: &mut Targets) {
+        self.mean_drift(at, w, x);
+        let n = x.len();
+        for b in self.varying() {
+            let range = self.layout.bodies[b].clone();
+            let width = range.len();
+            x.resize(n + width * width, 0.0);
+            let (y, by) = x.split_at_mut(n);
+            by.fill(0.0);
+            each!(&self.bodies[b], body => {
+                body.mass_stiffness(&w.bodies[b], &y[range], -c, by);
+                add_by_columns(out.block(width, width), width, width, |j, column| {
+                    (0..width).for_each(|i| column[i] = by[i * width + j]);
+                    body.divide_by_mass(&w.bodies[b], column);
+                });
+            });
+            x.truncate(n);
         }
     }
 
     fn add_force_derivative(&self, c: f64, wrt: Unknown, at: &Point, w: &Workspace, out: &mut Targets) {
         if wrt == Unknown::V {
-            for (b, body) in self.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
+            for b in self.with_inner() {
                 let range = self.layout.bodies[b].clone();
                 let block = out.block(range.len(), range.len());
-                each!(body, body => body.add_gyroscopic_damping(c, &at.v[range], block));
+                each!(&self.bodies[b], body => body.add_inner_damping(&w.bodies[b], c, &at.v[range], block));
+            }
+        } else {
+            for b in self.varying() {
+                let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
+                let block = out.block(range.len(), range.len());
+                each!(&self.bodies[b], body => {
+                    body.add_inner_stiffness(frame, c, &at.v[range], block);
+                    body.weight_stiffness(frame, self.gravity, c, block);
+                });
             }
         }
         let (mut k, mut d) = (Stiffness::default(), Stiffness::default());

@@ -3,5 +3,6 @@
 
 pub mod coordinate_splitting;
 pub mod gluing;
+pub mod low_order;
 pub mod report;
 pub mod study;

@@ -95,20 +95,20 @@ impl Report {
     pub fn to_html(&self) -> String {
         let mut out = format!(
             "<!doctype html><html lang=en><meta charset=utf-8><title>{0}</title><style>\
-             body{{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}}\
-             table{{border-collapse:collapse;font-size:14px}}td,th{{border-bottom:1px solid #ccc;padding:.2em .8em;text-align:left}}\
+             body{{font:16px/1.5 system-ui,sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#222}}\
+             div{{overflow-x:auto}}table{{border-collapse:collapse;font-size:14px}}td{{white-space:nowrap}}.claims td{{white-space:normal}}td,th{{border-bottom:1px solid #ccc;padding:.2em .8em;text-align:left}}\
              .fails{{color:#b00;font-weight:bold}}svg{{max-width:100%}}</style><h1>{0}</h1>",
             escape(&self.title)
         );
         for t in &self.tables {
-            let _ = write!(out, "<h2>{}</h2><table>{}", escape(&t.title), cells("th", &t.header));
+            let _ = write!(out, "<h2>{}</h2><div><table>{}", escape(&t.title), cells("th", &t.header));
             t.rows.iter().for_each(|row| out += &cells("td", row));
-            let _ = write!(out, "</table><p>{}</p>", escape(&t.note));
+            let _ = write!(out, "</table></div><p>{}</p>", escape(&t.note));
         }
         for (_, f) in &self.figures {
             let _ = write!(out, "<h2>{}</h2>{}", escape(&f.title), f.to_svg());
         }
-        out += "<h2>Claims</h2><table><tr><th>table<th>claim<th>ours<th>paper<th>asked<th></tr>";
+        out += "<h2>Claims</h2><table class=claims><tr><th>table<th>claim<th>ours<th>paper<th>asked<th></tr>";
         for c in &self.claims {
             let row = [c.table, &c.what, &c.ours, &c.paper, &c.asked].map(escape).join("<td>");
             let mark = if c.holds { "<td>holds" } else { "<td class=fails>fails" };

@@ -107,9 +107,13 @@ pub struct Outcome {
 impl Outcome {
     /// steps/f/J/error test failures/convergence failures.
     pub fn counts(&self) -> [usize; 5] {
-        let s = &self.statistics;
-        [s.steps, s.residual_evaluations, s.jacobian_evaluations, s.error_test_failures, s.convergence_failures]
+        counts(&self.statistics)
     }
+}
+
+/// steps/f/J/error test failures/convergence failures.
+pub fn counts(s: &Statistics) -> [usize; 5] {
+    [s.steps, s.residual_evaluations, s.jacobian_evaluations, s.error_test_failures, s.convergence_failures]
 }
 
 /// The consistent start of equations: q and v projected, v̇ and λ from the equations of motion.
@@ -142,7 +146,10 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
     tolerances.velocities_converge = true;
     let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
-    let bdf = Bdf::new(BdfOptions { max_order: s.max_order, fixed_step: step, ..BdfOptions::default() });
+    let averaged = s.tested == Tested::Q && !s.as_dassl;
+    let bdf =
+        BdfOptions { max_order: s.max_order, fixed_step: step, as_dassl: s.as_dassl, averaged, ..Default::default() };
+    let bdf = Bdf::new(bdf);
     let control = Control {
         iteration: s.iteration,
         max_iterations: s.max_iterations,

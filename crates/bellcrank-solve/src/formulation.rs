@@ -3,6 +3,7 @@
 //! Each row names the unknown it is paired with (the pivot of its block) and the pieces it sums.
 //! Residual, Jacobian and sparsity are interpreted from the rows, once, for all ([`crate::step`]).
 
+use crate::methods::alpha::AlphaParameters;
 use bellcrank_model::{Piece, Unknown};
 use std::fmt;
 
@@ -24,10 +25,46 @@ pub struct Formulation {
     pub rows: Vec<Row>,
     /// Index of the differential-algebraic equations: 1, 2 (stabilized) or 3.
     pub index: usize,
+    /// What reactions of two times do, in the additive formulation.
+    pub additive: Option<Additive>,
+}
+
+/// The factors of the additive formulation, in which λ stands for the reactions at the old point and μ for those at
+/// the new one:
+///
+/// ```text
+///     T q̇ − v + h o M_n⁻¹G_nᵀλ + h w M⁻¹Gᵀμ = 0
+///     M (v̇ + s M_n⁻¹G_nᵀλ) − f + s Gᵀμ = 0
+/// ```
+///
+/// s = 1/(2γ(1 − α_f)), o = ½((1 − b)γ/β − 1), w = ½(bγ/β − 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Additive {
+    /// s.
+    pub share: f64,
+    /// o.
+    pub old: f64,
+    /// w.
+    pub new: f64,
+    /// b.
+    pub b: f64,
+}
+
+impl Additive {
+    /// The factors of a method.
+    pub fn new(p: AlphaParameters, b: f64) -> Additive {
+        let ratio = p.gamma / p.beta;
+        let share = 0.5 / (p.gamma * (1.0 - p.alpha_f));
+        Additive { share, old: 0.5 * ((1.0 - b) * ratio - 1.0), new: 0.5 * (b * ratio - 1.0), b }
+    }
 }
 
 /// The names of all formulations.
-pub const NAMES: &[&str] = &["index3", "ggl", "si2", "index1"];
+pub const NAMES: &[&str] = &["index3", "ggl", "si2", "index1", "add"];
+
+fn formulation(name: &'static str, rows: Vec<Row>, index: usize) -> Formulation {
+    Formulation { name, rows, index, additive: None }
+}
 
 fn row(pairs: Unknown, terms: &[(f64, Piece)]) -> Row {
     Row { pairs, terms: terms.to_vec() }
@@ -53,7 +90,7 @@ fn flow() -> Row {
 /// The constraints as they stand: g = 0.
 pub fn index3() -> Formulation {
     let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
-    Formulation { name: "index3", rows: vec![kinematics(None), balance(), flow(), position], index: 3 }
+    formulation("index3", vec![kinematics(None), balance(), flow(), position], 3)
 }
 
 /// Position and velocity constraints, the second multiplier as Gᵀμ [Gear, Gupta & Leimkuhler 1985].
@@ -70,13 +107,25 @@ pub fn si2() -> Formulation {
 fn stabilized(name: &'static str, stabilization: Piece) -> Formulation {
     let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
     let velocity = row(Unknown::Mu, &[(1.0, Piece::Velocity)]);
-    Formulation { name, rows: vec![kinematics(Some(stabilization)), balance(), flow(), position, velocity], index: 2 }
+    formulation(name, vec![kinematics(Some(stabilization)), balance(), flow(), position, velocity], 2)
 }
 
 /// The acceleration constraints; positions and velocities are projected after every accepted step.
 pub fn index1() -> Formulation {
     let acceleration = row(Unknown::Lambda, &[(1.0, Piece::Acceleration)]);
-    Formulation { name: "index1", rows: vec![kinematics(None), balance(), flow(), acceleration], index: 1 }
+    formulation("index1", vec![kinematics(None), balance(), flow(), acceleration], 1)
+}
+
+/// Old and new reactions as two forces that are added to the law of the method, so that positions and velocities
+/// both obey the constraints: HHT-ADD [Jay & Negrut 2007]. b is the share of the new ones in the positions.
+pub fn additive(p: AlphaParameters, b: f64) -> Formulation {
+    // the factors of the reactions come from the method
+    let kinematics = kinematics(Some(Piece::MinvGtMu));
+    let balance = row(Unknown::Q, &[(1.0, Piece::MassAccel), (-1.0, Piece::Force), (1.0, Piece::GtMu)]);
+    let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
+    let velocity = row(Unknown::Mu, &[(1.0, Piece::Velocity)]);
+    let rows = vec![kinematics, balance, flow(), position, velocity];
+    Formulation { additive: Some(Additive::new(p, b)), ..formulation("add", rows, 2) }
 }
 
 /// Equilibrium: the balance without M v̇, at rest. It is no formulation of a motion, and has no name there.
@@ -84,7 +133,7 @@ pub fn statics() -> Formulation {
     let balance = row(Unknown::Q, &[(-1.0, Piece::Force), (1.0, Piece::GtLambda)]);
     let flow = row(Unknown::Z, &[(-1.0, Piece::Flow)]);
     let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
-    Formulation { name: "statics", rows: vec![balance, flow, position], index: 3 }
+    formulation("statics", vec![balance, flow, position], 3)
 }
 
 /// The formulation of a name.
@@ -94,6 +143,7 @@ pub fn by_name(name: &str) -> Option<Formulation> {
         "ggl" => Some(ggl()),
         "si2" => Some(si2()),
         "index1" => Some(index1()),
+        "add" => Some(additive(AlphaParameters::hht(-0.3), 0.0)),
         _ => None,
     }
 }

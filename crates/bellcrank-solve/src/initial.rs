@@ -9,6 +9,7 @@
 use crate::check;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::dense;
 use bellcrank_math::solver::{self, LinearSolver};
 use bellcrank_model::dynamics::{Scale, StartRow, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
@@ -154,7 +155,7 @@ struct Closure {
     rhs: Vec<f64>,
     /// One over the length of each row of G.
     row_scale: Vec<f64>,
-    /// Bodies that do not move at all.
+    /// Coordinates that do not move at all.
     frozen: Vec<bool>,
     n: usize,
     m: usize,
@@ -200,7 +201,7 @@ impl Closure {
         let linear = solver::choose(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
         let row_scale = vec![1.0; rhs.len() - n];
-        let frozen = vec![false; bodies];
+        let frozen = vec![false; n];
         let matrix = BlockMatrix::new(pattern);
         Closure { matrix, linear, columns, pairs, metric, rhs, row_scale, frozen, n, m, start, dynamics }
     }
@@ -257,16 +258,15 @@ impl Closure {
         self.linear.factor(&self.matrix).map_err(|_| 0)
     }
 
-    /// Takes frozen bodies out of a block of Gᵀ, adds to the squared lengths of its rows, and transposes it.
+    /// Takes frozen coordinates out of a block of Gᵀ, adds to the squared lengths of its rows, and transposes it.
     fn finish_block(&mut self, b: usize, k: usize, rows: std::ops::Range<usize>, lengths: &mut [f64]) {
-        let frozen = self.frozen[b];
         let first = self.dynamics.layout().bodies[b].start;
         let Some(block) = self.matrix.block_mut(b, k) else { return };
-        if frozen {
-            block.fill(0.0);
-        }
-        for (i, column) in block.chunks_exact(rows.len().max(1)).enumerate() {
-            for (sum, g) in lengths[rows.clone()].iter_mut().zip(column) {
+        for (i, column) in block.chunks_exact_mut(rows.len().max(1)).enumerate() {
+            if self.frozen[first + i] {
+                column.fill(0.0);
+            }
+            for (sum, g) in lengths[rows.clone()].iter_mut().zip(&*column) {
                 *sum += g * g / self.metric[first + i];
             }
         }
@@ -357,6 +357,7 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     w.invalidate();
     dynamics.realize(&point, &mut w);
     close_velocities(dynamics, &mut point, &mut w, &mut report)?;
+    bend(dynamics, &mut point, &mut w)?;
     if let Some(name) = check::free_without_mass(dynamics, &point, &mut w).into_iter().next() {
         return Err(AssemblyError::Singular { name });
     }
@@ -397,10 +398,16 @@ fn close_positions(
 ) -> Result<(), AssemblyError> {
     let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.value.is_some()).collect();
     let start = point.clone();
-    let first = match descend(dynamics, rows.clone(), point, w, true, report) {
-        Ok(()) => return Ok(()),
-        Err(e) => e,
-    };
+    // bodies keep their deformation, if the joints can be closed without it
+    let elastic = (0..point.q.len()).any(|i| dynamics.elastic(i));
+    let mut first = descend(dynamics, rows.clone(), point, w, true, elastic, report);
+    if first.is_err() && elastic {
+        point.clone_from(&start);
+        w.invalidate();
+        *report = Assembly::default();
+        first = descend(dynamics, rows.clone(), point, w, true, false, report);
+    }
+    let Err(first) = first else { return Ok(()) };
     // another way round may lead there, from a start nearby
     let (scales, length) = (dynamics.scales(), dynamics.length());
     let held: Vec<usize> = (0..dynamics.layout().bodies.len()).filter(|&b| dynamics.held(b)).collect();
@@ -411,7 +418,7 @@ fn close_positions(
         let (mut trial, mut found) = (start.clone(), Assembly::default());
         dynamics.retract(&mut trial.q, &aside);
         w.invalidate();
-        if descend(dynamics, rows.clone(), &mut trial, w, true, &mut found).is_ok() {
+        if descend(dynamics, rows.clone(), &mut trial, w, true, elastic, &mut found).is_ok() {
             report.iterations += found.iterations;
             report.residual.1 = found.residual.1;
             report.gaps.iter_mut().for_each(|g| g.after = found.residual.1.min(g.before));
@@ -426,7 +433,7 @@ fn close_positions(
 /// Closes the constraints alone (not the given start values) from a point nearby, as `assemble` does.
 pub fn close(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> Result<(), AssemblyError> {
     w.invalidate();
-    descend(dynamics, Vec::new(), point, w, false, &mut Assembly::default())
+    descend(dynamics, Vec::new(), point, w, false, false, &mut Assembly::default())
 }
 
 /// Numbers in [−1, 1] that look random: xorshift [Marsaglia 2003].
@@ -455,13 +462,17 @@ fn descend(
     point: &mut Point,
     w: &mut Workspace,
     hold: bool,
+    rigid: bool,
     report: &mut Assembly,
 ) -> Result<(), AssemblyError> {
     dynamics.realize(point, w);
     let mut closure = Closure::new(dynamics.clone(), rows, point, w);
-    for (b, range) in dynamics.layout().bodies.iter().enumerate().filter(|(b, _)| dynamics.held(*b)) {
-        closure.frozen[b] = hold;
+    for (_, range) in dynamics.layout().bodies.iter().enumerate().filter(|(b, _)| dynamics.held(*b)) {
+        closure.frozen[range.clone()].fill(hold);
         closure.metric[range.clone()].iter_mut().for_each(|w| *w /= HELD);
+    }
+    if rigid {
+        (0..closure.n).filter(|i| dynamics.elastic(*i)).for_each(|i| closure.frozen[i] = true);
     }
     let (length, scales) = (dynamics.length(), dynamics.scales());
     let largest = point.q.iter().fold(length, |m, q| m.max(q.abs()));
@@ -532,8 +543,8 @@ fn descend(
         let mut open = open.into_iter().filter(|(r, _)| *r > enough);
         let (by, worst) = open.next().unwrap_or((residual, "the model".into()));
         let others = open.take(5).map(|(_, name)| name).collect();
-        let held = closure.frozen.iter().enumerate().filter(|(_, f)| **f);
-        let held = held.map(|(b, _)| dynamics.name(Unknown::Q, b)).collect();
+        let held = (0..dynamics.layout().bodies.len()).filter(|b| hold && dynamics.held(*b));
+        let held = held.map(|b| dynamics.name(Unknown::Q, b)).collect();
         return Err(AssemblyError::Open { worst, by, others, held });
     }
     Ok(())
@@ -546,7 +557,28 @@ fn close_velocities(
     report: &mut Assembly,
 ) -> Result<(), AssemblyError> {
     let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.rate.is_some()).collect();
+    let elastic: Vec<usize> = (0..point.v.len()).filter(|i| dynamics.elastic(*i)).collect();
+    if !elastic.is_empty() {
+        // rates of deformation stay as they are, if the joints allow it
+        let before = point.v.clone();
+        if solve_velocities(dynamics, rows.clone(), &elastic, point, w, report).is_ok() {
+            return Ok(());
+        }
+        point.v = before;
+    }
+    solve_velocities(dynamics, rows, &[], point, w, report)
+}
+
+fn solve_velocities(
+    dynamics: &Arc<dyn Dynamics>,
+    rows: Vec<StartRow>,
+    frozen: &[usize],
+    point: &mut Point,
+    w: &mut Workspace,
+    report: &mut Assembly,
+) -> Result<(), AssemblyError> {
     let mut closure = Closure::new(dynamics.clone(), rows, point, w);
+    frozen.iter().for_each(|&i| closure.frozen[i] = true);
     // what was given stays as far as it can, what was not follows
     for (_, weight) in closure.metric.iter_mut().enumerate().filter(|(i, _)| dynamics.velocity_given(*i)) {
         *weight *= GIVEN;
@@ -571,6 +603,93 @@ fn close_velocities(
         Some((by, worst)) => Err(AssemblyError::Rates { worst: worst.clone(), by: *by }),
         None => Ok(()),
     }
+}
+
+/// How far the motion is followed to see how deformations change, in the time it takes to cross the model.
+const GLIMPSE: f64 = 1e-3;
+
+/// Bends the bodies with a quasi-static start as the loads of the motion bend them: η̈ = 0, and η̇ is the rate of that η
+/// along the motion.
+fn bend(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> Result<(), AssemblyError> {
+    let layout = dynamics.layout();
+    let bodies = layout.bodies.iter().enumerate().filter(|(b, _)| dynamics.quasi_static(*b));
+    let elastic: Vec<usize> = bodies.flat_map(|(_, r)| r.clone()).filter(|i| dynamics.elastic(*i)).collect();
+    if elastic.is_empty() {
+        return Ok(());
+    }
+    let mut kkt = Kkt::new(dynamics.clone());
+    // η depends on η̇ a little, through the forces of Coriolis
+    for _ in 0..3 {
+        balance(dynamics, &elastic, true, point, w, &mut kkt)?;
+        let (scales, length) = (dynamics.scales(), dynamics.length());
+        let largest = |x: &[f64]| x.iter().zip(&scales).fold(0.0f64, |m, (x, s)| m.max(x.abs() / reach(*s, length)));
+        let h = GLIMPSE / (1e-3 + largest(&point.v) + largest(&point.vdot).sqrt());
+        let mut seen = Vec::new();
+        for h in [h, -h] {
+            let mut aside = point.clone();
+            let step: Vec<f64> = point.v.iter().zip(&point.vdot).map(|(v, a)| h * v + 0.5 * h * h * a).collect();
+            dynamics.retract(&mut aside.q, &step);
+            aside.v.iter_mut().zip(&point.vdot).for_each(|(v, a)| *v += h * a);
+            aside.t += h;
+            elastic.iter().for_each(|&i| aside.v[i] = point.v[i]);
+            balance(dynamics, &elastic, false, &mut aside, w, &mut kkt)?;
+            seen.push(elastic.iter().map(|&i| aside.q[i]).collect::<Vec<f64>>());
+        }
+        for (k, &i) in elastic.iter().enumerate() {
+            point.v[i] = (seen[0][k] - seen[1][k]) / (2.0 * h);
+        }
+    }
+    close_and_accelerate(dynamics, true, point, w, &mut kkt)
+}
+
+/// Finds the deformations with η̈ = 0, by Newton's method with differences: η̈ is all but linear in η.
+fn balance(
+    dynamics: &Arc<dyn Dynamics>,
+    elastic: &[usize],
+    given: bool,
+    point: &mut Point,
+    w: &mut Workspace,
+    kkt: &mut Kkt,
+) -> Result<(), AssemblyError> {
+    let (n, h) = (elastic.len(), 1e-6 * dynamics.length());
+    close_and_accelerate(dynamics, given, point, w, kkt)?;
+    let mut slopes = vec![0.0; n * n];
+    for (k, &i) in elastic.iter().enumerate() {
+        let mut moved = point.clone();
+        moved.q[i] += h;
+        close_and_accelerate(dynamics, given, &mut moved, w, kkt)?;
+        for (row, &j) in elastic.iter().enumerate() {
+            slopes[row * n + k] = (moved.vdot[j] - point.vdot[j]) / h;
+        }
+    }
+    for _ in 0..4 {
+        let rest: Vec<f64> = elastic.iter().map(|&i| -point.vdot[i]).collect();
+        let Ok(step) = dense::least_squares(&slopes, n, n, &rest, 1e-14) else { break };
+        elastic.iter().zip(&step.x).for_each(|(&i, d)| point.q[i] += d);
+        close_and_accelerate(dynamics, given, point, w, kkt)?;
+    }
+    Ok(())
+}
+
+/// Closes positions and velocities with the deformations as they are, with the given start values or without; v̇ follows.
+fn close_and_accelerate(
+    dynamics: &Arc<dyn Dynamics>,
+    given: bool,
+    point: &mut Point,
+    w: &mut Workspace,
+    kkt: &mut Kkt,
+) -> Result<(), AssemblyError> {
+    let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|_| given).collect();
+    let (positions, rates) = (|r: &&StartRow| r.value.is_some(), |r: &&StartRow| r.rate.is_some());
+    let elastic: Vec<usize> = (0..point.v.len()).filter(|i| dynamics.elastic(*i)).collect();
+    let mut report = Assembly::default();
+    w.invalidate();
+    descend(dynamics, rows.iter().filter(positions).cloned().collect(), point, w, true, true, &mut report)?;
+    w.invalidate();
+    dynamics.realize(point, w);
+    let rates = rows.iter().filter(rates).cloned().collect();
+    solve_velocities(dynamics, rates, &elastic, point, w, &mut report)?;
+    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { name: name_of(kkt, e) })
 }
 
 fn moved(dynamics: &dyn Dynamics, from: &State, to: &Point, report: &mut Assembly) {

@@ -17,6 +17,7 @@ pub mod splitting;
 pub mod stencil;
 pub mod step;
 pub mod tolerances;
+pub mod two_kkt;
 pub mod weights;
 
 pub use options::{MethodName, Options, Tested};

@@ -31,13 +31,46 @@ pub enum MethodName {
 pub const METHODS: &[(MethodName, &str, &str)] = &[
     (MethodName::Auto, "auto", "explicit until the problem proves stiff, then bdf"),
     (MethodName::Bdf, "bdf", "error-controlled BDF of order 1 to 5"),
-    (MethodName::GeneralizedAlpha, "gen-alpha", "generalized-α, fixed steps, damping by --rho"),
-    (MethodName::Hht, "hht", "Hilber–Hughes–Taylor (α = −0.3), fixed steps"),
-    (MethodName::Newmark, "newmark", "Newmark (γ = 0.6), fixed steps"),
+    (MethodName::GeneralizedAlpha, "gen-alpha", "generalized-α of order 2, damping by --rho"),
+    (MethodName::Hht, "hht", "Hilber–Hughes–Taylor of order 2, damping by --alpha"),
+    (MethodName::Newmark, "newmark", "Newmark, of order 1 but for --gamma 0.5"),
     (MethodName::Rk4, "rk4", "classical Runge–Kutta of order 4, fixed steps"),
     (MethodName::Dopri5, "dopri5", "Dormand–Prince 5(4)"),
     (MethodName::Dop853, "dop853", "Dormand–Prince 8(5,3)"),
 ];
+
+/// A method on a formulation under a name of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Preset {
+    /// The name.
+    pub name: &'static str,
+    /// The method.
+    pub method: MethodName,
+    /// The formulation.
+    pub formulation: &'static str,
+    /// The highest order of BDF.
+    pub max_order: usize,
+}
+
+const fn preset(name: &'static str, method: MethodName, formulation: &'static str, max_order: usize) -> Preset {
+    Preset { name, method, formulation, max_order }
+}
+
+/// The integrators of [Negrut, Jay & Khude 2009] by their names.
+pub const PRESETS: &[Preset] = &[
+    preset("nstiff", MethodName::Bdf, "index3", 2),
+    preset("newmark", MethodName::Newmark, "index3", 2),
+    preset("hht-i3", MethodName::Hht, "index3", 2),
+    preset("nstiff-si2", MethodName::Bdf, "si2", 2),
+    preset("hht-add", MethodName::Hht, "add", 2),
+    preset("hht-si2", MethodName::Hht, "si2", 2),
+];
+
+/// The names of all methods and presets.
+pub fn method_names() -> Vec<&'static str> {
+    let presets = PRESETS.iter().map(|p| p.name).filter(|name| MethodName::by_name(name).is_none());
+    METHODS.iter().map(|(_, name, _)| *name).chain(presets).collect()
+}
 
 /// Which unknowns decide in error and convergence tests. Multipliers never do, but for `All`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +121,33 @@ impl Coordinates {
     }
 }
 
+/// A method of the papers on coordinate splitting, as choices [Yen & Petzold 1998].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Splitting {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The formulation.
+    pub formulation: &'static str,
+    /// The iteration.
+    pub iteration: Iteration,
+    /// What is tested.
+    pub test: Tested,
+    /// On which coordinates.
+    pub on: On,
+}
+
+/// All of them; each runs BDF.
+pub const SPLITTINGS: &[Splitting] = &[
+    splitting("cs", Iteration::CoordinateSplit, Tested::QV, On::Independent),
+    splitting("cm", Iteration::CoordinateModified, Tested::QV, On::Independent),
+    splitting("ggl", Iteration::Simplified, Tested::All, On::All),
+    splitting("ggl-star", Iteration::Simplified, Tested::QV, On::All),
+];
+
+const fn splitting(name: &'static str, iteration: Iteration, test: Tested, on: On) -> Splitting {
+    Splitting { name, formulation: "ggl", iteration, test, on }
+}
+
 /// All choices of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -119,6 +179,14 @@ pub struct Options {
     pub max_iterations: Option<usize>,
     /// ρ∞ of generalized-α.
     pub rho: f64,
+    /// α of HHT.
+    pub alpha: f64,
+    /// β of Newmark's method; `None`: (γ + ½)²/4, which damps most for its γ.
+    pub beta: Option<f64>,
+    /// γ of Newmark's method.
+    pub gamma: f64,
+    /// b of the additive formulation.
+    pub b: f64,
     /// Set from outside to end the run cleanly.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -140,6 +208,10 @@ impl Default for Options {
             max_order: 5,
             max_iterations: None,
             rho: 0.8,
+            alpha: -0.3,
+            beta: None,
+            gamma: 0.6,
+            b: 0.0,
             interrupt: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -163,7 +235,7 @@ impl MethodName {
 
     /// Whether it has an error estimate.
     pub fn adaptive(self) -> bool {
-        matches!(self, MethodName::Auto | MethodName::Bdf | MethodName::Dopri5 | MethodName::Dop853)
+        self != MethodName::Rk4
     }
 
     /// The formulation it runs on unless another is asked for.
@@ -171,17 +243,8 @@ impl MethodName {
         match self {
             m if m.explicit() => "index1",
             MethodName::Bdf => "ggl",
+            MethodName::Newmark => "index3",
             _ => "si2",
-        }
-    }
-
-    /// Parameters of the generalized-α family.
-    pub fn alpha(self, rho: f64) -> Option<AlphaParameters> {
-        match self {
-            MethodName::GeneralizedAlpha => Some(AlphaParameters::from_rho(rho)),
-            MethodName::Hht => Some(AlphaParameters::hht(-0.3)),
-            MethodName::Newmark => Some(AlphaParameters::newmark(0.3025, 0.6)),
-            _ => None,
         }
     }
 }
@@ -215,7 +278,93 @@ fn wrong<T>(option: &'static str, message: impl Into<String>, help: impl Into<St
     Err(OptionError { option, message: message.into(), help: help.into() })
 }
 
+impl Preset {
+    /// The preset of a name.
+    pub fn by_name(name: &str) -> Option<&'static Preset> {
+        PRESETS.iter().find(|p| p.name == name)
+    }
+}
+
 impl Options {
+    /// The options of a method or a preset by its name.
+    pub fn named(name: &str) -> Option<Options> {
+        if let Some(p) = Preset::by_name(name) {
+            let (method, formulation, max_order) = (p.method, Some(p.formulation), p.max_order);
+            return Some(Options { method, formulation, max_order, ..Options::default() });
+        }
+        MethodName::by_name(name).map(|method| Options { method, ..Options::default() })
+    }
+
+    /// Parameters of a method of the generalized-α family.
+    pub fn alpha_parameters(&self, method: MethodName) -> Option<AlphaParameters> {
+        match method {
+            MethodName::GeneralizedAlpha => Some(AlphaParameters::from_rho(self.rho)),
+            MethodName::Hht => Some(AlphaParameters::hht(self.alpha)),
+            MethodName::Newmark => {
+                let beta = self.beta.unwrap_or(0.25 * (self.gamma + 0.5).powi(2));
+                Some(AlphaParameters::newmark(beta, self.gamma))
+            }
+            _ => None,
+        }
+    }
+
+    /// Refuses parameters for which a method is unstable or does not exist.
+    fn check_parameters(&self) -> Result<(), OptionError> {
+        let formulation = self.formulation.unwrap_or(self.method.default_formulation());
+        let index3 = formulation == "index3";
+        if !(0.0..=1.0).contains(&self.rho) {
+            return wrong("--rho", format!("ρ∞ must lie between 0 and 1, found {}", self.rho), "0.8 is a good choice");
+        }
+        if !(-1.0 / 3.0 - 1e-12..=0.0).contains(&self.alpha) {
+            let message = format!("α of HHT must lie between −1/3 and 0, found {}", self.alpha);
+            return wrong("--alpha", message, "-0.3 damps most, -0.05 little");
+        }
+        let newmark = self.alpha_parameters(MethodName::Newmark).unwrap_or_default();
+        if !(0.5..=1.5).contains(&self.gamma) {
+            let message = format!("γ of Newmark's method must lie between 1/2 and 3/2, found {}", self.gamma);
+            return wrong("--gamma", message, "0.6 is a good choice; below 1/2 the method is unstable");
+        }
+        if !(newmark.beta >= 0.5 * self.gamma && newmark.beta.is_finite()) {
+            let message = format!("β of Newmark's method must not be less than γ/2 = {}", 0.5 * self.gamma);
+            return wrong("--beta", message, "leave --beta out for (γ + 1/2)²/4; below γ/2 stiff parts are unstable");
+        }
+        let undamped = "has no damping, and on index3 its accelerations and reactions grow without bound";
+        let help = |option: &str| format!("use {option}, or a formulation that holds velocities too: si2");
+        match self.method {
+            MethodName::GeneralizedAlpha if index3 && self.rho == 1.0 => {
+                return wrong("--rho", format!("ρ∞ = 1 {undamped}"), help("--rho 0.9 or less"));
+            }
+            MethodName::Hht if index3 && self.alpha == 0.0 => {
+                return wrong("--alpha", format!("α = 0 {undamped}"), help("--alpha -0.01 or less"));
+            }
+            MethodName::Newmark if index3 && newmark.gamma == 0.5 => {
+                return wrong("--gamma", format!("γ = 1/2 {undamped}"), help("--gamma 0.51 or more"));
+            }
+            _ => {}
+        }
+        if formulation == "add" {
+            if !matches!(self.method, MethodName::Hht | MethodName::Newmark) {
+                let message =
+                    format!("the additive formulation is made for hht and newmark, not for {}", self.method.name());
+                return wrong("--formulation", message, "use --method hht-add, or --formulation si2");
+            }
+            if !self.b.is_finite() || (self.b - 0.5).abs() < 1e-3 {
+                let message = "b = 1/2 gives positions and velocities the same mean of old and new reactions, \
+                               and they cannot hold both constraints";
+                return wrong("--b", message, "b = 0 is a good choice");
+            }
+            if (self.b - 1.0).abs() < 1e-3 {
+                let message = "b = 1 leaves the old reactions no part in the positions, from which they are found";
+                return wrong("--b", message, "b = 0 is a good choice");
+            }
+            if self.iteration.is_some_and(|i| !matches!(i, Iteration::Full | Iteration::Simplified)) {
+                let message = "the additive formulation has reactions of two times, which no split eliminates";
+                return wrong("--iteration", message, "use full or simplified");
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses choices that make no sense together.
     pub fn check(&self) -> Result<(), OptionError> {
         let method = self.method;
@@ -261,7 +410,7 @@ impl Options {
                 return wrong("--step", format!("{:.0e} steps were asked for", self.until / h), "use a larger step");
             }
         } else if !method.adaptive() {
-            let help = "give --step H, or use bdf, dopri5, dop853 or auto";
+            let help = "give --step H, or use a method with error control such as dopri5";
             return wrong("--step", format!("{} has no error control and needs a step size", method.name()), help);
         }
         if let Some(f) = self.formulation {
@@ -297,14 +446,7 @@ impl Options {
         if self.max_iterations == Some(0) {
             return wrong("--max-iterations", "at least one iteration is needed", "4 is a good choice");
         }
-        if !(0.0..=1.0).contains(&self.rho) {
-            return wrong("--rho", format!("ρ∞ must lie between 0 and 1, found {}", self.rho), "0.8 is a good choice");
-        }
-        let index3 = self.formulation == Some("index3");
-        if self.rho == 1.0 && method == MethodName::GeneralizedAlpha && index3 {
-            let help = "use --rho 0.9 or less, or --formulation si2";
-            return wrong("--rho", "ρ∞ = 1 has no damping and is unstable on index3", help);
-        }
+        self.check_parameters()?;
         if !(1..=5).contains(&self.max_order) {
             return wrong(
                 "--max-order",

@@ -3,7 +3,7 @@
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Projection};
 use crate::engines::kinematic::Kinematic;
-use crate::engines::{Engine, Statistics, StepError};
+use crate::engines::{Engine, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::initial::{self, Assembly, AssemblyError};
@@ -15,6 +15,7 @@ use crate::newton::Iteration;
 use crate::options::{Coordinates, MethodName, OptionError, Options, Tested};
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
+use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use serde_json::{Map, Value, json};
@@ -67,6 +68,8 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
+    /// The split of the coordinates, where the run has one.
+    pub split: Option<SplitReport>,
     /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
     /// and singular positions passed by.
     pub events: Vec<Event>,
@@ -117,6 +120,17 @@ impl Summary {
             "choices": self.choices,
             "final": last,
         });
+        if let (Some(split), Some(map)) = (&self.split, object.as_object_mut()) {
+            let numbers = json!({
+                "independent": split.independent,
+                "dependent": split.dependent,
+                "largest": split.largest,
+                "worst": split.worst,
+                "changes": split.changes,
+                "redundant": split.redundant,
+            });
+            map.insert("split".into(), numbers);
+        }
         if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
             map.insert("error".into(), json!(message));
         }
@@ -178,6 +192,11 @@ impl Simulation {
     ) -> Result<Simulation, StartError> {
         let started = Instant::now();
         options.check().map_err(StartError::Option)?;
+        if options.formulation == Some("add") && dynamics.layout().m() != dynamics.layout().m_rates() {
+            let message = "the additive formulation has no place for nonholonomic constraints".into();
+            let (option, help) = ("--formulation", "use --method hht-si2".into());
+            return Err(StartError::Option(OptionError { option, message, help }));
+        }
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
         let mut observer = Observer::new(dynamics.clone(), &start, assembly.redundant);
@@ -215,6 +234,13 @@ impl Simulation {
             return Simulation::new(&name, system, &state, options);
         }
         options.check().map_err(StartError::Option)?;
+        if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
+            return Err(StartError::Option(OptionError {
+                option: "--coordinates",
+                message: format!("relative coordinates are for rigid bodies, and `{}` bends", body.name),
+                help: "leave --coordinates out".into(),
+            }));
+        }
         let whole: Arc<dyn Dynamics> = system.clone();
         let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
         let relative = Arc::new(system.relative(&start));
@@ -422,6 +448,7 @@ impl Simulation {
             last,
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
+            split: self.engine.split_report(),
             events: self.observer.events.clone(),
         }
     }
@@ -491,29 +518,47 @@ fn implicit_engine(
     formulation: &str,
     start: &Point,
 ) -> Box<dyn Engine> {
-    let form = formulation::by_name(formulation).unwrap_or_else(formulation::ggl);
-    // velocities of index-3 steps oscillate with the step size: they cannot decide
-    let tested = options.test.unwrap_or(if form.index == 3 { Tested::Q } else { Tested::QV });
+    let alpha = options.alpha_parameters(method);
+    let form = match alpha {
+        Some(parameters) if formulation == "add" => formulation::additive(parameters, options.b),
+        _ => formulation::by_name(formulation).unwrap_or_else(formulation::ggl),
+    };
+    // velocities of index-3 steps oscillate with the step size: they cannot decide, but where the method is of
+    // first order in them
+    let first_order = alpha.is_some_and(|p| p.order() == 1);
+    let tested = options.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
     let mut tolerances = Tolerances::new(&**dynamics, options, tested);
     tolerances.velocities_converge = form.index != 3;
     let fixed = options.step.is_some();
+    let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
     let control = Control {
-        iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { Iteration::Auto }),
+        iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
         max_iterations: options.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
         on: options.on,
         fixed,
         as_dassl: false,
     };
-    let boxed: Box<dyn crate::methods::Method> = match method.alpha(options.rho) {
-        Some(parameters) => Box::new(GeneralizedAlpha::new(parameters)),
+    let boxed: Box<dyn crate::methods::Method> = match alpha {
+        Some(parameters) => {
+            let method = match fixed {
+                true => GeneralizedAlpha::new(parameters),
+                false => GeneralizedAlpha::controlled(parameters, options.rtol),
+            };
+            Box::new(if form.additive.is_some() { method.additive() } else { method })
+        }
         None => Box::new(Bdf::new(BdfOptions {
             max_order: options.max_order,
             fixed_step: options.step,
+            averaged: tested == Tested::Q,
             ..BdfOptions::default()
         })),
     };
     let span = options.until - start.t;
-    let first = |w: &crate::weights::Weights| options.step.unwrap_or_else(|| first_step(start, w, span));
+    let first = |w: &crate::weights::Weights| match (options.step, alpha) {
+        (Some(h), _) => h,
+        (None, Some(parameters)) => GeneralizedAlpha::first_step(parameters, start, w, span),
+        (None, None) => first_step(start, w, span),
+    };
     let names = (method.name(), form.name);
     Box::new(Implicit::new(dynamics.clone(), boxed, names, form, control, tolerances, start, first))
 }

@@ -1,7 +1,8 @@
 //! One implicit step as equations for Newton: formulation × equations of motion × stencil.
 
-use crate::formulation::Formulation;
+use crate::formulation::{Additive, Formulation, Row};
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::methods::alpha::AlphaParameters;
 use crate::newton::{Iteration, Residual};
 use crate::splitting::Split;
 use crate::stencil::Stencil;
@@ -110,11 +111,26 @@ pub struct Step {
     pub weights: Weights,
     /// Corrections of this size are round-off.
     pub round_off: f64,
+    /// No more than this, in units of the tolerance, is corrected at once: a step that turns a body about finds
+    /// another solution.
+    pub reach: f64,
     /// Corrections of this size may stop shrinking.
     pub stagnation: f64,
     /// What eliminates the multipliers, in iterations that do.
     elimination: Option<Elimination>,
+    /// The point before the step, where a formulation needs it.
+    old: Option<Old>,
     w: Workspace,
+}
+
+/// The old point of the additive formulation, with the pull M_n⁻¹G_nᵀλ of the reactions there.
+struct Old {
+    point: Point,
+    w: Workspace,
+    pull: Vec<f64>,
+    /// Where M_n⁻¹G_nᵀ goes in the kinematic rows, and G_nᵀ in the balance.
+    kinematics: Vec<u32>,
+    balance: Vec<u32>,
 }
 
 /// The system that gives multipliers to given rates: [XXᵀ Gᵀ; G 0] of a split, or [M Gᵀ; G 0].
@@ -169,7 +185,18 @@ impl Step {
                 }
             }
         }
+        let of_old = |row: Unknown| -> Vec<(u32, u32)> {
+            let pairs = dynamics.pattern(Piece::GtMu, Unknown::Mu);
+            let blocks =
+                pairs.iter().map(|&(r, c)| Some((unknowns.block(row, r)?, unknowns.block(Unknown::Lambda, c)?)));
+            blocks.flatten().collect()
+        };
+        let (old_kinematics, old_balance) = match formulation.additive {
+            Some(_) => (of_old(Unknown::V), of_old(Unknown::Q)),
+            None => (Vec::new(), Vec::new()),
+        };
         let diagonal = (0..unknowns.sizes.len() as u32).map(|b| (b, b));
+        let diagonal = diagonal.chain(old_kinematics.iter().copied()).chain(old_balance.iter().copied());
         let entries = found.iter().flat_map(|f| f.3.iter().copied()).chain(diagonal).collect();
         let pattern = Arc::new(BlockPattern::new(unknowns.sizes.clone(), unknowns.classes.clone(), entries));
         let terms = found
@@ -183,6 +210,16 @@ impl Step {
             .collect();
         let w = dynamics.workspace();
         let layout = dynamics.layout();
+        let offsets = |pairs: &[(u32, u32)]| -> Vec<u32> {
+            pairs.iter().filter_map(|&(r, c)| pattern.offset(r as usize, c as usize)).collect()
+        };
+        let old = formulation.additive.map(|_| Old {
+            point: point.clone(),
+            w: dynamics.workspace(),
+            pull: vec![0.0; layout.n()],
+            kinematics: offsets(&old_kinematics),
+            balance: offsets(&old_balance),
+        });
         let stencil = Stencil {
             eta_q: vec![0.0; layout.n()],
             eta_v: vec![0.0; layout.n()],
@@ -200,9 +237,96 @@ impl Step {
             stencil,
             weights,
             round_off: 0.0,
+            reach: f64::INFINITY,
             stagnation: 0.0,
             elimination: None,
+            old,
             w,
+        }
+    }
+
+    /// Whether positions and accelerations hang together so loosely that two systems may be solved for one.
+    pub fn is_split(&self) -> bool {
+        let of_mass = |r: &Row| r.terms.iter().any(|t| t.1 == Piece::MinvGtMu);
+        self.formulation.additive.is_none() && self.formulation.rows.iter().any(of_mass)
+    }
+
+    /// Takes the present point for the old one of the next step, where the formulation needs it.
+    pub fn remember(&mut self) {
+        let Some(old) = &mut self.old else { return };
+        old.point.clone_from(&self.point);
+        old.w.invalidate();
+        self.dynamics.realize(&old.point, &mut old.w);
+    }
+
+    /// Finds M_n⁻¹G_nᵀλ and adds its share to v̇, where the formulation has it. The law of the stencil takes
+    /// it off again.
+    fn pull(&mut self) {
+        let (Some(old), Some(factors)) = (&mut self.old, self.formulation.additive) else { return };
+        old.point.mu.copy_from_slice(&self.point.lambda);
+        old.pull.fill(0.0);
+        self.dynamics.add(1.0, Piece::MinvGtMu, &old.point, &mut old.w, &mut old.pull);
+        self.point.vdot.iter_mut().zip(&old.pull).for_each(|(a, r)| *a += factors.share * r);
+    }
+
+    /// v̇ without the reactions, M⁻¹f, in the place of v̇, where the additive formulation counts with it.
+    pub fn free_accelerations(&mut self) {
+        let Some(factors) = self.formulation.additive else { return };
+        self.pull();
+        self.dynamics.realize(&self.point, &mut self.w);
+        let mut vdot = std::mem::take(&mut self.point.vdot);
+        self.dynamics.add(factors.share, Piece::MinvGtMu, &self.point, &mut self.w, &mut vdot);
+        self.point.vdot = vdot;
+    }
+
+    /// The same at a start, where λ are the reactions.
+    pub fn free_start(&mut self) {
+        if self.formulation.additive.is_none() {
+            return;
+        }
+        self.point.mu.copy_from_slice(&self.point.lambda);
+        self.w.invalidate();
+        self.dynamics.realize(&self.point, &mut self.w);
+        let mut vdot = std::mem::take(&mut self.point.vdot);
+        self.dynamics.add(1.0, Piece::MinvGtMu, &self.point, &mut self.w, &mut vdot);
+        self.point.vdot = vdot;
+    }
+
+    /// Adds what the reactions of the prediction do to its positions and velocities: in the additive formulation
+    /// the method knows nothing of them.
+    pub fn add_reactions(&mut self) {
+        let (Some(old), Some(factors)) = (&mut self.old, self.formulation.additive) else { return };
+        let (h, slopes) = (self.stencil.h, self.stencil.slopes);
+        // v −= h/2 (R_I + R_II), and what the kinematic row asks of q then
+        old.point.mu.copy_from_slice(&self.point.lambda);
+        old.point.mu.iter_mut().zip(&self.point.mu).for_each(|(a, b)| *a += b);
+        old.pull.fill(0.0);
+        self.dynamics.add(0.5 * h, Piece::MinvGtMu, &old.point, &mut old.w, &mut old.pull);
+        self.point.v.iter_mut().zip(&old.pull).for_each(|(v, r)| *v -= r);
+        self.point.q.iter_mut().zip(&old.pull).for_each(|(q, r)| *q -= r / slopes.q);
+        for (i, mu) in old.point.mu.iter_mut().enumerate() {
+            *mu = factors.old * self.point.lambda[i] + factors.new * self.point.mu[i];
+        }
+        old.pull.fill(0.0);
+        self.dynamics.add(h / slopes.q, Piece::MinvGtMu, &old.point, &mut old.w, &mut old.pull);
+        self.point.q.iter_mut().zip(&old.pull).for_each(|(q, r)| *q -= r);
+        self.stencil.rates(&mut self.point);
+        self.w.invalidate();
+    }
+
+    /// Takes the factors of another method.
+    pub fn retune(&mut self, parameters: Option<AlphaParameters>) {
+        if let (Some(factors), Some(p)) = (&mut self.formulation.additive, parameters) {
+            *factors = Additive::new(p, factors.b);
+        }
+    }
+
+    /// The factor of a piece: those of the additive formulation come from the method and its step.
+    fn factor(&self, c: f64, piece: Piece) -> f64 {
+        match (self.formulation.additive, piece) {
+            (Some(factors), Piece::MinvGtMu) => c * factors.new * self.stencil.h,
+            (Some(factors), Piece::GtMu) => c * factors.share,
+            _ => c,
         }
     }
 
@@ -396,12 +520,19 @@ impl Residual for Step {
     fn residual(&mut self, r: &mut [f64]) {
         self.dynamics.realize(&self.point, &mut self.w);
         self.eliminate();
+        self.pull();
         r.fill(0.0);
         for row in &self.formulation.rows {
             let out = &mut r[self.unknowns.range(row.pairs)];
             for &(c, piece) in &row.terms {
+                let c = self.factor(c, piece);
                 self.dynamics.add(c, piece, &self.point, &mut self.w, out);
             }
+        }
+        if let (Some(old), Some(factors)) = (&self.old, self.formulation.additive) {
+            let c = factors.old * self.stencil.h;
+            r[self.unknowns.range(Unknown::V)].iter_mut().zip(&old.pull).for_each(|(r, p)| *r += c * p);
+            self.stencil.rates(&mut self.point);
         }
     }
 
@@ -418,6 +549,7 @@ impl Residual for Step {
                 self.dynamics.realize(&self.point, &mut self.w);
             }
         }
+        self.pull();
         for term in &self.terms {
             let bends = matches!(term.piece, Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu) && term.wrt == Unknown::Q;
             if bends && iteration == Iteration::CoordinateModified {
@@ -425,7 +557,18 @@ impl Residual for Step {
             }
             let mut out = Targets::new(&mut j.values, &term.offsets);
             let slopes = self.stencil.slopes;
-            self.dynamics.add_derivative(term.factor, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
+            let c = self.factor(term.factor, term.piece);
+            self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
+        }
+        if let (Some(old), Some(factors)) = (&mut self.old, self.formulation.additive) {
+            let (c, slopes) = (factors.old * self.stencil.h, self.stencil.slopes);
+            let mut out = Targets::new(&mut j.values, &old.kinematics);
+            self.dynamics.add_derivative(c, Piece::MinvGtMu, Unknown::Mu, slopes, &old.point, &mut old.w, &mut out);
+            // M M_n⁻¹ = I + O(h) is left out: it is I where M is constant
+            let mut out = Targets::new(&mut j.values, &old.balance);
+            let share = factors.share;
+            self.dynamics.add_derivative(share, Piece::GtMu, Unknown::Mu, slopes, &old.point, &mut old.w, &mut out);
+            self.stencil.rates(&mut self.point);
         }
         if let Some(e) = elimination.as_ref().filter(|_| moved) {
             self.point.clone_from(&e.aside);
@@ -460,6 +603,14 @@ impl Residual for Step {
             (&w.lambda, part(Unknown::Lambda)),
             (&w.mu, part(Unknown::Mu)),
         ])
+    }
+
+    fn part(&self, dx: &[f64]) -> f64 {
+        if self.reach == f64::INFINITY {
+            return 1.0;
+        }
+        let moves = dx[self.unknowns.range(Unknown::Q)].iter().zip(&self.weights.q);
+        self.reach / moves.fold(self.reach, |m, (d, w)| m.max((d * w).abs()))
     }
 
     fn round_off(&self) -> f64 {

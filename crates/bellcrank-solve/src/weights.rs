@@ -26,6 +26,14 @@ impl Weights {
 }
 
 impl Weights {
+    /// Multiplies all weights.
+    pub fn scale(&mut self, c: f64) {
+        if c != 1.0 {
+            let all = [&mut self.q, &mut self.v, &mut self.z, &mut self.lambda, &mut self.mu];
+            all.into_iter().flatten().for_each(|w| *w *= c);
+        }
+    }
+
     /// Leaves dependent coordinates and their velocities out.
     pub fn restrict(&mut self, independent: &[bool]) {
         for w in [&mut self.q, &mut self.v] {

@@ -32,7 +32,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Simulates a model file.
-    Run(run::Run),
+    Run(Box<run::Run>),
     /// Finds the pose in which all forces balance, and tells whether it is stable.
     Statics(statics::Statics),
     /// Linearizes a model about a state: frequencies, damping and mode shapes.
@@ -72,7 +72,7 @@ pub enum Failure {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
-        Command::Run(options) => run::run(options),
+        Command::Run(options) => run::run(*options),
         Command::Statics(options) => statics::run(options),
         Command::Modes(options) => modes::run(options),
         Command::Inverse(options) => inverse::run(options),

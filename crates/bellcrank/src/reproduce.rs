@@ -1,16 +1,18 @@
 //! `bellcrank reproduce PAPER [TABLE]`.
 
 use crate::{Failure, print};
-use bellcrank_reproduce::coordinate_splitting;
+use bellcrank_reproduce::report::Report;
+use bellcrank_reproduce::{coordinate_splitting, gluing, low_order};
 use clap::Args;
 use std::path::PathBuf;
 
 /// Options of `reproduce`.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The paper: coordinate-splitting.
+    /// The paper: coordinate-splitting, gluing, low-order.
     paper: String,
-    /// One table of it: 1, 2, 3, 4, s1c, auto; all of them if left out.
+    /// One table (1, 2, 3, 4, s1c, auto, equal, ladder, bushing, hour) or figure (3 … 16, stiff, eq8, top, rtol) of it; all
+    /// of them if left out.
     table: Option<String>,
     /// Leaves the long rows out.
     #[arg(long)]
@@ -23,16 +25,27 @@ pub struct Reproduce {
     out: Option<PathBuf>,
 }
 
+/// A paper: its name, its tables or figures, and what computes them.
+type Paper = (&'static str, &'static [&'static str], fn(Option<&str>, bool) -> Report);
+
+/// The papers.
+const PAPERS: [Paper; 3] = [
+    ("coordinate-splitting", coordinate_splitting::TABLES, coordinate_splitting::reproduce),
+    ("gluing", gluing::TABLES, gluing::reproduce),
+    ("low-order", low_order::FIGURES, low_order::reproduce),
+];
+
 /// Computes a paper's tables again; a claim that fails is exit code 1.
 pub fn reproduce(args: Reproduce) -> Result<(), Failure> {
-    if args.paper != "coordinate-splitting" {
-        return Err(Failure::BadInput(format!("unknown paper `{}`\nhelp: try coordinate-splitting", args.paper)));
-    }
-    if let Some(table) = args.table.as_deref().filter(|t| !coordinate_splitting::TABLES.contains(t)) {
-        let tables = coordinate_splitting::TABLES.join(", ");
+    let Some((_, tables, run)) = PAPERS.iter().find(|(name, ..)| *name == args.paper) else {
+        let names = PAPERS.map(|(name, ..)| name).join(", ");
+        return Err(Failure::BadInput(format!("unknown paper `{}`\nhelp: one of {names}", args.paper)));
+    };
+    if let Some(table) = args.table.as_deref().filter(|t| !tables.contains(t)) {
+        let tables = tables.join(", ");
         return Err(Failure::BadInput(format!("unknown table `{table}`\nhelp: one of {tables}")));
     }
-    let report = coordinate_splitting::reproduce(args.table.as_deref(), args.quick);
+    let report = run(args.table.as_deref(), args.quick);
     if let Some(folder) = &args.out {
         let write = |name: String, text: String| {
             std::fs::create_dir_all(folder)

@@ -12,7 +12,8 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{
-    COORDINATES, Coordinates, METHODS, MethodName, On, OptionError, Options, SYSTEMS, TESTS, Tested,
+    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SPLITTINGS, SYSTEMS, TESTS, Tested,
+    method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
@@ -43,10 +44,15 @@ impl Run {
 pub struct Run {
     /// The model file (TOML, or JSON by its ending).
     model: String,
-    /// Method: auto, bdf, gen-alpha, hht, newmark, rk4, dopri5, dop853.
+    /// Method: auto, bdf, gen-alpha, hht, newmark, rk4, dopri5, dop853; or a method on its formulation: nstiff,
+    /// hht-i3, nstiff-si2, hht-add, hht-si2.
     #[arg(long)]
     method: Option<String>,
-    /// Formulation: index3, ggl, si2, index1.
+    /// A method of the papers on coordinate splitting: cs, cm, ggl, ggl-star. It sets method, formulation, iteration, test
+    /// and on; what is given besides wins.
+    #[arg(long)]
+    preset: Option<String>,
+    /// Formulation: index3, ggl, si2, index1, add.
     #[arg(long)]
     formulation: Option<String>,
     /// Newton's iteration: auto, full, simplified, cs, cm.
@@ -85,6 +91,18 @@ pub struct Run {
     /// Spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped.
     #[arg(long, value_parser = number, allow_negative_numbers = true)]
     rho: Option<f64>,
+    /// α of hht: −1/3 damps most, 0 not at all.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    alpha: Option<f64>,
+    /// β of newmark.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    beta: Option<f64>,
+    /// γ of newmark: 1/2 is undamped and of order 2.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    gamma: Option<f64>,
+    /// Share of the new reactions in the positions of hht-add; not 1/2.
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
+    b: Option<f64>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -226,6 +244,10 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "sample" => args.sample.is_some(),
         "max_order" => args.max_order.is_some(),
         "rho" => args.rho.is_some(),
+        "alpha" => args.alpha.is_some(),
+        "beta" => args.beta.is_some(),
+        "gamma" => args.gamma.is_some(),
+        "b" => args.b.is_some(),
         _ => true,
     };
     let mut problem = Diagnostic::error(e.message).help(e.help);
@@ -250,7 +272,6 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         given.or_else(|| read.settings.words.get(key).map(|(word, span)| (word.as_str(), Some(*span))))
     }
     let defaults = Options::default();
-    let methods: Vec<&str> = METHODS.iter().map(|(_, name, _)| *name).collect();
     let tests: Vec<&str> = TESTS.iter().map(|(_, name)| *name).collect();
     let method = word(read, "method", &args.method);
     let form = word(read, "formulation", &args.formulation);
@@ -264,9 +285,21 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
     let count = |key: &str, given: Option<usize>| given.or_else(|| settings.numbers.get(key).map(|x| *x as usize));
     let static_name = |name: &str| formulation::NAMES.iter().copied().find(|n| *n == name);
-    let options = Options {
-        method: choice(read, "method", method, &methods, MethodName::by_name)?.unwrap_or(defaults.method),
-        formulation: choice(read, "formulation", form, formulation::NAMES, static_name)?,
+    let named = choice(read, "method", method, &method_names(), Options::named)?.unwrap_or(Options::default());
+    let form = choice(read, "formulation", form, formulation::NAMES, static_name)?;
+    let preset = method.and_then(|(name, _)| Preset::by_name(name)).filter(|p| p.name != p.method.name());
+    if let (Some(p), Some(form)) = (preset, form.filter(|form| named.formulation != Some(*form))) {
+        let (message, method) =
+            (format!("{} is {} on {}, not on {form}", p.name, p.method.name(), p.formulation), p.method);
+        let help = format!("leave --formulation out, or use --method {}", method.name());
+        return Err(refused(args, read, OptionError { option: "--formulation", message, help }));
+    }
+    let papers: Vec<&str> = SPLITTINGS.iter().map(|p| p.name).collect();
+    let paper = args.preset.as_ref().map(|word| (word.as_str(), None));
+    let paper = choice(read, "preset", paper, &papers, |name| SPLITTINGS.iter().find(|p| p.name == name))?;
+    let mut options = Options {
+        method: named.method,
+        formulation: form.or(named.formulation),
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
         on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
@@ -277,11 +310,37 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         atol: number("atol", args.atol),
         until: number("until", args.until).unwrap_or(defaults.until),
         sample: number("sample", args.sample),
-        max_order: count("max_order", args.max_order).unwrap_or(defaults.max_order),
+        max_order: count("max_order", args.max_order).unwrap_or(named.max_order),
         max_iterations: count("max_iterations", args.max_iterations),
         rho: number("rho", args.rho).unwrap_or(defaults.rho),
+        alpha: number("alpha", args.alpha).unwrap_or(defaults.alpha),
+        beta: number("beta", args.beta),
+        gamma: number("gamma", args.gamma).unwrap_or(defaults.gamma),
+        b: number("b", args.b).unwrap_or(defaults.b),
         interrupt: defaults.interrupt,
     };
+    if let Some(p) = paper {
+        let o = &mut options;
+        o.method = if args.method.is_some() { o.method } else { MethodName::Bdf };
+        o.formulation = o.formulation.filter(|_| args.formulation.is_some()).or(Some(p.formulation));
+        o.iteration = o.iteration.filter(|_| args.iteration.is_some()).or(Some(p.iteration));
+        o.test = o.test.filter(|_| args.test.is_some()).or(Some(p.test));
+        o.on = if args.on.is_some() { o.on } else { p.on };
+    }
+    let (method, add) = (options.method, options.formulation == Some("add"));
+    for (option, given, of, fits) in [
+        ("--rho", args.rho, "gen-alpha", matches!(method, MethodName::GeneralizedAlpha | MethodName::Auto)),
+        ("--alpha", args.alpha, "hht", method == MethodName::Hht),
+        ("--beta", args.beta, "newmark", method == MethodName::Newmark),
+        ("--gamma", args.gamma, "newmark", method == MethodName::Newmark),
+        ("--b", args.b, "hht-add", add),
+    ] {
+        if given.is_some() && !fits {
+            let message = format!("{option} is a parameter of {of}, not of {}", method.name());
+            let help = format!("leave it out, or use --method {of}");
+            return Err(refused(args, read, OptionError { option, message, help }));
+        }
+    }
     options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)
 }
@@ -361,6 +420,19 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
         let (shown, all) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
         let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
         tell_line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
+    }
+    if let Some(split) = &summary.split {
+        tell_line(format!(
+            "split: {} independent and {} dependent coordinates, largest |Q| {:.2} (1 is ideal), chosen anew {}{}",
+            split.independent,
+            split.dependent,
+            split.worst,
+            plural(split.changes, "time", "times"),
+            match split.redundant.is_empty() {
+                true => String::new(),
+                false => format!("; redundant: {}", split.redundant.join(", ")),
+            }
+        ));
     }
     const EVENTS: usize = 5;
     for event in summary.events.iter().take(EVENTS) {

@@ -2,13 +2,19 @@
 //!
 //! A new kind of body is one file that implements [`Coordinates`] and its line in [`Body`].
 //! With B the map from velocities to the twist of a frame on the body, a body tells: its pose, B w,
-//! Bᵀ(load), ∂(B w)/∂q and ∂(Bᵀ load)/∂q, and its mass matrix.
+//! Bᵀ(load), ∂(B w)/∂q and ∂(Bᵀ load)/∂q, its mass matrix, and the forces it has by itself.
 
+mod beam;
+mod flexible;
+mod modal;
 mod planar;
 mod point;
 mod rigid;
 mod rod;
 
+pub use beam::{Beam, BeamMode, Kind, cantilever};
+pub use flexible::{Deformed, Field, Flexible, MAX_MODES, Mode, Structure};
+pub use modal::{Fault, ModalNode, parse as parse_modal};
 pub use planar::Planar;
 pub use point::PointMass;
 pub use rigid::Rigid;
@@ -16,7 +22,7 @@ pub use rod::Rod;
 
 use crate::dynamics::Scale;
 use crate::frames::{Attachment, BodyFrame, Covector};
-use bellcrank_math::{Quat, Vec3};
+use bellcrank_math::{Mat3, Quat, Vec3};
 
 /// What every kind of body offers. Displacements are tangent: δ moves the pose like the velocity δ.
 pub trait Coordinates {
@@ -40,6 +46,18 @@ pub trait Coordinates {
     fn velocities(&self, frame: &BodyFrame, v: Vec3, w: Vec3, out: &mut [f64]);
     /// The pose.
     fn locate(&self, q: &[f64], centre: Quat, frame: &mut BodyFrame);
+    /// The axes of a frame on the body, in the world.
+    fn rotation(&self, frame: &BodyFrame, on: &Attachment) -> Mat3 {
+        frame.r * on.axes
+    }
+    /// The centre of mass, in the world.
+    fn centre_of_mass(&self, frame: &BodyFrame) -> Vec3 {
+        self.point(frame, &self.centre())
+    }
+    /// Whether a coordinate measures deformation: a start keeps it as it is.
+    fn elastic(&self, _i: usize) -> bool {
+        false
+    }
     /// The origin of a frame on the body.
     fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3;
     /// The twist (velocity, angular velocity) of a frame under the velocities `w`: B w.
@@ -51,13 +69,43 @@ pub trait Coordinates {
     /// out += c ∂(Bᵀ load)/∂q for a load fixed in the world; a square block by rows.
     fn load_stiffness(&self, frame: &BodyFrame, on: &Attachment, load: Covector, c: f64, out: &mut [f64]);
     /// out += c M x.
-    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]);
+    fn add_mass_times(&self, frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]);
     /// x ← M⁻¹ x; where there is no mass, x stays: projections may be weighed by any positive matrix.
-    fn divide_by_mass(&self, x: &mut [f64]);
-    /// Gyroscopic force: out += c f(v).
-    fn add_gyroscopic(&self, _c: f64, _v: &[f64], _out: &mut [f64]) {}
-    /// out += c ∂f/∂v of the gyroscopic force; a square block by rows.
-    fn add_gyroscopic_damping(&self, _c: f64, _v: &[f64], _out: &mut [f64]) {}
+    fn divide_by_mass(&self, frame: &BodyFrame, x: &mut [f64]);
+    /// Whether M depends on the coordinates.
+    fn varies(&self) -> bool {
+        false
+    }
+    /// out += c ∂(M x)/∂q for a given x; a square block by rows.
+    fn mass_stiffness(&self, _frame: &BodyFrame, _x: &[f64], _c: f64, _out: &mut [f64]) {}
+    /// Whether there are forces of its own.
+    fn has_inner(&self) -> bool {
+        false
+    }
+    /// Forces of its own, gyroscopic, elastic and damping: out += c f(q, v).
+    fn add_inner(&self, _frame: &BodyFrame, _c: f64, _v: &[f64], _out: &mut [f64]) {}
+    /// out += c ∂f/∂v of them; a square block by rows.
+    fn add_inner_damping(&self, _frame: &BodyFrame, _c: f64, _v: &[f64], _out: &mut [f64]) {}
+    /// out += c ∂f/∂q of them, where the body [`varies`](Coordinates::varies); a square block by rows.
+    fn add_inner_stiffness(&self, _frame: &BodyFrame, _c: f64, _v: &[f64], _out: &mut [f64]) {}
+    /// Its weight in a field of gravity: out += c f.
+    fn add_weight(&self, frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
+        self.pull(frame, &self.centre(), Covector::new(gravity * self.mass(), Vec3::ZERO), c, out);
+    }
+    /// out += c ∂f/∂q of its weight, where the body varies; a square block by rows.
+    fn weight_stiffness(&self, _frame: &BodyFrame, _gravity: Vec3, _c: f64, _out: &mut [f64]) {}
+    /// Energy stored in its deformation.
+    fn stored(&self, _frame: &BodyFrame) -> f64 {
+        0.0
+    }
+    /// The power that its own damping takes.
+    fn dissipated(&self, _v: &[f64]) -> f64 {
+        0.0
+    }
+    /// Whether its own damping takes any.
+    fn dissipates(&self) -> bool {
+        false
+    }
     /// Rows of constraints between the body's own coordinates.
     fn own_rows(&self) -> usize {
         0
@@ -103,6 +151,8 @@ pub enum Body {
     Point(PointMass),
     /// A slender rod in natural coordinates: an end point and the link vector.
     Rod(Rod),
+    /// A floating frame with modes.
+    Flexible(Flexible),
 }
 
 /// `each!(body, b => expression)`: the same expression for whatever kind of body it is.
@@ -113,6 +163,7 @@ macro_rules! each {
             Body::Planar($b) => $do,
             Body::Point($b) => $do,
             Body::Rod($b) => $do,
+            Body::Flexible($b) => $do,
         }
     };
 }
@@ -127,13 +178,39 @@ mod tests {
     /// One of each kind, with an attachment it accepts.
     fn samples() -> Vec<(Body, Attachment)> {
         let inertia = bellcrank_math::Mat3([[2.0, 0.1, -0.2], [0.1, 3.0, 0.3], [-0.2, 0.3, 4.0]]);
-        let off = Attachment {
-            point: Vec3::new(0.3, -0.2, 0.5),
-            axes: bellcrank_math::rotation::exp(Vec3::new(0.3, 0.2, 0.1)),
-        };
-        let flat = Attachment { point: Vec3::new(0.3, -0.2, 0.0), axes: bellcrank_math::rotation::exp(Vec3::Z * 0.7) };
+        let turned = bellcrank_math::rotation::exp;
+        let off = Attachment::new(Vec3::new(0.3, -0.2, 0.5), turned(Vec3::new(0.3, 0.2, 0.1)));
+        let flat = Attachment::new(Vec3::new(0.3, -0.2, 0.0), turned(Vec3::Z * 0.7));
         let on_axis = Attachment { point: Vec3::new(0.3, 0.0, 0.0), ..Attachment::CENTRE };
+        let flexible = |dimension: usize, clamped: bool, mut on: Attachment| {
+            let beam = Beam {
+                dimension,
+                length: 1.1,
+                mass: 2.0,
+                axial_stiffness: 3.0,
+                bending_stiffness: [0.4, 0.3],
+                torsional_stiffness: 0.2,
+                rotary: 0.5,
+                clamped,
+                axial: 1,
+                bending: [2, 1],
+                torsion: 1,
+                statics: clamped,
+            };
+            let mut structure = beam.structure();
+            structure.set_damping_ratio(0.3);
+            let mut body = Flexible::new(structure).expect("independent modes");
+            on.node = body.station(on.point);
+            (Body::Flexible(body), on)
+        };
+        let frame = Attachment { node: crate::frames::RIGIDLY, ..off };
+        let (on_frame, _) = flexible(3, false, off);
         vec![
+            flexible(2, false, flat),
+            flexible(2, true, flat),
+            flexible(3, false, off),
+            flexible(3, true, off),
+            (on_frame, frame),
             (Body::Rigid(Rigid::new(2.0, inertia)), off),
             (Body::Planar(Planar::new(2.0, 0.7)), flat),
             (Body::Point(PointMass::new(2.0, 2)), Attachment::CENTRE),
@@ -160,7 +237,7 @@ mod tests {
     fn moved(b: &Body, at: &At, i: usize, h: f64) -> At {
         let mut q = at.q.clone();
         match b {
-            Body::Rigid(_) if i >= 3 => {
+            Body::Rigid(_) | Body::Flexible(_) if (3..6).contains(&i) && each!(b, b => b.chart()).is_some() => {
                 let phi = Vec3::from_slice(&q[3..6]);
                 let step = bellcrank_math::rotation::inverse_tangent(phi) * Vec3::unit(i - 3) * h;
                 (0..3).for_each(|k| q[3 + k] += step[k]);
@@ -171,7 +248,7 @@ mod tests {
     }
 
     fn close(a: f64, b: f64, tolerance: f64, what: &str) {
-        assert!((a - b).abs() < tolerance, "{what}: {a} against {b}");
+        assert!((a - b).abs() < tolerance * (1.0 + b.abs()), "{what}: {a} against {b}");
     }
 
     #[test]
@@ -185,6 +262,9 @@ mod tests {
                 // a planar rod or body carries torques about z only; a rod in space none along itself
                 let load = match &b {
                     Body::Planar(_) => Covector::new(load.lin, Vec3::Z * load.ang[2]),
+                    Body::Flexible(f) if f.structure().dimension == 2 => {
+                        Covector::new(Vec3::new(load.lin[0], load.lin[1], 0.0), Vec3::Z * load.ang[2])
+                    }
                     Body::Rod(r) if r.dimension() == 2 => Covector::new(load.lin, Vec3::Z * load.ang[2]),
                     _ => load,
                 };
@@ -226,32 +306,100 @@ mod tests {
         }
     }
 
+    /// A function of the point as a vector, and its derivatives along the coordinates by differences.
+    fn differences(b: &Body, at: &At, f: impl Fn(&At) -> Vec<f64>) -> Vec<Vec<f64>> {
+        let by = |i: usize| {
+            let [plus, minus] = [1e-6, -1e-6].map(|h| f(&moved(b, at, i, h)));
+            plus.iter().zip(&minus).map(|(p, m)| (p - m) * 0.5e6).collect()
+        };
+        (0..at.q.len()).map(by).collect()
+    }
+
     #[test]
-    fn mass_is_inverted_and_gyroscopic_forces_do_no_work() {
+    fn rotations_of_frames_turn_as_their_twists_tell() {
+        let mut random = Random::new(3);
+        for (b, on) in samples() {
+            let n = each!(&b, b => b.width());
+            if each!(&b, b => b.orientation()) != Orientation::Full {
+                continue;
+            }
+            let at = locate(&b, random.vector(n), random.vector(n));
+            let r = each!(&b, b => b.rotation(&at.frame, &on));
+            let axes = |a: &At| each!(&b, b => b.rotation(&a.frame, &on)).0.concat();
+            for (i, rate) in differences(&b, &at, axes).into_iter().enumerate() {
+                let mut unit = vec![0.0; n];
+                unit[i] = 1.0;
+                let (_, w) = each!(&b, b => b.twist(&at.frame, &on, &unit));
+                let expected = (w.tilde() * r).0.concat();
+                rate.iter().zip(&expected).for_each(|(x, y)| close(*x, *y, 1e-8, "Ṙ = ω̃R"));
+            }
+        }
+    }
+
+    #[test]
+    fn mass_is_inverted_and_inner_forces_balance_the_energy() {
         let mut random = Random::new(2);
         for (b, _) in samples() {
             let n = each!(&b, b => b.width());
-            let (v, x) = (random.vector(n), random.vector(n));
-            let mut y = vec![0.0; n];
-            each!(&b, b => b.add_mass_times(1.0, &x, &mut y));
-            each!(&b, b => b.divide_by_mass(&mut y));
-            (0..n).for_each(|i| close(y[i], x[i], 1e-13, "M⁻¹M"));
-            let gyroscopic = |v: &[f64]| {
+            let (q, v, x) = (random.vector(n), random.vector(n), random.vector(n));
+            let at = locate(&b, q, v.clone());
+            let mass_times = |a: &At, x: &[f64]| {
+                let mut y = vec![0.0; n];
+                each!(&b, b => b.add_mass_times(&a.frame, 1.0, x, &mut y));
+                y
+            };
+            let mut y = mass_times(&at, &x);
+            each!(&b, b => b.divide_by_mass(&at.frame, &mut y));
+            (0..n).for_each(|i| close(y[i], x[i], 1e-11, "M⁻¹M"));
+            let (one, other) = (mass_times(&at, &x), mass_times(&at, &v));
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            close(dot(&one, &v), dot(&other, &x), 1e-12, "M = Mᵀ");
+            let mut block = vec![0.0; n * n];
+            each!(&b, b => b.mass_stiffness(&at.frame, &x, 1.0, &mut block));
+            let by_q = differences(&b, &at, |a| mass_times(a, &x));
+            (0..n * n).for_each(|k| close(block[k], by_q[k % n][k / n], 1e-7, "∂(M x)/∂q"));
+
+            let inner = |a: &At| {
                 let mut f = vec![0.0; n];
-                each!(&b, b => b.add_gyroscopic(1.0, v, &mut f));
+                each!(&b, b => b.add_inner(&a.frame, 1.0, &a.v, &mut f));
                 f
             };
-            let power: f64 = gyroscopic(&v).iter().zip(&v).map(|(f, v)| f * v).sum();
-            close(power, 0.0, 1e-13, "gyroscopic power");
-            let mut block = vec![0.0; n * n];
-            each!(&b, b => b.add_gyroscopic_damping(1.0, &v, &mut block));
-            for i in 0..n {
-                let (mut plus, mut minus) = (v.clone(), v.clone());
-                plus[i] += 1e-6;
-                minus[i] -= 1e-6;
-                let (p, m) = (gyroscopic(&plus), gyroscopic(&minus));
-                (0..n).for_each(|k| close(block[k * n + i], (p[k] - m[k]) * 0.5e6, 1e-8, "gyroscopic damping"));
+            let gravity = Vec3::new(0.3, -0.8, if n == 3 { 0.0 } else { 0.5 });
+            let weight = |a: &At| {
+                let mut f = vec![0.0; n];
+                each!(&b, b => b.add_weight(&a.frame, gravity, 1.0, &mut f));
+                f
+            };
+            // v·f = −½ vᵀṀ v − d(stored)/dt − dissipated: the kinetic energy changes by the rest
+            let rate = |f: &dyn Fn(&At) -> f64| dot(&differences(&b, &at, |a| vec![f(a)]).concat(), &v);
+            let kinetic = rate(&|a: &At| 0.5 * dot(&mass_times(a, &v), &v));
+            let stored = rate(&|a: &At| each!(&b, b => b.stored(&a.frame)));
+            let lost = each!(&b, b => b.dissipated(&v));
+            close(dot(&inner(&at), &v), -kinetic - stored - lost, 1e-7, "power of inner forces");
+            let height = |a: &At| each!(&b, b => b.mass() * gravity.dot(b.centre_of_mass(&a.frame)));
+            let in_plane = !matches!(&b, Body::Planar(_) | Body::Point(_) | Body::Rod(_))
+                && !matches!(&b, Body::Flexible(f) if f.structure().dimension == 2);
+            if in_plane {
+                close(dot(&weight(&at), &v), rate(&height), 1e-7, "power of the weight");
             }
+            let (mut by_v, mut by_q) = (vec![0.0; n * n], vec![0.0; n * n]);
+            each!(&b, b => b.add_inner_damping(&at.frame, 1.0, &v, &mut by_v));
+            each!(&b, b => b.add_inner_stiffness(&at.frame, 1.0, &v, &mut by_q));
+            let expected = differences(&b, &at, &inner);
+            (0..n * n).for_each(|k| close(by_q[k], expected[k % n][k / n], 1e-7, "∂f/∂q"));
+            for i in 0..n {
+                let shifted = |h: f64| {
+                    let mut v = v.clone();
+                    v[i] += h;
+                    inner(&locate(&b, at.q.clone(), v))
+                };
+                let (p, m) = (shifted(1e-6), shifted(-1e-6));
+                (0..n).for_each(|k| close(by_v[k * n + i], (p[k] - m[k]) * 0.5e6, 1e-7, "∂f/∂v"));
+            }
+            let mut block = vec![0.0; n * n];
+            each!(&b, b => b.weight_stiffness(&at.frame, gravity, 1.0, &mut block));
+            let expected = differences(&b, &at, weight);
+            (0..n * n).for_each(|k| close(block[k], expected[k % n][k / n], 1e-7, "∂weight/∂q"));
         }
     }
 }

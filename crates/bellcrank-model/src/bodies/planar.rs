@@ -81,12 +81,12 @@ impl Coordinates for Planar {
         let (x, y) = reach(frame, on);
         out[8] -= c * (load.lin[0] * x + load.lin[1] * y);
     }
-    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+    fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         out[0] += c * self.mass * x[0];
         out[1] += c * self.mass * x[1];
         out[2] += c * self.inertia * x[2];
     }
-    fn divide_by_mass(&self, x: &mut [f64]) {
+    fn divide_by_mass(&self, _frame: &BodyFrame, x: &mut [f64]) {
         let [m, j] = [self.mass, self.inertia].map(super::or_one);
         x[0] /= m;
         x[1] /= m;

@@ -50,10 +50,10 @@ impl Coordinates for PointMass {
     }
     fn twist_stiffness(&self, _: &BodyFrame, _: &Attachment, _: &[f64], _: Covector, _: f64, _: &mut [f64]) {}
     fn load_stiffness(&self, _: &BodyFrame, _: &Attachment, _: Covector, _: f64, _: &mut [f64]) {}
-    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+    fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         out.iter_mut().zip(x).for_each(|(o, x)| *o += c * self.mass * x);
     }
-    fn divide_by_mass(&self, x: &mut [f64]) {
+    fn divide_by_mass(&self, _frame: &BodyFrame, x: &mut [f64]) {
         x.iter_mut().for_each(|x| *x /= super::or_one(self.mass));
     }
     fn orientation(&self) -> Orientation {

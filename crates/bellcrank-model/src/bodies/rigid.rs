@@ -84,21 +84,24 @@ impl Coordinates for Rigid {
         let (lin_b, ang_b) = (frame.r.transpose_times(load.lin), frame.r.transpose_times(load.ang));
         add_rotation_block(out, c, ang_b.tilde() + on.point.tilde() * lin_b.tilde());
     }
-    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+    fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         let (a, alpha) = halves(x);
         add(&mut out[..3], c * self.mass, a);
         add(&mut out[3..6], c, self.inertia * alpha);
     }
-    fn divide_by_mass(&self, x: &mut [f64]) {
+    fn divide_by_mass(&self, _frame: &BodyFrame, x: &mut [f64]) {
         let (f, torque) = halves(x);
         x[..3].copy_from_slice(&(f * (1.0 / super::or_one(self.mass))).0);
         x[3..6].copy_from_slice(&(self.inverse_inertia * torque).0);
     }
-    fn add_gyroscopic(&self, c: f64, v: &[f64], out: &mut [f64]) {
+    fn has_inner(&self) -> bool {
+        true
+    }
+    fn add_inner(&self, _frame: &BodyFrame, c: f64, v: &[f64], out: &mut [f64]) {
         let (_, w) = halves(v);
         add(&mut out[3..6], -c, w.cross(self.inertia * w));
     }
-    fn add_gyroscopic_damping(&self, c: f64, v: &[f64], out: &mut [f64]) {
+    fn add_inner_damping(&self, _frame: &BodyFrame, c: f64, v: &[f64], out: &mut [f64]) {
         let (_, w) = halves(v);
         add_rotation_block(out, c, (self.inertia * w).tilde() - w.tilde() * self.inertia);
     }

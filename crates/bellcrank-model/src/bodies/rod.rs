@@ -118,12 +118,12 @@ impl Coordinates for Rod {
         let (r, r2) = (frame.link, frame.link.dot(frame.link));
         self.add_block(c / r2, load.ang.tilde() - load.ang.cross(r).outer(r) * (2.0 / r2), out);
     }
-    fn add_mass_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
+    fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         let (a, b) = self.split(x);
         self.add(0, c * self.mass, a - b * 0.5, out);
         self.add(1, c * self.mass, b * (1.0 / 3.0) - a * 0.5, out);
     }
-    fn divide_by_mass(&self, x: &mut [f64]) {
+    fn divide_by_mass(&self, _frame: &BodyFrame, x: &mut [f64]) {
         let (f, k) = self.split(x);
         let s = 1.0 / super::or_one(self.mass);
         let (a, b) = ((f * 4.0 + k * 6.0) * s, (f * 6.0 + k * 12.0) * s);

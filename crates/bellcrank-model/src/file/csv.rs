@@ -58,42 +58,11 @@ struct Csv {
 }
 
 /// What is wrong, and what to try.
-type Fault = (String, String);
+pub type Fault = (String, String);
 
 impl Csv {
     fn open(folder: &Path, file: &str) -> Result<Csv, Fault> {
-        let inside = "copy the file into the model's folder and give its path from there";
-        let fault = |text: &str, help: &str| Err((format!("{} {text}", quoted(file)), help.to_string()));
-        let path = Path::new(file);
-        if path.components().any(|c| !matches!(c, Component::Normal(_) | Component::CurDir)) {
-            return fault("leaves the model's folder", inside);
-        }
-        let whole = folder.join(path);
-        let Ok(found) = whole.canonicalize() else {
-            let names = beside(&whole);
-            let wanted = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            let help = match nearest(&wanted, names.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean {}?", quoted(near)),
-                None if names.is_empty() => inside.to_string(),
-                None => format!("its folder has {}", list(names.iter().map(String::as_str))),
-            };
-            return fault("is not in the model's folder", &help);
-        };
-        // links are followed, but not out of the folder
-        if !folder.canonicalize().is_ok_and(|f| found.starts_with(f)) {
-            return fault("is a link that leaves the model's folder", inside);
-        }
-        match found.metadata() {
-            Ok(m) if !m.is_file() => return fault("is no file", "give the name of a CSV file"),
-            Ok(m) if m.len() > LARGEST => {
-                return fault("is larger than 256 MB", "keep only the columns that are needed");
-            }
-            _ => {}
-        }
-        match std::fs::read_to_string(&found) {
-            Ok(text) => Csv::parse(file, &text),
-            Err(error) => fault(&format!("cannot be read: {error}"), "it must be a text file in UTF-8"),
-        }
+        Csv::parse(file, &open_text(folder, file, "csv")?)
     }
 
     fn parse(file: &str, text: &str) -> Result<Csv, Fault> {
@@ -179,6 +148,42 @@ impl Csv {
     }
 }
 
+/// The text of a file in the model's folder; `kind` is how such files usually end.
+pub fn open_text(folder: &Path, file: &str, kind: &str) -> Result<String, Fault> {
+    let inside = "copy the file into the model's folder and give its path from there";
+    let fault = |text: &str, help: &str| Err((format!("{} {text}", quoted(file)), help.to_string()));
+    let path = Path::new(file);
+    if path.components().any(|c| !matches!(c, Component::Normal(_) | Component::CurDir)) {
+        return fault("leaves the model's folder", inside);
+    }
+    let whole = folder.join(path);
+    let Ok(found) = whole.canonicalize() else {
+        let names = beside(&whole, kind);
+        let wanted = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let help = match nearest(&wanted, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean {}?", quoted(near)),
+            None if names.is_empty() => inside.to_string(),
+            None => format!("its folder has {}", list(names.iter().map(String::as_str))),
+        };
+        return fault("is not in the model's folder", &help);
+    };
+    // links are followed, but not out of the folder
+    if !folder.canonicalize().is_ok_and(|f| found.starts_with(f)) {
+        return fault("is a link that leaves the model's folder", inside);
+    }
+    match found.metadata() {
+        Ok(m) if !m.is_file() => return fault("is no file", &format!("give the name of a file, as in `data.{kind}`")),
+        Ok(m) if m.len() > LARGEST => {
+            return fault("is larger than 256 MB", "keep only what is needed");
+        }
+        _ => {}
+    }
+    match std::fs::read_to_string(&found) {
+        Ok(text) => Ok(text),
+        Err(error) => fault(&format!("cannot be read: {error}"), "it must be a text file in UTF-8"),
+    }
+}
+
 /// A name without the unit in brackets behind it.
 fn without_unit(name: &str) -> &str {
     match name.split_once('[') {
@@ -187,12 +192,12 @@ fn without_unit(name: &str) -> &str {
     }
 }
 
-/// The CSV files in the folder of a path that is not there.
-fn beside(path: &Path) -> Vec<String> {
+/// The files of a kind in the folder of a path that is not there.
+fn beside(path: &Path, kind: &str) -> Vec<String> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(10_000);
     let names = entries.map(|e| e.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter(|n| n.to_lowercase().ends_with(".csv")).collect();
+    let mut names: Vec<String> = names.filter(|n| n.to_lowercase().ends_with(&format!(".{kind}"))).collect();
     names.sort();
     names
 }

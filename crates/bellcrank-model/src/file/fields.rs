@@ -80,7 +80,7 @@ pub enum FieldKind {
     Direction,
     /// From the first to the second number of directions.
     Directions(usize, usize),
-    /// From the first to the second number of numbers.
+    /// From the first to the second number of numbers; one alone needs no brackets.
     Numbers(usize, usize),
     /// Rows of two numbers, or a table of them ([`TABULATED_PAIRS`](super::csv::TABULATED_PAIRS)).
     Pairs,
@@ -506,7 +506,13 @@ impl Context<'_> {
 
     /// A list of numbers.
     pub fn numbers(&self, node: &Node, what: &dyn Display, least: usize, most: usize) -> Result<Vec<f64>, Diagnostics> {
-        let Some(entries) = node.as_array() else { return Err(expected(node, what, "a list of numbers").into()) };
+        let Some(entries) = node.as_array() else {
+            // one alone needs no brackets
+            return match least {
+                1 => Ok(vec![self.number(node, what)?]),
+                _ => Err(expected(node, what, "a list of numbers").into()),
+            };
+        };
         if !(least..=most).contains(&entries.len()) {
             let message = format!("{what} must have {} numbers, found {}", range(least, most), entries.len());
             return Err(Diagnostic::error(message).at(node.span).into());

@@ -91,6 +91,7 @@ fn kind_schema(kind: FieldKind) -> Json {
             (0 | 1, _) => json!({ "anyOf": [vector(), list(vector(), least, most)] }),
             _ => list(vector(), least, most),
         },
+        Numbers(1, most) => json!({ "anyOf": [number(), list(number(), 1, most)] }),
         Numbers(least, most) => list(number(), least, most),
         Pairs => json!({ "anyOf": [list(list(number(), 2, 2), 2, usize::MAX), object_schema(TABULATED_PAIRS)] }),
         Square { plane, space } => {
@@ -162,6 +163,7 @@ fn kind_words(kind: FieldKind) -> String {
         Points(least, most) => several(least, most, "point"),
         Direction => "direction".into(),
         Directions(least, most) => several(least, most, "direction"),
+        Numbers(1, most) => format!("a number or {}", several(1, most, "number")),
         Numbers(least, most) => several(least, most, "number"),
         Pairs => "pairs of numbers, or `{ table = \"file.csv\", columns = [\"x\", \"y\"] }`".into(),
         Square { plane: 1, space } => format!("number in the plane; {space} numbers or {space}×{space} in space"),

@@ -19,7 +19,7 @@ use super::tree::{NONE, Node};
 use super::{Relative, TreeSpace};
 use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
-use crate::frames::MAX_WIDTH;
+use crate::frames::{BodyFrame, MAX_WIDTH};
 use crate::system::System;
 use bellcrank_math::{Vec3, rotation};
 use std::ops::Range;
@@ -383,7 +383,7 @@ impl Relative {
             for j in 0..n {
                 let (mut unit, mut column) = ([0.0; MAX_WIDTH], [0.0; MAX_WIDTH]);
                 unit[j] = 1.0;
-                each!(body, b => b.add_mass_times(1.0, &unit[..n], &mut column[..n]));
+                each!(body, b => b.add_mass_times(&BodyFrame::default(), 1.0, &unit[..n], &mut column[..n]));
                 (0..n).for_each(|i| add(node.columns.start + i, node.columns.start + j, column[i]));
             }
         }

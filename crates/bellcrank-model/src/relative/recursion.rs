@@ -17,6 +17,7 @@ use super::kinematics::{TreeSpace, Twist, Wrench};
 use super::tree::{NONE, Step, Tree};
 use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
+use crate::frames::BodyFrame;
 use crate::model::Model;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 
@@ -176,7 +177,7 @@ fn inertia(body: &Body) -> Mat3 {
     let column = |i: usize| {
         let (mut unit, mut out) = ([0.0; 6], [0.0; 6]);
         unit[i] = 1.0;
-        each!(body, b => b.add_mass_times(1.0, &unit[..n], &mut out[..n]));
+        each!(body, b => b.add_mass_times(&BodyFrame::default(), 1.0, &unit[..n], &mut out[..n]));
         out
     };
     match body {
@@ -298,7 +299,7 @@ impl Relative {
         let done = self.articulate(&drive, &mut t.recursion, x);
         for node in self.tree.nodes.iter().filter(|n| n.own) {
             x[node.columns.clone()].copy_from_slice(&tau[node.columns.clone()]);
-            each!(&self.cartesian.model.bodies[node.body].body, b => b.divide_by_mass(&mut x[node.columns.clone()]));
+            each!(&self.cartesian.model.bodies[node.body].body, b => b.divide_by_mass(&BodyFrame::default(), &mut x[node.columns.clone()]));
         }
         (t.tau, t.q, t.centres) = (tau, q, centres);
         done

@@ -1,5 +1,6 @@
 //! CS and CM as the papers write them, with an explicit dense projector: what the sparse table is held to.
 
+use super::partition::solve;
 use bellcrank_math::blocks::BlockMatrix;
 use bellcrank_math::dense::DenseLu;
 use bellcrank_math::solver::LinearSolver;
@@ -11,26 +12,6 @@ use bellcrank_solve::splitting::Split;
 use bellcrank_solve::stencil::Stencil;
 use bellcrank_solve::step::Step;
 use std::sync::Arc;
-
-/// b ← A⁻¹b by rows, with row pivots.
-fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
-    let n = b.len();
-    for k in 0..n {
-        let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).unwrap();
-        a.swap(k, pivot);
-        b.swap(k, pivot);
-        for i in k + 1..n {
-            let factor = a[i][k] / a[k][k];
-            (k..n).for_each(|j| a[i][j] -= factor * a[k][j]);
-            b[i] -= factor * b[k];
-        }
-    }
-    for i in (0..n).rev() {
-        (i + 1..n).for_each(|j| b[i] -= a[i][j] * b[j]);
-        b[i] /= a[i][i];
-    }
-    b
-}
 
 /// One problem with M = I at one point, dense.
 struct Projected<'a> {

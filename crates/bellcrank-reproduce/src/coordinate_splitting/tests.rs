@@ -35,3 +35,19 @@ fn s1c_does_not_depend_on_the_stiffness() {
 fn auto_is_never_worse_than_the_best_of_cs_and_cm() {
     all_hold("auto");
 }
+
+#[test]
+fn auto_takes_the_same_evaluations_to_an_error_at_every_stiffness() {
+    all_hold("equal");
+}
+
+#[test]
+fn steps_do_not_grow_with_the_stiffness_of_bushings() {
+    all_hold("ladder");
+    all_hold("bushing");
+}
+
+#[test]
+fn constraints_hold_for_long() {
+    all_hold("hour");
+}

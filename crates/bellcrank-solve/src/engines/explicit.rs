@@ -271,6 +271,7 @@ impl Engine for Explicit {
 
     fn statistics(&self) -> Statistics {
         Statistics {
+            flops: 0,
             steps: self.steps,
             error_test_failures: self.error_test_failures,
             convergence_failures: self.convergence_failures,

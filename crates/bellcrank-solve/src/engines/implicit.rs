@@ -1,6 +1,6 @@
 //! Implicit engines: a method, a formulation and Newton's iteration.
 
-use super::{Engine, Statistics, StepError};
+use super::{Engine, SplitReport, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::bdf::first_step;
@@ -10,15 +10,20 @@ use crate::options::On;
 use crate::splitting::Split;
 use crate::step::Step;
 use crate::tolerances::Tolerances;
+use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
 use bellcrank_math::solver::LinearError;
-use bellcrank_model::{Dynamics, Point, State, Workspace};
+use bellcrank_model::dynamics::CHART_LIMIT;
+use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
 
 /// Newton's tolerance in fixed steps, in lengths of the model: the last correction of a full Newton
 /// squares what is left, that of a kept matrix only shrinks it.
 const FIXED_PRECISION: f64 = 1e-10;
 const FIXED_PRECISION_KEPT: f64 = 1e-12;
+
+/// No correction of a fixed step moves anything by more lengths of the model, or radians.
+const REACH: f64 = 0.7;
 
 /// Close to singular positions rounding is amplified: a correction below this that stops shrinking is
 /// taken. 40 windows in a row, all bars on a line but for 1e-3 rad, end at 2e-10.
@@ -40,6 +45,11 @@ pub struct Implicit {
     splitting: Option<Splitting>,
     state: State,
     fixed: bool,
+    /// The first step.
+    first: f64,
+    /// Newton's tolerance in fixed steps, and the weights of a unit.
+    precision: f64,
+    unit: Weights,
     steps: usize,
     error_test_failures: usize,
     convergence_failures: usize,
@@ -68,6 +78,8 @@ struct Splitting {
     /// Whether the error test leaves dependent coordinates out.
     restricts: bool,
     changes: usize,
+    /// The largest |Q| that was put up with.
+    worst: f64,
 }
 
 /// Puts positions and velocities back onto the constraints, with the least change in the norm of the mass.
@@ -121,6 +133,14 @@ impl Projection {
 /// Most corrections of a projection.
 const CORRECTIONS: usize = 4;
 
+/// Centres the charts of a start at it, where the method wants them so.
+fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point: &mut Point, w: &mut Workspace) {
+    if method.centred() && dynamics.settle_past(0.0, state, w) {
+        point.set(state);
+        dynamics.rates(&state.q, &state.v, &mut point.qdot);
+    }
+}
+
 impl Implicit {
     /// Starts a method from a consistent point with its first step size.
     pub fn new(
@@ -134,27 +154,32 @@ impl Implicit {
         first_step: impl FnOnce(&Weights) -> f64,
     ) -> Implicit {
         let Control { iteration, max_iterations, on, fixed, as_dassl } = control;
+        let mut w = dynamics.workspace();
         let mut state = State::default();
         start.store(&mut state);
-        let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let mut point = start.clone();
         point.mu.fill(0.0);
+        centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
+        let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let mut step = Step::new(dynamics.clone(), formulation, point);
         step.prepare(iteration);
+        step.free_start();
         let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
+        if step.is_split() && dynamics.layout().m() > 0 {
+            newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns)));
+        }
         tolerances.see(&state.v);
         let mut newton_weights = Weights::default();
         tolerances.weigh(&state, start, &mut newton_weights);
         let mut weights = Weights::default();
         tolerances.restrict(&newton_weights, &mut weights);
-        let mut w = dynamics.workspace();
         let splits = (iteration.splits() || on == On::Independent) && dynamics.layout().m() > 0;
         let splitting = splits.then(|| {
             let mut kkt = Kkt::new(dynamics.clone());
             dynamics.realize(start, &mut w);
             let split = Split::choose(&kkt.constraint_rows(start, &mut w), dynamics.layout().n());
-            Splitting { split, kkt, restricts: on == On::Independent, changes: 0 }
+            Splitting { worst: split.largest, split, kkt, restricts: on == On::Independent, changes: 0 }
         });
         if let Some(s) = &splitting {
             step.set_split(&s.split);
@@ -163,7 +188,8 @@ impl Implicit {
             }
         }
         // over all coordinates, as in DASSL: the start knows no split yet
-        method.start(start, first_step(&newton_weights));
+        let first = first_step(&newton_weights);
+        method.start(&step.point, first);
         Implicit {
             dynamics,
             method,
@@ -178,6 +204,9 @@ impl Implicit {
             splitting,
             state,
             fixed,
+            first,
+            precision: 0.0,
+            unit: Weights::default(),
             steps: 0,
             error_test_failures: 0,
             convergence_failures: 0,
@@ -195,14 +224,16 @@ impl Implicit {
                 Iteration::Full => FIXED_PRECISION,
                 _ => FIXED_PRECISION_KEPT,
             };
-            self.tolerances.weigh_fixed(&self.state, h, precision.max(floor), &mut step.weights);
+            self.precision = precision.max(floor);
+            self.tolerances.weigh_fixed(&self.state, h, self.precision, &mut step.weights);
             step.round_off = 0.01;
-            step.stagnation = FIXED_STAGNATION / precision.max(floor);
+            step.reach = REACH / self.precision;
+            step.stagnation = FIXED_STAGNATION / self.precision;
         } else {
             step.weights.clone_from(&self.newton_weights);
+            step.weights.scale(1.0 / self.method.precision());
             // DASSL: 100 ε ‖y‖
-            step.round_off =
-                100.0 * f64::EPSILON * self.newton_weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            step.round_off = 100.0 * f64::EPSILON * step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
         }
     }
 
@@ -218,6 +249,7 @@ impl Implicit {
                 self.newton.forget_matrix();
             }
         }
+        s.worst = s.worst.max(s.split.largest);
         if s.restricts {
             self.weights.restrict(&s.split.independent);
         }
@@ -261,20 +293,32 @@ impl Implicit {
 impl Engine for Implicit {
     fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
         self.method.limit(t_stop);
+        self.step.remember();
+        let mut cautious = false;
         loop {
             self.method.prepare();
             self.step.stencil.clone_from(self.method.stencil());
+            self.step.retune(self.method.parameters_now());
             self.set_newton_weights();
-            self.method.predict(&mut self.step.point);
-            self.step.touched();
             let method = &self.method;
-            let solved = self.newton.solve(&mut self.step, |s| {
-                method.predict(&mut s.point);
+            let predict = |s: &mut Step| {
+                if cautious {
+                    method.predict_positions(&mut s.point)
+                } else {
+                    method.predict(&mut s.point)
+                }
                 s.touched();
-            });
+                s.add_reactions();
+            };
+            predict(&mut self.step);
+            let solved = self.newton.solve(&mut self.step, predict);
             if let Err(why) = solved {
                 self.convergence_failures += 1;
                 self.newton.forget_matrix();
+                let softened = self.fixed && self.method.soften();
+                if softened || self.fixed && !std::mem::replace(&mut cautious, true) {
+                    continue;
+                }
                 if self.method.reject(Rejection::Convergence).is_err() {
                     let t = self.state.t;
                     return Err(match why {
@@ -291,6 +335,15 @@ impl Engine for Implicit {
                     });
                 }
                 continue;
+            }
+            self.step.free_accelerations();
+            if self.fixed && self.method.fresh() {
+                self.unit.clone_from(&self.step.weights);
+                self.unit.scale(self.precision);
+                if self.method.rough(&self.step.point, &self.unit) && self.method.soften() {
+                    self.newton.forget_matrix();
+                    continue;
+                }
             }
             let error = self.method.error(&self.step.point, &self.weights);
             if error > 1.0 || error.is_nan() {
@@ -342,7 +395,8 @@ impl Engine for Implicit {
     }
 
     fn settle(&mut self) {
-        if self.dynamics.settle(&mut self.state, &mut self.w) {
+        let limit = if self.method.centred() { 0.0 } else { CHART_LIMIT };
+        if self.dynamics.settle_past(limit, &mut self.state, &mut self.w) {
             self.method.recentre(&self.w.recentred);
             self.step.point.q.clone_from(&self.state.q);
         }
@@ -355,14 +409,18 @@ impl Engine for Implicit {
         start.store(&mut self.state);
         self.step.point.clone_from(start);
         self.step.point.mu.fill(0.0);
+        centre(&*self.dynamics, &*self.method, &mut self.state, &mut self.step.point, &mut self.w);
         self.step.touched();
+        self.step.free_start();
         self.newton.forget_matrix();
         self.tolerances.see(&self.state.v);
         self.tolerances.weigh(&self.state, start, &mut self.newton_weights);
         self.tolerances.restrict(&self.newton_weights, &mut self.weights);
         self.look_at_split();
-        let h = self.method.step_size();
-        let h = if self.fixed { h } else { first_step(start, &self.newton_weights, 1e3 * h) };
+        let h = match self.fixed {
+            true => self.first,
+            false => first_step(start, &self.newton_weights, 1e3 * self.method.step_size()),
+        };
         self.method.start(&self.step.point, h);
         Ok(())
     }
@@ -387,7 +445,29 @@ impl Engine for Implicit {
                 + self.step.factorizations()
                 + self.projection.as_ref().map_or(0, |p| p.factorizations()),
             iterations: c.iterations,
+            flops: c.flops,
         }
+    }
+
+    fn split_report(&self) -> Option<SplitReport> {
+        let s = self.splitting.as_ref()?;
+        let independent = s.split.independent.iter().filter(|x| **x).count();
+        let constraints = &self.dynamics.layout().constraints;
+        let mut redundant: Vec<String> = s
+            .split
+            .redundant()
+            .filter_map(|row| constraints.iter().position(|c| c.contains(&row)))
+            .map(|k| self.dynamics.name(Unknown::Lambda, k))
+            .collect();
+        redundant.dedup();
+        Some(SplitReport {
+            independent,
+            dependent: s.split.independent.len() - independent,
+            largest: s.split.largest,
+            worst: s.worst,
+            changes: s.changes,
+            redundant,
+        })
     }
 
     fn rank(&self) -> Option<(usize, f64)> {

@@ -128,6 +128,7 @@ impl Engine for Kinematic {
 
     fn statistics(&self) -> Statistics {
         Statistics {
+            flops: 0,
             steps: self.steps,
             convergence_failures: self.failures,
             residual_evaluations: self.follower.iterations,

@@ -24,6 +24,8 @@ pub struct Statistics {
     pub factorizations: usize,
     /// Newton iterations.
     pub iterations: usize,
+    /// Multiplications and additions of Newton's linear solver.
+    pub flops: usize,
 }
 
 impl std::ops::AddAssign for Statistics {
@@ -35,6 +37,7 @@ impl std::ops::AddAssign for Statistics {
         self.jacobian_evaluations += o.jacobian_evaluations;
         self.factorizations += o.factorizations;
         self.iterations += o.iterations;
+        self.flops += o.flops;
     }
 }
 
@@ -131,6 +134,23 @@ impl fmt::Display for StepError {
 
 impl std::error::Error for StepError {}
 
+/// The split of the coordinates in use, and how well it does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SplitReport {
+    /// Independent coordinates.
+    pub independent: usize,
+    /// Dependent ones.
+    pub dependent: usize,
+    /// The largest |Q| = |(GY)⁻¹GX| now, and the largest that was put up with; 1 is ideal.
+    pub largest: f64,
+    /// See `largest`.
+    pub worst: f64,
+    /// How often the split was chosen anew.
+    pub changes: usize,
+    /// The constraints with rows that determine nothing, by name.
+    pub redundant: Vec<String>,
+}
+
 /// Advances a state step by step.
 pub trait Engine: Send {
     /// Takes one step that does not pass `t_stop`.
@@ -162,6 +182,10 @@ pub trait Engine: Send {
     /// Whether an explicit method finds the problem stiff.
     fn stiff(&self) -> bool {
         false
+    }
+    /// The split of the coordinates, where there is one.
+    fn split_report(&self) -> Option<SplitReport> {
+        None
     }
     /// Method, formulation and iteration, by name.
     fn names(&self) -> (&'static str, &'static str, &'static str);

@@ -46,6 +46,33 @@ pub trait Method: Send {
     /// A guess for q, v, z (and λ, μ where the method can) at the new time; sets the rates too.
     fn predict(&self, guess: &mut Point);
 
+    /// A guess that trusts positions and velocities alone, for a start, an event, or where the better one failed.
+    fn predict_positions(&self, guess: &mut Point) {
+        self.predict(guess);
+    }
+
+    /// Whether the prepared step is the first one after a start that could be rough.
+    fn fresh(&self) -> bool {
+        false
+    }
+
+    /// Whether the solved first step shows that something fast dies out within it; `unit` weighs lengths and angles.
+    fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
+        let _ = (p, unit);
+        false
+    }
+
+    /// Takes the next steps in a way that knows nothing of the accelerations of the start; false if the method
+    /// cannot, or does already.
+    fn soften(&mut self) -> bool {
+        false
+    }
+
+    /// The parameters of the prepared step, of a method of the α family.
+    fn parameters_now(&self) -> Option<alpha::AlphaParameters> {
+        None
+    }
+
     /// The estimated local error of the solved step in the weighted norm; up to 1 is acceptable.
     /// Zero for a method with fixed steps.
     fn error(&mut self, p: &Point, weights: &Weights) -> f64;
@@ -67,4 +94,14 @@ pub trait Method: Send {
 
     /// The order in use.
     fn order(&self) -> usize;
+
+    /// Whether rotation charts must be centred at the last step.
+    fn centred(&self) -> bool {
+        false
+    }
+
+    /// The part of the tolerance to which Newton must solve a step for the error estimate to be of use.
+    fn precision(&self) -> f64 {
+        1.0
+    }
 }

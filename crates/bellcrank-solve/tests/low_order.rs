@@ -1,0 +1,330 @@
+//! The low-order integrators: their errors and orders, reactions, error control, cost, and what is refused.
+
+mod common;
+
+use bellcrank_solve::newton::Iteration;
+use bellcrank_solve::options::{MethodName, Options, PRESETS};
+use bellcrank_solve::record::{Memory, Silent};
+use bellcrank_solve::simulation::{Simulation, Status};
+use common::*;
+
+const CRANK: &str = include_str!("../../../tests/problems/slider-crank/model.toml");
+const SEVEN_BODY: &str = include_str!("../../../tests/problems/seven-body/model.toml");
+const TOP: &str = include_str!("../../../tests/problems/heavy-top/model.toml");
+const PENDULUM: &str = include_str!("../../../tests/problems/pendulum/model.toml");
+const DOUBLE_PENDULUM: &str = include_str!("../../../tests/problems/double-pendulum/model.toml");
+
+fn named(name: &str) -> Options {
+    Options::named(name).unwrap()
+}
+
+fn fixed(name: &str, h: f64, until: f64) -> Options {
+    Options { step: Some(h), until, ..named(name) }
+}
+
+/// The six, and generalized-α.
+fn names() -> Vec<&'static str> {
+    PRESETS.iter().map(|p| p.name).chain(["gen-alpha"]).collect()
+}
+
+/// The slope of log y over log x by least squares.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let n = points.len() as f64;
+    let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let (mx, my) = logs.iter().fold((0.0, 0.0), |m, p| (m.0 + p.0 / n, m.1 + p.1 / n));
+    let sums = logs.iter().fold((0.0, 0.0), |s, (x, y)| (s.0 + (x - mx) * (y - my), s.1 + (x - mx) * (x - mx)));
+    sums.0 / sums.1
+}
+
+#[test]
+fn errors_on_the_slider_crank_are_those_of_a_careful_implementation() {
+    let s = system(CRANK);
+    // crank speed at T = 2 with h = 2⁻¹⁰; nstiff-si2 stabilizes with the mass, which is worth 3 %
+    let wanted = [3.42e-4, 1.48e-3, 1.39e-4, 3.15e-4, 4.22e-5, 1.34e-4];
+    for (preset, wanted) in PRESETS.iter().zip(wanted) {
+        let error = |k: i32| {
+            let summary = run(&s, fixed(preset.name, 0.5f64.powi(k), 2.0));
+            assert!(summary.drift.0 < 1e-14);
+            (last(&summary, "crank.wz") - 0.0771090682394).abs()
+        };
+        let (coarse, fine) = (error(9), error(10));
+        let order = if preset.name == "newmark" { 1.084 } else { 2.0 };
+        assert!((fine / wanted - 1.0).abs() < 0.04, "{}: {fine:.3e}", preset.name);
+        assert!(((coarse / fine).log2() - order).abs() < 0.02, "{}: {:.3}", preset.name, (coarse / fine).log2());
+    }
+}
+
+#[test]
+fn orders_on_the_seven_bodies() {
+    let s = system(SEVEN_BODY);
+    for preset in PRESETS {
+        let error = |n: f64| {
+            let summary = run(&s, fixed(preset.name, 0.03 / n, 0.03));
+            (last(&summary, "K5.wz") - 0.57356991483).abs()
+        };
+        // the two BDF settle late, from above
+        let order = match preset.name {
+            "newmark" => 1.0,
+            "nstiff" | "nstiff-si2" => 2.2,
+            _ => 2.0,
+        };
+        let measured = (error(1536.0) / error(3072.0)).log2();
+        assert!((measured - order).abs() < 0.12, "{}: {measured:.3}", preset.name);
+    }
+}
+
+#[test]
+fn orders_on_the_stiff_pendulum_from_a_smooth_start() {
+    let s = system(DOUBLE_PENDULUM);
+    for name in names() {
+        let error = |k: i32| (last(&run(&s, fixed(name, 0.5f64.powi(k), 1.0)), "upper.wz") + 0.0987293442).abs();
+        let order = if name == "newmark" { 1.0 } else { 2.0 };
+        let measured = (error(8) / error(9)).log2();
+        assert!((measured - order).abs() < 0.15, "{name}: {measured:.3}");
+    }
+}
+
+#[test]
+fn a_start_that_no_smooth_motion_passes_through_is_survived_by_all() {
+    // accelerations of 1e7 rad/s² that last for 1e-6 s
+    let moved = DOUBLE_PENDULUM
+        .replace("3*pi/2 + 0.3", "3*pi/2")
+        .replace("3*pi/2 + 0.6", "23*pi/12")
+        .replace("angle = 0.3", "angle = 0");
+    let s = system(&format!("{moved}\n[start]\ntop = {{ rate = 0 }}\nmiddle = {{ rate = 10 }}\n"));
+    for name in names() {
+        for k in 5..=9 {
+            let summary = run(&s, fixed(name, 0.5f64.powi(k), 0.5));
+            let error = (last(&summary, "upper.angle") - 4.7347476428)
+                .abs()
+                .max((last(&summary, "lower.angle") - 4.7999164214).abs());
+            assert!(error < 2e-2 * 0.6f64.powi(k - 5), "{name} at 2^-{k}: {error:.1e}");
+        }
+    }
+}
+
+#[test]
+fn velocity_residuals_of_index_3_are_the_constant_of_the_method() {
+    let s = system(&CRANK.replace("c = 5", "c = 0"));
+    let drift = |name: &str, k: i32| run(&s, fixed(name, 0.5f64.powi(k), 2.0)).drift.1;
+    let constant = |name: &str| {
+        let o = named(name);
+        o.alpha_parameters(o.method).map_or(1.0 / 3.0, |p| p.error_constant().abs())
+    };
+    let base = drift("hht-i3", 10) / constant("hht-i3");
+    for name in ["nstiff", "newmark", "hht-i3"] {
+        let (coarse, fine) = (drift(name, 9), drift(name, 10));
+        assert!((coarse / fine - 4.0).abs() < 0.1, "{name}: {}", coarse / fine);
+        assert!((fine / constant(name) / base - 1.0).abs() < 0.03, "{name}: {}", fine / constant(name) / base);
+    }
+    for name in ["nstiff-si2", "hht-add", "hht-si2", "gen-alpha"] {
+        assert!(drift(name, 10) < 1e-12, "{name}");
+    }
+}
+
+#[test]
+fn reactions_of_si2_have_no_start_up_transient_and_order_two() {
+    let s = system(TOP);
+    let exact = run(&s, Options { method: MethodName::Dop853, rtol: 1e-12, until: 0.01, ..Options::default() });
+    let force = ["foot.fx", "foot.fy", "foot.fz"].map(|c| last(&exact, c));
+    let error = |formulation, h| {
+        let (method, formulation) = (MethodName::GeneralizedAlpha, Some(formulation));
+        let options = Options { method, formulation, rho: 0.9, step: Some(h), until: 0.01, ..Options::default() };
+        let mut simulation = Simulation::new("top", s.clone(), &s.initial_state(), options).unwrap();
+        let summary = simulation.run(&mut Silent, &mut |_, _| {});
+        assert_eq!(summary.status, Status::Finished);
+        if formulation == Some("si2") {
+            assert!(summary.drift.1 < 3e-13, "{:e}", summary.drift.1);
+        }
+        let lambda = &simulation.point().lambda;
+        lambda.iter().zip(force).fold(0.0f64, |m, (l, f)| m.max((l + f).abs()))
+    };
+    let (coarse, fine) = (error("si2", 1e-3), error("si2", 5e-4));
+    assert!(coarse < 0.6 && ((coarse / fine).log2() - 2.0).abs() < 0.2, "{coarse} {fine}");
+    // the transient of index 3: 22 N, and it falls with h only
+    let (coarse, fine) = (error("index3", 1e-3), error("index3", 5e-4));
+    assert!(coarse > 15.0 && (coarse / fine).log2() < 1.3, "{coarse} {fine}");
+}
+
+#[test]
+fn multipliers_are_of_second_order_once_the_transient_is_gone() {
+    let s = system(CRANK);
+    let exact = run(&s, Options { method: MethodName::Dop853, rtol: 1e-12, until: 1.0, ..Options::default() });
+    let force = [last(&exact, "pin.fx"), last(&exact, "pin.fy")];
+    for name in ["hht-i3", "hht-si2", "gen-alpha"] {
+        let error = |k: i32| {
+            let options = fixed(name, 0.5f64.powi(k), 1.0);
+            let mut simulation = Simulation::new("crank", s.clone(), &s.initial_state(), options).unwrap();
+            simulation.run(&mut Silent, &mut |_, _| {});
+            let lambda = &simulation.point().lambda[..2];
+            lambda.iter().zip(force).fold(0.0f64, |m, (l, f)| m.max((l.abs() - f.abs()).abs()))
+        };
+        let order = (error(9) / error(10)).log2();
+        assert!((order - 2.0).abs() < 0.1, "{name}: {order:.3}");
+    }
+}
+
+/// Some channels at fifty times, the steps and the rejected ones.
+fn course(text: &str, options: Options, channels: &[&str]) -> (Vec<f64>, usize, usize) {
+    let s = system(text);
+    let options = Options { sample: Some(options.until / 50.0), ..options };
+    let mut simulation = Simulation::new("test", s.clone(), &s.initial_state(), options).unwrap();
+    let mut memory = Memory::default();
+    let summary = simulation.run(&mut memory, &mut |_, _| {});
+    assert_eq!(summary.status, Status::Finished);
+    let values = channels.iter().flat_map(|c| memory.column(c).unwrap()).collect();
+    let st = summary.statistics;
+    (values, st.steps, st.error_test_failures + st.convergence_failures)
+}
+
+#[test]
+fn the_error_follows_the_tolerance_with_all_of_them() {
+    let problems = [
+        ("pendulum", PENDULUM, 1.0, &["m.x", "m.y"][..]),
+        ("slider-crank", CRANK, 1.0, &["crank.x", "rod.x", "rod.y"][..]),
+        ("seven-body", SEVEN_BODY, 0.02, &["K3.x", "K5.x", "K5.y", "K7.y"][..]),
+        ("top", TOP, 0.1, &["top.x", "top.y", "top.z"][..]),
+    ];
+    for (problem, text, until, channels) in problems {
+        let tight = Options { method: MethodName::Dop853, rtol: 1e-12, until, ..Options::default() };
+        let (exact, ..) = course(text, tight, channels);
+        for name in names() {
+            let tolerances = if name == "newmark" { [1e-2, 1e-3, 1e-4] } else { [1e-3, 1e-5, 1e-7] };
+            let points: Vec<(f64, f64)> = tolerances
+                .into_iter()
+                .map(|rtol| {
+                    let (values, steps, rejected) = course(text, Options { rtol, until, ..named(name) }, channels);
+                    assert!(100 * rejected < 15 * (steps + rejected), "{problem}, {name}: {rejected} of {steps}");
+                    (rtol, values.iter().zip(&exact).fold(0.0f64, |m, (a, b)| m.max((a - b).abs())))
+                })
+                .collect();
+            let falls = points.windows(2).all(|w| w[1].1 < w[0].1);
+            assert!(falls && slope(&points) >= 0.55, "{problem}, {name}: slope {:.2}, {points:?}", slope(&points));
+        }
+    }
+}
+
+#[test]
+fn first_order_states_are_controlled_too() {
+    // a motor whose torque follows its command with a lag drives an arm that is all but at rest
+    let text = r#"
+model = { plane = "xy" }
+[body]
+arm = { rod = { from = [0, 0], to = [1, 0], mass = 1 } }
+[joint.pivot]
+type = "revolute"
+between = ["ground", "arm"]
+at = [0, 0]
+[force.motor]
+type = "joint-actuator"
+joint = "pivot"
+effort = "sin(30*t)"
+lag = 0.05
+"#;
+    let tight = Options { method: MethodName::Dop853, rtol: 1e-12, ..Options::default() };
+    let (exact, ..) = course(text, tight, &["arm.x", "arm.y"]);
+    for name in ["gen-alpha", "hht-i3"] {
+        let error = |rtol| {
+            let (values, ..) = course(text, Options { rtol, ..named(name) }, &["arm.x", "arm.y"]);
+            values.iter().zip(&exact).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()))
+        };
+        let (coarse, fine) = (error(1e-4), error(1e-6));
+        assert!(fine < 0.1 * coarse && coarse < 1e-3, "{name}: {coarse:.1e} {fine:.1e}");
+    }
+}
+
+#[test]
+fn exact_velocities_cost_at_most_two_and_a_half_steps_of_index_3() {
+    for (problem, text, h, until) in [
+        ("crank", CRANK, 1e-3, 0.2),
+        ("seven", SEVEN_BODY, 2e-5, 4e-3),
+        ("top", TOP, 1e-4, 0.02),
+        ("stiff", DOUBLE_PENDULUM, 1e-3, 0.2),
+    ] {
+        let s = system(text);
+        let cost = |name: &str, iteration| {
+            let st = run(&s, Options { iteration: Some(iteration), ..fixed(name, h, until) }).statistics;
+            (st.flops, st.factorizations, st.iterations)
+        };
+        let (a, b) = (cost("hht-i3", Iteration::Full), cost("hht-si2", Iteration::Full));
+        assert!(2 * b.0 <= 5 * a.0, "{problem}: {b:?} against {a:?}");
+        assert!(b.1 <= a.1 + a.1 / 10 && b.2 <= a.2 + a.2 / 10, "{problem}: {b:?} against {a:?}");
+        // keeping a matrix pays for both
+        let kept = cost("hht-si2", Iteration::Simplified);
+        assert!(kept.1 * 2 < b.1 && kept.0 < b.0, "{problem}: {kept:?} against {b:?}");
+    }
+}
+
+#[test]
+fn without_damping_index_3_is_refused_and_si2_stable() {
+    let s = system(&CRANK.replace("c = 5", "c = 0"));
+    for options in [
+        Options { alpha: 0.0, ..named("hht-i3") },
+        Options { rho: 1.0, formulation: Some("index3"), ..named("gen-alpha") },
+        Options { gamma: 0.5, ..named("newmark") },
+    ] {
+        let e = options.check().unwrap_err();
+        assert!(e.message.contains("no damping") && e.help.contains("si2"), "{e:?}");
+    }
+    for name in ["hht-si2", "hht-add"] {
+        let summary = run(&s, Options { alpha: 0.0, ..fixed(name, 0.5f64.powi(8), 5.0) });
+        assert!(summary.energy.2 < 1e-2, "{name}: {:?}", summary.energy);
+    }
+    let summary = run(&s, Options { alpha: -0.01, ..fixed("hht-i3", 0.5f64.powi(8), 5.0) });
+    assert!(summary.energy.2 < 1e-2, "{:?}", summary.energy);
+}
+
+#[test]
+fn parameters_that_make_no_method_are_refused() {
+    for (options, option) in [
+        (Options { b: 0.5, ..named("hht-add") }, "--b"),
+        (Options { b: 1.0, ..named("hht-add") }, "--b"),
+        (Options { alpha: -0.5, ..named("hht-i3") }, "--alpha"),
+        (Options { alpha: 0.1, ..named("hht-si2") }, "--alpha"),
+        (Options { alpha: f64::NAN, ..named("hht-si2") }, "--alpha"),
+        (Options { gamma: 0.4, ..named("newmark") }, "--gamma"),
+        (Options { beta: Some(0.1), ..named("newmark") }, "--beta"),
+        (Options { rho: 1.5, ..named("gen-alpha") }, "--rho"),
+        (Options { formulation: Some("add"), ..named("bdf") }, "--formulation"),
+        (Options { formulation: Some("add"), ..named("gen-alpha") }, "--formulation"),
+        (Options { iteration: Some(Iteration::Auto), ..named("hht-add") }, "--iteration"),
+    ] {
+        let e = options.check().unwrap_err();
+        assert!(e.option == option && !e.help.is_empty(), "{e:?}");
+    }
+    assert!(names().iter().all(|n| named(n).check().is_ok()));
+    assert!(Options::named("hht-i4").is_none());
+}
+
+#[test]
+fn shares_of_the_additive_formulation_change_the_error_not_the_order() {
+    let s = system(CRANK);
+    let error = |b: f64, k: i32| {
+        let summary = run(&s, Options { b, ..fixed("hht-add", 0.5f64.powi(k), 1.0) });
+        assert!(summary.drift.1 < 1e-11);
+        last(&summary, "crank.wz")
+    };
+    let exact = run(&s, Options { method: MethodName::Dop853, rtol: 1e-12, until: 1.0, ..Options::default() });
+    let exact = last(&exact, "crank.wz");
+    let of = |b: f64| [8, 9].map(|k| (error(b, k) - exact).abs());
+    let plain = of(0.0);
+    for b in [0.25, -0.5, 0.75] {
+        let e = of(b);
+        assert!(((e[0] / e[1]).log2() - 2.0).abs() < 0.15, "{b}: {e:?} against {plain:?}");
+    }
+}
+
+#[test]
+fn a_spatial_model_runs_with_all_of_them() {
+    let s = system(SPATIAL);
+    let exact = run(&s, Options { method: MethodName::Dop853, rtol: 1e-12, until: 0.5, ..Options::default() });
+    for name in names() {
+        let error = |n: f64| {
+            let summary = run(&s, fixed(name, 0.5 / n, 0.5));
+            ["top.x", "top.y", "top.z"].iter().fold(0.0f64, |m, c| m.max((last(&summary, c) - last(&exact, c)).abs()))
+        };
+        let order = if name == "newmark" { 1.0 } else { 2.0 };
+        let measured = (error(250.0) / error(500.0)).log2();
+        assert!((measured - order).abs() < 0.15, "{name}: {measured:.3}");
+    }
+}

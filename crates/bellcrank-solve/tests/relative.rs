@@ -18,11 +18,15 @@ use common::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-fn run_in(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
+fn attempt(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
     let options = Options { coordinates, ..options.clone() };
     let mut simulation = Simulation::of(system.clone(), options).unwrap_or_else(|e| panic!("{e}"));
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
-    assert_eq!(summary.status, Status::Finished);
+    simulation.run(&mut Silent, &mut |_, _| {})
+}
+
+fn run_in(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
+    let summary = attempt(system, coordinates, options);
+    assert_eq!(summary.status, Status::Finished, "{}", system.model.name);
     summary
 }
 
@@ -38,7 +42,9 @@ fn difference(a: &Summary, b: &Summary) -> (f64, String) {
             continue;
         }
         let largest = a.last.iter().filter(|(n, _)| kind(n) == kind(name)).fold(1.0f64, |m, (_, x)| m.max(x.abs()));
-        let off = (x - y).abs() / largest;
+        // a quaternion is the same up to its sign
+        let turn = ["qw", "qx", "qy", "qz"].iter().any(|q| name.ends_with(&format!(".{q}")));
+        let off = if turn { (x.abs() - y.abs()).abs() } else { (x - y).abs() / largest };
         if off > worst.0 || off.is_nan() {
             worst = (off, format!("{name}: {x} against {y}"));
         }
@@ -63,6 +69,7 @@ fn models() -> Vec<PathBuf> {
 fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
     let models = models();
     assert!(models.len() >= 8);
+    let mut problems = Vec::new();
     for path in models {
         let path = path.to_string_lossy().into_owned();
         let read = read_model(&path, &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -74,13 +81,22 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
             continue;
         }
         let until = read.settings.numbers.get("until").copied().unwrap_or(1.0).min(1.0);
-        let options = Options { rtol: 1e-10, method: MethodName::Dop853, until, ..Options::default() };
-        let [a, b] = [Coordinates::Cartesian, Coordinates::Relative].map(|c| run_in(&system, c, &options));
+        let mut options = Options { rtol: 1e-10, method: MethodName::Dop853, until, ..Options::default() };
+        let mut tolerance = 1e-6;
+        let mut a = attempt(&system, Coordinates::Cartesian, &options);
+        if a.status != Status::Finished {
+            // too stiff for an explicit method
+            (options.method, options.rtol, tolerance) = (MethodName::Bdf, 1e-7, 1e-3);
+            a = run_in(&system, Coordinates::Cartesian, &options);
+        }
+        let b = run_in(&system, Coordinates::Relative, &options);
         let (off, channel) = difference(&a, &b);
-        assert!(off < 1e-6, "{path}: {off:.1e} at {channel}");
+        println!("{path}: {off:.1e} at {channel}");
+        problems.extend((off.is_nan() || off > tolerance).then(|| format!("{path}: {off:.1e} at {channel}")));
         assert_eq!(a.assembly.degrees_of_freedom, b.assembly.degrees_of_freedom, "{path}");
         assert_eq!(a.assembly.redundant, b.assembly.redundant, "{path}");
     }
+    assert!(problems.is_empty(), "{problems:#?}");
 }
 
 const UNIVERSAL: &str = r#"

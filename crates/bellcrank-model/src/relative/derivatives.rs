@@ -139,6 +139,10 @@ impl Depends {
     }
 }
 
+fn largest(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
 fn on_bodies(piece: Piece) -> bool {
     use Piece::*;
     matches!(piece, MassAccel | Force | GtLambda | GtMu | MinvGtMu)
@@ -305,6 +309,13 @@ impl Relative {
         }
     }
 
+    /// What is rounding of numbers up to `size`, times lengths of the model, is none: an equation that the tree fulfils
+    /// by itself (the sixth joint of a planar loop in space) has the gradient zero, and is seen to be redundant.
+    fn drop_noise(&self, size: f64, x: &mut [f64]) {
+        let floor = 1e-13 * size * (1.0 + self.cartesian.length());
+        x.iter_mut().filter(|x| x.abs() < floor).for_each(|x| *x = 0.0);
+    }
+
     /// ∂/∂λ, ∂/∂μ and ∂/∂z of forces.
     fn by_multiplier(&self, c: f64, piece: Piece, wrt: Unknown, t: &mut TreeSpace, out: &mut Targets) {
         let from = if piece == Piece::MinvGtMu { Piece::GtMu } else { piece };
@@ -332,6 +343,7 @@ impl Relative {
                     }
                 }
                 self.pull(1.0, &y, t, &mut s.column);
+                self.drop_noise(largest(&y), &mut s.column);
                 if piece == Piece::MinvGtMu {
                     let _ = self.divide_by_mass(t, &mut s.column);
                 }
@@ -480,6 +492,11 @@ impl Relative {
                     }
                 }
                 if !body_rows {
+                    match (piece, wrt) {
+                        (Piece::Position, Unknown::Q) => self.drop_noise(largest(&s.by_q), &mut s.rows),
+                        (Piece::Velocity, Unknown::V) => self.drop_noise(largest(&s.by_v), &mut s.rows),
+                        _ => {}
+                    }
                     self.scatter(c, outer, block, j, width, rows, &s.rows, out);
                     continue;
                 }

@@ -276,7 +276,10 @@ pub fn coordinates(body: &Body, p: Vec3, r: &Mat3, angle: f64, q: &mut [f64], ce
             q[..3].copy_from_slice(&p.0);
             q[3..6].fill(0.0);
             if let Some(c) = centre {
-                *c = Quat::from_matrix(r);
+                // of the two quaternions the one that was near before
+                let new = Quat::from_matrix(r);
+                let along: f64 = new.0.iter().zip(c.0).map(|(a, b)| a * b).sum();
+                *c = if along < 0.0 { Quat(new.0.map(|x| -x)) } else { new };
             }
         }
         Body::Planar(_) => q.copy_from_slice(&[p[0], p[1], angle]),

@@ -85,6 +85,29 @@ fn orders_on_the_stiff_pendulum_from_a_smooth_start() {
 }
 
 #[test]
+fn orders_on_the_flexible_slider_crank_from_its_quasi_static_start() {
+    let mut text = include_str!("../../../tests/problems/flexible-slider-crank/model.toml").to_string();
+    for (name, value) in [
+        ("q1", "-2.7784886e-7"),
+        ("q2", "-3.95296215e-6"),
+        ("q3", "-2.4871e-9"),
+        ("v1", "2.7368115e-6"),
+        ("v2", "-2.34245118e-6"),
+        ("v3", "1.02025e-9"),
+    ] {
+        text = text.replace(&format!("{name} = 0"), &format!("{name} = {value}"));
+    }
+    let s = system(&text);
+    for name in names() {
+        let error = |k: i32| (last(&run(&s, fixed(name, 0.5f64.powi(k), 2.0)), "crank.wz") - 0.563001739259).abs();
+        let order = if name == "newmark" { 1.0 } else { 2.0 };
+        let errors = [error(9), error(10)];
+        let measured = (errors[0] / errors[1]).log2();
+        assert!((measured - order).abs() < 0.15, "{name}: {measured:.3}, {errors:?}");
+    }
+}
+
+#[test]
 fn a_start_that_no_smooth_motion_passes_through_is_survived_by_all() {
     // accelerations of 1e7 rad/s² that last for 1e-6 s
     let moved = DOUBLE_PENDULUM

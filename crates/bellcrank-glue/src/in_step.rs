@@ -6,7 +6,7 @@
 use crate::port::{Port, WIDTH, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_math::matrix::Matrix;
-use bellcrank_model::dynamics::Channel;
+use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System, Unknown, Workspace};
 use bellcrank_solve::formulation::Formulation;
@@ -75,11 +75,12 @@ impl InStep {
                     .0
             }
         };
+        let (mut start, mut state, mut w) = (start, State::default(), dynamics.workspace());
+        start.store(&mut state);
+        let method = GeneralizedAlpha::new(parameters);
+        settle(&system, &method, &mut state, &mut start, &mut w);
         let step = Step::new(dynamics.clone(), formulation, start.clone());
         let newton = Newton::new(step.pattern().clone(), Iteration::Full, MAX_ITERATIONS);
-        let method = GeneralizedAlpha::new(parameters);
-        let mut state = State::default();
-        start.store(&mut state);
         Ok(InStep {
             description: Description {
                 name: name.to_string(),
@@ -89,7 +90,7 @@ impl InStep {
             },
             kkt: Kkt::new(dynamics.clone()),
             tolerances: Tolerances::new(&*system, &Options::default(), Tested::QV),
-            w: dynamics.workspace(),
+            w,
             committed: Committed { state, point: start, method: method.clone(), started: false },
             kept: None,
             trying: None,
@@ -208,6 +209,16 @@ impl InStep {
     }
 }
 
+/// Counts turns and centres charts as the engine of the whole does.
+fn settle(system: &System, method: &GeneralizedAlpha, state: &mut State, point: &mut Point, w: &mut Workspace) -> bool {
+    let limit = if method.centred() { 0.0 } else { CHART_LIMIT };
+    w.invalidate();
+    let moved = system.settle_past(limit, state, w);
+    point.q.clone_from(&state.q);
+    point.charts.clone_from(&state.charts);
+    moved
+}
+
 impl Subdomain for InStep {
     fn description(&self) -> &Description {
         &self.description
@@ -285,12 +296,9 @@ impl Subdomain for InStep {
         self.method.accept(&self.step.point, &Weights::default());
         let c = &mut self.committed;
         self.step.point.store(&mut c.state);
-        self.w.invalidate();
-        if self.system.settle(&mut c.state, &mut self.w) {
+        if settle(&self.system, &self.method, &mut c.state, &mut self.step.point, &mut self.w) {
             self.method.recentre(&self.w.recentred);
-            self.step.point.q.clone_from(&c.state.q);
         }
-        self.step.point.charts.clone_from(&c.state.charts);
         self.step.touched();
         c.point.clone_from(&self.step.point);
         c.method.clone_from(&self.method);

@@ -391,7 +391,7 @@ mod tests {
             assert!((v.factor.unwrap().log2() - f64::from(p)).abs() < 1e-8, "{:?}", v.factor);
             assert!((v.channels[0].error - 1e-3).abs() < 1e-12 && v.channels[0].t == 1.0);
             assert!((v.channels[1].error - 2e-3).abs() < 1e-12);
-            assert_eq!((v.channels[0].scale, v.channels[1].scale), (1.0, 7.0 + 2e-3));
+            assert_eq!((v.channels[0].scale, v.channels[1].scale), (1.0 + 1e-3, 7.0 + 2e-3));
             assert_eq!(v.worst().unwrap().name, "a.x");
         }
     }

@@ -209,7 +209,7 @@ fn comparisons_tell_work_and_precision() {
         runs.iter().filter(|r| r["method"] == method && r["iteration"] == iteration).collect()
     };
     for (method, iteration, n) in
-        [("bdf", "full", 3), ("bdf", "cm", 3), ("dop853", "none", 3), ("gen-alpha", "full", 2), ("rk4", "none", 2)]
+        [("bdf", "full", 3), ("bdf", "cm", 3), ("dop853", "none", 3), ("gen-alpha", "full", 3), ("rk4", "none", 2)]
     {
         let runs = of(method, iteration);
         assert_eq!(runs.len(), n, "{method} {iteration}");
@@ -219,7 +219,8 @@ fn comparisons_tell_work_and_precision() {
             assert!(number(1, "residual_evaluations") > number(0, "residual_evaluations"), "{method}: {pair:?}");
         }
         for r in runs.iter().filter(|r| r["rtol"].is_number()) {
-            assert!(r["error"].as_f64() < r["rtol"].as_f64().map(|x| 10.0 * x), "{r}");
+            let times = if r["method"] == "gen-alpha" { 300.0 } else { 10.0 }; // of second order
+            assert!(r["error"].as_f64() < r["rtol"].as_f64().map(|x| times * x), "{r}");
         }
     }
     // halving the step of a method of order 4 leaves a 16th of the error
@@ -235,13 +236,13 @@ fn comparisons_have_a_table_a_diagram_and_clear_errors() {
     let scratch = Scratch::new("compare-text");
     let model = root().join("examples/pendulum.toml").to_string_lossy().into_owned();
     let told = scratch
-        .bellcrank(&["compare", &model, "--until", "0.5", "--rtol", "1e-3,1e-5", "--method", "dopri5,hht"])
+        .bellcrank(&["compare", &model, "--until", "0.5", "--rtol", "1e-3,1e-5", "--method", "dopri5,rk4"])
         .stdout;
     for words in [
         "factorizations",
         "dopri5  index1",
         "rtol 1e-5",
-        "skipped: hht: hht has no error control",
+        "skipped: rk4: rk4 has no error control",
         "achieved error",
         "Errors are those against",
     ] {

@@ -434,10 +434,13 @@ mod tests {
         assert_eq!(of.stiffness, [32.0, 0.0, 0.0, 256.0]);
         assert_eq!(of.modal_mass, [1.5, 0.0, 0.0, 1.5]);
         assert_eq!(of.shapes(Vec3::X).1[0], (Vec3::Y, Vec3::Z * 2.0));
-        assert!(Flexible::new(of).is_some());
+        // two points in the plane have four freedoms, the frame and two modes five
+        assert!(Flexible::new(of).is_none());
+        let turning = GOOD.replace("B 1 0 0 1.5", "B 1 0 0 1.5 0 0 0.1");
+        assert!(Flexible::new(parse("a.modal", &turning, 2).unwrap()).is_some());
         // on one line in space, nothing resists a turn about it
         assert!(Flexible::new(parse("a.modal", GOOD, 3).unwrap()).is_none());
-        let thick = GOOD.replace("B 1 0 0 1.5", "B 1 0 0 1.5 0.1 0 0");
+        let thick = GOOD.replace("B 1 0 0 1.5", "B 1 0 0 1.5 0.1 0.1 0.1");
         assert!(Flexible::new(parse("a.modal", &thick, 3).unwrap()).is_some());
     }
 

@@ -55,10 +55,10 @@ impl Model {
         let joints = self.joints.iter_mut().flat_map(|j| &mut j.ends);
         let forces = self.forces.iter_mut().flat_map(|f| &mut f.ends);
         for end in joints.chain(forces).chain(self.probes.iter_mut().map(|p| &mut p.end)) {
-            if let Some(Body::Flexible(body)) = end.body.and_then(|b| self.bodies.get_mut(b)).map(|b| &mut b.body) {
-                if end.on.node != crate::frames::RIGIDLY {
-                    end.on.node = body.station(end.on.point);
-                }
+            if let Some(Body::Flexible(body)) = end.body.and_then(|b| self.bodies.get_mut(b)).map(|b| &mut b.body)
+                && end.on.node != crate::frames::RIGIDLY
+            {
+                end.on.node = body.station(end.on.point);
             }
         }
     }

@@ -1075,12 +1075,11 @@ impl Dynamics for System {
         wrt: Unknown,
         slopes: Slopes,
         at: &Point,
-        w: &mut Workspace,
+        whole: &mut Workspace,
         out: &mut Targets,
     ) {
         use Piece::*;
-        let mut scratch = std::mem::take(&mut w.scratch);
-        let whole: &mut Workspace = w;
+        let mut scratch = std::mem::take(&mut whole.scratch);
         let w: &Workspace = whole;
         match (piece, wrt) {
             (Rate, Unknown::Q) => {

@@ -385,7 +385,7 @@ mod tests {
             let (mut by_v, mut by_q) = (vec![0.0; n * n], vec![0.0; n * n]);
             each!(&b, b => b.add_inner_damping(&at.frame, 1.0, &v, &mut by_v));
             each!(&b, b => b.add_inner_stiffness(&at.frame, 1.0, &v, &mut by_q));
-            let expected = differences(&b, &at, &inner);
+            let expected = differences(&b, &at, inner);
             (0..n * n).for_each(|k| close(by_q[k], expected[k % n][k / n], 1e-7, "∂f/∂q"));
             for i in 0..n {
                 let shifted = |h: f64| {

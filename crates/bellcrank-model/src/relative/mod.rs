@@ -29,9 +29,6 @@ use recursion::Links;
 use std::sync::Arc;
 use tree::{NONE, Pose, Step, Tree};
 
-/// A rotation chart is re-centred when its angle passes this, in rad.
-const CHART_LIMIT: f64 = 1.0;
-
 /// The equations of a model in relative coordinates.
 pub struct Relative {
     /// The same model with the joints of the tree hollow, in Cartesian coordinates.
@@ -490,13 +487,13 @@ impl Dynamics for Relative {
         }
     }
 
-    fn settle(&self, state: &mut State, w: &mut Workspace) -> bool {
+    fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);
         w.recentred.moves.clear();
         for (chart, i) in self.charts().enumerate() {
             let phi = Vec3::from_slice(&state.q[i..i + 3]);
-            if phi.norm() > CHART_LIMIT {
+            if phi.norm() > limit {
                 let centre = &mut state.charts.centres[chart];
                 *centre = centre.then(Quat::exp(phi));
                 state.q[i..i + 3].fill(0.0);

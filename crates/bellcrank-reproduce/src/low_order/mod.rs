@@ -186,7 +186,8 @@ fn flexible(report: &mut Report, quick: bool) {
     let Some(text) = FLEXIBLE else {
         report.tables.push(Table {
             title: "Figures 4 and 10, flexible slider-crank".into(),
-            note: "Not computed here: the orders from the start F2 are tested with the methods (tests/low_order.rs).".into(),
+            note: "Not computed here: the orders from the start F2 are tested with the methods (tests/low_order.rs)."
+                .into(),
             ..Table::default()
         });
         return;

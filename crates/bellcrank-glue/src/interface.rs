@@ -63,7 +63,7 @@ pub fn port_body(name: &str, space: Space, at: &Motion) -> BodyEntry {
 }
 
 impl Interface {
-    /// The interface of a model whose bodies are [`port_body`]s, each of one site; gravity does not act on it.
+    /// The interface of a model whose bodies are ports, each of one site; gravity does not act on it.
     pub fn new(mut model: Model, sites: Vec<Site>) -> Interface {
         model.gravity = Vec3::ZERO;
         let system = Arc::new(model.compile());

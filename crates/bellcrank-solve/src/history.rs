@@ -1,7 +1,7 @@
 //! What a run looked like from inside: step sizes, orders, iterations, what was refused and whom to blame.
 //!
 //! All of it is bounded: of many steps neighbours are joined, so that a run of any length has at most
-//! [`STRETCHES`] entries and a warm step allocates nothing.
+//! a fixed number of entries and a warm step allocates nothing.
 
 use crate::engines::Refusal;
 use crate::events::Event;

@@ -7,7 +7,8 @@ use crate::own_solver::OwnSolver;
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
 use bellcrank_math::Quat;
-use bellcrank_model::frames::Attachment;
+use bellcrank_model::bodies::Body;
+use bellcrank_model::frames::{Attachment, nearest_turn};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System};
 use bellcrank_solve::methods::alpha::AlphaParameters;
@@ -124,14 +125,17 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
     let part_of = |ends: &[End]| ends.iter().find_map(|e| e.body).map(|b| group[b]);
     let mut between = Model { name: "interface".into(), space: model.space, ..Model::default() };
     let mut sites: Vec<Site> = Vec::new();
-    let mut bodies: Vec<usize> = Vec::new();
+    let mut places: Vec<(usize, Attachment)> = Vec::new();
     let mut outside = |ends: &[End], between: &mut Model, parts: &mut Vec<Piece>| {
         let moved = ends.iter().map(|end| {
             let Some(body) = end.body else { return *end };
-            let site = bodies.iter().position(|b| *b == body).unwrap_or_else(|| {
-                // a port is the body's own frame, so that what stands on the body stands on the port
-                let port = End { body: Some(number[body]), on: Attachment::CENTRE };
-                let whole = End { body: Some(body), on: Attachment::CENTRE };
+            // a port is the body's own frame, so that what stands on the body stands on the port; where a body bends,
+            // every place has its own
+            let bends = matches!(model.bodies[body].body, Body::Flexible(_));
+            let (place, rest) = if bends { (end.on, Attachment::CENTRE) } else { (Attachment::CENTRE, end.on) };
+            let site = places.iter().position(|p| *p == (body, place)).unwrap_or_else(|| {
+                let port = End { body: Some(number[body]), on: place };
+                let whole = End { body: Some(body), on: place };
                 let frame = system.look(&whole, &w, &at.v);
                 let motion = Motion {
                     place: frame.p,
@@ -141,15 +145,21 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
                     acceleration: bellcrank_math::Vec3::ZERO,
                     spin_rate: bellcrank_math::Vec3::ZERO,
                 };
-                let name = &model.bodies[body].name;
                 let list = &mut parts[group[body]].ports;
-                list.push((name.clone(), port));
+                let name = match bends {
+                    true => format!("{} {}", model.bodies[body].name, list.len() + 1),
+                    false => model.bodies[body].name.clone(),
+                };
+                let mut entry = port_body(&name, model.space, &motion);
+                // angles of joints count turns from those of the bodies
+                entry.angle = nearest_turn(entry.angle, model.bodies[body].angle);
+                between.bodies.push(entry);
+                list.push((name, port));
                 sites.push((group[body], list.len() - 1));
-                between.bodies.push(port_body(name, model.space, &motion));
-                bodies.push(body);
-                bodies.len() - 1
+                places.push((body, place));
+                places.len() - 1
             });
-            End { body: Some(site), on: end.on }
+            End { body: Some(site), on: rest }
         });
         moved.collect::<Vec<End>>()
     };

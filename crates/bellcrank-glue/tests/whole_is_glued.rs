@@ -180,6 +180,20 @@ fn loops_space_and_long_chains_too() {
 }
 
 #[test]
+fn a_flexible_rod_is_a_part_like_any_other() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/flexible-slider-crank/model.toml");
+    let system = system(&std::fs::read_to_string(path).unwrap());
+    let joints: Vec<String> = system.model.joints.iter().map(|j| j.name.clone()).collect();
+    let reference = whole(&system, stepped("si2", 1e-4, 0.01));
+    for joint in &joints {
+        let options = GlueOptions { window: 1e-4, ..GlueOptions::default() };
+        let (_, seen) = glued(&system, &[joint], options, &[], 0.01);
+        let d = difference(&reference, &seen);
+        assert!(d < 1e-9, "{joint}: {d:e}");
+    }
+}
+
+#[test]
 fn parts_with_their_own_methods_and_steps_converge_with_the_window() {
     for (text, at) in [(FOUR_BAR, &["b", "d"][..]), (SPATIAL, &["socket"])] {
         let system = system(text);

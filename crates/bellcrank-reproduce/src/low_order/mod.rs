@@ -8,13 +8,11 @@ mod tests;
 use crate::report::{Claim, Report, Table};
 use bellcrank_solve::options::{MethodName, Options, PRESETS, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
-use runs::{
-    CRANK, DOUBLE_PENDULUM, FLEXIBLE, PENDULUM, Run, SEVEN_BODY, TOP, fixed, go, slope, stiff_pendulum, together,
-};
+use runs::{CRANK, DOUBLE_PENDULUM, PENDULUM, Run, SEVEN_BODY, TOP, fixed, go, slope, stiff_pendulum, together};
 
 /// What can be asked for.
 pub const FIGURES: &[&str] =
-    &["3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "stiff", "eq8", "top", "rtol"];
+    &["3", "4", "5", "6", "7", "8", "9", "11", "12", "13", "14", "15", "16", "stiff", "eq8", "top", "rtol"];
 
 /// The title of the page.
 const TITLE: &str = "Low-order integrators: the paper's figures, computed again";
@@ -25,7 +23,7 @@ pub fn reproduce(figure: Option<&str>, quick: bool) -> Report {
     type Part = (&'static [&'static str], fn(&mut Report, bool));
     let parts: [Part; 11] = [
         (&["3"], convergence),
-        (&["4", "10"], flexible),
+        (&["4"], flexible),
         (&["5", "6"], seven_body),
         (&["7", "8", "9"], energy),
         (&["11", "12"], no_drift),
@@ -183,20 +181,11 @@ fn convergence(report: &mut Report, quick: bool) {
 const FLEXIBLE_SPEED: f64 = 0.563001739259;
 
 fn flexible(report: &mut Report, quick: bool) {
-    let Some(text) = FLEXIBLE else {
-        report.tables.push(Table {
-            title: "Figures 4 and 10, flexible slider-crank".into(),
-            note: "Not computed here: the orders from the start F2 are tested with the methods (tests/low_order.rs)."
-                .into(),
-            ..Table::default()
-        });
-        return;
-    };
     let note = "From the quasi-static start F2. From an undeformed start the rod's undamped vibration leaves 3.5e-3 in the crank's \
                 speed with every method and every step from 2⁻⁹ to 2⁻¹³: there is no order to be seen, and the paper's figure \
                 can only stand for a start like F2.";
     let steps = halvings(8, if quick { 11 } else { 12 });
-    let model = Run::new(text, 2.0);
+    let model = runs::quasi_static(2.0);
     let title = ("4", "Figure 4, flexible slider-crank", note);
     sweep(report, title, &model, &steps, &[("crank.wz", FLEXIBLE_SPEED)], (1.0, 0.0), |p, _| {
         Some(if order(p) == 1.0 { 0.1 } else { 0.05 })
@@ -433,8 +422,8 @@ fn cost(report: &mut Report, quick: bool) {
         ("double pendulum", Run::new(DOUBLE_PENDULUM, 0.5), 0.5f64.powi(10)),
         ("heavy top", Run::new(TOP, 0.1), 1e-4),
     ];
-    if let (Some(text), false) = (FLEXIBLE, quick) {
-        models.push(("flexible slider-crank", Run::new(text, 0.5), 0.5f64.powi(10)));
+    if !quick {
+        models.push(("flexible slider-crank", runs::quasi_static(0.5), 0.5f64.powi(10)));
     }
     for (name, model, h) in &models {
         let of = |p: &Preset, formulation: &'static str| {
@@ -587,15 +576,12 @@ fn error_control(report: &mut Report, quick: bool) {
         header: strings(&["model", "method", "rtol: error (steps, rejected)", "slope"]),
         rows: Vec::new(),
     };
-    let mut models = vec![
+    let models = [
         ("pendulum", Run::new(PENDULUM, 2.0), 1.0, &["m.x", "m.y"][..]),
         ("slider-crank", Run::new(CRANK, 2.0), 0.9, &["crank.x", "crank.y", "rod.x"][..]),
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.07, &["K3.x", "K5.x", "K5.y", "K7.y"][..]),
         ("heavy top", Run::new(TOP, if quick { 0.3 } else { 1.0 }), 1.0, &["top.x", "top.y", "top.z"][..]),
     ];
-    if let (Some(text), false) = (FLEXIBLE, quick) {
-        models.push(("flexible slider-crank", Run::new(text, 0.2), 0.9, &["crank.x", "crank.y"][..]));
-    }
     let names: Vec<&str> = PRESETS.iter().map(|p| p.name).chain(["gen-alpha"]).collect();
     for (model_name, model, length, channels) in &models {
         let Some(reference) = runs::course(model, runs::tight_options(), channels) else { continue };

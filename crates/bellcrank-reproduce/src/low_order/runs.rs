@@ -16,8 +16,21 @@ pub const DOUBLE_PENDULUM: &str = include_str!("../../../../tests/problems/doubl
 pub const TOP: &str = include_str!("../../../../tests/problems/heavy-top/model.toml");
 /// The pendulum.
 pub const PENDULUM: &str = include_str!("../../../../tests/problems/pendulum/model.toml");
-/// The flexible slider-crank from its quasi-static start.
-pub const FLEXIBLE: Option<&str> = None;
+/// The flexible slider-crank, undeformed.
+pub const FLEXIBLE: &str = include_str!("../../../../tests/problems/flexible-slider-crank/model.toml");
+
+/// The flexible slider-crank from its quasi-static start F2.
+pub fn quasi_static(until: f64) -> Run {
+    let start = [
+        "q1=-2.7784886e-7",
+        "q2=-3.95296215e-6",
+        "q3=-2.4871e-9",
+        "v1=2.7368115e-6",
+        "v2=-2.34245118e-6",
+        "v3=1.02025e-9",
+    ];
+    Run { set: start.iter().map(|s| format!("parameter.{s}")).collect(), ..Run::new(FLEXIBLE, until) }
+}
 
 /// The stiff double pendulum from its original start, which no smooth motion passes through.
 pub fn stiff_pendulum() -> String {

@@ -31,3 +31,8 @@ fn every_figure_can_be_asked_for() {
     assert!(FIGURES.iter().all(|f| !f.is_empty()) && FIGURES.contains(&"16"));
     assert!(reproduce(Some("17"), true).claims.is_empty());
 }
+
+#[test]
+fn orders_on_the_flexible_slider_crank() {
+    all_hold("4");
+}

@@ -1,0 +1,162 @@
+//! From a model to its equations: what stands where, and how large everything is.
+
+use super::*;
+
+impl Model {
+    /// Compiles the model into equations in Cartesian coordinates. Does not check its meaning.
+    pub fn compile(&self) -> System {
+        System::new(self.clone(), &[])
+    }
+}
+
+impl System {
+    /// The equations with what the modes hold.
+    pub(super) fn new(mut model: Model, modes: &[Mode]) -> System {
+        model.find_stations();
+        let mut layout = Layout::default();
+        let bodies: Vec<Body> = model.bodies.iter().map(|b| b.body.clone()).collect();
+        let mut charts = Vec::new();
+        let (mut n, mut chart_count) = (0, 0);
+        for b in &bodies {
+            let width = each!(b, b => b.width());
+            layout.bodies.push(n..n + width);
+            n += width;
+            let has_chart = each!(b, b => b.chart().is_some());
+            charts.push(if has_chart { chart_count } else { u32::MAX });
+            chart_count += has_chart as u32;
+        }
+        let mut s = System {
+            layout,
+            bodies,
+            charts,
+            constraints: Vec::new(),
+            joint_blocks: Vec::new(),
+            forces: Vec::new(),
+            angles: Vec::new(),
+            coordinates: Vec::new(),
+            gravity: model.gravity,
+            length: 1.0,
+            jacobian_size: 0,
+            model,
+        };
+        s.add_own_constraints();
+        s.add_joints();
+        s.add_forces(modes);
+        s.length = s.typical_length();
+        s
+    }
+
+    pub(super) fn add_own_constraints(&mut self) {
+        for b in 0..self.bodies.len() {
+            if each!(&self.bodies[b], b => b.own_rows()) > 0 {
+                let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0 };
+                self.push_constraint(Vec::new(), vec![end], None, None, NO_ANGLE);
+            }
+        }
+    }
+
+    pub(super) fn add_joints(&mut self) {
+        let space = self.model.space;
+        for number in 0..self.model.joints.len() {
+            let entry = &self.model.joints[number];
+            let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
+            let (equations, motions) = (entry.joint.equations(space), entry.joint.motions(space));
+            for motion in motions {
+                let pair = [ends[0], ends[1]];
+                let angle = self.push_angle(pair, motion, false);
+                self.coordinates.push(Coordinate { joint: number, motion, ends: pair, angle });
+            }
+            let first = self.constraints.len();
+            // position rows and velocity rows stand in different places of a formulation
+            let (holonomic, others): (Vec<_>, Vec<_>) = equations.into_iter().partition(|e| e.holonomic());
+            for block in [holonomic, others].into_iter().filter(|b| !b.is_empty()) {
+                let first_angle = self.angles.len() as u32;
+                let angles: Vec<_> = block.iter().flat_map(|e| e.angles()).collect();
+                for m in &angles {
+                    self.push_angle(m.ends.map(|e| ends[e]), m.motion, true);
+                }
+                let angle = if angles.is_empty() { NO_ANGLE } else { first_angle };
+                self.push_constraint(block, ends.clone(), Some(number), None, angle);
+            }
+            self.joint_blocks.push(first..self.constraints.len());
+        }
+    }
+
+    pub(super) fn add_forces(&mut self, modes: &[Mode]) {
+        let mut slots = 0..;
+        for number in 0..self.model.forces.len() {
+            let entry = &self.model.forces[number];
+            let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
+            let force = entry.force.clone();
+            let angle = match force.measures() {
+                Some(motion) => self.push_angle([ends[0], ends[1]], motion, true),
+                None => NO_ANGLE,
+            };
+            let mut states = NO_STATES;
+            let n = force.initial().len();
+            if n > 0 {
+                let z = self.layout.nz();
+                states = self.layout.states.len() as u32;
+                self.layout.states.push(z..z + n);
+            }
+            let slot = if force.switches() > 0 { slots.next() } else { None };
+            let mode = slot.and_then(|slot| modes.get(slot).copied()).unwrap_or(BY_VALUE);
+            let held = force.holds(mode).map(|equation| {
+                self.push_constraint(vec![equation], ends.clone(), None, Some(number), angle);
+                (mode, self.constraints.len() - 1)
+            });
+            self.forces.push(PlacedForce { force, ends, angle, states, slot, held });
+        }
+    }
+
+    pub(super) fn push_angle(&mut self, ends: [SystemEnd; 2], motion: Motion, acts: bool) -> u32 {
+        if !motion.turns() {
+            return NO_ANGLE;
+        }
+        self.angles.push(Angle { ends, motion, acts });
+        self.angles.len() as u32 - 1
+    }
+
+    pub(super) fn push_constraint(
+        &mut self,
+        equations: Vec<Box<dyn Equation>>,
+        mut ends: Vec<SystemEnd>,
+        joint: Option<usize>,
+        force: Option<usize>,
+        angle: u32,
+    ) {
+        // a body's own equation stands for itself
+        let rows = if equations.is_empty() { 1 } else { equations.iter().map(|e| e.rows()).sum() };
+        for end in &mut ends {
+            if end.body != GROUND {
+                end.jacobian = self.jacobian_size as u32;
+                self.jacobian_size += rows * self.width(end.body);
+            }
+        }
+        let holonomic = equations.iter().all(|e| e.holonomic());
+        let straight = equations.iter().all(|e| e.straight());
+        let (m, k) = (self.layout.m(), self.layout.m_rates());
+        self.layout.constraints.push(m..m + rows);
+        self.layout.rates.push(k..if holonomic { k + rows } else { k });
+        self.constraints.push(Constraint { equations, ends, rows, joint, force, holonomic, straight, angle });
+    }
+
+    /// The radius of the model's points about their middle, a length that does not depend on the
+    /// origin; 1 m where there is nothing to measure.
+    pub(super) fn typical_length(&self) -> f64 {
+        let state = self.initial_state();
+        let mut w = self.workspace();
+        self.locate(&state.q, &state.charts, &mut w);
+        let mut points: Vec<Vec3> = Vec::new();
+        let ends = self.constraints.iter().flat_map(|c| &c.ends).chain(self.forces.iter().flat_map(|f| &f.ends));
+        points.extend(ends.map(|e| self.frame(e, &w, None).p));
+        points.extend((0..self.bodies.len()).map(|b| self.body_point(b, &w)));
+        let middle = points.iter().fold(Vec3::ZERO, |sum, p| sum + *p) * (1.0 / points.len().max(1) as f64);
+        let radius = points.iter().map(|p| (*p - middle).norm()).fold(0.0, f64::max);
+        if radius > 1e-9 { radius } else { 1.0 }
+    }
+
+    pub(super) fn body_point(&self, b: usize, w: &Workspace) -> Vec3 {
+        each!(&self.bodies[b], body => body.centre_of_mass(&w.bodies[b]))
+    }
+}

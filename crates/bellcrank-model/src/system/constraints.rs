@@ -1,0 +1,232 @@
+//! The equations of joints in the coordinates of bodies: G, its products, and the derivatives of both.
+
+use super::*;
+
+impl System {
+    /// The rows of a joint at the level of frames.
+    pub(super) fn rows_of(&self, c: &Constraint, at: &Frames) -> [Row; MAX_ROWS] {
+        let mut rows = [Row::default(); MAX_ROWS];
+        let mut first = 0;
+        for e in &c.equations {
+            e.jacobian(at, &mut rows[first..first + e.rows()]);
+            first += e.rows();
+        }
+        rows
+    }
+
+    pub(super) fn realize_constraint(&self, c: &Constraint, at: &Point, w: &mut Workspace) {
+        if c.equations.is_empty() {
+            let range = self.layout.bodies[c.ends[0].body as usize].clone();
+            let first = c.ends[0].jacobian as usize;
+            let out = &mut w.jacobian[first..first + range.len()];
+            out.fill(0.0);
+            each!(&self.bodies[c.ends[0].body as usize], body => body.own_gradient(&at.q[range], 1.0, out));
+            return;
+        }
+        let frames = self.frames(&c.ends, w, None);
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
+        let rows = self.rows_of(c, &at);
+        for (k, end) in c.ends.iter().enumerate() {
+            if end.body == GROUND {
+                continue;
+            }
+            let b = end.body as usize;
+            let width = self.width(end.body);
+            let first = end.jacobian as usize;
+            let block = &mut w.jacobian[first..first + c.rows * width];
+            block.fill(0.0);
+            for (row, out) in rows.iter().zip(block.chunks_exact_mut(width)) {
+                each!(&self.bodies[b], body => body.pull(&w.bodies[b], &end.on, row[k], 1.0, out));
+            }
+        }
+    }
+
+    /// (G u)_q at fixed u, at the level of frames.
+    pub(super) fn drift(&self, c: &Constraint, at: &Point, w: &Workspace, u: &[f64]) -> Drift {
+        let frames = self.frames(&c.ends, w, Some(u));
+        let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
+        let rows = self.rows_of(c, &at);
+        let mut bend = [Row::default(); MAX_ROWS];
+        if !c.straight {
+            let mut k = Stiffness::default();
+            let mut first = 0;
+            for e in &c.equations {
+                for r in 0..e.rows() {
+                    let mut unit = [0.0; MAX_ROWS];
+                    unit[r] = 1.0;
+                    k.clear();
+                    e.stiffness(&at, &unit[..e.rows()], &mut k);
+                    bend[first + r] = k.contract(at.ends);
+                }
+                first += e.rows();
+            }
+        }
+        Drift { rows, bend }
+    }
+
+    /// out += f (G u)_q, row `r` on the coordinates of end `k`.
+    pub(super) fn add_drift(
+        &self,
+        f: f64,
+        c: &Constraint,
+        drift: &Drift,
+        (r, k): (usize, usize),
+        u: &[f64],
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        let b = c.ends[k].body as usize;
+        let (u, frame, on) = (&u[self.layout.bodies[b].clone()], &w.bodies[b], &c.ends[k].on);
+        if c.equations.is_empty() {
+            let mut block = [0.0; OWN_WIDTH * OWN_WIDTH];
+            each!(&self.bodies[b], body => body.own_stiffness(f, &mut block[..u.len() * u.len()]));
+            for (u, row) in u.iter().zip(block.chunks_exact(u.len())) {
+                out.iter_mut().zip(row).for_each(|(o, k)| *o += u * k);
+            }
+            return;
+        }
+        each!(&self.bodies[b], body => {
+            body.twist_stiffness(frame, on, u, drift.rows[r][k], f, out);
+            if !c.straight {
+                body.pull(frame, on, drift.bend[r][k], f, out);
+            }
+        });
+    }
+
+    /// The blocks of (Gᵀλ)_q of one constraint, in the order of its pairs of ends.
+    pub(super) fn add_multiplier_stiffness(
+        &self,
+        c: f64,
+        constraint: &Constraint,
+        lambda: &[f64],
+        at: &Point,
+        w: &Workspace,
+        mut emit: impl FnMut(usize, &mut dyn FnMut(&mut [f64])),
+    ) {
+        if constraint.equations.is_empty() {
+            let b = constraint.ends[0].body as usize;
+            emit(b, &mut |out| each!(&self.bodies[b], body => body.own_stiffness(c * lambda[0], out)));
+            return;
+        }
+        let ends = &constraint.ends;
+        let frames = self.frames(ends, w, None);
+        let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, w) };
+        let rows = self.rows_of(constraint, &at);
+        let mut k = Stiffness::default();
+        let mut first = 0;
+        for e in &constraint.equations {
+            e.stiffness(&at, &lambda[first..first + e.rows()], &mut k);
+            first += e.rows();
+        }
+        for (i, j) in pairs(ends) {
+            let b = ends[i].body as usize;
+            emit(b, &mut |out| {
+                self.add_pair(c, ends, i, j, &k, None, w, out);
+                if i == j {
+                    let mut load = Covector::default();
+                    for (row, l) in rows.iter().zip(lambda) {
+                        load.lin += row[i].lin * *l;
+                        load.ang += row[i].ang * *l;
+                    }
+                    each!(&self.bodies[b], body => body.load_stiffness(&w.bodies[b], &ends[i].on, load, c, out));
+                }
+            });
+        }
+    }
+
+    /// out += c Bᵢᵀ(K Bⱼ + D ∂(Bⱼ v)/∂q).
+    pub(super) fn add_pair(
+        &self,
+        c: f64,
+        ends: &[SystemEnd],
+        i: usize,
+        j: usize,
+        k: &Stiffness,
+        d: Option<(&Stiffness, &[f64])>,
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        let d = d.filter(|(d, _)| d.has(i, j));
+        if !k.has(i, j) && d.is_none() {
+            return;
+        }
+        let (bi, bj) = (ends[i].body as usize, ends[j].body as usize);
+        let range = self.layout.bodies[bj].clone();
+        let width = range.len();
+        let mut rows = [[0.0; MAX_WIDTH]; 6];
+        for (r, row) in rows.iter_mut().enumerate() {
+            each!(&self.bodies[bj], body => {
+                if let Some(form) = k.row(i, j, r) {
+                    body.pull(&w.bodies[bj], &ends[j].on, form, 1.0, &mut row[..width]);
+                }
+                if let Some((d, v)) = d && let Some(form) = d.row(i, j, r) {
+                    let v = &v[range.clone()];
+                    body.twist_stiffness(&w.bodies[bj], &ends[j].on, v, form, 1.0, &mut row[..width]);
+                }
+            });
+        }
+        let height = self.layout.bodies[bi].len();
+        for col in 0..width {
+            let column = |from: usize| Vec3([rows[from][col], rows[from + 1][col], rows[from + 2][col]]);
+            let mut pulled = [0.0; MAX_WIDTH];
+            self.pull(&ends[i], w, Covector::new(column(0), column(3)), c, &mut pulled[..height]);
+            (0..height).for_each(|row| out[row * width + col] += pulled[row]);
+        }
+    }
+
+    pub(super) fn add_multipliers(
+        &self,
+        c: f64,
+        lambda: &[f64],
+        blocks: &[std::ops::Range<usize>],
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        for (constraint, range) in self.constraints.iter().zip(blocks).filter(|(_, r)| !r.is_empty()) {
+            for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+                let body = self.layout.bodies[end.body as usize].clone();
+                let width = body.len();
+                let block = &w.jacobian[end.jacobian as usize..end.jacobian as usize + range.len() * width];
+                let out = &mut out[body];
+                for (row, l) in block.chunks_exact(width).zip(&lambda[range.clone()]) {
+                    out.iter_mut().zip(row).for_each(|(o, g)| *o += c * l * g);
+                }
+            }
+        }
+    }
+
+    /// out += c G x for the rows of one constraint.
+    pub(super) fn add_jacobian_times(
+        &self,
+        c: f64,
+        constraint: &Constraint,
+        x: &[f64],
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+            let x = &x[self.layout.bodies[end.body as usize].clone()];
+            let block = &w.jacobian[end.jacobian as usize..end.jacobian as usize + constraint.rows * x.len()];
+            for (row, o) in block.chunks_exact(x.len()).zip(out.iter_mut()) {
+                *o += c * row.iter().zip(x).map(|(g, x)| g * x).sum::<f64>();
+            }
+        }
+    }
+
+    pub(super) fn add_velocity(&self, c: f64, constraint: &Constraint, at: &Point, w: &Workspace, out: &mut [f64]) {
+        self.add_jacobian_times(c, constraint, &at.v, w, out);
+        self.add_time(c, constraint, at.t, 1, out);
+    }
+
+    /// out += c ∂g/∂t (`derivative` = 1) or c ∂²g/∂t² (2).
+    pub(super) fn add_time(&self, c: f64, constraint: &Constraint, t: f64, derivative: usize, out: &mut [f64]) {
+        let mut first = 0;
+        for e in &constraint.equations {
+            let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+            e.time(t, &mut g_t, &mut g_tt);
+            let g = if derivative == 1 { g_t } else { g_tt };
+            out[first..first + e.rows()].iter_mut().zip(g).for_each(|(o, g)| *o += c * g);
+            first += e.rows();
+        }
+    }
+}

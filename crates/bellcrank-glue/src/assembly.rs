@@ -17,7 +17,6 @@
 use crate::interface::{Interface, Site, port_body};
 use crate::port::Motion;
 use crate::split::Piece;
-use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::file::suggest;
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::read::{Read, Settings, read_model, read_text};
@@ -174,14 +173,7 @@ fn read_interface(
                 continue;
             }
             let frame = system.look(end, &w, &point.v);
-            let motion = Motion {
-                place: frame.p,
-                rotation: Quat::from_matrix(&frame.r),
-                velocity: frame.v,
-                spin: frame.w,
-                acceleration: Vec3::ZERO,
-                spin_rate: Vec3::ZERO,
-            };
+            let motion = Motion::of(&frame, Default::default());
             let ([x, y, z], [qw, qx, qy, qz]) = (frame.p.0, motion.rotation.0);
             let key = toml::Value::String(name.clone());
             kept += &match space {

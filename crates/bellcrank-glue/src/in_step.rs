@@ -228,17 +228,9 @@ impl Subdomain for InStep {
         self.push(loads)?;
         self.trying = None;
         let system = self.system.clone();
-        let mut point = std::mem::take(&mut self.committed.point);
-        self.w.invalidate();
-        system.rates(&point.q, &point.v, &mut point.qdot);
-        system.realize(&point, &mut self.w);
-        point.zdot.fill(0.0);
-        let mut flow = vec![0.0; point.z.len()];
-        system.add(1.0, bellcrank_model::Piece::Flow, &point, &mut self.w, &mut flow);
-        point.zdot = flow;
-        let solved = self.kkt.accelerate(&mut point, &mut self.w);
-        self.committed.point = point;
-        solved.map_err(|e| self.error(e))?;
+        self.kkt
+            .complete(&mut self.committed.point, &mut self.w)
+            .map_err(|e| PartError { part: self.description.name.clone(), why: e.to_string() })?;
         let b = twists(&self.ports, &system, &self.w, system.layout().n());
         let place = b.times(&self.responses(&b)?);
         let none = Matrix::zeros(place.rows, place.columns);

@@ -16,15 +16,17 @@ mod assembly;
 mod coordinator;
 mod in_step;
 mod interface;
+mod options;
 mod own_solver;
 mod port;
 mod split;
 mod subdomain;
 
 pub use assembly::{Assembly, Part, read_assembly};
-pub use coordinator::{COUPLINGS, Coordinator, Coupling, GlueError, GlueOptions, Report};
+pub use coordinator::Coordinator;
 pub use in_step::InStep;
 pub use interface::Interface;
+pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, Report};
 pub use own_solver::OwnSolver;
 pub use port::{Motion, Port};
 pub use split::{Cut, Piece, SplitError, cut};

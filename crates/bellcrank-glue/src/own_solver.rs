@@ -4,7 +4,7 @@ use crate::port::{Port, WIDTH};
 use crate::subdomain::{Description, PartError, Response, Subdomain, Window};
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::{End, Model};
-use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
+use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use bellcrank_solve::Options;
 use bellcrank_solve::kkt::Kkt;
 use bellcrank_solve::simulation::engine;
@@ -76,13 +76,7 @@ impl OwnSolver {
     /// A state with its rates under the present loads.
     fn complete(&mut self, state: &State) -> Result<Point, PartError> {
         let mut point = Point::at(state, self.system.layout());
-        self.w.invalidate();
-        self.system.rates(&point.q, &point.v, &mut point.qdot);
-        self.system.realize(&point, &mut self.w);
-        let mut flow = vec![0.0; point.z.len()];
-        self.system.add(1.0, Piece::Flow, &point, &mut self.w, &mut flow);
-        point.zdot = flow;
-        self.kkt.accelerate(&mut point, &mut self.w).map_err(|e| self.error(e))?;
+        self.kkt.complete(&mut point, &mut self.w).map_err(|e| self.error(e))?;
         Ok(point)
     }
 

@@ -4,7 +4,7 @@ use bellcrank_math::matrix::Matrix;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::bodies::Body;
 use bellcrank_model::forces::{Force, Seen};
-use bellcrank_model::frames::{Covector, Stiffness};
+use bellcrank_model::frames::{Covector, Frame, Stiffness};
 use bellcrank_model::model::{End, ForceEntry, Model};
 use bellcrank_model::{Point, System, Workspace};
 use std::sync::{Arc, RwLock};
@@ -30,6 +30,12 @@ pub struct Motion {
 }
 
 impl Motion {
+    /// That of a frame, with the accelerations of its origin and of its axes.
+    pub fn of(frame: &Frame, (acceleration, spin_rate): (Vec3, Vec3)) -> Motion {
+        let rotation = Quat::from_matrix(&frame.r);
+        Motion { place: frame.p, rotation, velocity: frame.v, spin: frame.w, acceleration, spin_rate }
+    }
+
     /// Where it would be a time h later with constant accelerations.
     pub fn after(&self, h: f64) -> Motion {
         let turn = (self.spin + self.spin_rate * (0.5 * h)) * h;
@@ -111,16 +117,7 @@ impl Port {
 
     /// How it moves at a realized point.
     pub fn motion(&self, system: &System, at: &Point, w: &Workspace) -> Motion {
-        let frame = system.look(&self.end, w, &at.v);
-        let (acceleration, spin_rate) = system.twist_rate(&self.end, at, w);
-        Motion {
-            place: frame.p,
-            rotation: Quat::from_matrix(&frame.r),
-            velocity: frame.v,
-            spin: frame.w,
-            acceleration,
-            spin_rate,
-        }
+        Motion::of(&system.look(&self.end, w, &at.v), system.twist_rate(&self.end, at, w))
     }
 
     /// The twist of the port under some velocities, or its displacement under a displacement.

@@ -1,12 +1,11 @@
 //! Cutting a whole model at named joints and forces.
 
-use crate::coordinator::Coupling;
 use crate::in_step::InStep;
 use crate::interface::{Interface, Site, port_body};
+use crate::options::Coupling;
 use crate::own_solver::OwnSolver;
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
-use bellcrank_math::Quat;
 use bellcrank_model::bodies::Body;
 use bellcrank_model::frames::{Attachment, nearest_turn};
 use bellcrank_model::model::{End, Model};
@@ -137,14 +136,7 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
                 let port = End { body: Some(number[body]), on: place };
                 let whole = End { body: Some(body), on: place };
                 let frame = system.look(&whole, &w, &at.v);
-                let motion = Motion {
-                    place: frame.p,
-                    rotation: Quat::from_matrix(&frame.r),
-                    velocity: frame.v,
-                    spin: frame.w,
-                    acceleration: bellcrank_math::Vec3::ZERO,
-                    spin_rate: bellcrank_math::Vec3::ZERO,
-                };
+                let motion = Motion::of(&frame, Default::default());
                 let list = &mut parts[group[body]].ports;
                 let name = match bends {
                     true => format!("{} {}", model.bodies[body].name, list.len() + 1),

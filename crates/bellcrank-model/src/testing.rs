@@ -211,3 +211,28 @@ pub fn assemble(s: &dyn Dynamics, p: &mut Point) -> f64 {
     }
     residual
 }
+
+/// The point with one unknown moved by h, its rates following the slopes.
+pub fn moved(s: &dyn Dynamics, p: &Point, wrt: Unknown, i: usize, h: f64, slopes: Slopes) -> Point {
+    let mut p = p.clone();
+    match wrt {
+        Unknown::Q => {
+            let mut delta = vec![0.0; p.q.len()];
+            delta[i] = h;
+            let before = p.q.clone();
+            s.retract(&mut p.q, &delta);
+            (0..p.q.len()).for_each(|k| p.qdot[k] += slopes.q * (p.q[k] - before[k]));
+        }
+        Unknown::V => {
+            p.v[i] += h;
+            p.vdot[i] += slopes.v * h;
+        }
+        Unknown::Z => {
+            p.z[i] += h;
+            p.zdot[i] += slopes.z * h;
+        }
+        Unknown::Lambda => p.lambda[i] += h,
+        Unknown::Mu => p.mu[i] += h,
+    }
+    p
+}

@@ -7,7 +7,7 @@ use bellcrank_model::dynamics::Dynamics;
 use bellcrank_model::joints::Motion;
 use bellcrank_model::model::Space;
 use bellcrank_model::read::read_text;
-use bellcrank_model::testing::{Random, assemble, derivative, least_squares, values};
+use bellcrank_model::testing::{Random, assemble, derivative, least_squares, moved, values};
 use bellcrank_model::{Piece, Point, Slopes, State, System, Unknown};
 
 const PLANE: &str = r#"
@@ -214,31 +214,6 @@ fn centre_charts(s: &System, p: &mut Point) {
         }
     }
     count_turns(s, p);
-}
-
-/// The point with one unknown moved by h, its rates following the slopes.
-fn moved(s: &System, p: &Point, wrt: Unknown, i: usize, h: f64, slopes: Slopes) -> Point {
-    let mut p = p.clone();
-    match wrt {
-        Unknown::Q => {
-            let mut delta = vec![0.0; p.q.len()];
-            delta[i] = h;
-            let before = p.q.clone();
-            s.retract(&mut p.q, &delta);
-            (0..p.q.len()).for_each(|k| p.qdot[k] += slopes.q * (p.q[k] - before[k]));
-        }
-        Unknown::V => {
-            p.v[i] += h;
-            p.vdot[i] += slopes.v * h;
-        }
-        Unknown::Z => {
-            p.z[i] += h;
-            p.zdot[i] += slopes.z * h;
-        }
-        Unknown::Lambda => p.lambda[i] += h,
-        Unknown::Mu => p.mu[i] += h,
-    }
-    p
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bellcrank_math::Quat;
 use bellcrank_model::dynamics::Dynamics;
 use bellcrank_model::read::read_text;
-use bellcrank_model::testing::{Random, derivative, random_mechanism, values};
+use bellcrank_model::testing::{Random, derivative, moved, random_mechanism, values};
 use bellcrank_model::{Piece, Point, Relative, Slopes, State, System, Unknown};
 
 fn system(text: &str) -> System {
@@ -50,31 +50,6 @@ fn shaken(r: &Relative, random: &mut Random, by: f64) -> Point {
     p.store(&mut state);
     r.settle(&mut state, &mut r.workspace());
     p.set(&state);
-    p
-}
-
-/// The point with one unknown moved by h, its rates following the slopes.
-fn moved(s: &Relative, p: &Point, wrt: Unknown, i: usize, h: f64, slopes: Slopes) -> Point {
-    let mut p = p.clone();
-    match wrt {
-        Unknown::Q => {
-            let mut delta = vec![0.0; p.q.len()];
-            delta[i] = h;
-            let before = p.q.clone();
-            s.retract(&mut p.q, &delta);
-            (0..p.q.len()).for_each(|k| p.qdot[k] += slopes.q * (p.q[k] - before[k]));
-        }
-        Unknown::V => {
-            p.v[i] += h;
-            p.vdot[i] += slopes.v * h;
-        }
-        Unknown::Z => {
-            p.z[i] += h;
-            p.zdot[i] += slopes.z * h;
-        }
-        Unknown::Lambda => p.lambda[i] += h,
-        Unknown::Mu => p.mu[i] += h,
-    }
     p
 }
 

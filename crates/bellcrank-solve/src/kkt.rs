@@ -195,6 +195,18 @@ impl Kkt {
         rows
     }
 
+    /// All rates and λ of a point whose q, v and z are given.
+    pub fn complete(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        w.invalidate();
+        self.dynamics.rates(&at.q, &at.v, &mut at.qdot);
+        self.dynamics.realize(at, w);
+        let mut zdot = std::mem::take(&mut at.zdot);
+        zdot.fill(0.0);
+        self.dynamics.add(1.0, Piece::Flow, at, w, &mut zdot);
+        at.zdot = zdot;
+        self.accelerate(at, w)
+    }
+
     /// v̇ and λ at a realized point: forms and factors the matrix too.
     pub fn accelerate(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         if self.recursive {

@@ -31,6 +31,9 @@ const DENSE: f64 = 0.3;
 /// After so many iterations the factors of the whole system are made for the first time.
 const PATIENCE: usize = 40;
 
+/// Directions in which S is below this part of its largest eigenvalue count as redundant: at a singular position.
+const SINGULAR: f64 = 1e-9;
+
 /// An iteration that takes longer does not converge.
 const MOST: usize = 500;
 
@@ -46,6 +49,10 @@ pub struct LoopCg {
     spent: f64,
     /// What stands for S⁻¹ in rows that the factors left out.
     left_out: f64,
+    /// The largest eigenvalue of S at the start.
+    mobility: f64,
+    /// Unit directions that the present solution leaves out.
+    redundant: Vec<Vec<f64>>,
     mu: Vec<f64>,
     nu: Vec<f64>,
     r: Vec<f64>,
@@ -76,10 +83,22 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// x ← x − N Nᵀx.
+fn leave_out(directions: &[Vec<f64>], x: &mut [f64]) {
+    for n in directions {
+        let c = dot(n, x);
+        x.iter_mut().zip(n).for_each(|(x, n)| *x -= c * n);
+    }
+}
+
 impl LoopCg {
     /// On a tree chosen at a point; none where the equations have no tree.
     pub fn new(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<LoopCg> {
-        let loops = Loops::new(dynamics.clone(), at)?;
+        let mut loops = Loops::new(dynamics.clone(), at)?;
+        let mut w = dynamics.workspace();
+        dynamics.realize(at, &mut w);
+        loops.factor(at, &mut w).ok()?;
+        let mobility = loops.largest_mobility(12).ok()?;
         let (n, m, k) = (dynamics.layout().n(), dynamics.layout().m(), loops.size());
         let mut mu = vec![0.0; k];
         if at.lambda.len() == m {
@@ -90,6 +109,8 @@ impl LoopCg {
             fresh: false,
             spent: 0.0,
             left_out: 0.0,
+            mobility,
+            redundant: Vec::new(),
             mu,
             nu: vec![0.0; k],
             r: vec![0.0; k],
@@ -124,8 +145,15 @@ impl LoopCg {
         Ok(())
     }
 
-    /// z = S₀⁻¹ r.
+    /// z = S₀⁻¹ r, both without the directions that are left out.
     fn precondition(&mut self) -> Result<(), LinearError> {
+        leave_out(&self.redundant, &mut self.r);
+        self.precondition_all()?;
+        leave_out(&self.redundant, &mut self.z);
+        Ok(())
+    }
+
+    fn precondition_all(&mut self) -> Result<(), LinearError> {
         let (Some(whole), true) = (&mut self.whole, self.renewals > 0) else {
             self.z.copy_from_slice(&self.r);
             return Ok(());
@@ -162,6 +190,7 @@ impl LoopCg {
     fn iterate(&mut self, tolerance: f64, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
         self.solves += 1;
         self.fresh = false;
+        self.redundant.clear();
         let mut count = 0;
         // NaN does not end here
         while !(largest(&self.r) <= tolerance) {
@@ -176,8 +205,15 @@ impl LoopCg {
                 if !curvature.is_finite() {
                     return Err(LinearError::NotFinite { row: 0 });
                 }
-                if curvature <= 0.0 {
-                    return self.done(count); // a direction in which no loop can move: redundant
+                let size = dot(&self.p, &self.p);
+                if curvature <= SINGULAR * self.mobility * size {
+                    if size == 0.0 {
+                        return self.done(count);
+                    }
+                    let unit = 1.0 / size.sqrt();
+                    self.redundant.push(self.p.iter().map(|p| unit * p).collect());
+                    leave_out(&self.redundant, &mut self.r);
+                    break;
                 }
                 let step = rz / curvature;
                 self.mu.iter_mut().zip(&self.p).for_each(|(m, p)| *m += step * p);

@@ -39,7 +39,7 @@ fn cache() -> PathBuf {
 /// Measures what was asked for.
 pub fn bench(args: Bench) -> Result<(), Failure> {
     if let Some(unknown) = args.problems.iter().find(|p| !PROBLEMS.contains(&p.as_str())) {
-        let near = suggest::nearest(unknown, PROBLEMS.into_iter()).map(|n| format!("did you mean `{n}`? "));
+        let near = suggest::nearest(unknown, PROBLEMS).map(|n| format!("did you mean `{n}`? "));
         let help = format!("{}problems are {}", near.unwrap_or_default(), PROBLEMS.join(", "));
         return Err(Failure::BadInput(format!("unknown problem {}\nhelp: {help}", suggest::quoted(unknown))));
     }

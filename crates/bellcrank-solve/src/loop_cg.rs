@@ -34,6 +34,13 @@ const PATIENCE: usize = 40;
 /// Directions in which S is below this part of its largest eigenvalue count as redundant: at a singular position.
 const SINGULAR: f64 = 1e-9;
 
+/// Smaller machines are not asked what is cheaper.
+const LARGE: usize = 2000;
+
+/// Iterations of an evaluation, and renewals, as they are in runs.
+const USUAL: f64 = 4.0;
+const AGE: f64 = 0.1;
+
 /// An iteration that takes longer does not converge.
 const MOST: usize = 500;
 
@@ -131,6 +138,23 @@ impl LoopCg {
         })
     }
 
+    /// Loop-CG where an evaluation costs less with it than by elimination of the whole system, by count; large machines with
+    /// many loops.
+    pub fn if_cheaper(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<LoopCg> {
+        if dynamics.layout().bodies.len() < LARGE {
+            return None;
+        }
+        let mut cg = LoopCg::new(dynamics.clone(), at)?;
+        if cg.loops.size() == 0 {
+            return Some(cg);
+        }
+        let whole = Kkt::new(dynamics);
+        let (flops, sweep) = (whole.flops(), 2.0 * cg.loops.factor_entries() as f64);
+        let (factor, solve) = (DENSE * flops.factor as f64, flops.solve as f64);
+        cg.whole = Some(whole);
+        (AGE * factor + USUAL * (sweep + solve) + 3.0 * sweep < factor + solve).then_some(cg)
+    }
+
     /// Forgets the multipliers of the last evaluation.
     pub fn cool(&mut self) {
         self.mu.fill(0.0);
@@ -192,8 +216,9 @@ impl LoopCg {
         self.fresh = false;
         self.redundant.clear();
         let mut count = 0;
-        // NaN does not end here
-        while !(largest(&self.r) <= tolerance) {
+        // what is no number is open too
+        let open = |r: &[f64]| largest(r).partial_cmp(&tolerance).is_none_or(|o| o.is_gt());
+        while open(&self.r) {
             self.precondition()?;
             self.p.copy_from_slice(&self.z);
             let mut rz = dot(&self.r, &self.z);

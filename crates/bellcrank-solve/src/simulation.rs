@@ -240,6 +240,9 @@ impl Simulation {
         let start = if switches > 0 { observer.lock(&start).map_err(StartError::Step)? } else { start };
         let dynamics = observer.dynamics.clone();
         let engine = build_engine(&dynamics, &options, method, &start).map_err(StartError::Step)?;
+        if options.solver == Solver::Auto && engine.loop_report().is_some() {
+            choices.push("many loops: loop-cg".into());
+        }
         let energy = observer.energy(&start);
         let budget = Budget::new(&*dynamics, energy);
         Ok(Simulation {
@@ -676,6 +679,7 @@ fn build_engine(
     }
     let loops = match options.solver {
         Solver::LoopCg => Some(LoopCg::new(dynamics.clone(), start).ok_or_else(no_tree)?),
+        Solver::Auto => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
     let tolerances = Tolerances::new(&**dynamics, options, options.test.unwrap_or(Tested::QV));

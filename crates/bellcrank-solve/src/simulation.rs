@@ -793,7 +793,7 @@ const CLOSE: f64 = 1e-4;
 /// Below this an evaluation inside a step calls for a search, golden section takes so many points for it, and a pivot that is
 /// left out counts as this.
 const WATCH: f64 = 1e-2;
-const SEARCHES: usize = 16;
+const SEARCHES: usize = 24;
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 const DROPPED: f64 = 1e-9;
 
@@ -904,7 +904,8 @@ impl Observer {
                 best = if found.1 < best.1 { found } else { best };
             }
         }
-        let (t, (pivot, fall)) = best;
+        let (t, (dropped, pivot)) = best;
+        let (fall, pivot) = if dropped < 0 { (dropped.unsigned_abs(), DROPPED) } else { (0, pivot) };
         if pivot >= CLOSE {
             return Ok(());
         }
@@ -920,15 +921,14 @@ impl Observer {
         Ok(())
     }
 
-    /// The smallest pivot of the constraints at a time in the last step, and how many rows are redundant there.
-    fn pivot(&mut self, t: f64, engine: &mut dyn Engine) -> Result<(f64, usize), StepError> {
+    /// How singular the position at a time of the last step is: less the number of redundant rows, and the smallest pivot of
+    /// the others. The least of both is at the tip.
+    fn pivot(&mut self, t: f64, engine: &mut dyn Engine) -> Result<(isize, f64), StepError> {
         self.go_to(t, engine)?;
         self.place();
         let factored = self.kkt.factor(&self.point, &mut self.w);
         factored.map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
-        // rows below the threshold are left out of the smallest pivot, and none is smaller
-        let fall = self.kkt.dropped();
-        Ok((if fall > 0 { DROPPED } else { self.kkt.smallest_pivot() }, fall))
+        Ok((-(self.kkt.dropped() as isize), self.kkt.smallest_pivot()))
     }
 
     fn tell(&mut self, t: f64, what: String) {

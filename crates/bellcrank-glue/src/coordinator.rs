@@ -21,10 +21,12 @@
 use crate::interface::Interface;
 use crate::options::{Coupling, GlueError, GlueOptions, Report};
 use crate::port::{Motion, WIDTH};
-use crate::subdomain::{Admittance, PartError, Response, Subdomain, Window};
+use crate::subdomain::{Admittance, PartError, Response, Subdomain, Window, write_whole};
 use bellcrank_math::dense::least_squares;
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
+use bellcrank_model::{Point, tape};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Singular values of the interface below this part of the largest are taken for zero: singular positions.
@@ -67,7 +69,46 @@ struct History {
     stale: bool,
     age: usize,
     lasts: usize,
+    pace: Option<Pace>,
 }
+
+/// Where a run is among its windows.
+#[derive(Clone, Copy, Default)]
+struct Pace {
+    /// Its start, the windows since then and the length of the next one.
+    start: f64,
+    windows: u64,
+    length: f64,
+}
+
+bellcrank_model::kept_by_fields!(Pace { start, windows, length });
+bellcrank_model::kept_by_fields!(History {
+    t,
+    number,
+    motions,
+    lambda,
+    mu,
+    before,
+    held,
+    force,
+    pull,
+    admittance,
+    stale,
+    age,
+    lasts,
+    pace,
+});
+
+/// What the coordinator itself writes down: the interface, nothing of the parts.
+struct Written {
+    id: String,
+    history: History,
+    interface: Point,
+    report: Report,
+    note: Vec<u64>,
+}
+
+bellcrank_model::kept_by_fields!(Written { id, history, interface, report, note });
 
 /// The unknowns of a window.
 struct Unknowns {
@@ -130,6 +171,7 @@ impl Coordinator {
             stale: true,
             age: 0,
             lasts: 1,
+            pace: None,
         };
         let report = Report { seconds, ..Report::default() };
         let mut c = Coordinator { parts, interface, options, history, kept: None, error: 0.0, report };
@@ -140,6 +182,11 @@ impl Coordinator {
     /// The committed time.
     pub fn time(&self) -> f64 {
         self.history.t
+    }
+
+    /// Committed windows.
+    pub fn windows(&self) -> u64 {
+        self.history.number
     }
 
     /// What it took so far.
@@ -158,7 +205,7 @@ impl Coordinator {
     }
 
     /// The channels of all parts (with the part's name before them, if asked for) and of the joints between them;
-    /// energies are those of all parts together.
+    /// energies are those of all parts together, where all tell them.
     pub fn channels(&self, named: bool) -> Vec<Channel> {
         let mut out = Vec::new();
         for part in &self.parts {
@@ -167,16 +214,23 @@ impl Coordinator {
             out.extend(own.map(|c| if named { Channel { name: format!("{name}/{}", c.name), ..c } } else { c }));
         }
         out.extend(self.interface.channels().into_iter().map(|(_, c)| c));
-        out.extend(["kinetic", "stored", "total"].map(|what| Channel { name: format!("{ENERGY}{what}"), unit: "J" }));
+        if self.tells_energy() {
+            let of = |what| Channel { name: format!("{ENERGY}{what}"), unit: "J" };
+            out.extend(["kinetic", "stored", "total"].map(of));
+        }
         out
     }
 
+    fn tells_energy(&self) -> bool {
+        self.parts.iter().all(|p| p.channels().iter().any(|c| c.name.starts_with(ENERGY)))
+    }
+
     /// The values of all channels at the committed time.
-    pub fn observe(&mut self) -> Vec<f64> {
+    pub fn observe(&mut self) -> Result<Vec<f64>, GlueError> {
         let (mut out, mut energy) = (Vec::new(), [0.0; 3]);
         for part in &mut self.parts {
             let mut values = Vec::new();
-            part.observe(&mut values);
+            part.observe(&mut values)?;
             for (channel, value) in part.channels().iter().zip(values) {
                 match channel.name.strip_prefix(ENERGY) {
                     Some("kinetic") => energy[0] += value,
@@ -190,8 +244,10 @@ impl Coordinator {
         out.extend(self.interface.channels().iter().map(|(k, _)| values[*k]));
         // what is stored between the parts belongs to the whole
         let stored = self.interface.stored();
-        out.extend([energy[0], energy[1] + stored, energy[2] + stored]);
-        out
+        if self.tells_energy() {
+            out.extend([energy[0], energy[1] + stored, energy[2] + stored]);
+        }
+        Ok(out)
     }
 
     /// Loads in the world, given to each part as six numbers per port.
@@ -343,6 +399,9 @@ impl Coordinator {
         admittance: bool,
     ) -> Result<(Vec<Motion>, Option<Vec<Admittance>>), GlueError> {
         let (loads, shifts) = (self.by_part(load), self.by_part(shift));
+        for (part, (load, shift)) in self.parts.iter_mut().zip(loads.iter().zip(&shifts)) {
+            part.announce(window, load, shift, admittance);
+        }
         let mut answers = Vec::new();
         for (k, (load, shift)) in loads.iter().zip(&shifts).enumerate() {
             answers.push(self.timed(k, |p| p.attempt(window, load, shift, admittance))?);
@@ -655,39 +714,78 @@ impl Coordinator {
         Ok(())
     }
 
+    /// Keeps the committed state of all parts, each where it lives, and that of the interface in a folder, with a
+    /// note of the caller.
+    pub fn keep(&mut self, folder: &Path, id: &str, note: &[u64]) -> Result<(), GlueError> {
+        self.parts.iter_mut().try_for_each(|p| p.keep(folder, id))?;
+        let (history, interface) = (self.history.clone(), self.interface.point().clone());
+        let (id, note) = (id.to_string(), note.to_vec());
+        let mut written = Written { id, history, interface, report: self.report.clone(), note };
+        let path = folder.join(INTERFACE);
+        write_whole(&path, &tape::write(&mut written))
+            .map_err(|e| GlueError::Unfit(format!("cannot write the checkpoint `{}`: {e}", path.display())))
+    }
+
+    /// Takes all parts and the interface back to what was kept in a folder: the same windows give the same bits from
+    /// there on. Returns the note.
+    pub fn recover(&mut self, folder: &Path) -> Result<Vec<u64>, GlueError> {
+        let path = folder.join(INTERFACE);
+        let unfit = |why: String| GlueError::Unfit(format!("the checkpoint `{}` {why}", path.display()));
+        let bytes = std::fs::read(&path).map_err(|e| unfit(format!("cannot be read: {e}")))?;
+        let (history, interface) = (self.history.clone(), self.interface.point().clone());
+        let report = self.report.clone();
+        let mut found = Written { id: String::new(), history, interface, report, note: Vec::new() };
+        tape::read(&mut found, &bytes).map_err(unfit)?;
+        let sizes = |h: &History| (h.motions.len(), h.lambda.len(), h.mu.len(), h.force.len());
+        if sizes(&found.history) != sizes(&self.history) || found.report.seconds.len() != self.parts.len() {
+            return Err(unfit("belongs to another assembly".into()));
+        }
+        self.parts.iter_mut().try_for_each(|p| p.recover(folder, &found.id))?;
+        self.interface.set_point(found.interface);
+        (self.history, self.report) = (found.history, found.report);
+        Ok(found.note)
+    }
+
     /// Goes on until a time in windows of the length that was asked for; `watch` is called after each.
     pub fn run(
         &mut self,
         until: f64,
         watch: &mut dyn FnMut(&mut Coordinator) -> Result<(), GlueError>,
     ) -> Result<(), GlueError> {
-        let (start, mut h) = (self.history.t, self.options.window);
-        let mut k = 0u64;
-        while self.history.t < until {
+        // a run that was taken back from a checkpoint goes on counting
+        let fresh = Pace { start: self.history.t, windows: 0, length: self.options.window };
+        self.history.pace.get_or_insert(fresh);
+        while let Some(Pace { start, windows: k, length: h }) = self.history.pace
+            && self.history.t < until {
             // fixed windows end at multiples, so that rounding does not add up
             let aim = if self.options.rtol.is_some() { self.history.t + h } else { start + (k + 1) as f64 * h };
             let to = if aim > until - 1e-9 * h { until } else { aim };
             let committed = self.window(to - self.history.t)?;
-            k += committed as u64;
+            let mut length = h;
             if self.options.rtol.is_some() {
                 // the estimate is of third order
                 let factor = if self.error > 0.0 { 0.9 * self.error.powf(-1.0 / 3.0) } else { 1.0 };
-                h *= factor.clamp(0.3, 1.5);
-                if h < 1e-12 * until {
+                length *= factor.clamp(0.3, 1.5);
+                if length < 1e-12 * until {
                     let gaps = self.interface.position();
-                    return Err(self.diverged(h, &gaps));
+                    return Err(self.diverged(length, &gaps));
                 }
             }
+            self.history.pace = Some(Pace { start, windows: k + committed as u64, length });
             if committed {
                 watch(self)?;
             }
         }
+        self.history.pace = None;
         Ok(())
     }
 }
 
 /// Local errors add up: a tenth of the tolerance for one window.
 const LOCAL: f64 = 0.1;
+
+/// The file of the interface in a checkpoint.
+const INTERFACE: &str = "interface.state";
 
 /// How channels of energy begin.
 const ENERGY: &str = "energy.";

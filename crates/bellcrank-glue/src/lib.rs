@@ -13,6 +13,7 @@
 //! catalog can stand in it.
 
 mod assembly;
+mod checkpoint;
 mod coordinator;
 mod in_step;
 mod interface;
@@ -22,12 +23,13 @@ mod port;
 mod split;
 mod subdomain;
 
-pub use assembly::{Assembly, Part, read_assembly};
+pub use assembly::{Address, Assembly, Part, Remote, Source, read_assembly, read_assembly_with, read_piece};
+pub use checkpoint::{Checkpoints, Watch};
 pub use coordinator::Coordinator;
 pub use in_step::InStep;
 pub use interface::Interface;
 pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, Report};
 pub use own_solver::OwnSolver;
-pub use port::{Motion, Port};
-pub use split::{Cut, Piece, SplitError, cut};
-pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
+pub use port::{Motion, Port, WIDTH};
+pub use split::{Cut, Piece, Solver, SplitError, cut};
+pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Window, write_whole};

@@ -65,6 +65,8 @@ pub struct Report {
     pub seconds: Vec<f64>,
 }
 
+bellcrank_model::kept_by_fields!(Report { windows, rejected, exchanges, most, admittances, residuals, seconds });
+
 /// Why a glued run cannot go on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GlueError {

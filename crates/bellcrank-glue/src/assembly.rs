@@ -130,7 +130,10 @@ pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, Stri
     let folder = Path::new(path).parent().unwrap_or(Path::new("."));
     let mut read = Vec::new();
     for (name, entry) in parts {
-        read.push(read_part(name, entry, folder, connect).map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?);
+        read.push(
+            read_part(name, entry, folder, connect)
+                .map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?,
+        );
     }
     let space = read[0].space;
     if let Some(other) = read.iter().find(|p| p.space != space) {
@@ -324,12 +327,7 @@ fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), St
         Some(k) if parts.len() > 1 => Err(format!(
             "part `{}` is joined to no other part\nhelp: join one of its ports: {}",
             parts[k].name,
-            parts[k]
-                .ports
-                .iter()
-                .map(|(port, _)| format!("`{}/{port}`", parts[k].name))
-                .collect::<Vec<_>>()
-                .join(", ")
+            parts[k].ports.iter().map(|(port, _)| format!("`{}/{port}`", parts[k].name)).collect::<Vec<_>>().join(", ")
         )),
         _ => Ok(()),
     }

@@ -756,7 +756,8 @@ impl Coordinator {
         let fresh = Pace { start: self.history.t, windows: 0, length: self.options.window };
         self.history.pace.get_or_insert(fresh);
         while let Some(Pace { start, windows: k, length: h }) = self.history.pace
-            && self.history.t < until {
+            && self.history.t < until
+        {
             // fixed windows end at multiples, so that rounding does not add up
             let aim = if self.options.rtol.is_some() { self.history.t + h } else { start + (k + 1) as f64 * h };
             let to = if aim > until - 1e-9 * h { until } else { aim };

@@ -32,7 +32,11 @@ pub fn read_token(path: &Path) -> Result<String, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("cannot read the token `{}`: {e}", path.display()))?;
     let token = text.trim();
     if token.len() < SHORTEST {
-        return Err(format!("the token `{}` has {} characters\nhelp: `bellcrank keys` makes one of 64", path.display(), token.len()));
+        return Err(format!(
+            "the token `{}` has {} characters\nhelp: `bellcrank keys` makes one of 64",
+            path.display(),
+            token.len()
+        ));
     }
     Ok(token.to_string())
 }

@@ -147,10 +147,7 @@ pub(crate) struct Queue<T>(pub mpsc::Receiver<T>);
 
 impl<T> tonic::codegen::tokio_stream::Stream for Queue<T> {
     type Item = T;
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<T>> {
+    fn poll_next(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<T>> {
         self.0.poll_recv(cx)
     }
 }

@@ -69,8 +69,9 @@ impl Server {
     /// Listens at an address. Must be called within a runtime.
     pub fn bind(address: SocketAddr, desk: Arc<Desk>, guard: Guard) -> Result<Server, String> {
         guard.check(&address)?;
-        let incoming =
-            TcpIncoming::bind(address).map_err(|e| format!("cannot listen at {address}: {e}"))?.with_nodelay(Some(true));
+        let incoming = TcpIncoming::bind(address)
+            .map_err(|e| format!("cannot listen at {address}: {e}"))?
+            .with_nodelay(Some(true));
         let address = incoming.local_addr().map_err(|e| e.to_string())?;
         Ok(Server { incoming, address, guard, desk })
     }
@@ -168,7 +169,8 @@ impl StreamingService<Request> for Door {
 
     fn call(&mut self, request: tonic::Request<Streaming<Request>>) -> Self::Future {
         let tcp = request.extensions().get::<TcpConnectInfo>().and_then(|i| i.remote_addr());
-        let tls = || request.extensions().get::<TlsConnectInfo<TcpConnectInfo>>().and_then(|i| i.get_ref().remote_addr());
+        let tls =
+            || request.extensions().get::<TlsConnectInfo<TcpConnectInfo>>().and_then(|i| i.get_ref().remote_addr());
         let peer = tcp.or_else(tls).map_or("somewhere".into(), |a| a.to_string());
         let (put, replies) = mpsc::channel(UNREAD);
         tokio::spawn(self.clone().run(request.into_inner(), put, peer));

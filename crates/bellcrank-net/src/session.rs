@@ -49,8 +49,14 @@ impl Offer {
         &self.model
     }
 
+    /// The names of its ports.
+    pub fn ports(&self) -> Vec<&str> {
+        self.motions.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
     fn shows(&self, channel: &str) -> bool {
-        let port = |(name, _): &(String, Motion)| channel.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.'));
+        let port =
+            |(name, _): &(String, Motion)| channel.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.'));
         self.show == Show::All || self.motions.iter().any(port)
     }
 
@@ -481,4 +487,3 @@ impl Desk {
         lock(&self.seats).retain(|_, seat| now.saturating_sub(*lock(&seat.touched)) < self.limits.linger);
     }
 }
-

@@ -15,6 +15,7 @@
 mod assembly;
 mod checkpoint;
 mod coordinator;
+mod foresee;
 mod in_step;
 mod interface;
 mod options;
@@ -28,8 +29,8 @@ pub use checkpoint::{Checkpoints, Watch};
 pub use coordinator::Coordinator;
 pub use in_step::InStep;
 pub use interface::Interface;
-pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, Report};
+pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, INSIDE, Levels, Report};
 pub use own_solver::OwnSolver;
 pub use port::{Motion, Port, WIDTH};
 pub use split::{Cut, Piece, Solver, SplitError, cut};
-pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Window, write_whole};
+pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Upcoming, Window, write_whole};

@@ -53,6 +53,14 @@ pub struct Admittance {
 
 bellcrank_model::kept_by_fields!(Admittance { place, velocity, place_by_shift, velocity_by_shift });
 
+impl Admittance {
+    /// That of accelerations, with which a part begins.
+    pub fn of_accelerations(place: Matrix) -> Admittance {
+        let none = Matrix::zeros(place.rows, place.columns);
+        Admittance { place, velocity: none.clone(), place_by_shift: none.clone(), velocity_by_shift: none }
+    }
+}
+
 /// What a part answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
@@ -60,6 +68,8 @@ pub struct Response {
     pub ports: Vec<Motion>,
     /// How the motion follows the loads, if it was asked for and the part can tell.
     pub admittance: Option<Admittance>,
+    /// The estimated error of the window in parts of the machine's size; zero if the part looks after its own errors.
+    pub error: f64,
 }
 
 /// Why a part could not do what it was asked for, in its own words.
@@ -78,6 +88,16 @@ impl fmt::Display for PartError {
 }
 
 impl std::error::Error for PartError {}
+
+/// What a part will be asked for next, with all arguments.
+pub enum Upcoming<'a> {
+    /// [`Subdomain::begin`].
+    Begin(&'a [f64]),
+    /// [`Subdomain::attempt`].
+    Attempt(&'a Window, &'a [f64], &'a [f64], bool),
+    /// [`Subdomain::observe`].
+    Observe,
+}
 
 /// What went to and fro between the coordinator and a part that is far away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,9 +136,9 @@ pub trait Subdomain: Send {
         admittance: bool,
     ) -> Result<Response, PartError>;
 
-    /// Tells what the next [`Subdomain::attempt`] will be, so that a part that is far away works while others do.
-    fn announce(&mut self, window: &Window, loads: &[f64], shifts: &[f64], admittance: bool) {
-        let _ = (window, loads, shifts, admittance);
+    /// Tells what it will be asked for next, so that a part that is far away works while others do.
+    fn announce(&mut self, next: &Upcoming) {
+        let _ = next;
     }
 
     /// Takes what was tried last.

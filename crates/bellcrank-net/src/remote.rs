@@ -4,7 +4,7 @@ use crate::client::{Client, Fault, Next, Patience, RunId};
 use crate::wire::{
     Ask, Attempt, Begin, Leave, Observe, Refusal, Reply, Request, Restore, Save, Stamp, Start, Tell, take_motions,
 };
-use bellcrank_glue::{Description, Motion, PartError, Remote, Response, Solver, Subdomain, Traffic, Window};
+use bellcrank_glue::{Description, Motion, PartError, Remote, Response, Solver, Subdomain, Traffic, Upcoming, Window};
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::Space;
 use prost::Message;
@@ -64,7 +64,8 @@ pub struct RemotePart {
     solver: Option<Solver>,
     /// What is to be committed with the next request.
     commit: Option<Stamp>,
-    announced: Option<Attempt>,
+    /// What is under way before it was asked for.
+    announced: Option<Ask>,
     tried: Option<Stamp>,
     iteration: u64,
     /// The last window that was answered, and its end.
@@ -189,20 +190,24 @@ impl RemotePart {
 
     /// Ends what was announced and never asked for: requests come in turn.
     fn settle(&mut self) -> Result<(), PartError> {
-        if let Some(attempt) = self.announced.take() {
-            self.iteration = attempt.iteration;
-            self.commit = None;
-            self.drive()?;
+        if let Some(ask) = self.announced.take() {
+            if let Ask::Attempt(attempt) = ask {
+                self.iteration = attempt.iteration;
+            }
+            self.answer()?;
         }
         Ok(())
     }
 
-    fn ask(&mut self, what: Option<Ask>) -> Result<Tell, PartError> {
+    fn ask(&mut self, what: Ask) -> Result<Tell, PartError> {
+        if self.announced.take_if(|a| *a == what).is_some() {
+            return self.answer();
+        }
         self.settle()?;
         if self.lost {
             return Err(self.error("was lost"));
         }
-        self.client.ask(self.link.now(), self.commit, what);
+        self.client.ask(self.link.now(), self.commit, Some(what));
         self.answer()
     }
 
@@ -215,7 +220,7 @@ impl RemotePart {
     }
 
     fn done(&mut self, what: Ask) -> Result<(), PartError> {
-        match self.ask(Some(what))? {
+        match self.ask(what)? {
             Tell::Done(_) => Ok(()),
             _ => Err(self.error("answered something else than was asked")),
         }
@@ -240,7 +245,7 @@ impl RemotePart {
 
     fn begin_solver(&mut self) -> Result<(), PartError> {
         let Some(solver) = &self.solver else { return Ok(()) };
-        let Tell::Started(started) = self.ask(Some(Ask::Start(Start::from(solver))))? else {
+        let Tell::Started(started) = self.ask(Ask::Start(Start::from(solver)))? else {
             return Err(self.error("answered something else than its start"));
         };
         if started.channels.len() > MOST {
@@ -289,18 +294,23 @@ impl Subdomain for RemotePart {
     }
 
     fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
-        let tell = self.ask(Some(Ask::Begin(Begin { loads: loads.to_vec() })))?;
+        let tell = self.ask(Ask::Begin(Begin { loads: loads.to_vec() }))?;
         self.motions(tell)
     }
 
-    fn announce(&mut self, window: &Window, loads: &[f64], shifts: &[f64], admittance: bool) {
+    fn announce(&mut self, next: &Upcoming) {
         if self.lost || self.client.is_waiting() || !self.client.is_up() {
             return;
         }
-        let attempt = self.message(window, loads, shifts, admittance);
+        let what = match next {
+            Upcoming::Begin(loads) => Ask::Begin(Begin { loads: loads.to_vec() }),
+            Upcoming::Attempt(window, loads, shifts, y) => Ask::Attempt(self.message(window, loads, shifts, *y)),
+            Upcoming::Observe if self.channels.is_empty() => return,
+            Upcoming::Observe => Ask::Observe(Observe {}),
+        };
         let now = self.link.now();
-        self.client.ask(now, self.commit, Some(Ask::Attempt(attempt.clone())));
-        self.announced = Some(attempt);
+        self.client.ask(now, self.commit, Some(what.clone()));
+        self.announced = Some(what);
         if let Next::Send(request) = self.client.poll(now) {
             self.send(&request);
         }
@@ -315,10 +325,7 @@ impl Subdomain for RemotePart {
     ) -> Result<Response, PartError> {
         let attempt = self.message(window, loads, shifts, admittance);
         let stamp = Stamp { window: attempt.window, iteration: attempt.iteration };
-        let tell = match self.announced.take_if(|a| *a == attempt) {
-            Some(_) => self.answer(),
-            None => self.ask(Some(Ask::Attempt(attempt))),
-        };
+        let tell = self.ask(Ask::Attempt(attempt));
         self.iteration = self.iteration.max(stamp.iteration);
         let response = tell.and_then(|tell| self.motions(tell))?;
         (self.tried, self.last) = (Some(stamp), Some((window.number, window.to)));
@@ -348,7 +355,7 @@ impl Subdomain for RemotePart {
         if self.channels.is_empty() {
             return Ok(());
         }
-        let Tell::Values(values) = self.ask(Some(Ask::Observe(Observe {})))? else {
+        let Tell::Values(values) = self.ask(Ask::Observe(Observe {}))? else {
             return Err(self.error("answered something else than the values of its channels"));
         };
         if values.values.len() != self.channels.len() {

@@ -141,6 +141,8 @@ messages! {
         motions: Vec<f64>,
         #[prost(message, optional, tag = "2")]
         admittance: Option<Admittance>,
+        #[prost(double, tag = "3")]
+        error: f64,
     }
     Admittance {
         #[prost(double, repeated, tag = "1")]
@@ -292,7 +294,7 @@ impl From<&glue::Response> for Motions {
             place_by_shift: y.place_by_shift.values.clone(),
             velocity_by_shift: y.velocity_by_shift.values.clone(),
         });
-        Motions { motions: put_motions(&r.ports), admittance }
+        Motions { motions: put_motions(&r.ports), admittance, error: r.error }
     }
 }
 
@@ -315,7 +317,8 @@ impl Motions {
                 velocity_by_shift: matrix(y.velocity_by_shift)?,
             }),
         };
-        Ok(glue::Response { ports: take_motions(&self.motions, ports)?, admittance })
+        sized("errors of a window", &[self.error], 1)?;
+        Ok(glue::Response { ports: take_motions(&self.motions, ports)?, admittance, error: self.error })
     }
 }
 

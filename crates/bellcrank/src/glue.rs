@@ -3,8 +3,8 @@
 use crate::network::{Network, Reach};
 use crate::{Failure, output, print, tell};
 use bellcrank_glue::{
-    COUPLINGS, Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, Piece, Solver, Source, Subdomain, Watch,
-    cut, read_assembly_with,
+    COUPLINGS, Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, INSIDE, Levels, Piece, Solver, Source,
+    Subdomain, Watch, cut, read_assembly_with,
 };
 use bellcrank_model::System;
 use bellcrank_model::file::{diagnostic::escaped, suggest};
@@ -30,7 +30,7 @@ pub struct Glue {
     /// Length of a window in s; of the first one, with --rtol.
     #[arg(long, value_name = "H")]
     window: Option<f64>,
-    /// Lets the error choose the windows, where parts have their own solvers.
+    /// Lets the error choose the windows.
     #[arg(long, value_name = "R")]
     rtol: Option<f64>,
     /// End of the run in s.
@@ -39,6 +39,10 @@ pub struct Glue {
     /// How parts are coupled: stabilized, position, windows, explicit.
     #[arg(long)]
     coupling: Option<String>,
+    /// What may be left of gaps (in lengths), gap rates (lengths per window), accelerations (parts of the largest) and
+    /// balance of loads (as a displacement, in lengths): four numbers, or one for all.
+    #[arg(long, value_name = "P,V,A,D", value_delimiter = ',')]
+    tolerances: Vec<f64>,
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -61,10 +65,6 @@ pub struct Glue {
 /// Windows between checkpoints, if nobody says.
 const CHECKPOINT: u64 = 100;
 
-/// What parts with solvers of their own err inside a window, and how far joints may be open, in tolerances of the run:
-/// little enough not to disturb the control of the windows.
-const INSIDE: f64 = 1e-2;
-
 fn coupling(word: &str) -> Result<Coupling, Failure> {
     COUPLINGS.iter().find(|(_, name)| *name == word).map(|(c, _)| *c).ok_or_else(|| {
         let names: Vec<&str> = COUPLINGS.iter().map(|(_, name)| *name).collect();
@@ -72,6 +72,22 @@ fn coupling(word: &str) -> Result<Coupling, Failure> {
         let (quoted, near) = (suggest::quoted(word), near.unwrap_or_default());
         Failure::BadInput(format!("unknown coupling {quoted}\nhelp: {near}couplings are {}", names.join(", ")))
     })
+}
+
+/// One tolerance for all residuals, or one for each.
+fn levels(given: &[f64]) -> Result<Levels, Failure> {
+    match *given {
+        [x] if x > 0.0 => Ok(Levels::all(x)),
+        [position, velocity, acceleration, dynamics] if given.iter().all(|x| *x > 0.0) => {
+            Ok(Levels { position, velocity, acceleration, dynamics })
+        }
+        _ => Err(Failure::BadInput(format!(
+            "--tolerances needs one positive number or four, found {}\n\
+             help: write --tolerances 1e-10, or --tolerances 1e-10,1e-10,1e-8,1e-10 for position, velocity, \
+             acceleration and dynamics",
+            given.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
+        ))),
+    }
 }
 
 fn refused(e: GlueError) -> Failure {
@@ -96,15 +112,20 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let own = assembly.parts.iter().any(|p| p.method.as_deref().is_some_and(|m| m != "gen-alpha"));
     let coupling = match &args.coupling {
         Some(word) => coupling(word)?,
-        None if own || rtol.is_some() => Coupling::Windows,
+        None if own => Coupling::Windows,
         None => Coupling::Stabilized,
     };
-    let tolerance = if coupling == Coupling::Windows { rtol.map_or(1e-8, |r| INSIDE * r) } else { 1e-10 };
-    let options = GlueOptions { coupling, window, rtol, tolerance, ..GlueOptions::default() };
+    let sample = setting("sample").unwrap_or(until / 200.0);
+    let tolerances = match (&args.tolerances[..], rtol) {
+        ([], Some(rtol)) => Levels::within(rtol),
+        ([], None) if coupling == Coupling::Windows => Levels::all(1e-8),
+        ([], None) => Levels::all(1e-10),
+        (given, _) => levels(given)?,
+    };
+    let options = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
     let mut whole = Model { name: assembly.name.clone(), ..Model::default() };
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();
     let rho = setting("rho").unwrap_or(Options::default().rho);
-    let sample = setting("sample").unwrap_or(until / 200.0);
     let far = assembly.parts.iter().any(|p| matches!(p.source, Source::There(_)));
     for part in assembly.parts {
         if let Source::Here(piece) = &part.source {
@@ -165,7 +186,7 @@ fn write_report(glued: &mut Coordinator, out: &Path) -> Result<(), Failure> {
         facts: vec![
             fact("windows", format!("{}, {} rejected", r.windows, r.rejected)),
             fact("exchanges per window", format!("{:.2}", r.exchanges as f64 / r.windows.max(1) as f64)),
-            fact("gap of joints between parts", format!("{:.2e} m", r.residuals[0])),
+            fact("gap of joints between parts", format!("{:.2e} m", r.residuals.position)),
         ],
         table: rows,
         ..Section::default()
@@ -386,7 +407,7 @@ fn record(glued: &mut Coordinator, name: &str, until: f64, sample: f64, out: &mu
 }
 
 fn summary(glued: &mut Coordinator, name: &str, ended: &Result<(), Failure>) -> Value {
-    let r = glued.report().clone();
+    let (r, allowed) = (glued.report().clone(), glued.options().tolerances);
     let windows = glued.windows();
     let part = |(p, seconds): (&Box<dyn Subdomain>, &f64)| {
         let mut o = json!({
@@ -411,7 +432,19 @@ fn summary(glued: &mut Coordinator, name: &str, ended: &Result<(), Failure>) -> 
         "exchanges": r.exchanges,
         "most_exchanges": r.most,
         "admittances": r.admittances,
-        "residuals": { "position": r.residuals[0], "velocity": r.residuals[1], "balance": r.residuals[2] },
+        "recoveries": r.recoveries,
+        "residuals": {
+            "position": r.residuals.position,
+            "velocity": r.residuals.velocity,
+            "acceleration": r.residuals.acceleration,
+            "dynamics": r.residuals.dynamics,
+        },
+        "tolerances": {
+            "position": allowed.position,
+            "velocity": allowed.velocity,
+            "acceleration": allowed.acceleration,
+            "dynamics": allowed.dynamics,
+        },
     });
     if let (Err(Failure::Failed(why) | Failure::BadInput(why)), Some(map)) = (ended, object.as_object_mut()) {
         map.insert("error".into(), json!(why));
@@ -429,8 +462,16 @@ fn tell_parts(glued: &mut Coordinator) {
         r.most,
         r.admittances
     ));
-    let [gap, rate, balance] = r.residuals;
-    tell(&format!("joints between parts: gap {gap:.2e} m, rate {rate:.2e} m/s, balance {balance:.2e} m"));
+    let Levels { position, velocity, acceleration, dynamics } = r.residuals;
+    tell(&format!(
+        "left at the joints: position {position:.1e} m, velocity {velocity:.1e} m/s, acceleration {acceleration:.1e} m/s², \
+         balance of loads {dynamics:.1e} m"
+    ));
+    let Levels { position, velocity, acceleration, dynamics } = glued.options().tolerances;
+    tell(&format!(
+        "        allowed: {position:.0e} lengths, {velocity:.0e} lengths per window, {acceleration:.0e} of the largest, \
+         {dynamics:.0e} lengths"
+    ));
     parts_table(glued).iter().for_each(|line| tell(line));
 }
 
@@ -486,6 +527,10 @@ pub fn split(
     let name = system.model.name.clone();
     let (coupling, method) = match (options.step, options.formulation) {
         (Some(_), Some("index3")) => (Coupling::Position, MethodName::GeneralizedAlpha),
+        (None, Some("index3")) if options.method == MethodName::GeneralizedAlpha => {
+            (Coupling::Position, options.method)
+        }
+        (None, _) if options.method == MethodName::GeneralizedAlpha => (Coupling::Stabilized, options.method),
         (Some(_), _) => (Coupling::Stabilized, MethodName::GeneralizedAlpha),
         _ => (Coupling::Windows, options.method),
     };
@@ -511,13 +556,12 @@ pub fn split(
         };
         parts.push(made.map_err(|e| Failure::BadInput(e.to_string()))?);
     }
-    let rtol = (coupling == Coupling::Windows).then_some(options.rtol);
-    let tolerance = rtol.map_or(1e-10, |r| INSIDE * r);
-    let glue = GlueOptions { coupling, window, rtol, tolerance, ..GlueOptions::default() };
+    let rtol = options.step.is_none().then_some(options.rtol);
+    let tolerances = rtol.map_or(Levels::all(1e-10), Levels::within);
+    let glue = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
     let mut glued = Coordinator::new(parts, cut.interface, 0.0, glue).map_err(refused)?;
     let mut memory = Memory::default();
     record(&mut glued, &name, until, sample, &mut memory)?;
-    // windows of an error-controlled run end where they will: the whole is asked for the last time alone
     let mut whole = Memory::default();
     let ran = simulation.run(&mut whole, &mut |_, _| {});
     if let Status::Failed(e) = &ran.status {

@@ -566,7 +566,11 @@ fn cost_against_window_length_and_round_trip_time() {
     let mut parts = Vec::new();
     let urls = [0, 1, 2].map(|k| {
         let mut command = Command::new(PROGRAM);
-        command.arg("serve").arg(quarter_car(&format!("{}.toml", PARTS[k]))).args(["--listen", "127.0.0.1:0", "--quiet"]);
+        command.arg("serve").arg(quarter_car(&format!("{}.toml", PARTS[k]))).args([
+            "--listen",
+            "127.0.0.1:0",
+            "--quiet",
+        ]);
         command.arg("--tls").arg(&keys).arg("--keep").arg(folder.join(format!("kept-{k}")));
         let (process, url) = Process::start(command);
         parts.push(process);
@@ -588,7 +592,8 @@ fn cost_against_window_length_and_round_trip_time() {
         for window in [0.5e-3, 1e-3, 2e-3, 5e-3] {
             let windows = if rtt > 1 { 40 } else { 400 };
             let until = window * windows as f64;
-            let path = assembly(&folder, &seen, &format!("[solve]\nuntil = {until}\nstep = {window}\nsample = {until}\n"));
+            let path =
+                assembly(&folder, &seen, &format!("[solve]\nuntil = {until}\nstep = {window}\nsample = {until}\n"));
             let mut command = Command::new(PROGRAM);
             let done = command.arg("glue").arg(&path).arg("--tls").arg(&keys).arg("--json").output().unwrap();
             assert!(done.status.success(), "{}", words(&done));

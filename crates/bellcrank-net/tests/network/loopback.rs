@@ -1,8 +1,8 @@
 //! gRPC and TLS on this machine.
 
 use crate::machines::{
-    Dice, DOUBLE_FOUR_BAR, FOUR_BAR, SPATIAL, chain, disk, here, join, limits, offer, options, pieces, rows, solver, system,
-    temporary,
+    DOUBLE_FOUR_BAR, Dice, FOUR_BAR, SPATIAL, chain, disk, here, join, limits, offer, options, pieces, rows, solver,
+    system, temporary,
 };
 use bellcrank_glue::{Coordinator, Coupling, GlueOptions, Piece, Remote, Subdomain};
 use bellcrank_model::System;

@@ -1,6 +1,8 @@
 //! Machines to cut, and what is the same for all tests.
 
-use bellcrank_glue::{Coordinator, Coupling, Cut, GlueError, GlueOptions, Piece, Solver, Subdomain, Watch, cut};
+use bellcrank_glue::{
+    Coordinator, Coupling, Cut, GlueError, GlueOptions, Levels, Piece, Solver, Subdomain, Watch, cut,
+};
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
 use bellcrank_net::{Folder, Limits, Offer, Show};
@@ -82,8 +84,8 @@ pub fn solver(coupling: Coupling) -> Solver {
 }
 
 pub fn options(coupling: Coupling, window: f64) -> GlueOptions {
-    let tolerance = if coupling == Coupling::Windows { 1e-7 } else { 1e-10 };
-    GlueOptions { coupling, window, tolerance, ..GlueOptions::default() }
+    let tolerances = Levels::all(if coupling == Coupling::Windows { 1e-7 } else { 1e-10 });
+    GlueOptions { coupling, window, tolerances, ..GlueOptions::default() }
 }
 
 /// Joins parts that `make` makes of pieces.

@@ -4,8 +4,8 @@ use crate::loopback::{runtime, serve};
 use crate::machines::{Dice, FOUR_BAR, limits, pieces, solver, system};
 use bellcrank_glue::{Coupling, Window};
 use bellcrank_net::wire::{
-    Ask, Attempt, Begin, Hello, Motions, Observe, PROTOCOL, RUN, Refusal, Reply, Request, Restore, Save, Stamp, Start, Tell,
-    UNITS,
+    Ask, Attempt, Begin, Hello, Motions, Observe, PROTOCOL, RUN, Refusal, Reply, Request, Restore, Save, Stamp, Start,
+    Tell, UNITS,
 };
 use bellcrank_net::{Guard, Limits};
 use prost::Message;
@@ -203,7 +203,10 @@ fn requests_that_are_wrong_change_nothing() {
             sequence += 1;
             Request { sequence, commit: None, what: Some(what) }
         };
-        assert!(matches!(wire.tell(next(Ask::Start(Start::from(&solver(Coupling::Stabilized))))).await, Tell::Started(_)));
+        assert!(matches!(
+            wire.tell(next(Ask::Start(Start::from(&solver(Coupling::Stabilized))))).await,
+            Tell::Started(_)
+        ));
         let begin = Ask::Begin(Begin { loads: vec![0.0; 6] });
         assert!(matches!(wire.tell(next(begin)).await, Tell::Motions(_)));
         own.begin(&[0.0; 6]).unwrap();
@@ -211,10 +214,21 @@ fn requests_that_are_wrong_change_nothing() {
         let mut committed = None;
         for window in 0..3u64 {
             let (from, to) = (window as f64 * 1e-3, (window + 1) as f64 * 1e-3);
-            let good = Attempt { window, iteration: 1, from, to, loads: vec![0.5; 6], shifts: vec![0.0; 6], admittance: true };
+            let good =
+                Attempt { window, iteration: 1, from, to, loads: vec![0.5; 6], shifts: vec![0.0; 6], admittance: true };
             let kinds = [
-                "not finite", "wrong size", "backwards", "no time", "window", "commit", "replay", "gap", "solver", "state",
-                "hello", "start",
+                "not finite",
+                "wrong size",
+                "backwards",
+                "no time",
+                "window",
+                "commit",
+                "replay",
+                "gap",
+                "solver",
+                "state",
+                "hello",
+                "start",
             ];
             for kind in kinds {
                 for k in 0..TIMES {
@@ -223,12 +237,20 @@ fn requests_that_are_wrong_change_nothing() {
                     let mut request = match kind {
                         "not finite" => {
                             let at = dice.below(6);
-                            if k % 2 == 0 { a.loads[at] = odd } else { a.shifts[at] = odd }
+                            if k % 2 == 0 {
+                                a.loads[at] = odd
+                            } else {
+                                a.shifts[at] = odd
+                            }
                             next(Ask::Attempt(a))
                         }
                         "wrong size" => {
                             let n = [0, 1, 5, 7, 12, 1000][k % 6];
-                            if k % 2 == 0 { a.loads.resize(n, 0.0) } else { a.shifts.resize(n, 0.0) }
+                            if k % 2 == 0 {
+                                a.loads.resize(n, 0.0)
+                            } else {
+                                a.shifts.resize(n, 0.0)
+                            }
                             next(Ask::Attempt(a))
                         }
                         "backwards" => {
@@ -277,7 +299,8 @@ fn requests_that_are_wrong_change_nothing() {
                         request.sequence = number;
                         // and twice the same is done once
                         let bytes = request.encode_to_vec();
-                        let (first, second) = (wire.bytes(bytes.clone()).await.unwrap(), wire.bytes(bytes).await.unwrap());
+                        let (first, second) =
+                            (wire.bytes(bytes.clone()).await.unwrap(), wire.bytes(bytes).await.unwrap());
                         assert_eq!(first, second);
                         continue;
                     }

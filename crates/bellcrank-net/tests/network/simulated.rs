@@ -1,8 +1,10 @@
 //! A network that drops, delays, reorders and repeats messages, cuts links and crashes parts, on a clock of its own. It drives
 //! the same client, gate and session as gRPC does.
 
-use crate::machines::{Dice, FOUR_BAR, Rows, here, join, limits, offer, options, pieces, rows, solver, system, temporary};
-use bellcrank_glue::{Checkpoints, Coordinator, Coupling, Remote, Subdomain, Watch};
+use crate::machines::{
+    Dice, FOUR_BAR, Rows, here, join, limits, offer, options, pieces, rows, solver, system, temporary,
+};
+use bellcrank_glue::{Checkpoints, Coordinator, Coupling, Remote, Subdomain};
 use bellcrank_net::client::RunId;
 use bellcrank_net::remote::{Came, Down, Link};
 use bellcrank_net::session::{Disk, Offer, Seat, Verdict};
@@ -79,7 +81,17 @@ impl World {
             let disk = Arc::new(Memory::default());
             let desk = Desk::new(offer.clone(), disk.clone(), limits());
             let (link, seat, inbox) = (None, None, VecDeque::new());
-            Machine { offer: offer.clone(), disk, desk, epoch: 0, link, seat, down_until: Duration::ZERO, inbox, crashes: 0 }
+            Machine {
+                offer: offer.clone(),
+                disk,
+                desk,
+                epoch: 0,
+                link,
+                seat,
+                down_until: Duration::ZERO,
+                inbox,
+                crashes: 0,
+            }
         };
         let machines = offers.iter().map(machine).collect();
         World { now: Duration::ZERO, dice: Dice(seed), weather, queue: BTreeMap::new(), count: 0, machines }
@@ -338,10 +350,14 @@ fn the_same_seed_is_the_same_network() {
         let world = Arc::new(Mutex::new(World::new(&offers, seed, weather)));
         let mut run = over(&world).unwrap();
         let rows = rows(&mut run, 3.0 * STEP);
-        let traffic: Vec<_> = run.parts().iter().map(|p| {
-            let t = p.traffic().unwrap();
-            (t.round_trips, t.repeated, t.links)
-        }).collect();
+        let traffic: Vec<_> = run
+            .parts()
+            .iter()
+            .map(|p| {
+                let t = p.traffic().unwrap();
+                (t.round_trips, t.repeated, t.links)
+            })
+            .collect();
         let now = world.lock().unwrap().now;
         (rows, traffic, now)
     };

@@ -27,7 +27,7 @@ impl Default for Patience {
 impl Patience {
     /// A request that was not answered is sent again after this time.
     fn again(&self) -> Duration {
-        self.silence / 4
+        self.silence / 16
     }
 
     /// A link that was silent for so long is made anew.
@@ -172,6 +172,13 @@ impl Client {
     /// Asks for something, after the request before was answered.
     pub fn ask(&mut self, now: Duration, commit: Option<Stamp>, what: Option<Ask>) {
         self.pend(now, Some(Request { sequence: self.next, commit, what }));
+    }
+
+    /// From now on the answer is waited for: what came while nobody looked is no silence.
+    pub fn attend(&mut self, now: Duration) {
+        if let Some(p) = &mut self.pending {
+            (p.asked, p.heard) = (now, now);
+        }
     }
 
     /// What to do at the present time.
@@ -337,7 +344,7 @@ mod tests {
     fn a_request_is_repeated_until_it_is_answered_once() {
         let mut c = client();
         let request = asked(&mut c, S);
-        assert_eq!(c.poll(S), Next::Wait(3 * S));
+        assert_eq!(c.poll(S), Next::Wait(S + c.patience.again()));
         assert_eq!(c.poll(3 * S), Next::Send(request.clone()));
         c.received(4 * S, done(request.sequence));
         c.received(4 * S, done(request.sequence));

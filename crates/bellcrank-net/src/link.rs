@@ -13,7 +13,7 @@ use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
-use tonic::{Code, Status, Streaming};
+use tonic::{Code, Status};
 use tonic_prost::ProstCodec;
 
 /// One runtime serves all links of the program.
@@ -98,13 +98,34 @@ impl Way {
         Ok(grpc)
     }
 
-    async fn open(&self) -> Result<(mpsc::Sender<Request>, Streaming<Reply>), Down> {
-        let mut grpc = self.grpc().await?;
-        let (out, requests) = mpsc::channel(UNREAD);
+    /// Carries messages until the link ends. What a part answers at the opening comes with its first message: it may wait for
+    /// ours.
+    async fn carry(
+        self: Arc<Way>,
+        mut grpc: Grpc<Channel>,
+        requests: mpsc::Receiver<Request>,
+        put: mpsc::Sender<Result<Reply, Status>>,
+    ) {
         let codec: ProstCodec<Request, Reply> = ProstCodec::default();
         let request = self.request(Queue(requests));
-        let answer = grpc.streaming(request, PathAndQuery::from_static(RUN), codec).await;
-        Ok((out, answer.map_err(|s| down(&s))?.into_inner()))
+        let mut stream = match grpc.streaming(request, PathAndQuery::from_static(RUN), codec).await {
+            Ok(answer) => answer.into_inner(),
+            Err(status) => {
+                let _ = put.send(Err(status)).await;
+                return;
+            }
+        };
+        loop {
+            let came = match stream.message().await {
+                Ok(Some(reply)) => Ok(reply),
+                Ok(None) => Err(Status::unavailable("the part closed the link")),
+                Err(status) => Err(status),
+            };
+            let over = came.is_err();
+            if put.send(came).await.is_err() || over {
+                return;
+            }
+        }
     }
 
     /// Asks a part whether it is there.
@@ -175,24 +196,12 @@ impl Link for GrpcLink {
     fn connect(&mut self, within: Duration) -> Result<(), Down> {
         (self.out, self.replies) = (None, None);
         let way = self.way.clone();
-        let opened = self.way.runtime.block_on(async { tokio::time::timeout(within, way.open()).await });
+        let opened = self.way.runtime.block_on(async { tokio::time::timeout(within, way.grpc()).await });
         let late = || Down { why: format!("no link within {:.1} s", within.as_secs_f64()), last: false };
-        let (out, mut stream) = opened.map_err(|_| late())??;
+        let grpc = opened.map_err(|_| late())??;
         // a task of its own reads, so that replies and pings are seen while the coordinator computes
-        let (put, replies) = mpsc::channel(UNREAD);
-        self.way.runtime.spawn(async move {
-            loop {
-                let came = match stream.message().await {
-                    Ok(Some(reply)) => Ok(reply),
-                    Ok(None) => Err(Status::unavailable("the part closed the link")),
-                    Err(status) => Err(status),
-                };
-                let over = came.is_err();
-                if put.send(came).await.is_err() || over {
-                    return;
-                }
-            }
-        });
+        let ((out, requests), (put, replies)) = (mpsc::channel(UNREAD), mpsc::channel(UNREAD));
+        self.way.runtime.spawn(way.carry(grpc, requests, put));
         (self.out, self.replies) = (Some(out), Some(replies));
         Ok(())
     }

@@ -194,6 +194,7 @@ impl RemotePart {
             if let Ask::Attempt(attempt) = ask {
                 self.iteration = attempt.iteration;
             }
+            self.client.attend(self.link.now());
             self.answer()?;
         }
         Ok(())
@@ -201,6 +202,7 @@ impl RemotePart {
 
     fn ask(&mut self, what: Ask) -> Result<Tell, PartError> {
         if self.announced.take_if(|a| *a == what).is_some() {
+            self.client.attend(self.link.now());
             return self.answer();
         }
         self.settle()?;

@@ -487,3 +487,49 @@ impl Desk {
         lock(&self.seats).retain(|_, seat| now.saturating_sub(*lock(&seat.touched)) < self.limits.linger);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_lets_every_request_in_once() {
+        let mut gate = Gate::default();
+        let request = |sequence| Request { sequence, ..Request::default() };
+        let done = |sequence| Reply { sequence, nanoseconds: 1, what: Some(Tell::Done(Done {})) };
+        assert_eq!(gate.admit(&request(1)), Verdict::Work);
+        // again while it is being worked on, and the next one too early
+        assert!(matches!(gate.admit(&request(1)), Verdict::Say(Reply { what: Some(Tell::Working(_)), .. })));
+        assert!(matches!(gate.admit(&request(2)), Verdict::Say(Reply { what: Some(Tell::Refusal(_)), .. })));
+        gate.finish(done(1));
+        assert_eq!(gate.admit(&request(1)), Verdict::Say(done(1)));
+        assert_eq!(gate.admit(&request(2)), Verdict::Work);
+        gate.finish(done(2));
+        let Verdict::Say(Reply { what: Some(Tell::Refusal(old)), .. }) = gate.admit(&request(1)) else { panic!() };
+        assert_eq!((old.expected.as_str(), old.found.as_str()), ("3", "1"));
+        let Verdict::Say(Reply { what: Some(Tell::Refusal(gap)), .. }) = gate.admit(&request(7)) else { panic!() };
+        assert_eq!((gap.expected.as_str(), gap.found.as_str()), ("3", "7"));
+    }
+
+    #[test]
+    fn a_stream_that_sends_too_much_has_to_wait() {
+        let mut bucket = Bucket::new(1000.0);
+        let second = Duration::from_secs(1);
+        let waits: Vec<Duration> = (0..1000).map(|_| bucket.delay(second)).collect();
+        assert_eq!(waits[99], Duration::ZERO);
+        assert!(waits[101] > Duration::ZERO);
+        // a second's worth at once: nine tenths of a second, less the burst
+        assert!((waits[999].as_secs_f64() - 0.9).abs() < 1e-6, "{:?}", waits[999]);
+        assert_eq!(bucket.delay(10 * second), Duration::ZERO);
+    }
+
+    #[test]
+    fn names_of_states_are_no_paths() {
+        for good in ["a", "0f-12", &"x".repeat(80)] {
+            assert!(named(good).is_ok());
+        }
+        for bad in ["../a", "a/b", "a.b", "a b", "\0", "ä", &"x".repeat(81)] {
+            assert!(named(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -152,11 +152,19 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let result = kept_run(&mut glued, &assembly.name, until, sample, recorder, kept.as_ref(), args.resume, !args.json);
     let summary = summary(&mut glued, &assembly.name, &result);
     recorder.end(&summary).map_err(|e| Failure::Failed(e.to_string()))?;
-    if let (Err(_), Some(out), Some(_), false) = (&result, &args.out, &kept, args.json) {
-        parts_table(&mut glued).iter().for_each(|line| tell(line));
-        tell(&format!("help: go on from the last checkpoint with --resume --out {}", out.display()));
+    if let Err(failure) = result {
+        if !args.json {
+            parts_table(&mut glued).iter().for_each(|line| tell(line));
+        }
+        return Err(match (failure, &args.out, &kept) {
+            (Failure::Failed(why), Some(out), Some(_)) => Failure::Failed(format!(
+                "{}\nhelp: see to the part, and go on from the last checkpoint with --out {} --resume",
+                why.trim_end(),
+                out.display()
+            )),
+            (failure, ..) => failure,
+        });
     }
-    result?;
     if let (true, Some(out)) = (args.report, &args.out) {
         write_report(&mut glued, out)?;
     }
@@ -313,15 +321,6 @@ fn kept_run(
     let failed = |e: std::io::Error| Failure::Failed(e.to_string());
     let header = Header { model: name.to_string(), channels: glued.channels(true) };
     let width = 1 + header.channels.len();
-    let file = match kept {
-        None => None,
-        Some(kept) => {
-            std::fs::create_dir_all(&kept.folder).map_err(failed)?;
-            let path = kept.folder.join("frames");
-            let mut options = File::options();
-            Some(options.read(true).write(true).create(true).truncate(!resume).open(path).map_err(failed)?)
-        }
-    };
     let live = match talk && std::io::stderr().is_terminal() {
         true => ProgressBar::new_spinner()
             .with_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())),
@@ -331,7 +330,17 @@ fn kept_run(
         (true, Some(kept)) => Some(glued.recover(&kept.folder).map_err(refused)?),
         _ => None,
     };
+    // the folder of results takes no other files before it has its own
     out.begin(&header).map_err(failed)?;
+    let file = match kept {
+        None => None,
+        Some(kept) => {
+            std::fs::create_dir_all(&kept.folder).map_err(failed)?;
+            let path = kept.folder.join("frames");
+            let mut options = File::options();
+            Some(options.read(true).write(true).create(true).truncate(!resume).open(path).map_err(failed)?)
+        }
+    };
     let start = 0.0;
     let mut frames = Frames {
         out,

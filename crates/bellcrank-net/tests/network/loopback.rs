@@ -12,7 +12,7 @@ use bellcrank_net::{Desk, GrpcLink, Guard, Keys, Limits, Patience, RemotePart, S
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tonic::client::Grpc;
@@ -23,6 +23,9 @@ use tonic_prost::ProstCodec;
 
 /// Generous: tests share the machine with others.
 pub const PATIENCE: Patience = Patience { silence: Duration::from_secs(30), call: Duration::from_secs(300) };
+
+/// What servers say.
+pub static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 pub fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -54,7 +57,7 @@ pub fn serve(piece: Piece, guard: Guard, limits: Limits) -> (SocketAddr, Arc<Des
     let _guard = runtime().enter();
     let server = Server::bind("127.0.0.1:0".parse().unwrap(), desk.clone(), guard).unwrap();
     let address = server.address();
-    runtime().spawn(server.serve(Arc::new(|_: &str| ()), std::future::pending()));
+    runtime().spawn(server.serve(Arc::new(|line: &str| LOG.lock().unwrap().push(line.into())), std::future::pending()));
     (address, desk)
 }
 
@@ -102,14 +105,11 @@ fn glued_over_loopback_tls_gives_the_same_bytes_as_in_one_process() {
         assert_eq!(a.len(), windows);
         assert!(a == b, "{at:?} {coupling:?}");
         assert_eq!(near.report().exchanges, far.report().exchanges);
-        let windows = windows as u64;
+        if coupling == Coupling::Stabilized {
+            assert!(far.report().exchanges <= 2 * windows + 4, "{at:?}: {:?}", far.report());
+        }
         for part in far.parts() {
             let t = part.traffic().unwrap();
-            // the solver, the loads at the start, and what was observed after every window
-            let exchanges = t.round_trips - windows - 1 - if part.description().in_step { 3 } else { 0 };
-            if coupling == Coupling::Stabilized {
-                assert!(exchanges <= 2 * windows + 4, "{at:?}: {exchanges} in {windows} windows");
-            }
             assert_eq!(t.links, 1);
             assert!(t.bytes[0] > 0 && t.bytes[1] > 0);
         }
@@ -270,7 +270,7 @@ fn twenty(time: Duration) {
     let keys = keys();
     let (address, desk) = serve(cut.parts[0].clone(), mutual(), Limits { runs: 20, ..limits() });
     let (started, done, most) = (Instant::now(), AtomicUsize::new(0), AtomicUsize::new(0));
-    let sizes = std::sync::Mutex::new(Vec::new());
+    let sizes = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..20 {
             scope.spawn(|| {

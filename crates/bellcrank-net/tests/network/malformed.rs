@@ -1,6 +1,6 @@
 //! Messages no honest coordinator sends: refused, with both values where there are two, and nobody else notices.
 
-use crate::loopback::{runtime, serve};
+use crate::loopback::{LOG, runtime, serve};
 use crate::machines::{Dice, FOUR_BAR, limits, pieces, solver, system};
 use bellcrank_glue::{Coupling, Window};
 use bellcrank_net::wire::{
@@ -183,6 +183,11 @@ fn streams_that_begin_badly_end_and_others_go_on() {
             }
             assert_eq!(desk.runs(), 1, "{kind}");
         }
+        // what strangers send cannot play with the terminal of who reads the log
+        let log = LOG.lock().unwrap();
+        assert!(log.iter().any(|l| l.contains("was refused: units")));
+        assert!(log.iter().all(|l| !l.chars().any(char::is_control)), "{log:?}");
+        drop(log);
         let solver = Start::from(&solver(Coupling::Stabilized));
         let start = Request { sequence: 1, commit: None, what: Some(Ask::Start(solver)) };
         assert!(matches!(honest.tell(start).await, Tell::Started(_)));

@@ -24,8 +24,14 @@ use tonic_prost::ProstCodec;
 /// Generous: tests share the machine with others.
 pub const PATIENCE: Patience = Patience { silence: Duration::from_secs(30), call: Duration::from_secs(300) };
 
-/// What servers say.
+/// What servers say of those they refuse.
 pub static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn note(line: &str) {
+    if line.contains("refused") {
+        LOG.lock().unwrap().push(line.into());
+    }
+}
 
 pub fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -57,7 +63,7 @@ pub fn serve(piece: Piece, guard: Guard, limits: Limits) -> (SocketAddr, Arc<Des
     let _guard = runtime().enter();
     let server = Server::bind("127.0.0.1:0".parse().unwrap(), desk.clone(), guard).unwrap();
     let address = server.address();
-    runtime().spawn(server.serve(Arc::new(|line: &str| LOG.lock().unwrap().push(line.into())), std::future::pending()));
+    runtime().spawn(server.serve(Arc::new(|line: &str| note(line)), std::future::pending()));
     (address, desk)
 }
 
@@ -262,7 +268,7 @@ fn pages() -> Option<f64> {
 }
 
 /// Twenty runs at a time on one server, for so long; every one of them must be right.
-fn twenty(time: Duration) {
+fn twenty(time: Duration, slack: f64) {
     let machine = system(FOUR_BAR);
     let options = options(Coupling::Stabilized, 2e-3);
     let right = rows(&mut here(&machine, &["b"], options), 0.02);
@@ -303,20 +309,21 @@ fn twenty(time: Duration) {
     }
     assert_eq!(desk.runs(), 0);
     if let (Some(early), Some(late)) = (sizes.get(sizes.len() / 2), sizes.last()) {
-        // other tests run beside this one, so that a leak of whole runs is what can be seen in a short time
-        assert!(*late < 1.25 * early + 4096.0, "memory grows: {sizes:?}");
+        assert!(*late < 1.1 * early + slack, "memory grows: {sizes:?}");
     }
 }
 
 #[test]
 fn twenty_runs_at_a_time_on_one_server() {
-    twenty(Duration::from_secs(3));
+    // other tests run beside this one, so that only a leak of whole runs can be seen
+    twenty(Duration::from_secs(3), 4096.0);
 }
 
 #[test]
 #[ignore = "takes half a minute"]
 fn twenty_runs_at_a_time_for_thirty_seconds_with_flat_memory() {
-    twenty(Duration::from_secs(30));
+    let seconds = std::env::var("SECONDS_OF_RUNS").ok().and_then(|s| s.parse().ok());
+    twenty(Duration::from_secs(seconds.unwrap_or(30)), 128.0);
 }
 
 #[test]

@@ -418,7 +418,7 @@ fn record(glued: &mut Coordinator, name: &str, until: f64, sample: f64, out: &mu
 fn summary(glued: &mut Coordinator, name: &str, ended: &Result<(), Failure>) -> Value {
     let (r, allowed) = (glued.report().clone(), glued.options().tolerances);
     let windows = glued.windows();
-    let part = |(p, seconds): (&Box<dyn Subdomain>, &f64)| {
+    let part = |p: &dyn Subdomain, seconds: f64| {
         let mut o = json!({
             "name": p.description().name, "seconds": seconds, "windows": windows, "iterations": r.exchanges,
         });
@@ -430,7 +430,7 @@ fn summary(glued: &mut Coordinator, name: &str, ended: &Result<(), Failure>) -> 
         }
         o
     };
-    let parts: Vec<Value> = glued.parts().iter().zip(&r.seconds).map(part).collect();
+    let parts: Vec<Value> = glued.parts().iter().zip(&r.seconds).map(|(p, s)| part(&**p, *s)).collect();
     let mut object = json!({
         "model": name,
         "status": if ended.is_ok() { "finished" } else { "failed" },

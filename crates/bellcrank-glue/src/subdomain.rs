@@ -70,6 +70,8 @@ pub struct Response {
     pub admittance: Option<Admittance>,
     /// The estimated error of the window in parts of the machine's size; zero if the part looks after its own errors.
     pub error: f64,
+    /// Whether something fast died out within the window, which is the first of a run.
+    pub rough: bool,
 }
 
 /// Why a part could not do what it was asked for, in its own words.
@@ -139,6 +141,11 @@ pub trait Subdomain: Send {
     /// Tells what it will be asked for next, so that a part that is far away works while others do.
     fn announce(&mut self, next: &Upcoming) {
         let _ = next;
+    }
+
+    /// Passes a rough start: the first windows are to be taken with damping enough to forget what is fast.
+    fn soften(&mut self) -> Result<(), PartError> {
+        Ok(())
     }
 
     /// Takes what was tried last.

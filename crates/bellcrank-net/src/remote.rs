@@ -2,7 +2,8 @@
 
 use crate::client::{Client, Fault, Next, Patience, RunId};
 use crate::wire::{
-    Ask, Attempt, Begin, Leave, Observe, Refusal, Reply, Request, Restore, Save, Stamp, Start, Tell, take_motions,
+    Ask, Attempt, Begin, Leave, Observe, Refusal, Reply, Request, Restore, Save, Soften, Stamp, Start, Tell,
+    take_motions,
 };
 use bellcrank_glue::{Description, Motion, PartError, Remote, Response, Solver, Subdomain, Traffic, Upcoming, Window};
 use bellcrank_model::dynamics::Channel;
@@ -71,8 +72,8 @@ pub struct RemotePart {
     /// The last window that was answered, and its end.
     last: Option<(u64, f64)>,
     forgot: bool,
-    /// A request was given up: only a new run is safe.
-    lost: bool,
+    /// A request was given up, and why: only a new run is safe.
+    lost: Option<PartError>,
     bytes: [u64; 2],
 }
 
@@ -95,7 +96,7 @@ impl RemotePart {
             iteration: 0,
             last: None,
             forgot: false,
-            lost: false,
+            lost: None,
             bytes: [0; 2],
         };
         part.client.greet(part.link.now());
@@ -139,7 +140,15 @@ impl RemotePart {
     }
 
     fn fault(&mut self, fault: Fault) -> PartError {
-        self.lost |= !matches!(fault, Fault::Refused(_));
+        let refused = matches!(fault, Fault::Refused(_));
+        let error = self.in_words(fault);
+        if !refused {
+            self.lost = Some(error.clone());
+        }
+        error
+    }
+
+    fn in_words(&mut self, fault: Fault) -> PartError {
         let (address, last) = (self.link.address(), self.whereabouts());
         match fault {
             Fault::Silent(time, why) => {
@@ -206,8 +215,8 @@ impl RemotePart {
             return self.answer();
         }
         self.settle()?;
-        if self.lost {
-            return Err(self.error("was lost"));
+        if let Some(why) = &self.lost {
+            return Err(why.clone());
         }
         self.client.ask(self.link.now(), self.commit, Some(what));
         self.answer()
@@ -215,7 +224,7 @@ impl RemotePart {
 
     fn answer(&mut self) -> Result<Tell, PartError> {
         let answer = self.drive();
-        if !self.lost {
+        if self.lost.is_none() {
             self.commit = None;
         }
         answer?.what.ok_or_else(|| self.error("answered with an empty message"))
@@ -301,7 +310,7 @@ impl Subdomain for RemotePart {
     }
 
     fn announce(&mut self, next: &Upcoming) {
-        if self.lost || self.client.is_waiting() || !self.client.is_up() {
+        if self.lost.is_some() || self.client.is_waiting() || !self.client.is_up() {
             return;
         }
         let what = match next {
@@ -332,6 +341,11 @@ impl Subdomain for RemotePart {
         let response = tell.and_then(|tell| self.motions(tell))?;
         (self.tried, self.last) = (Some(stamp), Some((window.number, window.to)));
         Ok(response)
+    }
+
+    fn soften(&mut self) -> Result<(), PartError> {
+        self.tried = None;
+        if self.description.in_step { self.done(Ask::Soften(Soften {})) } else { Ok(()) }
     }
 
     fn commit(&mut self) -> Result<(), PartError> {
@@ -373,9 +387,9 @@ impl Subdomain for RemotePart {
     }
 
     fn recover(&mut self, _: &Path, id: &str) -> Result<(), PartError> {
-        if self.settle().is_err() || self.lost {
+        if self.settle().is_err() || self.lost.is_some() {
             self.client.renew(self.link.name_of_run(), self.link.now());
-            (self.lost, self.forgot, self.announced, self.commit) = (false, false, None, None);
+            (self.lost, self.forgot, self.announced, self.commit) = (None, false, None, None);
             self.begin_solver()?;
         }
         (self.commit, self.tried, self.iteration) = (None, None, 0);

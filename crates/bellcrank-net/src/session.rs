@@ -222,6 +222,11 @@ impl Session {
                 self.restore(&restore.id)?;
                 Ok(Tell::Done(Done {}))
             }
+            Some(Ask::Soften(_)) => {
+                self.tried = None;
+                self.part()?.soften().map_err(own_words)?;
+                Ok(Tell::Done(Done {}))
+            }
             Some(Ask::Observe(_)) => {
                 let mut values = Vec::new();
                 self.part()?.observe(&mut values).map_err(own_words)?;

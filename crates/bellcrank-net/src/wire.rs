@@ -29,7 +29,7 @@ messages! {
         sequence: u64,
         #[prost(message, optional, tag = "2")]
         commit: Option<Stamp>,
-        #[prost(oneof = "Ask", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
+        #[prost(oneof = "Ask", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
         what: Option<Ask>,
     }
     Stamp {
@@ -92,6 +92,7 @@ messages! {
     }
     Observe {}
     Leave {}
+    Soften {}
     Reply {
         #[prost(uint64, tag = "1")]
         sequence: u64,
@@ -143,6 +144,8 @@ messages! {
         admittance: Option<Admittance>,
         #[prost(double, tag = "3")]
         error: f64,
+        #[prost(bool, tag = "4")]
+        rough: bool,
     }
     Admittance {
         #[prost(double, repeated, tag = "1")]
@@ -204,6 +207,8 @@ pub enum Ask {
     Observe(Observe),
     #[prost(message, tag = "10")]
     Leave(Leave),
+    #[prost(message, tag = "11")]
+    Soften(Soften),
 }
 
 /// What a part tells.
@@ -294,7 +299,7 @@ impl From<&glue::Response> for Motions {
             place_by_shift: y.place_by_shift.values.clone(),
             velocity_by_shift: y.velocity_by_shift.values.clone(),
         });
-        Motions { motions: put_motions(&r.ports), admittance, error: r.error }
+        Motions { motions: put_motions(&r.ports), admittance, error: r.error, rough: r.rough }
     }
 }
 
@@ -318,7 +323,12 @@ impl Motions {
             }),
         };
         sized("errors of a window", &[self.error], 1)?;
-        Ok(glue::Response { ports: take_motions(&self.motions, ports)?, admittance, error: self.error })
+        Ok(glue::Response {
+            ports: take_motions(&self.motions, ports)?,
+            admittance,
+            error: self.error,
+            rough: self.rough,
+        })
     }
 }
 

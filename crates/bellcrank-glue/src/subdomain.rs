@@ -114,6 +114,8 @@ pub struct Traffic {
     pub links: u64,
     /// Bytes of messages that were sent and received.
     pub bytes: [u64; 2],
+    /// Seconds from questions to their answers.
+    pub waiting: f64,
     /// Seconds the part itself worked, by its own clock.
     pub working: f64,
 }

@@ -34,6 +34,7 @@ pub struct Way {
     address: String,
     /// Most bytes of one message.
     message: usize,
+    silence: Duration,
     runtime: &'static Runtime,
 }
 
@@ -79,7 +80,7 @@ impl Way {
         }
         let token = token.map(|t| format!("Bearer {t}").parse()).transpose();
         let token = token.map_err(|_| "the token holds characters that cannot be sent".to_string())?;
-        Ok(Way { endpoint, token, address: url.to_string(), message: 64 << 20, runtime: runtime()? })
+        Ok(Way { endpoint, token, address: url.to_string(), message: 64 << 20, silence, runtime: runtime()? })
     }
 
     fn request<T>(&self, body: T) -> tonic::Request<T> {
@@ -104,14 +105,14 @@ impl Way {
         self: Arc<Way>,
         mut grpc: Grpc<Channel>,
         requests: mpsc::Receiver<Request>,
-        put: mpsc::Sender<Result<Reply, Status>>,
+        put: mpsc::Sender<(Instant, Result<Reply, Status>)>,
     ) {
         let codec: ProstCodec<Request, Reply> = ProstCodec::default();
         let request = self.request(Queue(requests));
         let mut stream = match grpc.streaming(request, PathAndQuery::from_static(RUN), codec).await {
             Ok(answer) => answer.into_inner(),
             Err(status) => {
-                let _ = put.send(Err(status)).await;
+                let _ = put.send((Instant::now(), Err(status))).await;
                 return;
             }
         };
@@ -122,7 +123,7 @@ impl Way {
                 Err(status) => Err(status),
             };
             let over = came.is_err();
-            if put.send(came).await.is_err() || over {
+            if put.send((Instant::now(), came)).await.is_err() || over {
                 return;
             }
         }
@@ -137,7 +138,8 @@ impl Way {
             let answer = grpc.unary(self.request(HealthRequest {}), path, codec).await;
             Ok(answer.map_err(|s| down(&s))?.into_inner())
         };
-        self.runtime.block_on(ask).map_err(|d: Down| d.why)
+        let answer = self.runtime.block_on(async { tokio::time::timeout(self.silence, ask).await });
+        answer.map_err(|_| format!("no answer within {:.1} s", self.silence.as_secs_f64()))?.map_err(|d: Down| d.why)
     }
 }
 
@@ -178,7 +180,7 @@ pub struct GrpcLink {
     way: Arc<Way>,
     clock: Instant,
     out: Option<mpsc::Sender<Request>>,
-    replies: Option<mpsc::Receiver<Result<Reply, Status>>>,
+    replies: Option<mpsc::Receiver<(Instant, Result<Reply, Status>)>>,
 }
 
 impl GrpcLink {
@@ -219,8 +221,8 @@ impl Link for GrpcLink {
             return Came::Nothing;
         };
         match self.way.runtime.block_on(async { tokio::time::timeout(wait, replies.recv()).await }) {
-            Ok(Some(Ok(reply))) => Came::Reply(reply),
-            Ok(Some(Err(status))) => {
+            Ok(Some((when, Ok(reply)))) => Came::Reply(reply, when - self.clock),
+            Ok(Some((_, Err(status)))) => {
                 (self.out, self.replies) = (None, None);
                 Came::Down(down(&status))
             }

@@ -25,8 +25,8 @@ pub struct Down {
 /// What came over a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Came {
-    /// A message.
-    Reply(Reply),
+    /// A message, and when it came.
+    Reply(Reply, Duration),
     /// Nothing, until the time that was asked for.
     Nothing,
     /// The link is no more.
@@ -75,6 +75,10 @@ pub struct RemotePart {
     /// A request was given up, and why: only a new run is safe.
     lost: Option<PartError>,
     bytes: [u64; 2],
+    /// When the last question was asked and answered, and the time between all of them.
+    asked: Duration,
+    came: Duration,
+    waiting: Duration,
 }
 
 impl RemotePart {
@@ -98,6 +102,9 @@ impl RemotePart {
             forgot: false,
             lost: None,
             bytes: [0; 2],
+            asked: Duration::ZERO,
+            came: Duration::ZERO,
+            waiting: Duration::ZERO,
         };
         part.client.greet(part.link.now());
         part.drive()?;
@@ -178,14 +185,18 @@ impl RemotePart {
                 },
                 Next::Send(request) => self.send(&request),
                 Next::Wait(until) => match self.link.receive(until) {
-                    Came::Reply(reply) => {
+                    Came::Reply(reply, when) => {
                         self.bytes[1] += FRAME + reply.encoded_len() as u64;
+                        self.came = when;
                         self.client.received(self.link.now(), reply);
                     }
                     Came::Down(down) => self.client.disconnected(self.link.now(), down.why, down.last),
                     Came::Nothing => {}
                 },
-                Next::Finished(reply) => return Ok(reply),
+                Next::Finished(reply) => {
+                    self.waiting += self.came.saturating_sub(self.asked);
+                    return Ok(reply);
+                }
                 Next::Failed(fault) => return Err(self.fault(fault)),
                 Next::Idle => return Err(self.error("was asked for nothing")),
             }
@@ -218,7 +229,8 @@ impl RemotePart {
         if let Some(why) = &self.lost {
             return Err(why.clone());
         }
-        self.client.ask(self.link.now(), self.commit, Some(what));
+        self.asked = self.link.now();
+        self.client.ask(self.asked, self.commit, Some(what));
         self.answer()
     }
 
@@ -321,7 +333,7 @@ impl Subdomain for RemotePart {
         };
         let now = self.link.now();
         self.client.ask(now, self.commit, Some(what.clone()));
-        self.announced = Some(what);
+        (self.announced, self.asked) = (Some(what), now);
         if let Next::Send(request) = self.client.poll(now) {
             self.send(&request);
         }
@@ -408,6 +420,7 @@ impl Subdomain for RemotePart {
             repeated: c.repeated,
             links: c.links,
             bytes: self.bytes,
+            waiting: self.waiting.as_secs_f64(),
             working: c.nanoseconds as f64 * 1e-9,
         })
     }

@@ -105,8 +105,21 @@ impl Disk for Folder {
             .filter_map(|f| Some((f.metadata().ok()?.modified().ok()?, f)))
             .collect();
         files.sort();
-        let many = files.len().saturating_sub(self.most.max(1));
-        files[..many].iter().try_for_each(|(_, f)| std::fs::remove_file(f))
+        files.reverse();
+        // of one run the last state and the one before, for the others may not have kept the last
+        let run = |f: &std::path::Path| {
+            let stem = f.file_stem().unwrap_or_default().to_string_lossy();
+            stem.rsplit_once('-').map_or(stem.to_string(), |(run, _)| run.to_string())
+        };
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for (k, (_, file)) in files.iter().enumerate() {
+            let count = seen.entry(run(file)).or_default();
+            *count += 1;
+            if k >= self.most.max(1) || *count > 2 {
+                std::fs::remove_file(file)?;
+            }
+        }
+        Ok(())
     }
 
     fn read(&self, id: &str) -> std::io::Result<Vec<u8>> {
@@ -526,6 +539,22 @@ mod tests {
         // a second's worth at once: nine tenths of a second, less the burst
         assert!((waits[999].as_secs_f64() - 0.9).abs() < 1e-6, "{:?}", waits[999]);
         assert_eq!(bucket.delay(10 * second), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_folder_keeps_the_last_two_states_of_a_run_and_no_more_than_it_may() {
+        let path = std::env::temp_dir().join(format!("bellcrank-states-{}", std::process::id()));
+        let folder = Folder { path: path.clone(), most: 5 };
+        for run in ["a", "b", "c", "d"] {
+            for window in 0..4 {
+                folder.write(&format!("{run}-{window}"), &[window]).unwrap();
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        let there = |id: &str| folder.read(id).is_ok();
+        assert!(there("d-3") && there("d-2") && there("c-3") && there("c-2") && there("b-3"));
+        assert!(!there("d-1") && !there("b-2") && !there("a-3"));
+        std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]

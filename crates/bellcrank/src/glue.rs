@@ -425,7 +425,8 @@ fn summary(glued: &mut Coordinator, name: &str, ended: &Result<(), Failure>) -> 
         if let Some(t) = p.traffic() {
             o["network"] = json!({
                 "address": t.address, "round_trips": t.round_trips, "repeated": t.repeated, "links": t.links,
-                "bytes_sent": t.bytes[0], "bytes_received": t.bytes[1], "seconds_working": t.working,
+                "bytes_sent": t.bytes[0], "bytes_received": t.bytes[1],
+                "seconds_waiting": t.waiting, "seconds_working": t.working,
             });
         }
         o
@@ -499,7 +500,7 @@ fn parts_cells(glued: &mut Coordinator) -> Vec<Vec<String>> {
             Some(t) => {
                 row.push(t.round_trips.to_string());
                 row.extend(t.bytes.map(|b| format!("{:.1}", b as f64 / 1e3)));
-                row.extend([format!("{seconds:.3}"), format!("{:.3}", t.working)]);
+                row.extend([t.waiting, t.working].map(|s| format!("{s:.3}")));
             }
             None => {
                 row.extend(["-", "-", "-"].map(str::to_string));

@@ -177,7 +177,7 @@ impl World {
 
     fn reply(&mut self, part: usize, reply: Reply) {
         if let Some(link) = self.machines[part].link {
-            self.carry(|| Event::ToCoordinator(part, link, Came::Reply(reply.clone())));
+            self.carry(|| Event::ToCoordinator(part, link, Came::Reply(reply.clone(), Duration::ZERO)));
         }
     }
 

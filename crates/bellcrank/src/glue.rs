@@ -65,6 +65,9 @@ pub struct Glue {
 /// Windows between checkpoints, if nobody says.
 const CHECKPOINT: u64 = 100;
 
+/// Their folder, in that of the results.
+const CHECKPOINTS: &str = "checkpoint";
+
 fn coupling(word: &str) -> Result<Coupling, Failure> {
     COUPLINGS.iter().find(|(_, name)| *name == word).map(|(c, _)| *c).ok_or_else(|| {
         let names: Vec<&str> = COUPLINGS.iter().map(|(_, name)| *name).collect();
@@ -99,6 +102,14 @@ fn refused(e: GlueError) -> Failure {
 
 /// Runs an assembly.
 pub fn glue(args: Glue) -> Result<(), Failure> {
+    if let (true, Some(out)) = (args.resume, &args.out)
+        && !out.join(CHECKPOINTS).join("interface.state").exists()
+    {
+        return Err(Failure::BadInput(format!(
+            "there is no checkpoint in `{}` to go on from\nhelp: run it once with --checkpoint WINDOWS --out {0}",
+            out.display()
+        )));
+    }
     let mut network = Network::new(&args.reach)?;
     let assembly =
         read_assembly_with(&args.assembly, &mut |address| network.connect(address)).map_err(Failure::BadInput)?;
@@ -144,7 +155,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     };
     let every = args.checkpoint.or(far.then_some(CHECKPOINT)).filter(|k| *k > 0);
     let kept = args.out.as_ref().filter(|_| every.is_some() || args.resume).map(|out| Checkpoints {
-        folder: out.join("checkpoint"),
+        folder: out.join(CHECKPOINTS),
         every: every.unwrap_or(CHECKPOINT),
         run: bellcrank_net::wire::hex(&bellcrank_net::keys::random::<16>()),
     });

@@ -82,6 +82,11 @@ fn finish(mut child: Child) -> Output {
     }
 }
 
+/// Speaks also where the words of a test that passes are not shown.
+fn say(words: &str) {
+    let _ = writeln!(std::io::stderr(), "{words}");
+}
+
 fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -171,6 +176,8 @@ fn a_part_is_served_to_other_machines_with_keys_only() {
     let gone = glue("http://127.0.0.1:1", &["--timeout", "0.3"]);
     assert!(gone.contains("part `wheel`") && gone.contains("gave no answer"), "{gone}");
     assert!(gone.contains("assembly.toml:"), "{gone}");
+    let nothing = folder.join("nothing").to_string_lossy().into_owned();
+    assert!(glue("http://127.0.0.1:1", &["--resume", "--out", &nothing]).contains("there is no checkpoint"));
 }
 
 #[test]
@@ -334,7 +341,7 @@ impl Hosts {
                 && ip(&format!("-n {part} link set w0 up"));
         }
         if !good {
-            println!("network namespaces are not permitted here: processes and a proxy stand for hosts");
+            say("network namespaces are not permitted here: processes and a proxy stand for hosts");
             hosts.clear();
             hosts.names = None;
             return hosts;
@@ -343,10 +350,8 @@ impl Hosts {
             let rule = format!("netns exec {} tc qdisc add dev w{k} root netem delay 20ms 5ms loss 1%", names[0]);
             ip(&rule)
         });
-        println!(
-            "four network namespaces with veth pairs; delay and loss by {}",
-            if hosts.netem { "tc netem" } else { "a proxy, for the kernel has no netem" }
-        );
+        let by = if hosts.netem { "tc netem" } else { "a proxy, for the kernel has no netem" };
+        say(&format!("four network namespaces with veth pairs; delay and loss by {by}"));
         hosts
     }
 
@@ -437,19 +442,20 @@ fn three_hosts_with_delay_loss_frozen_and_killed_parts_and_a_cut_link() {
     let glue = |hosts: &Hosts, out: &Path, args: &[&str]| {
         let mut command = hosts.on(0, PROGRAM);
         command.arg("glue").arg(&path).arg("--tls").arg(&keys).arg("--out").arg(out);
-        command.args(["--checkpoint", "4", "--timeout", "2"]).args(args);
+        command.args(["--checkpoint", "4"]).args(args);
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
     // delay and loss alone change nothing
     let out = folder.join("delayed");
-    let done = finish(glue(&hosts, &out, &[]));
+    let patient = ["--timeout", "60"];
+    let done = finish(glue(&hosts, &out, &patient));
     assert!(done.status.success(), "{}", words(&done));
     assert!(csv(&out) == right);
     // what happens to whom, in the middle of a run
     for (what, part) in [("freeze", 2), ("kill", 3), ("cut", 1), ("kill for good", 2)] {
         let name = PARTS[part - 1];
         let out = folder.join(what);
-        let run = glue(&hosts, &out, &[]);
+        let run = glue(&hosts, &out, &["--timeout", "3"]);
         let started = Instant::now();
         while !out.join("checkpoint/interface.state").exists() && started.elapsed() < HANG {
             thread::sleep(Duration::from_millis(5));
@@ -481,7 +487,7 @@ fn three_hosts_with_delay_loss_frozen_and_killed_parts_and_a_cut_link() {
         assert_eq!(done.status.code(), Some(1), "{what}: {said}");
         assert!(said.contains(&format!("part `{name}`")) && said.contains("last window was"), "{what}: {said}");
         assert!(said.contains("--resume"), "{what}: {said}");
-        let again = finish(glue(&hosts, &out, &["--resume"]));
+        let again = finish(glue(&hosts, &out, &["--resume", "--timeout", "60"]));
         assert!(again.status.success(), "{what}, resumed: {}", words(&again));
         assert!(csv(&out) == right, "{what}, resumed");
     }
@@ -510,7 +516,7 @@ fn a_part_in_python_works_from_the_published_protocol_alone() {
     let python = match python() {
         Ok(python) => python,
         Err(why) => {
-            println!("SKIPPED: the Python part was NOT tested, for pip cannot install grpcio here: {why}");
+            say(&format!("SKIPPED: the Python part was NOT tested, for pip cannot install grpcio here: {why}"));
             return;
         }
     };

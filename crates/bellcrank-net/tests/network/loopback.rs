@@ -161,12 +161,13 @@ fn keys_of_strangers_and_no_keys_are_refused() {
     let piece = || pieces(&system(FOUR_BAR), &["b"]).parts.remove(0);
     let (address, desk) = serve(piece(), mutual(), limits());
     let short = Patience { silence: Duration::from_secs(2), ..PATIENCE };
-    let try_with = |url: String, keys: Option<&Keys>| {
-        let way = Way::new(&url, keys, None, short.silence).unwrap();
-        RemotePart::connect("crank", Box::new(GrpcLink::new(way)), short).map(|_| ()).map_err(|e| e.to_string())
+    let try_for = |patience: Patience, url: &str, keys: Option<&Keys>| {
+        let way = Way::new(url, keys, None, patience.silence).unwrap();
+        RemotePart::connect("crank", Box::new(GrpcLink::new(way)), patience).map(|_| ()).map_err(|e| e.to_string())
     };
+    let try_with = |url: String, keys: Option<&Keys>| try_for(short, &url, keys);
     let url = format!("https://{address}");
-    assert!(try_with(url.clone(), Some(&keys())).is_ok());
+    assert!(try_for(PATIENCE, &url, Some(&keys())).is_ok());
     // another authority, a server that poses as a client, nothing but the authority's certificate, and no TLS at all
     let stranger = temporary("stranger");
     make(&stranger, &[]).unwrap();
@@ -185,7 +186,7 @@ fn keys_of_strangers_and_no_keys_are_refused() {
     let fake = Guard { keys: Some(Keys::read(&stranger).unwrap()), mutual: true, token: None };
     let (other, _) = serve(piece(), fake, limits());
     assert!(try_with(format!("https://{other}"), Some(&keys())).is_err());
-    assert!(try_with(url, Some(&keys())).is_ok());
+    assert!(try_for(PATIENCE, &url, Some(&keys())).is_ok());
     assert!(desk.runs() <= 1);
     // and nothing is sent in the open to other machines
     let open = Way::new("http://10.1.2.3:7070", None, None, short.silence).err().unwrap();

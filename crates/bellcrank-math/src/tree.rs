@@ -7,8 +7,8 @@
 //!           [ G_k    0  ]
 //! ```
 //!
-//! with C_k and R_k what couples it to its father [Ascher & Lin 2000, §2.2]. Nothing fills in: the factors have as many
-//! numbers as the nodes and their couplings, whatever the tree.
+//! with C_k and R_k what couples it to its father [Ascher & Lin 2000, §2.2]. Nothing fills in: the factors D⁻¹, D⁻¹C and
+//! R D⁻¹ have as many numbers as the nodes and their couplings, whatever the tree.
 
 use crate::blocks::{BlockMatrix, BlockPattern, Class};
 use crate::solver::{LinearError, LinearSolver};
@@ -23,24 +23,38 @@ struct Node {
     /// Dimension of the node, and of its body.
     size: usize,
     body: usize,
+    /// The scalar row where its body begins.
+    first: usize,
     /// The father's node, or none.
     father: Option<usize>,
-    /// Where its numbers begin: D with D⁻¹C and R after it, the pivots, and its part of a vector.
+    /// Where its numbers begin: D⁻¹, with D⁻¹C and R D⁻¹ after it.
     values: usize,
-    pivots: usize,
+}
+
+/// A block of a matrix on its way to a node.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    from: u32,
+    to: u32,
+    rows: u16,
+    columns: u16,
+    stride: u16,
 }
 
 /// Elimination from leaf to root, for matrices of bodies and multipliers whose joints form a forest.
 #[derive(Clone, Debug, Default)]
 pub struct TreeLu {
     nodes: Vec<Node>,
-    /// The blocks of the nodes: their number, and their first row in the node.
-    blocks: Vec<(usize, usize)>,
+    /// The blocks of the nodes: their first scalar row, their first row in the node, and their size.
+    blocks: Vec<(usize, usize, usize)>,
+    copies: Vec<Copy>,
     values: Vec<f64>,
-    pivots: Vec<usize>,
     dimension: usize,
+    /// Values of the matrices.
+    entries: usize,
+    /// Room for a node: a vector, and a matrix with its columns to the father.
     x: Vec<f64>,
-    pattern: Option<Arc<BlockPattern>>,
+    y: Vec<f64>,
 }
 
 impl TreeLu {
@@ -66,7 +80,7 @@ impl TreeLu {
                 _ => return None,
             }
         }
-        let mut tree = TreeLu { dimension: pattern.dimension(), pattern: Some(pattern.clone()), ..TreeLu::default() };
+        let mut tree = TreeLu { dimension: pattern.dimension(), entries: pattern.values(), ..TreeLu::default() };
         // fathers before sons; a second way to a body is a loop
         let mut seen = vec![false; blocks];
         for root in (0..blocks).filter(|&b| is_body(b)) {
@@ -93,7 +107,9 @@ impl TreeLu {
         if (0..blocks).any(|b| is_body(b) && bodies_joined(b)) {
             return None; // forces between bodies have no place here
         }
-        tree.x = vec![0.0; tree.dimension];
+        let largest = tree.nodes.iter().map(|n| n.size).max().unwrap_or(0);
+        tree.x = vec![0.0; largest];
+        tree.y = vec![0.0; largest * largest];
         Some(tree)
     }
 
@@ -105,17 +121,36 @@ impl TreeLu {
         multipliers: impl Iterator<Item = &'a usize>,
     ) -> usize {
         let first = self.blocks.len();
+        let list: Vec<usize> = std::iter::once(body).chain(multipliers.copied()).collect();
         let mut size = 0;
-        for b in std::iter::once(body).chain(multipliers.copied()) {
-            self.blocks.push((b, size));
+        for &b in &list {
+            self.blocks.push((pattern.range(b).start, size, pattern.size(b)));
             size += pattern.size(b);
         }
         let across = father.map_or(0, |f| self.nodes[f].body);
-        let (values, pivots) = (self.values.len(), self.pivots.len());
+        let values = self.values.len();
         self.values.resize(values + size * (size + 2 * across), 0.0);
-        self.pivots.resize(pivots + size, 0);
+        // the father's block, by its first row
+        let above = father.map(|f| pattern.block_of(self.nodes[f].first));
+        let (c, r) = (values + size * size, values + size * (size + across));
+        let mut copy = |row: usize, column: usize, to: usize, stride: usize| {
+            if let Some(from) = pattern.offset(row, column) {
+                let (rows, columns) = (pattern.size(row) as u16, pattern.size(column) as u16);
+                self.copies.push(Copy { from, to: to as u32, rows, columns, stride: stride as u16 });
+            }
+        };
+        for (&row, &(_, i, _)) in list.iter().zip(&self.blocks[first..]) {
+            for (&column, &(_, j, _)) in list.iter().zip(&self.blocks[first..]) {
+                copy(row, column, values + i * size + j, size);
+            }
+            if let Some(f) = above {
+                copy(row, f, c + i * across, across);
+                copy(f, row, r + i, size);
+            }
+        }
         let blocks = first..self.blocks.len();
-        self.nodes.push(Node { blocks, size, body: pattern.size(body), father, values, pivots });
+        let first = pattern.range(body).start;
+        self.nodes.push(Node { blocks, size, body: pattern.size(body), first, father, values });
         self.nodes.len() - 1
     }
 
@@ -124,56 +159,83 @@ impl TreeLu {
         self.values.len()
     }
 
-    /// D, D⁻¹C and R of a node.
-    fn parts(&self, k: usize) -> (Range<usize>, Range<usize>, Range<usize>) {
-        let n = &self.nodes[k];
-        let across = n.father.map_or(0, |f| self.nodes[f].body);
-        let (d, c) = (n.values + n.size * n.size, n.size * across);
-        (n.values..d, d..d + c, d + c..d + 2 * c)
+    /// b ← the part of A⁻¹ b on the bodies, for a b that is zero on all multipliers and whose part on the bodies, which come
+    /// first in the matrix, is given: about a third of the work of a solution.
+    pub fn respond(&self, b: &mut [f64]) {
+        for node in self.nodes.iter().rev() {
+            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let r = &self.values[node.values + node.size * (node.size + f.body)..];
+            for i in 0..f.body {
+                let sum = dot(&r[i * node.size..][..node.body], &b[node.first..node.first + node.body]);
+                b[f.first + i] -= sum;
+            }
+        }
+        let mut own = [0.0; 16];
+        for node in &self.nodes {
+            let n = node.body;
+            let mut large = Vec::new();
+            let own = if n <= own.len() {
+                &mut own[..n]
+            } else {
+                large.resize(n, 0.0);
+                &mut large[..]
+            };
+            own.copy_from_slice(&b[node.first..node.first + n]);
+            let inverse = &self.values[node.values..];
+            for i in 0..n {
+                b[node.first + i] = dot(&inverse[i * node.size..][..n], own);
+            }
+            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let c = &self.values[node.values + node.size * node.size..];
+            for i in 0..n {
+                let sum = dot(&c[i * f.body..][..f.body], &b[f.first..f.first + f.body]);
+                b[node.first + i] -= sum;
+            }
+        }
     }
 }
 
-/// LU with row pivoting in place; or the row without a pivot.
-fn factor(a: &mut [f64], pivots: &mut [usize]) -> Result<(), usize> {
-    let n = pivots.len();
+#[inline]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// A ← A⁻¹ by Gauss–Jordan elimination with row pivoting; or the row without a pivot.
+fn invert(a: &mut [f64], n: usize, swaps: &mut [f64]) -> Result<(), usize> {
     for k in 0..n {
-        let at = (k..n).max_by(|&i, &j| a[i * n + k].abs().total_cmp(&a[j * n + k].abs())).unwrap_or(k);
-        pivots[k] = at;
+        let mut at = k;
+        for i in k + 1..n {
+            if a[i * n + k].abs() > a[at * n + k].abs() {
+                at = i;
+            }
+        }
+        swaps[k] = at as f64;
         if at != k {
-            (0..n).for_each(|j| a.swap(at * n + j, k * n + j));
+            let (above, below) = a.split_at_mut(at * n);
+            above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
         }
         let pivot = a[k * n + k];
         if pivot == 0.0 || !pivot.is_finite() {
             return Err(k);
         }
-        for i in k + 1..n {
-            let f = a[i * n + k] / pivot;
-            a[i * n + k] = f;
-            (k + 1..n).for_each(|j| a[i * n + j] -= f * a[k * n + j]);
+        a[k * n + k] = 1.0;
+        a[k * n..(k + 1) * n].iter_mut().for_each(|x| *x /= pivot);
+        let (above, rest) = a.split_at_mut(k * n);
+        let (row, below) = rest.split_at_mut(n);
+        for other in above.chunks_exact_mut(n).chain(below.chunks_exact_mut(n)) {
+            let f = std::mem::take(&mut other[k]);
+            if f != 0.0 {
+                other.iter_mut().zip(&*row).for_each(|(x, r)| *x -= f * r);
+            }
+        }
+    }
+    for k in (0..n).rev() {
+        let at = swaps[k] as usize;
+        if at != k {
+            a.chunks_exact_mut(n).for_each(|row| row.swap(k, at));
         }
     }
     Ok(())
-}
-
-/// x ← A⁻¹ x for `width` columns by rows.
-fn divide(a: &[f64], pivots: &[usize], x: &mut [f64], width: usize) {
-    let n = pivots.len();
-    for k in 0..n {
-        if pivots[k] != k {
-            (0..width).for_each(|j| x.swap(pivots[k] * width + j, k * width + j));
-        }
-    }
-    for i in 0..n {
-        for k in 0..i {
-            (0..width).for_each(|j| x[i * width + j] -= a[i * n + k] * x[k * width + j]);
-        }
-    }
-    for i in (0..n).rev() {
-        for k in i + 1..n {
-            (0..width).for_each(|j| x[i * width + j] -= a[i * n + k] * x[k * width + j]);
-        }
-        (0..width).for_each(|j| x[i * width + j] /= a[i * n + i]);
-    }
 }
 
 impl LinearSolver for TreeLu {
@@ -183,53 +245,54 @@ impl LinearSolver for TreeLu {
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        let pattern = a.pattern();
-        if pattern.dimension() != self.dimension {
-            return Err(LinearError::Sizes { expected: self.dimension, found: pattern.dimension() });
+        if a.values.len() != self.entries {
+            return Err(LinearError::Sizes { expected: self.entries, found: a.values.len() });
         }
         self.values.fill(0.0);
-        for k in 0..self.nodes.len() {
-            let (d, c, r) = self.parts(k);
-            let node = &self.nodes[k];
-            let father = node.father.map(|f| self.blocks[self.nodes[f].blocks.start].0);
-            let across = node.father.map_or(0, |f| self.nodes[f].body);
-            for &(row, i) in &self.blocks[node.blocks.clone()] {
-                let mut copy = |row: usize, column: usize, to: usize, stride: usize| {
-                    if let Some(block) = a.block(row, column) {
-                        let width = pattern.size(column);
-                        for (i, values) in block.chunks_exact(width).enumerate() {
-                            self.values[to + i * stride..to + i * stride + width].copy_from_slice(values);
-                        }
-                    }
-                };
-                for &(column, j) in &self.blocks[node.blocks.clone()] {
-                    copy(row, column, d.start + i * node.size + j, node.size);
-                }
-                if let Some(f) = father {
-                    copy(row, f, c.start + i * across, across);
-                    copy(f, row, r.start + i, node.size);
-                }
+        for copy in &self.copies {
+            let columns = copy.columns as usize;
+            let block = a.values[copy.from as usize..].chunks_exact(columns).take(copy.rows as usize);
+            for (i, values) in block.enumerate() {
+                let to = copy.to as usize + i * copy.stride as usize;
+                self.values[to..to + columns].copy_from_slice(values);
             }
         }
-        for k in (0..self.nodes.len()).rev() {
-            let (d, c, r) = self.parts(k);
-            let node = self.nodes[k].clone();
-            let (before, rest) = self.values.split_at_mut(node.values);
-            let (d, rest) = rest.split_at_mut(d.len());
-            let (c, rest) = rest.split_at_mut(c.len());
-            let pivots = &mut self.pivots[node.pivots..node.pivots + node.size];
-            factor(d, pivots).map_err(|row| {
-                let &(block, first) =
-                    self.blocks[node.blocks.clone()].iter().rfind(|(_, i)| *i <= row).unwrap_or(&(0, 0));
-                LinearError::Singular { row: pattern.range(block).start + row - first }
+        for node in self.nodes.iter().rev() {
+            let (before, own) = self.values.split_at_mut(node.values);
+            let n = node.size;
+            let (inverse, rest) = own.split_at_mut(n * n);
+            invert(inverse, n, &mut self.x).map_err(|row| {
+                let list = &self.blocks[node.blocks.clone()];
+                let &(start, first, _) = list.iter().rfind(|(_, i, _)| *i <= row).unwrap_or(&(0, 0, 0));
+                LinearError::Singular { row: start + row - first }
             })?;
-            let Some(f) = node.father else { continue };
-            let (across, to) = (self.nodes[f].body, self.nodes[f].values);
-            divide(d, pivots, c, across);
-            for i in 0..across {
-                for j in 0..across {
-                    let sum: f64 = (0..node.size).map(|k| rest[..r.len()][i * node.size + k] * c[k * across + j]).sum();
-                    before[to + i * self.nodes[f].size + j] -= sum;
+            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let across = f.body;
+            let (c, rest) = rest.split_at_mut(n * across);
+            let r = &mut rest[..n * across];
+            // D⁻¹C in the place of C
+            let old = &mut self.y[..n * across];
+            old.copy_from_slice(c);
+            for (c, inverse) in c.chunks_exact_mut(across).zip(inverse.chunks_exact(n)) {
+                c.fill(0.0);
+                for (x, old) in inverse.iter().zip(old.chunks_exact(across)) {
+                    c.iter_mut().zip(old).for_each(|(c, o)| *c += x * o);
+                }
+            }
+            // what the father loses: R D⁻¹C
+            let to = &mut before[f.values..];
+            for (i, r) in r.chunks_exact(n).enumerate() {
+                let to = &mut to[i * f.size..][..across];
+                for (r, c) in r.iter().zip(c.chunks_exact(across)) {
+                    to.iter_mut().zip(c).for_each(|(t, c)| *t -= r * c);
+                }
+            }
+            // R D⁻¹ in the place of R
+            old.copy_from_slice(r);
+            for (r, old) in r.chunks_exact_mut(n).zip(old.chunks_exact(n)) {
+                r.fill(0.0);
+                for (x, inverse) in old.iter().zip(inverse.chunks_exact(n)) {
+                    r.iter_mut().zip(inverse).for_each(|(r, i)| *r += x * i);
                 }
             }
         }
@@ -237,42 +300,35 @@ impl LinearSolver for TreeLu {
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
-        let Some(pattern) = self.pattern.clone().filter(|_| b.len() == self.dimension) else {
+        if b.len() != self.dimension {
             return Err(LinearError::Sizes { expected: self.dimension, found: b.len() });
-        };
-        let mut x = [0.0; 64];
-        for k in (0..self.nodes.len()).rev() {
-            let (d, _, r) = self.parts(k);
-            let node = &self.nodes[k];
-            let list = &self.blocks[node.blocks.clone()];
-            let mut large = if node.size > x.len() { vec![0.0; node.size] } else { Vec::new() };
-            let x = if node.size > x.len() { &mut large[..] } else { &mut x[..node.size] };
-            for &(block, i) in list {
-                x[i..i + pattern.size(block)].copy_from_slice(&b[pattern.range(block)]);
-            }
-            divide(&self.values[d], &self.pivots[node.pivots..node.pivots + node.size], x, 1);
-            for &(block, i) in list {
-                b[pattern.range(block)].copy_from_slice(&x[i..i + pattern.size(block)]);
-            }
-            if let Some(f) = node.father {
-                let to = pattern.range(self.blocks[self.nodes[f].blocks.start].0);
-                for (b, row) in b[to].iter_mut().zip(self.values[r].chunks_exact(node.size)) {
-                    *b -= row.iter().zip(&*x).map(|(r, x)| r * x).sum::<f64>();
-                }
-            }
         }
-        for k in 0..self.nodes.len() {
-            let node = &self.nodes[k];
-            let Some(f) = node.father else { continue };
-            let from = pattern.range(self.blocks[self.nodes[f].blocks.start].0);
-            let (_, c, _) = self.parts(k);
-            let across = from.len();
-            self.x[..across].copy_from_slice(&b[from]);
-            for &(block, i) in &self.blocks[node.blocks.clone()] {
-                for (row, b) in b[pattern.range(block)].iter_mut().enumerate() {
-                    let c = &self.values[c.start + (i + row) * across..][..across];
-                    *b -= c.iter().zip(&self.x).map(|(c, x)| c * x).sum::<f64>();
-                }
+        for node in self.nodes.iter().rev() {
+            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let x = &mut self.x[..node.size];
+            for &(from, i, size) in &self.blocks[node.blocks.clone()] {
+                x[i..i + size].copy_from_slice(&b[from..from + size]);
+            }
+            let r = &self.values[node.values + node.size * (node.size + f.body)..];
+            let rows = b[f.first..f.first + f.body].iter_mut().zip(r.chunks_exact(node.size));
+            rows.for_each(|(b, r)| *b -= dot(r, x));
+        }
+        for node in &self.nodes {
+            let x = &mut self.x[..node.size];
+            let list = &self.blocks[node.blocks.clone()];
+            for &(from, i, size) in list {
+                x[i..i + size].copy_from_slice(&b[from..from + size]);
+            }
+            let y = &mut self.y[..node.size];
+            let inverse = &self.values[node.values..];
+            y.iter_mut().zip(inverse.chunks_exact(node.size)).for_each(|(y, row)| *y = dot(row, x));
+            if let Some(f) = node.father.map(|f| &self.nodes[f]) {
+                let c = &self.values[node.values + node.size * node.size..];
+                let above = &b[f.first..f.first + f.body];
+                y.iter_mut().zip(c.chunks_exact(f.body)).for_each(|(y, row)| *y -= dot(row, above));
+            }
+            for &(to, i, size) in list {
+                b[to..to + size].copy_from_slice(&y[i..i + size]);
             }
         }
         Ok(())

@@ -31,6 +31,16 @@ const DENSE: f64 = 0.3;
 /// After so many iterations the factors of the whole system are made for the first time.
 const PATIENCE: usize = 40;
 
+/// Directions in which S is below this part of its largest eigenvalue count as redundant: at a singular position.
+const SINGULAR: f64 = 1e-9;
+
+/// Smaller machines are not asked what is cheaper.
+const LARGE: usize = 2000;
+
+/// Iterations of an evaluation, and renewals, as they are in runs.
+const USUAL: f64 = 4.0;
+const AGE: f64 = 0.1;
+
 /// An iteration that takes longer does not converge.
 const MOST: usize = 500;
 
@@ -46,6 +56,10 @@ pub struct LoopCg {
     spent: f64,
     /// What stands for S⁻¹ in rows that the factors left out.
     left_out: f64,
+    /// The largest eigenvalue of S at the start.
+    mobility: f64,
+    /// Unit directions that the present solution leaves out.
+    redundant: Vec<Vec<f64>>,
     mu: Vec<f64>,
     nu: Vec<f64>,
     r: Vec<f64>,
@@ -76,10 +90,22 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// x ← x − N Nᵀx.
+fn leave_out(directions: &[Vec<f64>], x: &mut [f64]) {
+    for n in directions {
+        let c = dot(n, x);
+        x.iter_mut().zip(n).for_each(|(x, n)| *x -= c * n);
+    }
+}
+
 impl LoopCg {
     /// On a tree chosen at a point; none where the equations have no tree.
     pub fn new(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<LoopCg> {
-        let loops = Loops::new(dynamics.clone(), at)?;
+        let mut loops = Loops::new(dynamics.clone(), at)?;
+        let mut w = dynamics.workspace();
+        dynamics.realize(at, &mut w);
+        loops.factor(at, &mut w).ok()?;
+        let mobility = loops.largest_mobility(12).ok()?;
         let (n, m, k) = (dynamics.layout().n(), dynamics.layout().m(), loops.size());
         let mut mu = vec![0.0; k];
         if at.lambda.len() == m {
@@ -90,6 +116,8 @@ impl LoopCg {
             fresh: false,
             spent: 0.0,
             left_out: 0.0,
+            mobility,
+            redundant: Vec::new(),
             mu,
             nu: vec![0.0; k],
             r: vec![0.0; k],
@@ -110,6 +138,23 @@ impl LoopCg {
         })
     }
 
+    /// Loop-CG where an evaluation costs less with it than by elimination of the whole system, by count; large machines with
+    /// many loops.
+    pub fn if_cheaper(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<LoopCg> {
+        if dynamics.layout().bodies.len() < LARGE {
+            return None;
+        }
+        let mut cg = LoopCg::new(dynamics.clone(), at)?;
+        if cg.loops.size() == 0 {
+            return Some(cg);
+        }
+        let whole = Kkt::new(dynamics);
+        let (flops, sweep) = (whole.flops(), 2.0 * cg.loops.factor_entries() as f64);
+        let (factor, solve) = (DENSE * flops.factor as f64, flops.solve as f64);
+        cg.whole = Some(whole);
+        (AGE * factor + USUAL * (sweep + solve) + 3.0 * sweep < factor + solve).then_some(cg)
+    }
+
     /// Forgets the multipliers of the last evaluation.
     pub fn cool(&mut self) {
         self.mu.fill(0.0);
@@ -124,8 +169,15 @@ impl LoopCg {
         Ok(())
     }
 
-    /// z = S₀⁻¹ r.
+    /// z = S₀⁻¹ r, both without the directions that are left out.
     fn precondition(&mut self) -> Result<(), LinearError> {
+        leave_out(&self.redundant, &mut self.r);
+        self.precondition_all()?;
+        leave_out(&self.redundant, &mut self.z);
+        Ok(())
+    }
+
+    fn precondition_all(&mut self) -> Result<(), LinearError> {
         let (Some(whole), true) = (&mut self.whole, self.renewals > 0) else {
             self.z.copy_from_slice(&self.r);
             return Ok(());
@@ -162,9 +214,11 @@ impl LoopCg {
     fn iterate(&mut self, tolerance: f64, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
         self.solves += 1;
         self.fresh = false;
+        self.redundant.clear();
         let mut count = 0;
-        // NaN does not end here
-        while !(largest(&self.r) <= tolerance) {
+        // what is no number is open too
+        let open = |r: &[f64]| largest(r).partial_cmp(&tolerance).is_none_or(|o| o.is_gt());
+        while open(&self.r) {
             self.precondition()?;
             self.p.copy_from_slice(&self.z);
             let mut rz = dot(&self.r, &self.z);
@@ -176,8 +230,15 @@ impl LoopCg {
                 if !curvature.is_finite() {
                     return Err(LinearError::NotFinite { row: 0 });
                 }
-                if curvature <= 0.0 {
-                    return self.done(count); // a direction in which no loop can move: redundant
+                let size = dot(&self.p, &self.p);
+                if curvature <= SINGULAR * self.mobility * size {
+                    if size == 0.0 {
+                        return self.done(count);
+                    }
+                    let unit = 1.0 / size.sqrt();
+                    self.redundant.push(self.p.iter().map(|p| unit * p).collect());
+                    leave_out(&self.redundant, &mut self.r);
+                    break;
                 }
                 let step = rz / curvature;
                 self.mu.iter_mut().zip(&self.p).for_each(|(m, p)| *m += step * p);

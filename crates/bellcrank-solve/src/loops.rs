@@ -417,11 +417,12 @@ impl Loops {
     pub fn mobility(&mut self, mu: &[f64], scratch: &mut [f64], out: &mut [f64]) -> Result<(), LinearError> {
         scratch.fill(0.0);
         self.add_pull(1.0, mu, scratch);
-        self.x.fill(0.0);
-        self.coordinate.iter().zip(&*scratch).for_each(|(c, f)| self.x[*c as usize] = *f);
+        // bodies stand first in the matrix of the tree
+        let x = &mut self.x[..self.n];
+        self.coordinate.iter().zip(&*scratch).for_each(|(c, f)| x[*c as usize] = *f);
         self.solutions += 1;
-        self.linear.solve(&mut self.x)?;
-        self.coordinate.iter().zip(&mut *scratch).for_each(|(c, a)| *a = self.x[*c as usize]);
+        self.linear.respond(x);
+        self.coordinate.iter().zip(&mut *scratch).for_each(|(c, a)| *a = x[*c as usize]);
         out.fill(0.0);
         self.add_closing(1.0, scratch, out);
         Ok(())

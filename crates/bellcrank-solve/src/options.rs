@@ -436,7 +436,7 @@ impl Options {
             let help = "leave it out for twice the limit of stability";
             return wrong("--epsilon", format!("ε must be a positive number, found {e}"), help);
         }
-        if solver.regularizes() && !(method == MethodName::Auto || !method.adaptive()) {
+        if solver.regularizes() && method != MethodName::Auto && method.adaptive() {
             let message =
                 format!("{} runs with fixed steps of euler, rk2 or rk4, not with {}", solver.name(), method.name());
             return wrong("--solver", message, "use --method rk2 --step H, or --solver loop-cg");

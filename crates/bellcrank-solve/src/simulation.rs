@@ -240,6 +240,9 @@ impl Simulation {
         let start = if switches > 0 { observer.lock(&start).map_err(StartError::Step)? } else { start };
         let dynamics = observer.dynamics.clone();
         let engine = build_engine(&dynamics, &options, method, &start).map_err(StartError::Step)?;
+        if options.solver == Solver::Auto && engine.loop_report().is_some() {
+            choices.push("many loops: loop-cg".into());
+        }
         let energy = observer.energy(&start);
         let budget = Budget::new(&*dynamics, energy);
         Ok(Simulation {
@@ -373,6 +376,7 @@ impl Simulation {
                 self.budget.add_work(from, to, &mut *self.engine, &mut self.observer)?;
             }
             self.prove_step(from, to)?;
+            self.observer.search(from, to, &mut *self.engine)?;
             self.seconds.checks += clock.map_or(0.0, |from| from.elapsed().as_secs_f64());
             self.sample(to, &mut sampler, wanted, out)?;
             if let Some(found) = found {
@@ -675,6 +679,7 @@ fn build_engine(
     }
     let loops = match options.solver {
         Solver::LoopCg => Some(LoopCg::new(dynamics.clone(), start).ok_or_else(no_tree)?),
+        Solver::Auto => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
     let tolerances = Tolerances::new(&**dynamics, options, options.test.unwrap_or(Tested::QV));
@@ -772,16 +777,25 @@ struct Observer {
     /// For reactions of least size, where equations are redundant.
     least: Option<(Kkt, RowScales)>,
     redundant: usize,
-    /// Where a passage by a singular position came closest: time and pivot.
-    passage: Option<(f64, f64)>,
+    /// Where a passage by a singular position came closest: time, pivot, and by how much the rank falls there.
+    passage: Option<(f64, f64, usize)>,
     not_unique: Vec<String>,
     events: Vec<Event>,
     rank_changes: usize,
+    /// Pivots of the evaluations of a step.
+    seen: Vec<(f64, f64)>,
     projection: Option<Projection>,
 }
 
 /// Constraints with a pivot below this part of what it was summed from are close to singular.
 const CLOSE: f64 = 1e-4;
+
+/// Below this an evaluation inside a step calls for a search, golden section takes so many points for it, and a pivot that is
+/// left out counts as this.
+const WATCH: f64 = 1e-2;
+const SEARCHES: usize = 24;
+const GOLDEN: f64 = 0.618_033_988_749_894_8;
+const DROPPED: f64 = 1e-9;
 
 /// So many changes of the rank are told.
 const RANK_CHANGES: usize = 50;
@@ -803,6 +817,7 @@ impl Observer {
             not_unique: Vec::new(),
             events: Vec::new(),
             rank_changes: 0,
+            seen: Vec::with_capacity(32),
             projection: None,
             dynamics,
         };
@@ -836,16 +851,84 @@ impl Observer {
         match self.passage {
             // where rows are redundant, those that are kept need not be the best
             _ if pivot < CLOSE && redundant == 0 => {
-                let closest = self.passage.filter(|(_, least)| *least <= pivot);
-                self.passage = closest.or(Some((t, pivot)));
+                let closest = self.passage.filter(|(_, least, _)| *least <= pivot);
+                self.passage = closest.or(Some((t, pivot, 0)));
             }
             // infinite: not known
-            Some((t, least)) if pivot.is_finite() => {
+            Some((t, least, fall)) if pivot.is_finite() => {
                 self.passage = None;
-                self.tell(t, format!("passed by a singular position (smallest pivot {least:.1e})"));
+                let rank = if fall > 0 { format!(": the rank falls by {fall} there") } else { String::new() };
+                self.tell(t, format!("passed by a singular position (smallest pivot {least:.1e}){rank}"));
             }
             _ => {}
         }
+    }
+
+    /// Looks for singular positions inside the last step, where its evaluations came close to one: each least pivot by golden
+    /// section, which finds the tip of a V.
+    fn search(&mut self, from: f64, to: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.clear();
+        seen.extend(engine.pivots().iter().filter(|(t, _)| (from..=to).contains(t)));
+        seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for i in 0..seen.len() {
+            let (t, pivot) = seen[i];
+            let before = if i > 0 { seen[i - 1] } else { (from, f64::INFINITY) };
+            let after = seen.get(i + 1).copied().unwrap_or((to, f64::INFINITY));
+            let inside = t > from && t < to;
+            let least = pivot <= before.1 && pivot < after.1;
+            if self.redundant == 0 && least && pivot < WATCH && (inside || pivot < CLOSE) {
+                self.refine(before.0, after.0, engine)?;
+            }
+        }
+        self.seen = seen;
+        Ok(())
+    }
+
+    /// Finds the smallest pivot between two times of the last step.
+    fn refine(&mut self, mut a: f64, mut b: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
+        let (mut c, mut d) = (b - GOLDEN * (b - a), a + GOLDEN * (b - a));
+        let (mut at_c, mut at_d) = (self.pivot(c, engine)?, self.pivot(d, engine)?);
+        let mut best = if at_c < at_d { (c, at_c) } else { (d, at_d) };
+        for _ in 0..SEARCHES {
+            if at_c <= at_d {
+                (b, d, at_d) = (d, c, at_c);
+                c = b - GOLDEN * (b - a);
+                at_c = self.pivot(c, engine)?;
+            } else {
+                (a, c, at_c) = (c, d, at_d);
+                d = a + GOLDEN * (b - a);
+                at_d = self.pivot(d, engine)?;
+            }
+            for found in [(c, at_c), (d, at_d)] {
+                best = if found.1 < best.1 { found } else { best };
+            }
+        }
+        let (t, (dropped, pivot)) = best;
+        let (fall, pivot) = if dropped < 0 { (dropped.unsigned_abs(), DROPPED) } else { (0, pivot) };
+        if pivot >= CLOSE {
+            return Ok(());
+        }
+        match self.passage {
+            // one that was found is over when the next one is
+            Some((_, _, before)) if before > 0 && fall > 0 => {
+                self.notice(t, 0, 1.0);
+                self.passage = Some((t, pivot, fall));
+            }
+            Some((_, least, _)) if least <= pivot => {}
+            _ => self.passage = Some((t, pivot, fall)),
+        }
+        Ok(())
+    }
+
+    /// How singular the position at a time of the last step is: less the number of redundant rows, and the smallest pivot of
+    /// the others. The least of both is at the tip.
+    fn pivot(&mut self, t: f64, engine: &mut dyn Engine) -> Result<(isize, f64), StepError> {
+        self.go_to(t, engine)?;
+        self.place();
+        let factored = self.kkt.factor(&self.point, &mut self.w);
+        factored.map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
+        Ok((-(self.kkt.dropped() as isize), self.kkt.smallest_pivot()))
     }
 
     fn tell(&mut self, t: f64, what: String) {

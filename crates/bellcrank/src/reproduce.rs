@@ -2,14 +2,14 @@
 
 use crate::{Failure, print};
 use bellcrank_reproduce::report::Report;
-use bellcrank_reproduce::{coordinate_splitting, gluing, low_order};
+use bellcrank_reproduce::{closed_loops, coordinate_splitting, gluing, low_order};
 use clap::Args;
 use std::path::PathBuf;
 
 /// Options of `reproduce`.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The paper: coordinate-splitting, gluing, low-order.
+    /// The paper: closed-loops, coordinate-splitting, gluing, low-order.
     paper: String,
     /// One table (1, 2, 3, 4, s1c, auto, equal, ladder, bushing, hour) or figure (3 … 16, stiff, eq8, top, rtol) of it; all
     /// of them if left out.
@@ -29,7 +29,8 @@ pub struct Reproduce {
 type Paper = (&'static str, &'static [&'static str], fn(Option<&str>, bool) -> Report);
 
 /// The papers.
-const PAPERS: [Paper; 3] = [
+const PAPERS: [Paper; 4] = [
+    ("closed-loops", closed_loops::TABLES, closed_loops::reproduce),
     ("coordinate-splitting", coordinate_splitting::TABLES, coordinate_splitting::reproduce),
     ("gluing", gluing::TABLES, gluing::reproduce),
     ("low-order", low_order::FIGURES, low_order::reproduce),

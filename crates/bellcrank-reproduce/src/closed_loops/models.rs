@@ -32,7 +32,8 @@ impl Text {
 
     fn joint(&mut self, name: &str, first: &str, second: &str, at: [f64; 3]) {
         let (kind, at) = (if self.space { "spherical" } else { "revolute" }, self.point(at));
-        let _ = writeln!(self.joints, "{name} = {{ type = \"{kind}\", between = [\"{first}\", \"{second}\"], at = {at} }}");
+        let _ =
+            writeln!(self.joints, "{name} = {{ type = \"{kind}\", between = [\"{first}\", \"{second}\"], at = {at} }}");
     }
 
     fn probe(&mut self, name: &str, body: &str) {
@@ -75,11 +76,20 @@ pub fn chain(m: usize) -> String {
 /// A net of w strings of l rods with horizontal rods between them, tilted by `tilt`: in the plane of the net, or in space out
 /// of it. The probe `bottom` is the last joint of the last string.
 pub fn net(w: usize, l: usize, tilt: f64, space: bool) -> String {
+    bent_net(w, l, &|_| tilt, space)
+}
+
+/// A net whose rods of level i = 1 … l are tilted by `tilt(i)`.
+pub fn bent_net(w: usize, l: usize, tilt: &dyn Fn(usize) -> f64, space: bool) -> String {
     let mut text = Text::new(space);
-    let (c, s) = (tilt.cos(), tilt.sin());
-    let at = |i: usize, j: usize| match (space, i as f64, j as f64) {
-        (false, i, j) => [j + i * s, -i * c, 0.0],
-        (true, i, j) => [j, i * s, -i * c],
+    let mut down = vec![(0.0, 0.0)];
+    for i in 1..=l {
+        let (x, y) = down[i - 1];
+        down.push((x + tilt(i).sin(), y - tilt(i).cos()));
+    }
+    let at = |i: usize, j: usize| match (space, down[i], j as f64) {
+        (false, (x, y), j) => [j + x, y, 0.0],
+        (true, (x, y), j) => [j, x, y],
     };
     for j in 0..w {
         for i in 1..=l {
@@ -99,6 +109,26 @@ pub fn net(w: usize, l: usize, tilt: f64, space: bool) -> String {
     }
     text.probe("bottom", &format!("v{}x{l}", w - 1));
     text.model("rod-net")
+}
+
+/// The chain that a net in its plane moves like: rods of mass w, and at their lower ends points of mass w − 1.
+pub fn pendulum(w: usize, l: usize, tilt: f64) -> String {
+    let mut text = Text::new(false);
+    let at = |i: usize| [i as f64 * tilt.sin(), -(i as f64) * tilt.cos(), 0.0];
+    for i in 1..=l {
+        let above = if i == 1 { "ground".to_string() } else { format!("v{}", i - 1) };
+        let (from, to) = (text.point(at(i - 1)), text.point(at(i)));
+        let _ = writeln!(
+            text.bodies,
+            "v{i} = {{ coordinates = \"natural\", rod = {{ from = {from}, to = {to}, mass = {w} }} }}\n\
+             p{i} = {{ mass = {}, at = {to} }}",
+            w - 1
+        );
+        text.joint(&format!("s{i}"), &above, &format!("v{i}"), at(i - 1));
+        text.joint(&format!("k{i}"), &format!("v{i}"), &format!("p{i}"), at(i));
+    }
+    text.probe("bottom", &format!("v{l}"));
+    text.model("pendulum")
 }
 
 /// Compiles a text of this module.

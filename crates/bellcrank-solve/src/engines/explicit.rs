@@ -31,6 +31,8 @@ pub struct Explicit {
     error_test_failures: usize,
     convergence_failures: usize,
     refusals: Vec<Refusal>,
+    /// Redundant rows and smallest pivot of the last evaluation of the last step.
+    rank: Option<(usize, f64)>,
     /// Seconds of evaluations and of projections, where they are measured.
     seconds: Option<(f64, f64)>,
 }
@@ -42,6 +44,8 @@ struct Form {
     point: Point,
     w: Workspace,
     evaluations: usize,
+    /// The smallest pivots of the present step, with their times.
+    pivots: Vec<(f64, f64)>,
 }
 
 /// What solves for v̇ and λ, and projects.
@@ -96,6 +100,9 @@ impl Form {
         self.w.invalidate();
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
+        if let Linear::Direct(both) = &self.linear {
+            self.pivots.push((t, both.0.smallest_pivot()));
+        }
         let (qdot, rest) = ydot.split_at_mut(n);
         let (vdot, zdot) = rest.split_at_mut(n);
         self.dynamics.rates(&p.q, &p.v, qdot);
@@ -157,6 +164,7 @@ impl Explicit {
             point: start.clone(),
             w: dynamics.workspace(),
             evaluations: 0,
+            pivots: Vec::with_capacity(32),
             dynamics: dynamics.clone(),
         };
         begin(&mut rk, &mut form, &weights, t, &y, state.q.len())?;
@@ -174,6 +182,7 @@ impl Explicit {
             error_test_failures: 0,
             convergence_failures: 0,
             refusals: Vec::with_capacity(16),
+            rank: None,
             seconds: None,
         })
     }
@@ -227,6 +236,7 @@ impl Engine for Explicit {
         loop {
             let clock = self.clock();
             let (form, weights, worst) = (&mut self.form, &self.weights, Cell::new(0));
+            form.pivots.clear();
             let dynamics = form.dynamics.clone();
             let bodies = &dynamics.layout().bodies;
             let attempt = self.rk.attempt(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| {
@@ -265,6 +275,9 @@ impl Engine for Explicit {
                     false => StepError::Collapse { t, h, culprit, convergence, fixed: false },
                 });
             }
+        }
+        if let Linear::Direct(both) = &self.form.linear {
+            self.rank = (both.0.factorizations > 0).then(|| (both.0.dropped(), both.0.smallest_pivot()));
         }
         self.rk.accept();
         self.dense_ready = false;
@@ -373,9 +386,11 @@ impl Engine for Explicit {
     }
 
     fn rank(&self) -> Option<(usize, f64)> {
-        let Linear::Direct(both) = &self.form.linear else { return None };
-        let kkt = &both.0;
-        (kkt.factorizations > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()))
+        self.rank
+    }
+
+    fn pivots(&self) -> &[(f64, f64)] {
+        &self.form.pivots
     }
 
     fn loop_report(&self) -> Option<LoopReport> {

@@ -237,6 +237,11 @@ pub trait Engine: Send {
     fn rank(&self) -> Option<(usize, f64)> {
         None
     }
+    /// How close the constraints were to others that depend on each other at the evaluations inside the last step: times and
+    /// smallest relative pivots, where they are known.
+    fn pivots(&self) -> &[(f64, f64)] {
+        &[]
+    }
     /// Whether an explicit method finds the problem stiff.
     fn stiff(&self) -> bool {
         false

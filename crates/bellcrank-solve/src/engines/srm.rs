@@ -20,8 +20,8 @@ use bellcrank_math::solver::LinearError;
 use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
 use std::sync::Arc;
 
-/// β: open loops close in about a second where nothing disturbs them, in 1/s.
-pub const CLOSING: f64 = 1.0;
+/// β: open loops close in a tenth of a second where nothing disturbs them, in 1/s.
+pub const CLOSING: f64 = 10.0;
 
 /// ε is this multiple of its limit of stability unless it is given.
 const MARGIN: f64 = 2.0;

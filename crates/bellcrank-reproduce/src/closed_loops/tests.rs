@@ -1,0 +1,76 @@
+use super::*;
+
+fn all_hold(table: &str) {
+    let report = reproduce(Some(table), true);
+    let failed: Vec<_> = report.claims.iter().filter(|c| !c.holds).collect();
+    assert!(!report.claims.is_empty() && failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn iterates_do_not_depend_on_the_length_of_a_chain() {
+    all_hold("4.1");
+}
+
+#[test]
+fn keeping_the_tree_admits_smaller_epsilon_than_regularizing_all() {
+    all_hold("4.2");
+}
+
+#[test]
+fn limits_of_epsilon_are_those_of_the_largest_eigenvalue() {
+    all_hold("stability");
+}
+
+#[test]
+fn the_order_is_that_of_the_iterate() {
+    all_hold("order");
+}
+
+#[test]
+fn chains_and_nets_move_as_they_are_known_to() {
+    all_hold("references");
+}
+
+#[test]
+fn singular_positions_are_passed_and_told() {
+    all_hold("singular");
+}
+
+/// Wide nets stagnate, and the successor closes them.
+#[test]
+fn a_wide_net_stagnates_and_is_closed_by_loop_cg() {
+    let machine = Machine::new(&net(16, 16, 0.5, false));
+    let how = Setup { iterates: 8, ..Setup::default() };
+    let run = machine.srm(&RK2, 2e-3, how, 0.06).expect("a run");
+    let drift: Vec<f64> = run.worst().iter().map(|d| d.0).collect();
+    assert!(drift[7] > 0.1 * drift[3] && drift[7] > 1e-7, "{drift:?}");
+    let closed = machine.explicit(&RK2, Solver::LoopCg, 2e-3, 10);
+    assert!(closed.drift < 1e-10, "{}", closed.drift);
+    assert!(closed.iterations < 8 * closed.solves, "{} of {}", closed.iterations, closed.solves);
+}
+
+#[test]
+fn iterations_of_loop_cg_do_not_depend_on_the_length_of_a_chain() {
+    let counts: Vec<usize> =
+        [25, 250, 2500].iter().map(|&m| Machine::new(&chain(m)).iterations(None).iterations).collect();
+    assert!(counts.iter().all(|c| *c <= 12 && c.abs_diff(counts[0]) <= 2), "{counts:?}");
+}
+
+/// Factors of a straight net, tilted by .5 rad, for one that is bent; n up to 10⁴.
+#[test]
+fn iterations_of_loop_cg_grow_at_most_like_the_root_of_the_width_of_a_net() {
+    let solved = |w: usize| {
+        let machine = Machine::new(&bent_net(w, w, &|i| 0.5 - 0.6 * i as f64 / w as f64, false));
+        machine.iterations(Some(&system(&net(w, w, 0.5, false)).initial_state().q))
+    };
+    let (small, large) = (solved(8), solved(70));
+    assert!(small.open < 1e-10 && large.open < 1e-10, "{} and {}", small.open, large.open);
+    let allowed = small.iterations as f64 * (70.0f64 / 8.0).sqrt();
+    assert!(large.iterations as f64 <= allowed, "{} against {}", large.iterations, small.iterations);
+}
+
+#[test]
+fn every_table_can_be_asked_for() {
+    assert!(TABLES.contains(&"4.3") && TABLES.contains(&"time"));
+    assert!(reproduce(Some("5"), true).claims.is_empty());
+}

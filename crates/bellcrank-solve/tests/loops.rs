@@ -1,0 +1,245 @@
+//! Closed loops: a tree and what closes it, loop-CG, sequential regularization, and singular positions.
+
+mod common;
+
+use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::engines::Engine;
+use bellcrank_solve::engines::srm::{Regularization, Srm};
+use bellcrank_solve::initial;
+use bellcrank_solve::kkt::Kkt;
+use bellcrank_solve::loop_cg::LoopCg;
+use bellcrank_solve::loops::Loops;
+use bellcrank_solve::methods::tableau::{EULER, RK2, RK4};
+use bellcrank_solve::options::{MethodName, Options, Solver};
+use bellcrank_solve::simulation::Simulation;
+use common::*;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// A spatial four-bar: revolute, universal, spherical, revolute.
+const SPATIAL_LOOP: &str = r#"
+model = { gravity = [0, -9.81, 0] }
+[body]
+crank = { rod = { from = [0, 0, 0], to = [0.5, 0.8, 0], mass = 2, radius = 0.02 } }
+coupler = { rod = { from = [0.5, 0.8, 0], to = [2.1, 1.2, 0], mass = 3, radius = 0.02 } }
+rocker = { rod = { from = [2.0, 0, 0], to = [2.1, 1.2, 0], mass = 2, radius = 0.02 } }
+[joint]
+a = { type = "revolute", between = ["ground", "crank"], at = [0, 0, 0] }
+b = { type = "universal", between = ["crank", "coupler"], at = [0.5, 0.8, 0], axis = [0, 0, 1], axis2 = [1, 0, 0] }
+c = { type = "spherical", between = ["coupler", "rocker"], at = [2.1, 1.2, 0] }
+d = { type = "revolute", between = ["rocker", "ground"], at = [2, 0, 0], axis = [0, 0.1, 1] }
+[start]
+a = { rate = 1 }
+"#;
+
+fn start(system: &Arc<System>) -> Point {
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    initial::assemble(&dynamics, &system.initial_state()).expect("a start").0
+}
+
+/// n windows: n + 1 uprights and n bars on them, upright, moving with 1 rad/s.
+fn windows(n: usize, natural: bool) -> String {
+    let kind = if natural { "coordinates = \"natural\", " } else { "" };
+    let mut text = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n[body]\n");
+    for i in 0..=n {
+        let _ = writeln!(text, "v{i} = {{ {kind}rod = {{ from = [{i}, 0], to = [{i}, 1], mass = 1 }} }}");
+    }
+    for i in 0..n {
+        let _ = writeln!(text, "h{i} = {{ {kind}rod = {{ from = [{i}, 1], to = [{}, 1], mass = 1 }} }}", i + 1);
+    }
+    text += "[joint]\n";
+    for i in 0..=n {
+        let _ = writeln!(text, "g{i} = {{ type = \"revolute\", between = [\"ground\", \"v{i}\"], at = [{i}, 0] }}");
+    }
+    for i in 0..n {
+        let j = i + 1;
+        let _ = writeln!(text, "a{i} = {{ type = \"revolute\", between = [\"v{i}\", \"h{i}\"], at = [{i}, 1] }}");
+        let _ = writeln!(text, "b{i} = {{ type = \"revolute\", between = [\"h{i}\", \"v{j}\"], at = [{j}, 1] }}");
+    }
+    text + "[start]\ng0 = { rate = -1 }\n"
+}
+
+/// The angle of the uprights from the vertical: one equation, by many small steps of a method of order 4.
+fn exact_windows(n: usize, until: f64) -> f64 {
+    let n = n as f64;
+    let (inertia, moment) = ((n + 1.0) / 3.0 + n, 9.81 * ((n + 1.0) / 2.0 + n));
+    let rate = |x: f64| moment * x.sin() / inertia;
+    let (steps, mut x, mut v) = (200_000, 0.0f64, 1.0f64);
+    let h = until / steps as f64;
+    for _ in 0..steps {
+        let (k1, l1) = (v, rate(x));
+        let (k2, l2) = (v + 0.5 * h * l1, rate(x + 0.5 * h * k1));
+        let (k3, l3) = (v + 0.5 * h * l2, rate(x + 0.5 * h * k2));
+        let (k4, l4) = (v + h * l3, rate(x + h * k3));
+        x += h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
+        v += h / 6.0 * (l1 + 2.0 * l2 + 2.0 * l3 + l4);
+    }
+    x
+}
+
+#[test]
+fn a_tree_has_no_loop_and_its_loops_are_few() {
+    for (text, cut, rows) in
+        [(FOUR_BAR.to_string(), 1, 2), (windows(3, false), 3, 6), (windows(3, true), 3, 6), (SPATIAL.to_string(), 0, 0)]
+    {
+        let s = system(&text);
+        let at = start(&s);
+        let loops = Loops::new(s.clone(), &at).expect("a tree");
+        assert_eq!((loops.cut.len(), loops.size()), (cut, rows));
+        // the joints of the tree alone never depend on each other: its factors exist where the whole is singular too
+        assert_eq!(loops.tree.len() + loops.cut.len(), s.layout().constraints.len());
+        assert!(Loops::all(s.clone(), &at).expect("bodies").tree.is_empty());
+    }
+}
+
+#[test]
+fn loops_and_tree_give_the_accelerations_of_the_whole() {
+    for text in [FOUR_BAR, SPATIAL, SPATIAL_LOOP, &windows(4, true), &windows(4, false)] {
+        let s = system(text);
+        let at = start(&s);
+        let mut w = s.workspace();
+        let (mut whole, mut swept) = (at.clone(), at.clone());
+        s.realize(&at, &mut w);
+        Kkt::new(s.clone()).accelerate(&mut whole, &mut w).expect("regular");
+        let mut cg = LoopCg::new(s.clone(), &at).expect("a tree");
+        cg.cool();
+        w.invalidate();
+        s.realize(&at, &mut w);
+        cg.accelerate(&mut swept, &mut w).expect("converges");
+        let size = whole.vdot.iter().fold(1.0f64, |m, a| m.max(a.abs()));
+        for (a, b) in whole.vdot.iter().zip(&swept.vdot) {
+            assert!((a - b).abs() < 1e-9 * size, "{a} against {b}");
+        }
+    }
+}
+
+#[test]
+fn loop_cg_moves_like_elimination() {
+    for text in [FOUR_BAR, SPATIAL_LOOP, &windows(3, true)] {
+        let s = system(text);
+        let of = |solver| {
+            run(&s, Options { method: MethodName::Dop853, solver, rtol: 1e-9, until: 0.5, ..Options::default() })
+        };
+        let (direct, loops) = (of(Solver::Direct), of(Solver::LoopCg));
+        assert!(loops.drift.0 < 1e-10 && loops.drift.1 < 1e-8, "{:?}", loops.drift);
+        let report = loops.loops.expect("a report");
+        assert!(report.solves > 0 && report.equations > 0);
+        for ((name, a), (_, b)) in direct.last.iter().zip(&loops.last) {
+            if name.ends_with(".x") || name.ends_with(".y") || name.ends_with(".angle") {
+                assert!((a - b).abs() < 1e-7, "{name}: {a} against {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sequential_regularization_runs_on_rigid_bodies_with_its_order() {
+    let s = system(FOUR_BAR);
+    let exact = run(&s, Options { method: MethodName::Dop853, rtol: 1e-11, until: 0.2, ..Options::default() });
+    for (method, iterates, order) in
+        [(MethodName::Euler, 2, 1.0), (MethodName::Rk2, 1, 1.0), (MethodName::Rk2, 2, 2.0), (MethodName::Rk4, 3, 3.0)]
+    {
+        let error = |h: f64| {
+            let o = Options { method, iterates, solver: Solver::Srm, step: Some(h), until: 0.2, ..Options::default() };
+            let summary = run(&s, o);
+            let report = summary.loops.clone().expect("a report");
+            assert_eq!(report.drift.len(), iterates);
+            // the tree is put back onto its constraints
+            assert!(report.drift.iter().all(|d| d.1 < 1e-6), "{:?}", report.drift);
+            ["coupler.x", "coupler.y"].iter().map(|c| (last(&summary, c) - last(&exact, c)).abs()).fold(0.0, f64::max)
+        };
+        let found = (error(1e-3) / error(5e-4)).log2();
+        assert!((found - order).abs() < 0.35, "{method:?} with {iterates}: order {found}");
+    }
+}
+
+#[test]
+fn all_iterates_march_in_one_sweep_and_a_step_costs_the_same_for_every_body() {
+    let entries = |n: usize| {
+        let s = system(&windows(n, true));
+        let at = start(&s);
+        let how = Regularization { iterates: 3, epsilon: None, all: false, stabilized: true };
+        let mut srm = Srm::new(s.clone(), &RK2, 1e-3, how, &at).expect("a tree").expect("a start");
+        let before = srm.sweeps();
+        srm.step(1.0).expect("a step");
+        let after = srm.sweeps();
+        // two stages and one stabilization of every iterate
+        assert_eq!((after.0 - before.0, after.1 - before.1), (3 * 3, 3 * 4));
+        Loops::new(s.clone(), &at).expect("a tree").factor_entries()
+    };
+    let (small, large) = (entries(10), entries(100));
+    assert!((large as f64 / small as f64 - 201.0 / 21.0).abs() < 0.6, "{small} and {large}");
+}
+
+#[test]
+fn epsilon_below_its_limit_is_unstable_and_above_it_is_not() {
+    let s = system(FOUR_BAR);
+    let at = start(&s);
+    for tableau in [&EULER, &RK2, &RK4] {
+        let drift = |part: f64| {
+            let how = |epsilon| Regularization { iterates: 1, epsilon, all: false, stabilized: true };
+            let limit =
+                Srm::new(s.clone(), tableau, 1e-4, how(None), &at).expect("a tree").expect("a start").epsilon().1;
+            let mut srm =
+                Srm::new(s.clone(), tableau, 1e-4, how(Some(part * limit)), &at).expect("a tree").expect("a start");
+            let finite = (0..800).all(|_| srm.step(1.0).is_ok());
+            if finite { srm.drift_now()[0].0 } else { f64::INFINITY }
+        };
+        let (below, above) = (drift(0.96), drift(1.04));
+        assert!(above < 1e-2 && below > 10.0 * above, "{}: {below} below and {above} above", tableau.name);
+    }
+}
+
+/// At the horizontal all bars stand on a line, and n windows have n freedoms more.
+#[test]
+fn windows_pass_their_singular_positions_on_the_right_branch() {
+    for n in [1, 2, 5] {
+        for natural in [false, true] {
+            let s = system(&windows(n, natural));
+            let until = 1.2;
+            let exact = exact_windows(n, until);
+            assert!(exact > 2.0, "past the horizontal: {exact}");
+            for (method, solver, rtol) in [
+                (MethodName::Dop853, Solver::Direct, 1e-8),
+                (MethodName::Dopri5, Solver::Direct, 1e-6),
+                (MethodName::Dop853, Solver::LoopCg, 1e-8),
+                (MethodName::Bdf, Solver::Auto, 1e-6),
+            ] {
+                let summary = run(&s, Options { method, solver, rtol, until, ..Options::default() });
+                for k in [0, n] {
+                    let angle = std::f64::consts::FRAC_PI_2 - last(&summary, &format!("g{k}.angle"));
+                    let error = (angle - exact).abs();
+                    assert!(error < 100.0 * rtol, "{n} windows, {method:?}: off by {error}");
+                }
+                if solver == Solver::Direct {
+                    let told: Vec<_> = summary.events.iter().filter(|e| e.what.contains("the rank falls by")).collect();
+                    assert_eq!(told.len(), 1, "{:?}", summary.events);
+                    assert!(told[0].what.contains(&format!("falls by {n} there")), "{}", told[0].what);
+                    let there = exact_windows(n, told[0].t);
+                    assert!((there - std::f64::consts::FRAC_PI_2).abs() < 1e-3, "{there} rad at {}", told[0].t);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn solvers_of_loops_are_refused_where_they_make_no_sense() {
+    let s = system(FOUR_BAR);
+    let refused = |o: Options| match Simulation::of(s.clone(), o) {
+        Err(e) => e.to_string(),
+        Ok(_) => String::new(),
+    };
+    let d = Options::default();
+    assert!(refused(Options { solver: Solver::Srm, ..d.clone() }).contains("--step"));
+    let adaptive = Options { solver: Solver::Srm, method: MethodName::Dopri5, step: Some(1e-3), ..d.clone() };
+    assert!(refused(adaptive).contains("euler, rk2 or rk4"));
+    assert!(
+        refused(Options { solver: Solver::LoopCg, method: MethodName::Bdf, ..d.clone() }).contains("explicit methods")
+    );
+    assert!(refused(Options { iterates: 9, ..d.clone() }).contains("between 1 and 8"));
+    assert!(refused(Options { epsilon: Some(-1.0), solver: Solver::Srm, step: Some(1e-3), ..d.clone() }).contains("ε"));
+    let relative = bellcrank_solve::options::Coordinates::Relative;
+    let text = refused(Options { solver: Solver::LoopCg, method: MethodName::Dopri5, coordinates: relative, ..d });
+    assert!(text.contains("cartesian"), "{text}");
+}

@@ -81,6 +81,30 @@ impl Coordinates for Planar {
         let (x, y) = reach(frame, on);
         out[8] -= c * (load.lin[0] * x + load.lin[1] * y);
     }
+    #[inline]
+    fn point_rows(&self, frame: &BodyFrame, on: &Attachment, c: f64, out: &mut [f64]) {
+        let (x, y) = reach(frame, on);
+        out.copy_from_slice(&[c, 0.0, -c * y, 0.0, c, c * x]);
+    }
+    #[inline]
+    fn point_bias(&self, frame: &BodyFrame, on: &Attachment, v: &[f64]) -> Vec3 {
+        let ((x, y), w2) = (reach(frame, on), v[2] * v[2]);
+        Vec3::new(-w2 * x, -w2 * y, 0.0)
+    }
+    #[inline]
+    fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        out[0] += c * self.mass;
+        out[4] += c * self.mass;
+        out[8] += c * self.inertia;
+    }
+    #[inline]
+    fn add_weight(&self, _frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
+        out[0] += c * self.mass * gravity[0];
+        out[1] += c * self.mass * gravity[1];
+    }
+    fn spin(&self, v: &[f64]) -> f64 {
+        v[2].abs()
+    }
     fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         out[0] += c * self.mass * x[0];
         out[1] += c * self.mass * x[1];

@@ -50,6 +50,22 @@ impl Coordinates for PointMass {
     }
     fn twist_stiffness(&self, _: &BodyFrame, _: &Attachment, _: &[f64], _: Covector, _: f64, _: &mut [f64]) {}
     fn load_stiffness(&self, _: &BodyFrame, _: &Attachment, _: Covector, _: f64, _: &mut [f64]) {}
+    #[inline]
+    fn point_rows(&self, _frame: &BodyFrame, _on: &Attachment, c: f64, out: &mut [f64]) {
+        out.fill(0.0);
+        out.iter_mut().step_by(self.dimension + 1).for_each(|o| *o = c);
+    }
+    #[inline]
+    fn point_bias(&self, _frame: &BodyFrame, _on: &Attachment, _v: &[f64]) -> Vec3 {
+        Vec3::ZERO
+    }
+    #[inline]
+    fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        out.iter_mut().step_by(self.dimension + 1).for_each(|o| *o += c * self.mass);
+    }
+    fn spin(&self, _v: &[f64]) -> f64 {
+        0.0
+    }
     fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         out.iter_mut().zip(x).for_each(|(o, x)| *o += c * self.mass * x);
     }

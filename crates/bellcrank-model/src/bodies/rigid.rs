@@ -84,6 +84,33 @@ impl Coordinates for Rigid {
         let (lin_b, ang_b) = (frame.r.transpose_times(load.lin), frame.r.transpose_times(load.ang));
         add_rotation_block(out, c, ang_b.tilde() + on.point.tilde() * lin_b.tilde());
     }
+    #[inline]
+    fn point_rows(&self, frame: &BodyFrame, on: &Attachment, c: f64, out: &mut [f64]) {
+        // Rᵀ(R r × e) = r × Rᵀe
+        for (i, row) in out.chunks_exact_mut(6).enumerate() {
+            let turn = on.point.cross(frame.r.row(i)) * c;
+            row[..3].fill(0.0);
+            row[i] = c;
+            row[3..].copy_from_slice(&turn.0);
+        }
+    }
+    #[inline]
+    fn point_bias(&self, frame: &BodyFrame, on: &Attachment, v: &[f64]) -> Vec3 {
+        let (_, w) = halves(v);
+        frame.r * w.cross(w.cross(on.point))
+    }
+    #[inline]
+    fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        (0..3).for_each(|i| out[7 * i] += c * self.mass);
+        add_rotation_block(out, c, self.inertia);
+    }
+    #[inline]
+    fn add_weight(&self, _frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
+        add(&mut out[..3], c * self.mass, gravity);
+    }
+    fn spin(&self, v: &[f64]) -> f64 {
+        halves(v).1.norm()
+    }
     fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         let (a, alpha) = halves(x);
         add(&mut out[..3], c * self.mass, a);

@@ -118,6 +118,35 @@ impl Coordinates for Rod {
         let (r, r2) = (frame.link, frame.link.dot(frame.link));
         self.add_block(c / r2, load.ang.tilde() - load.ang.cross(r).outer(r) * (2.0 / r2), out);
     }
+    #[inline]
+    fn point_rows(&self, _frame: &BodyFrame, on: &Attachment, c: f64, out: &mut [f64]) {
+        let ((along, across), d) = (self.shares(on), self.dimension);
+        out.fill(0.0);
+        for (i, row) in out.chunks_exact_mut(2 * d).enumerate() {
+            row[i] = c;
+            row[d + i] = c * along;
+        }
+        // ẑ × r
+        out[d + 1] -= c * across;
+        out[3 * d] += c * across;
+    }
+    #[inline]
+    fn point_bias(&self, _frame: &BodyFrame, _on: &Attachment, _v: &[f64]) -> Vec3 {
+        Vec3::ZERO
+    }
+    #[inline]
+    fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        let (d, n, m) = (self.dimension, 2 * self.dimension, c * self.mass);
+        for i in 0..d {
+            out[i * n + i] += m;
+            out[i * n + d + i] -= 0.5 * m;
+            out[(d + i) * n + i] -= 0.5 * m;
+            out[(d + i) * n + d + i] += m / 3.0;
+        }
+    }
+    fn spin(&self, v: &[f64]) -> f64 {
+        self.split(v).1.norm() / self.length
+    }
     fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         let (a, b) = self.split(x);
         self.add(0, c * self.mass, a - b * 0.5, out);

@@ -15,7 +15,7 @@ use bellcrank_solve::newton::{Iteration, Residual};
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{self, Simulation, Status};
-use bellcrank_solve::step::Step;
+use bellcrank_solve::step::{Shape, Step};
 use std::alloc::{GlobalAlloc, Layout, System as Heap};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -209,7 +209,8 @@ fn baseline(system: &Arc<System>, h: f64) -> f64 {
     let Ok((start, _)) = bellcrank_solve::initial::assemble(&dynamics, &system.initial_state()) else {
         return f64::NAN;
     };
-    let mut step = Step::new(dynamics, formulation::index3(), Point { t: h, ..start });
+    let shape = Shape { condensed: true, lean: true };
+    let mut step = Step::shaped(dynamics, formulation::index3(), Point { t: h, ..start }, shape);
     step.stencil.slopes = bellcrank_model::Slopes { q: 2.0 / h, v: 2.0 / h, z: 2.0 / h };
     let mut matrix = BlockMatrix::new(step.pattern().clone());
     step.jacobian(Iteration::Full, &mut matrix);

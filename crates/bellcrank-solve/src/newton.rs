@@ -134,6 +134,15 @@ const ENOUGH: f64 = 0.33;
 /// costs less than the iterations it saves (seven-body at rtol 1e-8: 3.9 → 2.2 evaluations per step).
 const AGING: f64 = 0.005;
 
+/// A first correction is taken for the last where the contraction that was measured last leaves this much less than
+/// is enough, and is no larger than twice the one it was measured on. It is measured anew after so many solves.
+const MARGIN: f64 = 0.1;
+const LIKE: f64 = 2.0;
+const REMEMBERED: usize = 20;
+
+/// A matrix that is to serve a whole solve is formed anew where it contracts worse than this.
+const SERVES: f64 = 0.1;
+
 /// Where the cheaper solver failed, the next matrices are solved whole.
 const PATIENCE: usize = 50;
 
@@ -169,6 +178,12 @@ pub struct Newton {
     /// the multipliers hide the error: a pendulum at rtol 1e-4 took 1153 steps to an error of 2e-2 that
     /// way, and 190 steps to 1e-3 without. So it is off by default, and on for the papers' counts.
     pub trust_old_contraction: bool,
+    /// Steps of one size resemble each other: a first correction may be enough. Off where steps vary.
+    pub uniform: bool,
+    /// A matrix serves a whole solve of `Full`, where it is no exact one anyhow.
+    pub once: bool,
+    /// The contraction that was measured last, the correction it was measured on, and how often it was trusted.
+    measured: Option<(f64, f64, usize)>,
     /// Seconds of residuals, matrices, factorizations and solutions, where they are measured.
     pub seconds: Option<[f64; 4]>,
 }
@@ -192,6 +207,9 @@ impl Newton {
             remaining: 100.0,
             last_slope: 0.0,
             trust_old_contraction: false,
+            uniform: false,
+            once: false,
+            measured: None,
             seconds: None,
         }
     }
@@ -245,6 +263,7 @@ impl Newton {
 
     /// The matrix will be formed anew before it is used again.
     pub fn forget_matrix(&mut self) {
+        self.measured = None;
         self.formed_at = None;
     }
 
@@ -261,7 +280,7 @@ impl Newton {
             self.iteration == Iteration::Full || !(1.0 / limit..=limit).contains(&ratio)
         });
         if stale {
-            self.forget_matrix();
+            self.formed_at = None;
         }
         if std::mem::take(&mut self.slow) {
             self.take_whole();
@@ -295,7 +314,7 @@ impl Newton {
         slope: f64,
         fresh: bool,
     ) -> Result<Converged, IterationError> {
-        let (mut first, mut before, mut far) = (0.0, f64::INFINITY, 0);
+        let (mut first, mut before, mut far, mut serves) = (0.0, f64::INFINITY, 0, true);
         if !self.trust_old_contraction || slope != self.last_slope {
             self.remaining = 100.0;
         }
@@ -305,7 +324,8 @@ impl Newton {
             of.residual(&mut self.residual);
             self.book(0, clock);
             self.counts.residuals += 1;
-            if self.formed_at.is_none() || (self.iteration == Iteration::Full && iteration > 0) {
+            let worn = self.iteration == Iteration::Full && iteration > 0 && !(self.once && serves);
+            if self.formed_at.is_none() || worn {
                 // which rows are redundant is decided once in a solve
                 self.form(of, slope, iteration == 0)?;
             }
@@ -341,13 +361,26 @@ impl Newton {
             let mut rate = 0.0;
             let contraction = size / before;
             before = size;
+            if iteration == far + 1 {
+                self.measured = Some((contraction, first, 0));
+            }
             if size <= of.round_off() {
                 self.last = Converged { iterations: iteration + 1, rate, contraction };
                 return Ok(self.last);
             }
             if iteration == far {
                 first = size;
+                if let Some((contraction, on, trusted)) = self.measured.as_mut().filter(|_| self.uniform)
+                    && *trusted < REMEMBERED
+                    && size <= LIKE * *on
+                    && *contraction * size <= MARGIN * ENOUGH
+                {
+                    *trusted += 1;
+                    self.last = Converged { iterations: iteration + 1, rate, contraction: *contraction };
+                    return Ok(self.last);
+                }
             } else {
+                serves = contraction < SERVES;
                 rate = (size / first).powf(1.0 / (iteration - far) as f64);
                 if rate > SLOWEST && fresh && size <= of.stagnation() {
                     self.last = Converged { iterations: iteration + 1, rate, contraction };
@@ -360,7 +393,7 @@ impl Newton {
             }
             if self.remaining * size <= ENOUGH {
                 if rate > AGING && !self.trust_old_contraction {
-                    self.forget_matrix();
+                    self.formed_at = None;
                 }
                 self.last = Converged { iterations: iteration + 1, rate, contraction };
                 return Ok(self.last);

@@ -21,11 +21,13 @@ impl Vec3 {
     pub const Z: Vec3 = Vec3([0.0, 0.0, 1.0]);
 
     /// The vector (x, y, z).
+    #[inline]
     pub const fn new(x: f64, y: f64, z: f64) -> Vec3 {
         Vec3([x, y, z])
     }
 
     /// The basis vector `i`.
+    #[inline]
     pub fn unit(i: usize) -> Vec3 {
         let mut e = Vec3::ZERO;
         e.0[i] = 1.0;
@@ -33,6 +35,7 @@ impl Vec3 {
     }
 
     /// The first components of a slice of at most three; the rest are zero.
+    #[inline]
     pub fn from_slice(s: &[f64]) -> Vec3 {
         let mut a = Vec3::ZERO;
         a.0[..s.len()].copy_from_slice(s);
@@ -59,12 +62,14 @@ impl Vec3 {
     }
 
     /// a / |a|, or `None` for a vector too short to have a direction.
+    #[inline]
     pub fn normalized(self) -> Option<Vec3> {
         let n = self.norm();
         (n > 1e-300 && n.is_finite()).then(|| self * (1.0 / n))
     }
 
     /// A unit vector perpendicular to this one.
+    #[inline]
     pub fn any_perpendicular(self) -> Vec3 {
         let smallest = (0..3).min_by(|&i, &j| self.0[i].abs().total_cmp(&self.0[j].abs())).unwrap_or(0);
         self.cross(Vec3::unit(smallest)).normalized().unwrap_or(Vec3::X)
@@ -91,11 +96,13 @@ impl Mat3 {
     pub const IDENTITY: Mat3 = Mat3([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
 
     /// The matrix with the given columns.
+    #[inline]
     pub fn from_columns(x: Vec3, y: Vec3, z: Vec3) -> Mat3 {
         Mat3([[x[0], y[0], z[0]], [x[1], y[1], z[1]], [x[2], y[2], z[2]]])
     }
 
     /// The diagonal matrix diag(d).
+    #[inline]
     pub fn diagonal(d: Vec3) -> Mat3 {
         Mat3([[d[0], 0.0, 0.0], [0.0, d[1], 0.0], [0.0, 0.0, d[2]]])
     }
@@ -125,11 +132,13 @@ impl Mat3 {
     }
 
     /// det A.
+    #[inline]
     pub fn determinant(&self) -> f64 {
         self.row(0).dot(self.row(1).cross(self.row(2)))
     }
 
     /// A⁻¹, or `None` where the determinant vanishes.
+    #[inline]
     pub fn inverse(&self) -> Option<Mat3> {
         let (a, b, c) = (self.row(0), self.row(1), self.row(2));
         let det = self.determinant();
@@ -137,6 +146,7 @@ impl Mat3 {
     }
 
     /// The sum of the diagonal.
+    #[inline]
     pub fn trace(&self) -> f64 {
         self.0[0][0] + self.0[1][1] + self.0[2][2]
     }

@@ -237,9 +237,11 @@ impl BlockLu {
         };
         #[cfg(not(target_arch = "x86_64"))]
         let result = self.factor_nodes::<{ cfg!(target_arch = "aarch64") }>(&a.values);
-        self.dropped.clear();
-        self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
-        self.dropped.sort_unstable();
+        if !self.pivots.is_frozen() {
+            self.dropped.clear();
+            self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
+            self.dropped.sort_unstable();
+        }
         let row = |k: usize| self.plan.scalar[k] as usize;
         result.map_err(|error| match error {
             LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },

@@ -140,8 +140,9 @@ fn system(text: &str) -> Arc<System> {
 
 /// What a run took, and where it ended.
 struct Run {
-    /// Nanoseconds of the processor.
+    /// Nanoseconds of the processor, and on the clock.
     time: f64,
+    wall: f64,
     steps: f64,
     iterations: f64,
     factorizations: f64,
@@ -158,11 +159,11 @@ fn run(system: &Arc<System>, options: &Options) -> Run {
     let bytes = LIVE.load(Ordering::Relaxed) - before;
     let clock = Instant::now();
     let begun = processor(clock);
-    let mut end = begun;
+    let (mut end, mut wall) = (begun, 0.0);
     let until = options.until;
     let summary = simulation.run(&mut Silent, &mut |t, _| {
         if t >= until {
-            end = processor(clock);
+            (end, wall) = (processor(clock), clock.elapsed().as_nanos() as f64);
         }
     });
     if let Status::Failed(why) = &summary.status {
@@ -171,6 +172,7 @@ fn run(system: &Arc<System>, options: &Options) -> Run {
     let s = summary.statistics;
     Run {
         time: end - begun,
+        wall,
         steps: s.steps as f64,
         iterations: s.iterations as f64,
         factorizations: s.factorizations as f64,
@@ -241,7 +243,7 @@ struct Case {
 fn main() {
     // arguments: parts of names to run, all without
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.ends_with(w.as_str()));
     let repetitions: usize = std::env::var("REPETITIONS").ok().and_then(|r| r.parse().ok()).unwrap_or(5);
     let mut cases = Vec::new();
     for (kind, name) in [("plane", "ladder of planar bodies"), ("rods", "ladder of rods"), ("space", "spatial ladder")] {
@@ -303,7 +305,8 @@ fn main() {
     small(is_wanted, repetitions);
 }
 
-/// Small machines with error control: the cheapest run with an error below 1e-6.
+/// Small machines with error control: the cheapest run with an error below 1e-6, on the clock (the processor's time is
+/// told too coarsely).
 fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
     let problems = [
         ("seven-body", include_str!("../../../tests/problems/seven-body/model.toml"), 0.03),
@@ -319,7 +322,7 @@ fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
                 let mut best = run(&system, &options);
                 for _ in 1..20 * repetitions {
                     let next = run(&system, &options);
-                    if next.time < best.time {
+                    if next.wall < best.wall {
                         best = next;
                     }
                 }
@@ -329,9 +332,9 @@ fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
                         "{name:32} {:8} rtol {:.0e}: {:8.3} ms, error {error:.1e}, {} steps, {:.2} µs per step",
                         method.name(),
                         options.rtol,
-                        best.time * 1e-6,
+                        best.wall * 1e-6,
                         best.steps,
-                        best.time * 1e-3 / best.steps
+                        best.wall * 1e-3 / best.steps
                     );
                     break;
                 }

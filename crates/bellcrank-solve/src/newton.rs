@@ -105,6 +105,15 @@ pub enum IterationError {
     NotFinite,
 }
 
+/// A contraction, the first correction it was measured on, the age of the factors then, and how often it was trusted.
+#[derive(Clone, Copy)]
+struct Measured {
+    contraction: f64,
+    on: f64,
+    age: usize,
+    trusted: usize,
+}
+
 /// Counts of work, kept over all solves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -139,6 +148,11 @@ const AGING: f64 = 0.005;
 const MARGIN: f64 = 0.1;
 const LIKE: f64 = 2.0;
 const REMEMBERED: usize = 20;
+
+/// Factors that cost more than so many solutions serve so many solves (net of 100 × 100: every 10th step 2.8 ms, every
+/// step 4.6 ms).
+const DEAR: usize = 8;
+const KEPT: usize = 10;
 
 /// A matrix that is to serve a whole solve is formed anew where it contracts worse than this.
 const SERVES: f64 = 0.1;
@@ -178,12 +192,13 @@ pub struct Newton {
     /// the multipliers hide the error: a pendulum at rtol 1e-4 took 1153 steps to an error of 2e-2 that
     /// way, and 190 steps to 1e-3 without. So it is off by default, and on for the papers' counts.
     pub trust_old_contraction: bool,
-    /// Steps of one size resemble each other: a first correction may be enough. Off where steps vary.
-    pub uniform: bool,
-    /// A matrix serves a whole solve of `Full`, where it is no exact one anyhow.
+    /// For large models in fixed steps: a matrix of `Full` serves a whole solve, and as one step resembles the next, a
+    /// first correction may be the last. On small ones it costs accuracy where matrices are kept over steps.
     pub once: bool,
-    /// The contraction that was measured last, the correction it was measured on, and how often it was trusted.
-    measured: Option<(f64, f64, usize)>,
+    /// What is known of the contraction, in such solves.
+    measured: Option<Measured>,
+    /// For how many solves the present factors have served.
+    age: usize,
     /// Seconds of residuals, matrices, factorizations and solutions, where they are measured.
     pub seconds: Option<[f64; 4]>,
 }
@@ -207,9 +222,9 @@ impl Newton {
             remaining: 100.0,
             last_slope: 0.0,
             trust_old_contraction: false,
-            uniform: false,
             once: false,
             measured: None,
+            age: 0,
             seconds: None,
         }
     }
@@ -224,6 +239,12 @@ impl Newton {
         if let (Some(seconds), Some(from)) = (&mut self.seconds, from) {
             seconds[phase] += from.elapsed().as_secs_f64();
         }
+    }
+
+    /// Whether factors serve the next solve too: where they cost many solutions, and contract well enough.
+    fn keeps(&self) -> bool {
+        let (flops, contraction) = (self.linear.flops(), self.measured.map_or(1.0, |m| m.contraction));
+        self.once && self.age + 1 < KEPT && contraction < SERVES && flops.factor > DEAR * flops.solve
     }
 
     /// A cheaper solver for the same matrices, to be used while it serves.
@@ -277,7 +298,8 @@ impl Newton {
         let slope = of.slope();
         let stale = self.formed_at.is_some_and(|a| {
             let (ratio, limit) = (slope / a, if self.trust_old_contraction { REFRESH } else { REFRESH_EARLY });
-            self.iteration == Iteration::Full || !(1.0 / limit..=limit).contains(&ratio)
+            let full = self.iteration == Iteration::Full && !self.keeps();
+            full || !(1.0 / limit..=limit).contains(&ratio)
         });
         if stale {
             self.formed_at = None;
@@ -286,6 +308,7 @@ impl Newton {
             self.take_whole();
         }
         let fresh = self.formed_at.is_none();
+        self.age = if fresh { 0 } else { self.age + 1 };
         match self.iterate(of, slope, fresh) {
             Err(IterationError::Diverged | IterationError::NotFinite) if !fresh => {
                 self.forget_matrix();
@@ -362,7 +385,7 @@ impl Newton {
             let contraction = size / before;
             before = size;
             if iteration == far + 1 {
-                self.measured = Some((contraction, first, 0));
+                self.measured = Some(Measured { contraction, on: first, age: self.age, trusted: 0 });
             }
             if size <= of.round_off() {
                 self.last = Converged { iterations: iteration + 1, rate, contraction };
@@ -370,13 +393,13 @@ impl Newton {
             }
             if iteration == far {
                 first = size;
-                if let Some((contraction, on, trusted)) = self.measured.as_mut().filter(|_| self.uniform)
-                    && *trusted < REMEMBERED
-                    && size <= LIKE * *on
-                    && *contraction * size <= MARGIN * ENOUGH
+                if let Some(m) = self.measured.as_mut().filter(|m| self.once && m.age >= self.age)
+                    && m.trusted < REMEMBERED
+                    && size <= LIKE * m.on
+                    && m.contraction * size <= MARGIN * ENOUGH
                 {
-                    *trusted += 1;
-                    self.last = Converged { iterations: iteration + 1, rate, contraction: *contraction };
+                    m.trusted += 1;
+                    self.last = Converged { iterations: iteration + 1, rate, contraction: m.contraction };
                     return Ok(self.last);
                 }
             } else {
@@ -392,7 +415,7 @@ impl Newton {
                 self.remaining = rate / (1.0 - rate);
             }
             if self.remaining * size <= ENOUGH {
-                if rate > AGING && !self.trust_old_contraction {
+                if rate > AGING && !self.trust_old_contraction && !self.once {
                     self.formed_at = None;
                 }
                 self.last = Converged { iterations: iteration + 1, rate, contraction };
@@ -411,6 +434,8 @@ impl Newton {
         self.counts.factorizations += 1;
         self.formed_at = None;
         let clock = self.clock();
+        // where one step resembles the next, so does the rank
+        let decide = decide && !(self.once && self.measured.is_some_and(|m| m.trusted > 0));
         if decide {
             self.whole = self.whole.saturating_sub(1);
         }

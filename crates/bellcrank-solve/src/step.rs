@@ -92,8 +92,8 @@ impl Unknowns {
 pub struct Shape {
     /// Velocities are no unknowns: v = T q̇ follows q, where the formulation condenses.
     pub condensed: bool,
-    /// (Gᵀλ)_q is left out: bodies hang together by constraints alone, and the matrix is much sparser. What is lost
-    /// is (h ω)² of the contraction.
+    /// (Gᵀλ)_q is left out, and that charts bend T q̇: bodies hang together by constraints alone, and the matrix is
+    /// much sparser. The iteration contracts by about h ω.
     pub lean: bool,
 }
 
@@ -186,6 +186,7 @@ pub struct Step {
     terms: Vec<Term>,
     /// Whether v follows q; then the derivatives by v, and what they are multiplied by where charts bend it.
     condensed: bool,
+    flat: bool,
     by_velocity: Vec<Term>,
     chain: Option<Chain>,
     /// The present trial point.
@@ -297,8 +298,9 @@ impl Step {
         let (mut by_velocity, terms): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(term, _)| condensed && term.wrt == Unknown::V);
         let chain =
-            (condensed && !dynamics.flat()).then(|| Chain::new(&unknowns, &pattern, &mut by_velocity));
+            (condensed && !shape.lean && !dynamics.flat()).then(|| Chain::new(&unknowns, &pattern, &mut by_velocity));
         let [terms, by_velocity] = [terms, by_velocity].map(|list| list.into_iter().map(|(term, _)| term).collect());
+        let flat = dynamics.flat();
         let w = dynamics.workspace();
         let layout = dynamics.layout();
         let offsets = |pairs: &[(u32, u32)]| -> Vec<u32> {
@@ -325,6 +327,7 @@ impl Step {
             pattern,
             terms,
             condensed,
+            flat,
             by_velocity,
             chain,
             point,
@@ -346,7 +349,7 @@ impl Step {
             return;
         }
         let p = &mut self.point;
-        if self.chain.is_none() {
+        if self.flat {
             p.v.copy_from_slice(&p.qdot);
         } else {
             let mut v = std::mem::take(&mut p.v);

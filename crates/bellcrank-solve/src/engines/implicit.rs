@@ -29,8 +29,8 @@ const REACH: f64 = 0.7;
 /// taken. 40 windows in a row, all bars on a line but for 1e-3 rad, end at 2e-10.
 const FIXED_STAGNATION: f64 = 1e-8;
 
-/// From so many bodies on the matrices of fixed steps of index 3 leave (Gᵀλ)_q out: it costs more in the factors than
-/// the iterations it saves (net of 30 × 30: 2.4 times the entries).
+/// From so many bodies on velocities are condensed in steps of index 3, and the matrices of fixed ones leave (Gᵀλ)_q
+/// out: it costs more in the factors than the iterations it saves.
 const LARGE: usize = 64;
 
 /// Where that takes more iterations than this, it is put back for the rest of the run.
@@ -178,13 +178,13 @@ impl Implicit {
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let large = dynamics.layout().bodies.len() >= LARGE;
         let lean = fixed && large && iteration == Iteration::Full && formulation.condenses();
-        let shape = Shape { condensed: true, lean };
+        let shape = Shape { condensed: large, lean };
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
         let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
-        (newton.uniform, newton.once) = (fixed, lean);
+        newton.once = lean;
         if step.is_split() && dynamics.layout().m() > 0 {
             newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns)));
         }
@@ -290,7 +290,6 @@ impl Implicit {
         let whole = Step::shaped(self.dynamics.clone(), self.formulation.clone(), self.step.point.clone(), self.shape);
         let mut newton = Newton::new(whole.pattern().clone(), self.newton.iteration, self.newton.max_iterations);
         (newton.counts, newton.last, newton.seconds) = (self.newton.counts, self.newton.last, self.newton.seconds);
-        newton.uniform = self.newton.uniform;
         let old = std::mem::replace(&mut self.step, whole);
         (self.step.stencil, self.step.weights) = (old.stencil, old.weights);
         (self.step.round_off, self.step.reach, self.step.stagnation) = (old.round_off, old.reach, old.stagnation);

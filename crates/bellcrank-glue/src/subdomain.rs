@@ -50,6 +50,14 @@ pub struct Admittance {
     pub velocity_by_shift: Matrix,
 }
 
+impl Admittance {
+    /// That of accelerations, with which a part begins.
+    pub fn of_accelerations(place: Matrix) -> Admittance {
+        let none = Matrix::zeros(place.rows, place.columns);
+        Admittance { place, velocity: none.clone(), place_by_shift: none.clone(), velocity_by_shift: none }
+    }
+}
+
 /// What a part answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
@@ -57,6 +65,8 @@ pub struct Response {
     pub ports: Vec<Motion>,
     /// How the motion follows the loads, if it was asked for and the part can tell.
     pub admittance: Option<Admittance>,
+    /// The estimated error of the window in parts of the machine's size; zero if the part looks after its own errors.
+    pub error: f64,
 }
 
 /// Why a part could not do what it was asked for, in its own words.

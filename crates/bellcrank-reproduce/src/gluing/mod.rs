@@ -2,6 +2,7 @@
 //! naive projection diverges.
 
 mod linkage;
+mod stability;
 
 use crate::report::{Claim, Report, Table};
 use bellcrank_math::matrix::Matrix;
@@ -9,7 +10,7 @@ use bellcrank_view::plot::{Axis, Curve, Figure};
 use linkage::{Cartesian, Linkage, Relative, exact};
 
 /// What can be asked for.
-pub const TABLES: &[&str] = &["relative", "naive", "cartesian"];
+pub const TABLES: &[&str] = &["relative", "naive", "cartesian", "stability"];
 
 /// Singular values below this part of the largest are zero: the linkage is singular at q₁ = kπ.
 const RANK: f64 = 1e-8;
@@ -323,6 +324,9 @@ pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
     if wanted("cartesian") {
         cartesian(&mut report, quick);
     }
+    if wanted("stability") {
+        stability::stability(&mut report, quick);
+    }
     report
 }
 
@@ -370,7 +374,7 @@ mod tests {
     #[test]
     fn every_claim_of_the_sheet_holds() {
         let report = reproduce(None, true);
-        assert_eq!((report.claims.len(), report.figures.len()), (8, 6));
+        assert_eq!((report.claims.len(), report.figures.len()), (13, 6));
         for claim in &report.claims {
             assert!(claim.holds, "{claim:?}");
         }

@@ -85,7 +85,8 @@ impl Vec3 {
     /// The matrix a bᵀ.
     #[inline]
     pub fn outer(self, b: Vec3) -> Mat3 {
-        Mat3(self.0.map(|a| b.0.map(|b| a * b)))
+        let [x, y, z] = self.0;
+        Mat3([(b * x).0, (b * y).0, (b * z).0])
     }
 }
 
@@ -183,14 +184,14 @@ impl Neg for Vec3 {
     type Output = Vec3;
     #[inline]
     fn neg(self) -> Vec3 {
-        Vec3(self.0.map(|a| -a))
+        Vec3([-self[0], -self[1], -self[2]])
     }
 }
 impl Mul<f64> for Vec3 {
     type Output = Vec3;
     #[inline]
     fn mul(self, s: f64) -> Vec3 {
-        Vec3(self.0.map(|a| a * s))
+        Vec3([self[0] * s, self[1] * s, self[2] * s])
     }
 }
 impl AddAssign for Vec3 {
@@ -209,14 +210,14 @@ impl Add for Mat3 {
     type Output = Mat3;
     #[inline]
     fn add(self, b: Mat3) -> Mat3 {
-        Mat3(std::array::from_fn(|i| (self.row(i) + b.row(i)).0))
+        Mat3([(self.row(0) + b.row(0)).0, (self.row(1) + b.row(1)).0, (self.row(2) + b.row(2)).0])
     }
 }
 impl Sub for Mat3 {
     type Output = Mat3;
     #[inline]
     fn sub(self, b: Mat3) -> Mat3 {
-        Mat3(std::array::from_fn(|i| (self.row(i) - b.row(i)).0))
+        Mat3([(self.row(0) - b.row(0)).0, (self.row(1) - b.row(1)).0, (self.row(2) - b.row(2)).0])
     }
 }
 impl Neg for Mat3 {
@@ -236,21 +237,22 @@ impl Mul<f64> for Mat3 {
     type Output = Mat3;
     #[inline]
     fn mul(self, s: f64) -> Mat3 {
-        Mat3(self.0.map(|r| r.map(|a| a * s)))
+        Mat3([(self.row(0) * s).0, (self.row(1) * s).0, (self.row(2) * s).0])
     }
 }
 impl Mul<Vec3> for Mat3 {
     type Output = Vec3;
     #[inline]
     fn mul(self, b: Vec3) -> Vec3 {
-        Vec3(self.0.map(|r| Vec3(r).dot(b)))
+        Vec3([self.row(0).dot(b), self.row(1).dot(b), self.row(2).dot(b)])
     }
 }
 impl Mul for Mat3 {
     type Output = Mat3;
     #[inline]
     fn mul(self, b: Mat3) -> Mat3 {
-        Mat3(std::array::from_fn(|i| (b.row(0) * self.0[i][0] + b.row(1) * self.0[i][1] + b.row(2) * self.0[i][2]).0))
+        let row = |a: [f64; 3]| (b.row(0) * a[0] + b.row(1) * a[1] + b.row(2) * a[2]).0;
+        Mat3([row(self.0[0]), row(self.0[1]), row(self.0[2])])
     }
 }
 

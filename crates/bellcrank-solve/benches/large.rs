@@ -1,9 +1,10 @@
 //! Large models on the general path: `cargo bench -p bellcrank-solve --bench large [-- NAMES…]`.
 //!
-//! Ladder, net, spatial ladder, seven-body and slider-crank from model files, as `bellcrank run` takes them. Times are
-//! those of the processor, the best of several runs; model building is left out. Errors are against the same run with
-//! a tenth of the step, or against the references of `tests/problems`. The last column is a step of faer's sparse LU
-//! on the same matrices (factors and one solution), timed in the same run.
+//! Ladder, net, spatial ladder, seven-body and slider-crank from model files, as `bellcrank run` takes them; model
+//! building is left out. Every repetition of a run does the same work in its k-th step, so the time of a run is the sum
+//! over its steps of the least time that step took in any repetition: other work on the machine then hardly counts.
+//! Errors are against the same run with a tenth of the step. The last column is faer's sparse LU on the same matrix
+//! (factors and one solution), timed in the same run.
 
 use bellcrank_math::blocks::BlockMatrix;
 use bellcrank_math::solver::LinearSolver;
@@ -124,13 +125,6 @@ fn net(n: usize) -> String {
     text + &links
 }
 
-/// Nanoseconds of the processor so far, where the system tells; else of the clock.
-fn processor(start: Instant) -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let first = told.and_then(|t| t.split_whitespace().next().and_then(|x| x.parse::<f64>().ok()));
-    first.unwrap_or_else(|| start.elapsed().as_nanos() as f64)
-}
-
 fn system(text: &str) -> Arc<System> {
     match read_text("model.toml", text, &[]) {
         Ok(read) => Arc::new(read.model.compile()),
@@ -138,11 +132,13 @@ fn system(text: &str) -> Arc<System> {
     }
 }
 
+/// How often phases and the baseline are timed.
+const REPEATED: usize = 5;
+
 /// What a run took, and where it ended.
 struct Run {
-    /// Nanoseconds of the processor, and on the clock.
-    time: f64,
-    wall: f64,
+    /// Nanoseconds of every step.
+    times: Vec<f64>,
     steps: f64,
     iterations: f64,
     factorizations: f64,
@@ -158,22 +154,18 @@ fn run(system: &Arc<System>, options: &Options) -> Run {
     };
     let bytes = LIVE.load(Ordering::Relaxed) - before;
     let clock = Instant::now();
-    let begun = processor(clock);
-    let (mut end, mut wall) = (begun, 0.0);
-    let until = options.until;
-    let summary = simulation.run(&mut Silent, &mut |t, _| {
-        if t >= until {
-            (end, wall) = (processor(clock), clock.elapsed().as_nanos() as f64);
-        }
+    let (mut before, mut times) = (0.0, Vec::with_capacity(4096));
+    let summary = simulation.run(&mut Silent, &mut |_, _| {
+        let now = clock.elapsed().as_nanos() as f64;
+        times.push(now - before);
+        before = now;
     });
     if let Status::Failed(why) = &summary.status {
         println!("failed: {why}");
     }
     let s = summary.statistics;
     Run {
-        // the processor's time comes in ticks of some milliseconds
-        time: if wall < 1e8 { wall } else { end - begun },
-        wall,
+        times,
         steps: s.steps as f64,
         iterations: s.iterations as f64,
         factorizations: s.factorizations as f64,
@@ -182,27 +174,64 @@ fn run(system: &Arc<System>, options: &Options) -> Run {
     }
 }
 
-/// Microseconds per step of every phase of a step, from an engine that measures them.
+/// A run with the least time of every step over several.
+fn best_run(system: &Arc<System>, options: &Options, repetitions: usize) -> Run {
+    let mut best = run(system, options);
+    for _ in 1..repetitions {
+        let next = run(system, options);
+        best.times.iter_mut().zip(next.times).for_each(|(b, t)| *b = b.min(t));
+    }
+    best
+}
+
+impl Run {
+    /// Nanoseconds in all.
+    fn time(&self) -> f64 {
+        self.times.iter().sum()
+    }
+}
+
+/// Microseconds per step and body of every phase of a step, from an engine that measures them.
 fn phases(system: &Arc<System>, options: &Options, steps: usize) -> String {
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let Ok((start, _)) = bellcrank_solve::initial::assemble(&dynamics, &system.initial_state()) else {
         return String::new();
     };
     let Ok(mut engine) = simulation::engine(&dynamics, options, &start) else { return String::new() };
-    engine.measure();
-    let clock = Instant::now();
-    for _ in 0..steps {
-        if engine.step(options.until).is_err() {
-            return String::new();
+    let mut least: Vec<Vec<f64>> = Vec::new();
+    let mut names = Vec::new();
+    for _ in 0..REPEATED {
+        engine.measure();
+        let mut taken: Vec<Vec<f64>> = Vec::new();
+        let mut before: Vec<f64> = Vec::new();
+        for _ in 0..steps {
+            let clock = Instant::now();
+            if engine.step(options.until).is_err() {
+                return String::new();
+            }
+            engine.settle();
+            let all = clock.elapsed().as_secs_f64();
+            names = engine.seconds().iter().map(|p| p.0).collect();
+            let now: Vec<f64> = engine.seconds().iter().map(|p| p.1).collect();
+            before.resize(now.len(), 0.0);
+            let mut parts: Vec<f64> = now.iter().zip(&before).map(|(n, b)| n - b).collect();
+            parts.push(all - parts.iter().sum::<f64>());
+            taken.push(parts);
+            before = now;
         }
-        engine.settle();
+        if least.is_empty() {
+            least = taken;
+        } else {
+            let pairs = least.iter_mut().flatten().zip(taken.into_iter().flatten());
+            pairs.for_each(|(l, t)| *l = l.min(t));
+        }
+        let Ok(again) = simulation::engine(&dynamics, options, &start) else { return String::new() };
+        engine = again;
     }
-    let all = clock.elapsed().as_secs_f64();
-    let parts = engine.seconds();
-    let rest = all - parts.iter().map(|p| p.1).sum::<f64>();
+    names.push("rest");
+    let sum = |k: usize| least.iter().map(|step| step[k]).sum::<f64>();
     let per = |s: f64| s * 1e6 / steps as f64 / system.layout().bodies.len() as f64;
-    let mut out: Vec<String> = parts.iter().map(|(name, s)| format!("{name} {:.3}", per(*s))).collect();
-    out.push(format!("rest {:.3}", per(rest)));
+    let out: Vec<String> = names.iter().enumerate().map(|(k, name)| format!("{name} {:.3}", per(sum(k)))).collect();
     out.join(", ")
 }
 
@@ -222,14 +251,13 @@ fn baseline(system: &Arc<System>, h: f64) -> f64 {
         return f64::NAN;
     }
     let mut b: Vec<f64> = (0..matrix.pattern().dimension()).map(|i| (i as f64).sin()).collect();
-    let clock = Instant::now();
     let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let before = processor(clock);
+    for _ in 0..REPEATED {
+        let clock = Instant::now();
         if solver.factor(&matrix).is_err() || solver.solve(&mut b).is_err() {
             return f64::NAN;
         }
-        best = best.min(processor(clock) - before);
+        best = best.min(clock.elapsed().as_nanos() as f64);
     }
     best
 }
@@ -275,13 +303,7 @@ fn main() {
             until: 0.2,
             ..Options::default()
         };
-        let mut best = run(&system, &options);
-        for _ in 1..if bodies > 5e4 { repetitions.min(2) } else { repetitions } {
-            let next = run(&system, &options);
-            if next.time < best.time {
-                best = next;
-            }
-        }
+        let best = best_run(&system, &options, if bodies > 5e4 { repetitions.min(3) } else { repetitions });
         let error = match case.checked {
             true => {
                 let fine = run(&system, &Options { step: Some(1e-4), ..options.clone() });
@@ -291,7 +313,7 @@ fn main() {
             }
             false => f64::NAN,
         };
-        let per_step = best.time * 1e-3 / best.steps;
+        let per_step = best.time() * 1e-3 / best.steps;
         println!(
             "{:32} {per_step:10.1} {:7.3} {:5.2} {:5.2}  {error:8.1e}  {:6.0}  {:9.1}   (built in {built:.1} s)",
             case.name,
@@ -306,8 +328,7 @@ fn main() {
     small(is_wanted, repetitions);
 }
 
-/// Small machines with error control: the cheapest run with an error below 1e-6, on the clock (the processor's time is
-/// told too coarsely).
+/// Small machines with error control: the first tolerance with an error below 1e-6.
 fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
     let problems = [
         ("seven-body", include_str!("../../../tests/problems/seven-body/model.toml"), 0.03),
@@ -320,22 +341,16 @@ fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
         for method in [MethodName::Auto, MethodName::Dopri5, MethodName::Dop853, MethodName::Bdf] {
             for exponent in 8..20 {
                 let options = of(method, 10f64.powf(-0.5 * exponent as f64));
-                let mut best = run(&system, &options);
-                for _ in 1..20 * repetitions {
-                    let next = run(&system, &options);
-                    if next.wall < best.wall {
-                        best = next;
-                    }
-                }
+                let best = best_run(&system, &options, 10 * repetitions);
                 let error = best.last.iter().zip(&reference).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
                 if error <= 1e-6 {
                     println!(
                         "{name:32} {:8} rtol {:.0e}: {:8.3} ms, error {error:.1e}, {} steps, {:.2} µs per step",
                         method.name(),
                         options.rtol,
-                        best.wall * 1e-6,
+                        best.time() * 1e-6,
                         best.steps,
-                        best.wall * 1e-3 / best.steps
+                        best.time() * 1e-3 / best.steps
                     );
                     break;
                 }

@@ -44,6 +44,8 @@ const DIFFERENCE: f64 = 1e-5;
 /// A window is taken as foreseen only if its loads are in balance to this part of the tolerance: what a prediction leaves
 /// there is systematic, and moves the machine a little more in every window, while gaps do not add up.
 const FORESEEN: f64 = 1e-4;
+/// A first guess that displaces ports by so many lengths more than the springs between them ask for is given up.
+const FAR: f64 = 0.05;
 /// Rounds in which accelerations are recovered: the equations are linear, the second is for rounding.
 const ROUNDS: usize = 3;
 
@@ -93,6 +95,16 @@ struct Answer {
     motions: Vec<Motion>,
     told: Option<Vec<Admittance>>,
     error: f64,
+    rough: bool,
+}
+
+/// How a window was crossed.
+enum Crossed {
+    Committed,
+    /// Its error is too large.
+    Refused,
+    /// It is the first, and something fast died out within it.
+    Rough,
 }
 
 /// The unknowns of a window.
@@ -464,7 +476,8 @@ impl Coordinator {
         self.report.exchanges += 1;
         let motions = self.seen(&answers)?;
         let error = answers.iter().map(|a| a.error).fold(0.0, f64::max);
-        Ok(Answer { motions, told: answers.into_iter().map(|a| a.admittance).collect(), error })
+        let rough = answers.iter().any(|a| a.rough);
+        Ok(Answer { motions, told: answers.into_iter().map(|a| a.admittance).collect(), error, rough })
     }
 
     /// ∂(motion)/∂(load) of a window by differences, for parts that do not tell it.
@@ -552,7 +565,21 @@ impl Coordinator {
     }
 
     /// Crosses one window; false if its error is too large, and nothing was committed.
+    ///
+    /// A first window in which something fast dies out is taken back and passed with damping, as a run of the whole does;
+    /// error control finds a shorter one instead.
     pub fn window(&mut self, length: f64) -> Result<bool, GlueError> {
+        let fresh = self.history.number == 0 && self.options.rtol.is_none();
+        let mut crossed = self.cross(length);
+        if fresh && matches!(crossed, Ok(Crossed::Rough) | Err(GlueError::Diverged { .. } | GlueError::Part(_))) {
+            self.parts.iter_mut().try_for_each(|p| p.soften())?;
+            self.history.stale = true;
+            crossed = self.cross(length);
+        }
+        Ok(matches!(crossed?, Crossed::Committed))
+    }
+
+    fn cross(&mut self, length: f64) -> Result<Crossed, GlueError> {
         let window = Window { number: self.history.number, from: self.history.t, to: self.history.t + length };
         let foreseen = self.predict(&window);
         let mut x = foreseen[self.history.foresight.best()].clone();
@@ -561,7 +588,7 @@ impl Coordinator {
             let motions = self.attempt_all(&window, &x.load, &x.shift, false)?.motions;
             self.report.most = self.report.most.max(1);
             self.commit(&window, x, motions)?;
-            return Ok(true);
+            return Ok(Crossed::Committed);
         }
         self.stretch_admittance(length);
         let in_step = self.options.coupling != Coupling::Windows;
@@ -614,14 +641,24 @@ impl Coordinator {
                 if self.error > 1.0 {
                     self.history.admittance = Some(y);
                     self.report.rejected += 1;
-                    return Ok(false);
+                    return Ok(Crossed::Refused);
+                }
+                if answer.rough && self.options.rtol.is_none() {
+                    return Ok(Crossed::Rough);
                 }
                 self.report.residuals.take(&left);
                 self.score(&foreseen, &x, &y);
                 self.history.admittance = Some(y);
                 self.grow_old(in_step, first, second);
                 self.commit(&window, x, motions)?;
-                return Ok(true);
+                return Ok(Crossed::Committed);
+            }
+            if attempt == 1 && left.dynamics > FAR * self.interface.system_length() {
+                // nothing is learned of springs from where their own load threw them
+                let pull = self.interface.to_own().transpose().times(&rest.effective);
+                x.load = pull.apply(&x.lambda).iter().map(|x| -x).collect();
+                self.history.admittance = Some(y);
+                continue;
             }
             // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
             let slow = if in_step { SLOW } else { SLOW_BY_DIFFERENCES };

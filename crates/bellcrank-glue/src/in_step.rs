@@ -41,6 +41,8 @@ pub struct InStep {
     kept: Option<Committed>,
     /// The window that is being tried, the law of its step and how the part follows unit shifts.
     trying: Option<Window>,
+    /// Whether its start was found to be rough.
+    soft: bool,
     law: Stencil,
     shifts: Matrix,
 }
@@ -97,6 +99,7 @@ impl InStep {
             committed: Committed { state, point: start, method: method.clone(), started: false },
             kept: None,
             trying: None,
+            soft: false,
             law: Stencil::default(),
             shifts: Matrix::zeros(dynamics.layout().n(), WIDTH * ports.len()),
             system,
@@ -135,6 +138,9 @@ impl InStep {
         self.method.clone_from(&self.committed.method);
         if !self.committed.started {
             self.method.start(&self.committed.point, window.length());
+            if self.soft {
+                self.method.soften();
+            }
         }
         self.method.set_step(window.length());
         self.method.limit(window.to);
@@ -225,7 +231,7 @@ impl Subdomain for InStep {
         let b = twists(&self.ports, &system, &self.w, system.layout().n());
         let place = b.times(&responses(&mut self.kkt, &b).map_err(|e| self.error(e))?);
         let ports = self.ports.iter().map(|p| p.motion(&system, &self.committed.point, &self.w)).collect();
-        Ok(Response { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0 })
+        Ok(Response { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0, rough: false })
     }
 
     fn attempt(
@@ -266,7 +272,16 @@ impl Subdomain for InStep {
         let ports = self.ports.iter().map(|p| p.motion(&system, point, w)).collect();
         self.tolerances.weigh(&self.committed.state, &self.committed.point, &mut self.weights);
         let error = self.method.local_error(&self.step.point, &self.weights);
-        Ok(Response { ports, admittance, error })
+        let rough = !self.committed.started && !self.soft && {
+            self.tolerances.weigh_fixed(&self.committed.state, h, 1.0, &mut self.weights);
+            self.method.rough(&self.step.point, &self.weights)
+        };
+        Ok(Response { ports, admittance, error, rough })
+    }
+
+    fn soften(&mut self) -> Result<(), PartError> {
+        (self.soft, self.trying) = (true, None);
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<(), PartError> {

@@ -83,7 +83,7 @@ impl OwnSolver {
     fn response(&mut self, state: &State) -> Result<Response, PartError> {
         let point = self.complete(state)?;
         let ports = self.ports.iter().map(|p| p.motion(&self.system, &point, &self.w)).collect();
-        Ok(Response { ports, admittance: None, error: 0.0 })
+        Ok(Response { ports, admittance: None, error: 0.0, rough: false })
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Response {
     pub admittance: Option<Admittance>,
     /// The estimated error of the window in parts of the machine's size; zero if the part looks after its own errors.
     pub error: f64,
+    /// Whether something fast died out within the window, which is the first of a run.
+    pub rough: bool,
 }
 
 /// Why a part could not do what it was asked for, in its own words.
@@ -105,6 +107,11 @@ pub trait Subdomain: Send {
         shifts: &[f64],
         admittance: bool,
     ) -> Result<Response, PartError>;
+
+    /// Passes a rough start: the first windows are to be taken with damping enough to forget what is fast.
+    fn soften(&mut self) -> Result<(), PartError> {
+        Ok(())
+    }
 
     /// Takes what was tried last.
     fn commit(&mut self) -> Result<(), PartError>;

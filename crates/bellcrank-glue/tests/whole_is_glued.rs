@@ -487,6 +487,21 @@ fn stiff_springs_between_parts_are_stable_glued_and_not_with_held_loads() {
 }
 
 #[test]
+fn a_rough_start_is_passed_as_the_whole_passes_it() {
+    // a damper that turns the velocities round within a fiftieth of the window, and throws the masses past each other
+    let text = two_masses(1e7).replace(&format!("damping = {}", 0.02 * 1e7f64.sqrt()), "damping = 1e5");
+    assert!(text.contains("damping = 1e5"));
+    let system = system(&text);
+    for (coupling, form) in [(Coupling::Position, "index3"), (Coupling::Stabilized, "si2")] {
+        let reference = whole(&system, stepped(form, 2e-2, 0.4));
+        let options = GlueOptions { coupling, window: 2e-2, ..GlueOptions::default() };
+        let (_, seen) = glued(&system, &["k"], options, &[], 0.4);
+        let d = difference(&reference, &seen);
+        assert!(d < 1e-9, "{form}: {d:e}");
+    }
+}
+
+#[test]
 fn the_quarter_car_in_parts_moves_as_the_whole() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quarter-car-parts/");
     let read = |name: &str| std::fs::read_to_string(format!("{folder}{name}")).unwrap();

@@ -132,6 +132,13 @@ fn system(text: &str) -> Arc<System> {
     }
 }
 
+/// The most memory the process had so far, in MiB; of a case alone where it is the first.
+fn peak_mebibytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<f64>().ok()).map_or(f64::NAN, |kib| kib / 1024.0)
+}
+
 /// How often phases and the baseline are timed.
 const REPEATED: usize = 5;
 
@@ -275,7 +282,8 @@ fn main() {
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.ends_with(w.as_str()));
     let repetitions: usize = std::env::var("REPETITIONS").ok().and_then(|r| r.parse().ok()).unwrap_or(5);
     let mut cases = Vec::new();
-    for (kind, name) in [("plane", "ladder of planar bodies"), ("rods", "ladder of rods"), ("space", "spatial ladder")] {
+    for (kind, name) in [("plane", "ladder of planar bodies"), ("rods", "ladder of rods"), ("space", "spatial ladder")]
+    {
         for m in [33, 333, 3333, 33333] {
             let name = format!("{name} {}", 3 * m + 1);
             if is_wanted(&name) {
@@ -313,9 +321,10 @@ fn main() {
             }
             false => f64::NAN,
         };
+        let peak = peak_mebibytes();
         let per_step = best.time() * 1e-3 / best.steps;
         println!(
-            "{:32} {per_step:10.1} {:7.3} {:5.2} {:5.2}  {error:8.1e}  {:6.0}  {:9.1}   (built in {built:.1} s)",
+            "{:32} {per_step:10.1} {:7.3} {:5.2} {:5.2}  {error:8.1e}  {:6.0}  {:9.1}   (built in {built:.1} s, peak {peak:.0} MiB)",
             case.name,
             per_step / bodies,
             best.iterations / best.steps,

@@ -436,7 +436,8 @@ impl Newton {
         self.formed_at = None;
         let clock = self.clock();
         // where one step resembles the next, so does the rank
-        let decide = decide && !(self.once && self.measured.is_some() && !self.counts.factorizations.is_multiple_of(KEPT));
+        let decide =
+            decide && !(self.once && self.measured.is_some() && !self.counts.factorizations.is_multiple_of(KEPT));
         if decide {
             self.whole = self.whole.saturating_sub(1);
         }

@@ -114,9 +114,10 @@ impl System {
             pull.0[..d].copy_from_slice(&lambda[..d]);
             for (i, _) in constraint.bent_pairs() {
                 let (b, load) = (ends[i].body as usize, Covector::new(if i == 0 { -pull } else { pull }, Vec3::ZERO));
-                emit(b, &mut |out| {
-                    each!(&self.bodies[b], body => body.load_stiffness(&w.bodies[b], &ends[i].on, load, c, out))
-                });
+                emit(
+                    b,
+                    &mut |out| each!(&self.bodies[b], body => body.load_stiffness(&w.bodies[b], &ends[i].on, load, c, out)),
+                );
             }
             return;
         }

@@ -532,7 +532,8 @@ impl Dynamics for System {
         let rows = |of| chosen(of).flat_map(|(k, c)| bodies_of(c).map(move |b| (k as u32, b))).collect();
         let columns = |of| chosen(of).flat_map(|(k, c)| bodies_of(c).map(move |b| (b, k as u32))).collect();
         let stiffness = |of| {
-            let ends = |c: &Constraint| c.bent_pairs().map(|(i, j)| (c.ends[i].body, c.ends[j].body)).collect::<Vec<_>>();
+            let ends =
+                |c: &Constraint| c.bent_pairs().map(|(i, j)| (c.ends[i].body, c.ends[j].body)).collect::<Vec<_>>();
             chosen(of).flat_map(|(_, c)| ends(c)).collect()
         };
         match (piece, wrt) {

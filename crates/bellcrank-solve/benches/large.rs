@@ -348,13 +348,13 @@ fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
         let of = |method, rtol| Options { method, rtol, until, ..Options::default() };
         let reference = run(&system, &of(MethodName::Dop853, 1e-12)).last;
         for method in [MethodName::Auto, MethodName::Dopri5, MethodName::Dop853, MethodName::Bdf] {
-            for exponent in 8..20 {
-                let options = of(method, 10f64.powf(-0.5 * exponent as f64));
+            for exponent in 16..40 {
+                let options = of(method, 10f64.powf(-0.25 * exponent as f64));
                 let best = best_run(&system, &options, 10 * repetitions);
                 let error = best.last.iter().zip(&reference).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
                 if error <= 1e-6 {
                     println!(
-                        "{name:32} {:8} rtol {:.0e}: {:8.3} ms, error {error:.1e}, {} steps, {:.2} µs per step",
+                        "{name:32} {:8} rtol {:.1e}: {:8.3} ms, error {error:.1e}, {} steps, {:.2} µs per step",
                         method.name(),
                         options.rtol,
                         best.time() * 1e-6,

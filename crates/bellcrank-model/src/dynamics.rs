@@ -328,6 +328,8 @@ pub struct Workspace {
     pub near: Vec<f64>,
     /// The blocks of G, by constraint and end (or one dense matrix).
     pub jacobian: Vec<f64>,
+    /// g of the constraints with plain equations.
+    pub gap: Vec<f64>,
     /// Room for dense intermediate matrices of hand-written equations.
     pub scratch: Vec<f64>,
     /// The charts that the last [`Dynamics::settle`] re-centred.
@@ -414,6 +416,11 @@ pub trait Dynamics: Send + Sync {
     fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         let _ = (limit, state, w);
         false
+    }
+
+    /// Whether q̇ = v: no coordinate is that of a rotation chart.
+    fn flat(&self) -> bool {
+        true
     }
 
     /// What each coordinate measures.

@@ -241,7 +241,7 @@ impl Bdf {
 
     /// The lowest order that the estimates may advise.
     fn lowest_order(&self) -> usize {
-        if self.options.as_dassl || self.opening || self.error_failures > 1 { 1 } else { LOWEST_ORDER }
+        if self.options.as_dassl || self.error_failures > 1 { 1 } else { LOWEST_ORDER }
     }
 
     /// The errors of orders k, k − 1 and k − 2 decide whether the order should fall.

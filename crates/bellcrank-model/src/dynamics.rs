@@ -512,6 +512,12 @@ pub trait Dynamics: Send + Sync {
         false
     }
 
+    /// What a constraint may be in a spanning tree of the bodies.
+    fn carries(&self, constraint: usize) -> Carries {
+        let _ = constraint;
+        Carries::Maybe
+    }
+
     /// Bodies that keep their start while the model is assembled.
     fn held(&self, body: usize) -> bool {
         let _ = body;
@@ -554,6 +560,19 @@ pub trait Dynamics: Send + Sync {
         let _ = modes;
         None
     }
+}
+
+/// What a constraint may be in a spanning tree of the bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// An equation of one body's own coordinates: it belongs to the tree, and joins nothing.
+    Own,
+    /// It may carry a body.
+    Maybe,
+    /// The user wants it in the tree.
+    Wanted,
+    /// It closes a loop.
+    Never,
 }
 
 /// What happens at an event.

@@ -283,6 +283,9 @@ pub const SOLVE: &[Field] = &[
     Field::optional("test", FieldKind::Name, "", "q+v", "which unknowns decide"),
     Field::optional("on", FieldKind::Name, "", "all", "on which coordinates errors are tested"),
     Field::optional("coordinates", FieldKind::Name, "", "cartesian", "`relative` for joint coordinates on a tree"),
+    Field::optional("solver", FieldKind::Name, "", "auto", "what solves for accelerations and reactions"),
+    Field::optional("iterates", FieldKind::Count, "", "2", "iterates of sequential regularization"),
+    Field::optional("epsilon", FieldKind::Positive, "s", "twice the limit", "ε of sequential regularization"),
     Field::optional("step", FieldKind::Positive, "s", "error control", "fixed step size"),
     Field::optional("rtol", FieldKind::Positive, "", "1e-6", "relative tolerance"),
     Field::optional(

@@ -4,6 +4,8 @@ use bellcrank_view::drawing::escape;
 use bellcrank_view::plot::Figure;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::io;
+use std::path::Path;
 
 /// One claim: ours, the paper's, and whether what can fairly be asked of it holds.
 #[derive(Clone, Debug)]
@@ -91,6 +93,14 @@ impl Report {
         out
     }
 
+    /// Writes `index.html` and every figure as SVG to a folder.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join("index.html"), self.to_html())?;
+        let figure = |(name, f): &(&str, Figure)| std::fs::write(folder.join(format!("{name}.svg")), f.to_svg());
+        self.figures.iter().try_for_each(figure)
+    }
+
     /// One page with everything on it.
     pub fn to_html(&self) -> String {
         let mut out = format!(
@@ -107,6 +117,9 @@ impl Report {
         }
         for (_, f) in &self.figures {
             let _ = write!(out, "<h2>{}</h2>{}", escape(&f.title), f.to_svg());
+        }
+        if self.claims.is_empty() {
+            return out + "</html>\n";
         }
         out += "<h2>Claims</h2><table class=claims><tr><th>table<th>claim<th>ours<th>paper<th>asked<th></tr>";
         for c in &self.claims {

@@ -9,7 +9,7 @@ use crate::initial::Random;
 use crate::splitting::{SparseRow, Split};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::dense::DenseLu;
-use bellcrank_math::solver::{self, LinearError, LinearSolver};
+use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_model::dynamics::{Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::sync::Arc;
@@ -249,6 +249,19 @@ impl Kkt {
         fill(&mut self.rhs[self.n..]);
         self.linear.solve(&mut self.rhs)?;
         Ok(&self.rhs[..self.n])
+    }
+
+    /// The multipliers of the least change δ with G δ = −r, r given over all constraint rows; with the factors at hand.
+    pub fn close(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
+        self.rhs.fill(0.0);
+        fill(&mut self.rhs[self.n..]);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[self.n..])
+    }
+
+    /// What a factorization and a solution cost; zero where it is not counted.
+    pub fn flops(&self) -> Flops {
+        self.linear.flops()
     }
 
     /// The multipliers of least size that pull like λ: the least Σ (dₖ λ'ₖ)² with Gᵀλ' = Gᵀλ, at a realized

@@ -9,6 +9,8 @@ pub mod formulation;
 pub mod history;
 pub mod initial;
 pub mod kkt;
+pub mod loop_cg;
+pub mod loops;
 pub mod methods;
 pub mod newton;
 pub mod options;

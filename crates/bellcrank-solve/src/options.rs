@@ -19,6 +19,10 @@ pub enum MethodName {
     Hht,
     /// Newmark.
     Newmark,
+    /// The explicit Euler method, fixed steps.
+    Euler,
+    /// The explicit midpoint rule, fixed steps.
+    Rk2,
     /// The classical Runge–Kutta method, fixed steps.
     Rk4,
     /// Dormand–Prince 5(4).
@@ -34,6 +38,8 @@ pub const METHODS: &[(MethodName, &str, &str)] = &[
     (MethodName::GeneralizedAlpha, "gen-alpha", "generalized-α of order 2, damping by --rho"),
     (MethodName::Hht, "hht", "Hilber–Hughes–Taylor of order 2, damping by --alpha"),
     (MethodName::Newmark, "newmark", "Newmark, of order 1 but for --gamma 0.5"),
+    (MethodName::Euler, "euler", "explicit Euler of order 1, fixed steps"),
+    (MethodName::Rk2, "rk2", "explicit midpoint rule of order 2, fixed steps"),
     (MethodName::Rk4, "rk4", "classical Runge–Kutta of order 4, fixed steps"),
     (MethodName::Dopri5, "dopri5", "Dormand–Prince 5(4)"),
     (MethodName::Dop853, "dop853", "Dormand–Prince 8(5,3)"),
@@ -121,6 +127,51 @@ impl Coordinates {
     }
 }
 
+/// What solves for accelerations and reactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Solver {
+    /// What is cheapest by count.
+    #[default]
+    Auto,
+    /// Elimination of the whole system, at every evaluation.
+    Direct,
+    /// A recursion over a tree of joints, and conjugate gradients on the equations that close its loops.
+    LoopCg,
+    /// Sequential regularization of the equations that close loops [Ascher & Lin 2000].
+    Srm,
+    /// The same of all constraints.
+    SrmAll,
+}
+
+/// The names of all solvers, with one sentence each.
+pub const SOLVERS: &[(Solver, &str, &str)] = &[
+    (Solver::Auto, "auto", "what is cheapest by count"),
+    (Solver::Direct, "direct", "elimination of the whole system"),
+    (Solver::LoopCg, "loop-cg", "recursion over a tree, conjugate gradients on what closes loops; explicit methods"),
+    (Solver::Srm, "srm", "sequential regularization of what closes loops; euler, rk2, rk4 with a fixed step"),
+    (Solver::SrmAll, "srm-all", "sequential regularization of all constraints; euler, rk2, rk4 with a fixed step"),
+];
+
+impl Solver {
+    /// The solver of a name.
+    pub fn by_name(name: &str) -> Option<Solver> {
+        SOLVERS.iter().find(|(_, n, _)| *n == name).map(|(s, _, _)| *s)
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        SOLVERS.iter().find(|(s, _, _)| *s == self).map_or("", |(_, n, _)| n)
+    }
+
+    /// Whether it is sequential regularization.
+    pub fn regularizes(self) -> bool {
+        matches!(self, Solver::Srm | Solver::SrmAll)
+    }
+}
+
+/// Sequential regularization takes at most so many iterates: more do not help, and can make it worse.
+pub const MAX_ITERATES: usize = 8;
+
 /// A method of the papers on coordinate splitting, as choices [Yen & Petzold 1998].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Splitting {
@@ -187,6 +238,12 @@ pub struct Options {
     pub gamma: f64,
     /// b of the additive formulation.
     pub b: f64,
+    /// What solves for accelerations and reactions.
+    pub solver: Solver,
+    /// Iterates of sequential regularization.
+    pub iterates: usize,
+    /// ε of sequential regularization, in s; `None`: twice the limit of stability.
+    pub epsilon: Option<f64>,
     /// Set from outside to end the run cleanly.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -212,6 +269,9 @@ impl Default for Options {
             beta: None,
             gamma: 0.6,
             b: 0.0,
+            solver: Solver::Auto,
+            iterates: 2,
+            epsilon: None,
             interrupt: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -230,12 +290,12 @@ impl MethodName {
 
     /// Whether it is an explicit Runge–Kutta method.
     pub fn explicit(self) -> bool {
-        matches!(self, MethodName::Rk4 | MethodName::Dopri5 | MethodName::Dop853)
+        !self.adaptive() || matches!(self, MethodName::Dopri5 | MethodName::Dop853)
     }
 
     /// Whether it has an error estimate.
     pub fn adaptive(self) -> bool {
-        self != MethodName::Rk4
+        !matches!(self, MethodName::Euler | MethodName::Rk2 | MethodName::Rk4)
     }
 
     /// The formulation it runs on unless another is asked for.
@@ -365,6 +425,33 @@ impl Options {
         Ok(())
     }
 
+    /// Refuses solvers of loops with methods that have no use for them.
+    fn check_solver(&self) -> Result<(), OptionError> {
+        let (solver, method) = (self.solver, self.method);
+        if !(1..=MAX_ITERATES).contains(&self.iterates) {
+            let message = format!("between 1 and {MAX_ITERATES} iterates make sense, found {}", self.iterates);
+            return wrong("--iterates", message, "2 is a good choice: the second makes rk2 of order 2");
+        }
+        if let Some(e) = self.epsilon.filter(|e| !(*e > 0.0 && e.is_finite())) {
+            let help = "leave it out for twice the limit of stability";
+            return wrong("--epsilon", format!("ε must be a positive number, found {e}"), help);
+        }
+        if solver.regularizes() && !(method == MethodName::Auto || !method.adaptive()) {
+            let message = format!("{} runs with fixed steps of euler, rk2 or rk4, not with {}", solver.name(), method.name());
+            return wrong("--solver", message, "use --method rk2 --step H, or --solver loop-cg");
+        }
+        if solver.regularizes() && self.step.is_none() {
+            let message = format!("{} needs a step size: its ε is made from it", solver.name());
+            return wrong("--step", message, "give --step H, or use --solver loop-cg");
+        }
+        let explicit = method.explicit() || (method == MethodName::Auto && self.formulation.is_none_or(|f| f == "index1"));
+        if solver == Solver::LoopCg && !explicit {
+            let message = format!("loop-cg is for explicit methods, not for {}", method.name());
+            return wrong("--solver", message, "leave --solver out, or use --method dopri5");
+        }
+        Ok(())
+    }
+
     /// Refuses choices that make no sense together.
     pub fn check(&self) -> Result<(), OptionError> {
         let method = self.method;
@@ -447,6 +534,7 @@ impl Options {
             return wrong("--max-iterations", "at least one iteration is needed", "4 is a good choice");
         }
         self.check_parameters()?;
+        self.check_solver()?;
         if !(1..=5).contains(&self.max_order) {
             return wrong(
                 "--max-order",

@@ -3,17 +3,19 @@
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Projection};
 use crate::engines::kinematic::Kinematic;
-use crate::engines::{Engine, SplitReport, Statistics, StepError};
+use crate::engines::srm::{Regularization, Srm};
+use crate::engines::{Engine, LoopReport, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
+use crate::loop_cg::LoopCg;
 use crate::kkt::{Kkt, RowScales, add_position_residual, add_velocity_residual};
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
-use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, RK4};
+use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, EULER, RK2, RK4};
 use crate::newton::Iteration;
-use crate::options::{Coordinates, MethodName, OptionError, Options, Tested};
+use crate::options::{Coordinates, MethodName, OptionError, Options, Solver, Tested};
 use crate::proof::Proof;
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
@@ -72,6 +74,8 @@ pub struct Summary {
     pub not_unique: Vec<String>,
     /// The split of the coordinates, where the run has one.
     pub split: Option<SplitReport>,
+    /// How closed loops were dealt with, where the run knows.
+    pub loops: Option<LoopReport>,
     /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
     /// and singular positions passed by.
     pub events: Vec<Event>,
@@ -142,6 +146,9 @@ impl Summary {
                 "redundant": split.redundant,
             });
             map.insert("split".into(), numbers);
+        }
+        if let (Some(loops), Some(map)) = (&self.loops, object.as_object_mut()) {
+            map.insert("loops".into(), loops.to_json());
         }
         if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
             map.insert("error".into(), json!(message));
@@ -591,6 +598,7 @@ impl Simulation {
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
             split: self.engine.split_report(),
+            loops: self.engine.loop_report(),
             events: self.observer.events.clone(),
         }
     }
@@ -617,6 +625,8 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
     let mut method = options.method;
     if method == MethodName::Auto {
         (method, _) = match (options.step, options.formulation) {
+            (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, choices.push("srm: rk2".into())),
+            (Some(_), _) if options.solver == Solver::LoopCg => (MethodName::Rk4, choices.push("loop-cg: rk4".into())),
             (Some(_), Some("index1")) => (MethodName::Rk4, choices.push("fixed step on index1: rk4".into())),
             (Some(_), _) => (MethodName::GeneralizedAlpha, choices.push("fixed step: gen-alpha on si2".into())),
             (None, Some("ggl" | "si2")) => (MethodName::Bdf, choices.push("an implicit formulation: bdf".into())),
@@ -641,6 +651,8 @@ fn build_engine(
         return Ok(Box::new(Kinematic::new(dynamics.clone(), start, h)));
     };
     let tableau = match method {
+        MethodName::Euler => &EULER,
+        MethodName::Rk2 => &RK2,
         MethodName::Rk4 => &RK4,
         MethodName::Dopri5 => &DORMAND_PRINCE_5,
         MethodName::Dop853 => &DORMAND_PRINCE_8,
@@ -649,8 +661,24 @@ fn build_engine(
             return Ok(implicit_engine(dynamics, options, method, name, start));
         }
     };
+    let no_tree = || StepError::Open {
+        t: start.t,
+        why: "these equations have no tree of bodies with masses of their own\nhelp: use --coordinates cartesian, or \
+              --solver direct"
+            .into(),
+    };
+    if options.solver.regularizes() {
+        let all = options.solver == Solver::SrmAll;
+        let how = Regularization { iterates: options.iterates, epsilon: options.epsilon, all, stabilized: true };
+        let h = options.step.unwrap_or(options.sample_distance());
+        return Ok(Box::new(Srm::new(dynamics.clone(), tableau, h, how, start).ok_or_else(no_tree)??));
+    }
+    let loops = match options.solver {
+        Solver::LoopCg => Some(LoopCg::new(dynamics.clone(), start).ok_or_else(no_tree)?),
+        _ => None,
+    };
     let tolerances = Tolerances::new(&**dynamics, options, options.test.unwrap_or(Tested::QV));
-    Ok(Box::new(Explicit::new(dynamics.clone(), tableau, options.step, tolerances, start)?))
+    Ok(Box::new(Explicit::new(dynamics.clone(), tableau, options.step, tolerances, start, loops)?))
 }
 
 fn implicit_engine(

@@ -359,6 +359,8 @@ pub fn nominal_order(method: &str) -> Option<usize> {
     MethodName::by_name(method).and_then(|m| match m {
         MethodName::GeneralizedAlpha | MethodName::Hht => Some(2),
         MethodName::Newmark => Some(1), // γ = 0.6
+        MethodName::Euler => Some(1),
+        MethodName::Rk2 => Some(2),
         MethodName::Rk4 => Some(4),
         MethodName::Dopri5 => Some(5),
         MethodName::Dop853 => Some(8),

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
 
+mod bench;
 mod check;
 mod compare;
 mod digest;
@@ -51,6 +52,8 @@ enum Command {
     View(view::View),
     /// Runs a model with many methods and tolerances: what each costs and how accurate it is.
     Compare(compare::Compare),
+    /// Measures the speed of large and small machines, beside other programs.
+    Bench(bench::Bench),
     /// Plots channels of a result: in the terminal, or for a paper as SVG or PNG.
     Plot(plot::Plot),
     /// Writes a commented model to start from.
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Glue(options) => glue::glue(options),
         Command::View(options) => view::view(options),
         Command::Compare(options) => compare::compare(options),
+        Command::Bench(options) => bench::bench(options),
         Command::Plot(options) => plot::plot(options),
         Command::New(options) => new::new(options),
         Command::Gallery(options) => gallery::gallery(options),

@@ -47,13 +47,7 @@ pub fn reproduce(args: Reproduce) -> Result<(), Failure> {
     }
     let report = run(args.table.as_deref(), args.quick);
     if let Some(folder) = &args.out {
-        let write = |name: String, text: String| {
-            std::fs::create_dir_all(folder)
-                .and_then(|()| std::fs::write(folder.join(&name), text))
-                .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", folder.join(&name).display())))
-        };
-        write("index.html".into(), report.to_html())?;
-        report.figures.iter().try_for_each(|(name, figure)| write(format!("{name}.svg"), figure.to_svg()))?;
+        report.write(folder).map_err(|e| Failure::Failed(format!("cannot write to {}: {e}", folder.display())))?;
     }
     print(&if args.json { report.to_json().to_string() } else { report.to_text() })?;
     let failed = report.claims.iter().filter(|c| !c.holds).count();

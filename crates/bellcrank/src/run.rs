@@ -13,8 +13,8 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{
-    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SPLITTINGS, SYSTEMS, TESTS, Tested,
-    method_names,
+    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SOLVERS, SPLITTINGS, SYSTEMS, Solver, TESTS,
+    Tested, method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
@@ -52,7 +52,7 @@ impl Run {
 pub struct Run {
     /// The model file (TOML, or JSON by its ending).
     model: String,
-    /// Method: auto, bdf, gen-alpha, hht, newmark, rk4, dopri5, dop853; or a method on its formulation: nstiff,
+    /// Method: auto, bdf, gen-alpha, hht, newmark, euler, rk2, rk4, dopri5, dop853; or a method on its formulation: nstiff,
     /// hht-i3, nstiff-si2, hht-add, hht-si2.
     #[arg(long)]
     method: Option<String>,
@@ -75,6 +75,16 @@ pub struct Run {
     /// Coordinates: cartesian, or relative (those of the joints on a tree, and equations of loops).
     #[arg(long)]
     coordinates: Option<String>,
+    /// What solves for accelerations and reactions: auto, direct; for explicit methods loop-cg (many closed loops), srm or
+    /// srm-all (sequential regularization).
+    #[arg(long)]
+    solver: Option<String>,
+    /// Iterates of srm, 1 to 8.
+    #[arg(long, value_name = "S")]
+    iterates: Option<usize>,
+    /// ε of srm in s; twice the limit of stability if left out.
+    #[arg(long, value_name = "E", value_parser = number, allow_negative_numbers = true)]
+    epsilon: Option<f64>,
     /// Fixed step size in s.
     #[arg(long, value_name = "H", value_parser = number, allow_negative_numbers = true)]
     step: Option<f64>,
@@ -374,6 +384,9 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "beta" => args.beta.is_some(),
         "gamma" => args.gamma.is_some(),
         "b" => args.b.is_some(),
+        "solver" => args.solver.is_some() || args.method.is_some(),
+        "iterates" => args.iterates.is_some(),
+        "epsilon" => args.epsilon.is_some(),
         _ => true,
     };
     let mut problem = Diagnostic::error(e.message).help(e.help);
@@ -406,6 +419,8 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let on = word(read, "on", &args.on);
     let systems: Vec<&str> = SYSTEMS.iter().map(|(_, name)| *name).collect();
     let system = word(read, "coordinates", &args.coordinates);
+    let solver = word(read, "solver", &args.solver);
+    let solvers: Vec<&str> = SOLVERS.iter().map(|(_, name, _)| *name).collect();
     let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
@@ -443,6 +458,9 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         beta: number("beta", args.beta),
         gamma: number("gamma", args.gamma).unwrap_or(defaults.gamma),
         b: number("b", args.b).unwrap_or(defaults.b),
+        solver: choice(read, "solver", solver, &solvers, Solver::by_name)?.unwrap_or(defaults.solver),
+        iterates: count("iterates", args.iterates).unwrap_or(defaults.iterates),
+        epsilon: number("epsilon", args.epsilon),
         interrupt: defaults.interrupt,
     };
     if let Some(p) = paper {
@@ -460,10 +478,17 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         ("--beta", args.beta, "newmark", method == MethodName::Newmark),
         ("--gamma", args.gamma, "newmark", method == MethodName::Newmark),
         ("--b", args.b, "hht-add", add),
+        ("--epsilon", args.epsilon, "--solver srm", options.solver.regularizes()),
+        ("--iterates", args.iterates.map(|n| n as f64), "--solver srm", options.solver.regularizes()),
     ] {
         if given.is_some() && !fits {
-            let message = format!("{option} is a parameter of {of}, not of {}", method.name());
-            let help = format!("leave it out, or use --method {of}");
+            let (of, not) = match of.strip_prefix("--solver ") {
+                Some(of) => (format!("--solver {of}"), format!("--solver {}", options.solver.name())),
+                None => (format!("--method {of}"), method.name().to_string()),
+            };
+            let name = of.split_once(' ').map_or("", |(_, name)| name);
+            let message = format!("{option} is a parameter of {name}, not of {not}");
+            let help = format!("leave it out, or use {of}");
             return Err(refused(args, read, OptionError { option, message, help }));
         }
     }
@@ -602,6 +627,22 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
                 false => format!("; redundant: {}", split.redundant.join(", ")),
             }
         ));
+    }
+    if let Some(loops) = &summary.loops {
+        let equations = plural(loops.equations, "equation of loops", "equations of loops");
+        tell_line(match loops.epsilon {
+            Some((epsilon, limit)) => format!(
+                "{}: {equations}, ε = {epsilon:.3e} s (stable from {limit:.3e} s), drift of loops by iterate {}",
+                loops.solver,
+                loops.drift.iter().map(|(d, _)| format!("{d:.2e} m")).collect::<Vec<_>>().join(", ")
+            ),
+            None => format!(
+                "{}: {equations}, {:.1} iterations each time, preconditioner made {}",
+                loops.solver,
+                loops.iterations as f64 / loops.solves.max(1) as f64,
+                plural(loops.renewals, "time", "times")
+            ),
+        });
     }
     const EVENTS: usize = 5;
     for event in summary.events.iter().take(EVENTS) {

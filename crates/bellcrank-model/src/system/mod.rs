@@ -819,6 +819,16 @@ impl Dynamics for System {
         self.constraints[constraint].equations.iter().all(|e| e.integrable())
     }
 
+    fn carries(&self, constraint: usize) -> Carries {
+        let c = &self.constraints[constraint];
+        match (c.joint.map(|j| self.model.joints[j].tree), c.force) {
+            (Some(Some(true)), _) => Carries::Wanted,
+            (Some(Some(false)), _) | (None, Some(_)) => Carries::Never,
+            (Some(None), _) => Carries::Maybe,
+            (None, None) => Carries::Own,
+        }
+    }
+
     fn held(&self, body: usize) -> bool {
         self.model.bodies[body].fixed
     }

@@ -1,8 +1,9 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
-use super::implicit::Projection;
-use super::{Engine, Refusal, Statistics, StepError};
+use super::implicit::{Projection, project};
+use super::{Engine, LoopReport, Refusal, Statistics, StepError};
 use crate::kkt::Kkt;
+use crate::loop_cg::LoopCg;
 use crate::methods::Rejection;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
@@ -20,7 +21,6 @@ pub struct Explicit {
     rk: RungeKutta,
     tableau: &'static Tableau,
     form: Form,
-    projection: Projection,
     tolerances: Tolerances,
     weights: Weights,
     state: State,
@@ -38,10 +38,50 @@ pub struct Explicit {
 /// The right-hand side: q̇ = N v, v̇ from M v̇ + Gᵀλ = f, G v̇ = γ, ż = φ.
 struct Form {
     dynamics: Arc<dyn Dynamics>,
-    kkt: Kkt,
+    linear: Linear,
     point: Point,
     w: Workspace,
     evaluations: usize,
+}
+
+/// What solves for v̇ and λ, and projects.
+enum Linear {
+    /// Elimination of the whole system, for accelerations and for projections.
+    Direct(Box<(Kkt, Projection)>),
+    /// Conjugate gradients on the loops of a tree.
+    Loops(Box<LoopCg>),
+}
+
+impl Linear {
+    fn accelerate(&mut self, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        match self {
+            Linear::Direct(both) => both.0.accelerate(p, w),
+            Linear::Loops(loops) => loops.accelerate(p, w),
+        }
+    }
+
+    fn project(&mut self, dynamics: &dyn Dynamics, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        match self {
+            Linear::Direct(both) => both.1.apply(dynamics, p, w),
+            Linear::Loops(loops) => project(&mut **loops, dynamics, p, w),
+        }
+    }
+
+    fn factorizations(&self) -> usize {
+        match self {
+            Linear::Direct(both) => both.0.factorizations + both.1.factorizations(),
+            Linear::Loops(loops) => loops.loops.factorizations + loops.renewals,
+        }
+    }
+}
+
+/// The body or constraint of a row of the coordinates and, after them, the constraints.
+pub(super) fn owner(dynamics: &dyn Dynamics, row: usize) -> (Unknown, usize) {
+    let layout = dynamics.layout();
+    match row.checked_sub(layout.n()) {
+        None => (Unknown::Q, layout.bodies.partition_point(|r| r.end <= row)),
+        Some(row) => (Unknown::Lambda, layout.constraints.partition_point(|r| r.end <= row)),
+    }
 }
 
 impl Form {
@@ -55,7 +95,7 @@ impl Form {
         p.z.copy_from_slice(&y[2 * n..]);
         self.w.invalidate();
         self.dynamics.realize(p, &mut self.w);
-        self.kkt.accelerate(p, &mut self.w)?;
+        self.linear.accelerate(p, &mut self.w)?;
         let (qdot, rest) = ydot.split_at_mut(n);
         let (vdot, zdot) = rest.split_at_mut(n);
         self.dynamics.rates(&p.q, &p.v, qdot);
@@ -85,13 +125,14 @@ fn norm(weights: &Weights, n: usize, y: &[f64]) -> f64 {
 }
 
 impl Explicit {
-    /// Starts a tableau from a consistent point. A tableau without error estimate needs a fixed step.
+    /// Starts a tableau from a consistent point, with the whole system eliminated or its loops iterated for. A tableau without error estimate needs a fixed step.
     pub fn new(
         dynamics: Arc<dyn Dynamics>,
         tableau: &'static Tableau,
         fixed_step: Option<f64>,
         mut tolerances: Tolerances,
         start: &Point,
+        loops: Option<LoopCg>,
     ) -> Result<Explicit, StepError> {
         let t = start.t;
         let mut rk = RungeKutta::new(tableau, fixed_step).map_err(|_| StepError::Collapse {
@@ -109,7 +150,10 @@ impl Explicit {
         let mut y = Vec::new();
         stack(&state, &mut y);
         let mut form = Form {
-            kkt: Kkt::new(dynamics.clone()),
+            linear: match loops {
+                Some(loops) => Linear::Loops(Box::new(loops)),
+                None => Linear::Direct(Box::new((Kkt::new(dynamics.clone()), Projection::new(dynamics.clone())))),
+            },
             point: start.clone(),
             w: dynamics.workspace(),
             evaluations: 0,
@@ -120,7 +164,6 @@ impl Explicit {
             rk,
             tableau,
             form,
-            projection: Projection::new(dynamics),
             tolerances,
             weights,
             state,
@@ -165,10 +208,15 @@ fn begin(
 
 fn singular(form: &Form, t: f64, error: LinearError) -> StepError {
     match error {
-        LinearError::Singular { row } => StepError::Singular { t, culprit: form.kkt.owner_of_row(row) },
-        LinearError::NotFinite { row } => StepError::NotFinite { t, culprit: form.kkt.owner_of_row(row) },
+        LinearError::Singular { row } => StepError::Singular { t, culprit: named(form, row) },
+        LinearError::NotFinite { row } => StepError::NotFinite { t, culprit: named(form, row) },
         _ => StepError::Singular { t, culprit: error.to_string() },
     }
+}
+
+fn named(form: &Form, row: usize) -> String {
+    let (unknown, block) = owner(&*form.dynamics, row);
+    form.dynamics.name(unknown, block)
 }
 
 impl Engine for Explicit {
@@ -203,7 +251,7 @@ impl Engine for Explicit {
                     let lost = |r: &Range<usize>| !r.clone().all(|i| (tried[i] + tried[n + i]).is_finite());
                     (Rejection::Convergence, (Unknown::Q, bodies.iter().position(lost).unwrap_or(0)))
                 }
-                Err(LinearError::NotFinite { row }) => (Rejection::Convergence, form.kkt.owner(row)),
+                Err(LinearError::NotFinite { row }) => (Rejection::Convergence, owner(&*dynamics, row)),
                 Err(e) => return Err(singular(&self.form, self.state.t, e)),
             };
             let convergence = rejection == Rejection::Convergence;
@@ -226,8 +274,8 @@ impl Engine for Explicit {
         self.accepted.set(&self.state);
         self.form.w.invalidate();
         let clock = self.clock();
-        let Form { dynamics, w, .. } = &mut self.form;
-        let projected = self.projection.apply(&**dynamics, &mut self.accepted, w);
+        let Form { dynamics, w, linear, .. } = &mut self.form;
+        let projected = linear.project(&**dynamics, &mut self.accepted, w);
         projected.map_err(|e| singular(&self.form, self.state.t, e))?;
         if let (Some(from), Some((_, projections))) = (clock, &mut self.seconds) {
             *projections += from.elapsed().as_secs_f64();
@@ -307,8 +355,8 @@ impl Engine for Explicit {
             convergence_failures: self.convergence_failures,
             residual_evaluations: self.form.evaluations,
             jacobian_evaluations: 0,
-            factorizations: self.form.kkt.factorizations + self.projection.factorizations(),
-            iterations: 0,
+            factorizations: self.form.linear.factorizations(),
+            iterations: if let Linear::Loops(loops) = &self.form.linear { loops.iterations } else { 0 },
         }
     }
 
@@ -325,8 +373,21 @@ impl Engine for Explicit {
     }
 
     fn rank(&self) -> Option<(usize, f64)> {
-        let kkt = &self.form.kkt;
+        let Linear::Direct(both) = &self.form.linear else { return None };
+        let kkt = &both.0;
         (kkt.factorizations > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()))
+    }
+
+    fn loop_report(&self) -> Option<LoopReport> {
+        let Linear::Loops(cg) = &self.form.linear else { return None };
+        Some(LoopReport {
+            solver: "loop-cg",
+            equations: cg.loops.size(),
+            solves: cg.solves,
+            iterations: cg.iterations,
+            renewals: cg.renewals,
+            ..LoopReport::default()
+        })
     }
 
     fn stiff(&self) -> bool {
@@ -334,6 +395,6 @@ impl Engine for Explicit {
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {
-        (self.tableau.name, "index1", "none")
+        (self.tableau.name, "index1", if let Linear::Loops(_) = self.form.linear { "loop-cg" } else { "none" })
     }
 }

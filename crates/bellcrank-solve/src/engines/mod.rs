@@ -3,6 +3,7 @@
 pub mod explicit;
 pub mod implicit;
 pub mod kinematic;
+pub mod srm;
 
 use bellcrank_model::{Point, State, Unknown};
 use std::fmt;
@@ -162,6 +163,42 @@ pub struct SplitReport {
     pub redundant: Vec<String>,
 }
 
+/// How closed loops were dealt with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoopReport {
+    /// The solver's name.
+    pub solver: &'static str,
+    /// Equations that close loops.
+    pub equations: usize,
+    /// Systems of loops solved.
+    pub solves: usize,
+    /// Iterations of all of them.
+    pub iterations: usize,
+    /// How often the preconditioner was made anew.
+    pub renewals: usize,
+    /// ε of sequential regularization, and its limit of stability.
+    pub epsilon: Option<(f64, f64)>,
+    /// The largest drift of every iterate: of its loops, and of its tree.
+    pub drift: Vec<(f64, f64)>,
+}
+
+impl LoopReport {
+    /// The object of a summary.
+    pub fn to_json(&self) -> serde_json::Value {
+        let drift: Vec<_> =
+            self.drift.iter().map(|(loops, tree)| serde_json::json!({ "loops": loops, "tree": tree })).collect();
+        match self.epsilon {
+            Some((epsilon, limit)) => serde_json::json!({
+                "solver": self.solver, "equations": self.equations, "epsilon": epsilon, "limit": limit, "iterates": drift,
+            }),
+            None => serde_json::json!({
+                "solver": self.solver, "equations": self.equations, "solves": self.solves,
+                "iterations": self.iterations, "renewals": self.renewals,
+            }),
+        }
+    }
+}
+
 /// Advances a state step by step.
 pub trait Engine: Send {
     /// Takes one step that does not pass `t_stop`.
@@ -206,6 +243,10 @@ pub trait Engine: Send {
     }
     /// The split of the coordinates, where there is one.
     fn split_report(&self) -> Option<SplitReport> {
+        None
+    }
+    /// How closed loops were dealt with, where that is known.
+    fn loop_report(&self) -> Option<LoopReport> {
         None
     }
     /// Method, formulation and iteration, by name.

@@ -42,6 +42,34 @@ impl Tableau {
     }
 }
 
+/// Euler's explicit method, for fixed steps.
+pub static EULER: Tableau = Tableau {
+    name: "euler",
+    order: 1,
+    error_order: 0,
+    dense_order: 1,
+    stages: 1,
+    c: &[0.0, 1.0],
+    a: &[&[], &[1.0]],
+    errors: &[],
+    dense: &[],
+    stability: None,
+};
+
+/// The explicit midpoint rule, for fixed steps [Hairer, Nørsett & Wanner 1993, II.1].
+pub static RK2: Tableau = Tableau {
+    name: "rk2",
+    order: 2,
+    error_order: 0,
+    dense_order: 2,
+    stages: 2,
+    c: &[0.0, 0.5, 1.0],
+    a: &[&[], &[0.5], &[0.0, 1.0]],
+    errors: &[],
+    dense: &[],
+    stability: None,
+};
+
 /// Kutta's classical method of order 4, for fixed steps [Kutta 1901].
 pub static RK4: Tableau = Tableau {
     name: "rk4",

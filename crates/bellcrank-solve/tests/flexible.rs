@@ -327,8 +327,7 @@ fn iterations_lead_to_the_same_motion_of_a_flexible_problem() {
     let channels = ["crank.angle", "crank.wz", "rod.wz", "rod.mode1", "rod.mode2", "rod.mode3", "rod.mode2_rate"];
     let tight = Options { method: MethodName::Dop853, rtol: 1e-12, until: UNTIL, ..Options::default() };
     let exact = run(&s, tight);
-    let apart =
-        |a: &Summary, b: &Summary| channels.iter().map(|c| (last(a, c) - last(b, c)).abs()).fold(0.0, f64::max);
+    let apart = |a: &Summary, b: &Summary| channels.iter().map(|c| (last(a, c) - last(b, c)).abs()).fold(0.0, f64::max);
     for (method, max_order, steps) in
         [(MethodName::GeneralizedAlpha, 5, 200), (MethodName::Newmark, 5, 200), (MethodName::Bdf, 2, 400)]
     {
@@ -341,12 +340,8 @@ fn iterations_lead_to_the_same_motion_of_a_flexible_problem() {
             };
             let full = with(Iteration::Full);
             let error = apart(&full, &exact);
-            let all = [
-                Iteration::Simplified,
-                Iteration::Auto,
-                Iteration::CoordinateSplit,
-                Iteration::CoordinateModified,
-            ];
+            let all =
+                [Iteration::Simplified, Iteration::Auto, Iteration::CoordinateSplit, Iteration::CoordinateModified];
             // splitting is for the plain Gᵀμ, and for positions that are constrained
             for iteration in all.into_iter().filter(|i| !i.splits() || formulation == "ggl") {
                 let difference = apart(&full, &with(iteration));

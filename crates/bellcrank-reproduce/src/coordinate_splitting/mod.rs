@@ -439,8 +439,10 @@ fn auto(report: &mut Report, quick: bool) {
         title: "auto against CS and CM: residual evaluations with our own control, errors tested alike".into(),
         note: "Where CM takes fewer it is said whether it came to the right end: an iteration that contracts slowly can pass the \
                convergence test far from the solution. S1a and S1b are not damped, and with the velocities tested the \
-               oscillation is followed, for 318 periods at ε = 1e-6: errors of the phase add up, with every iteration alike, and \
-               can exceed 100 TOL by far. On S1c and table 4 they do not, and there it is claimed."
+               oscillation is followed, for 318 periods at ε = 1e-6. A BDF of order k lags behind by O(h^k) in every period, so the \
+               error at the end goes with TOL^{k/(k+1)} times the number of periods: with orders ≤ 2 error/TOL grows by 2.2 for \
+               every decade, whatever the iteration. Those runs are held against CS instead, which has the same \
+               errors. On S1c and table 4 the bound of 100 TOL is claimed."
             .into(),
         header: strings(&["problem", "order", "TOL", "CS", "CM", "auto", "auto/best", "error of CS", "error of auto", "error/TOL"]),
         rows: Vec::new(),
@@ -472,6 +474,8 @@ fn auto(report: &mut Report, quick: bool) {
             0.5,
         ));
     }
+    // of the undamped runs: how many, how many of CS and auto within 100 TOL, and log(error of auto/error of CS)
+    let (mut followed, mut near, mut ratios) = (0, [0; 2], 0.0);
     for (name, dynamics, q, v, until) in &problems {
         let Some(start) = consistent(dynamics, q, v) else { continue };
         let Some(exact) = tight(dynamics, q, v, *until) else { continue };
@@ -515,7 +519,12 @@ fn auto(report: &mut Report, quick: bool) {
                     asked: "≤ 1.10 × the best".into(),
                     holds: ours.finished && ratio <= 1.10,
                 });
-                if !name.starts_with("S1a") && !name.starts_with("S1b") {
+                if name.starts_with("S1a") || name.starts_with("S1b") {
+                    followed += 1;
+                    near[0] += (error_cs <= 100.0 * tolerance) as usize;
+                    near[1] += (error <= 100.0 * tolerance) as usize;
+                    ratios += (error / error_cs).ln();
+                } else {
                     report.claims.push(Claim {
                         table: "auto",
                         what: format!("{name}, order ≤ {order}, TOL {tolerance:e}: error of auto at the end"),
@@ -528,6 +537,15 @@ fn auto(report: &mut Report, quick: bool) {
             }
         }
     }
+    let mean = (ratios / followed as f64).exp();
+    report.claims.push(Claim {
+        table: "auto",
+        what: format!("S1a and S1b, {followed} runs: error of auto by that of CS, geometric mean; runs within 100 TOL"),
+        ours: format!("{mean:.2}; {} of auto, {} of CS", near[1], near[0]),
+        paper: "–".into(),
+        asked: "≤ 1.25; as many as of CS, give or take 5".into(),
+        holds: mean <= 1.25 && near[1] + 5 >= near[0],
+    });
     report.tables.push(table);
 }
 

@@ -196,7 +196,7 @@ fn read_interface(
             let all = parts.iter().map(|p| &p.piece);
             let all = all.flat_map(|p| p.ports.iter().map(move |(port, _)| format!("{}/{port}", p.name)));
             let all: Vec<String> = all.collect();
-            return Err(format!("{}\nhelp: the ports are {}", report.to_string().trim_end(), all.join(", ")));
+            return Err(in_terms_of_ports(&report.to_string(), &all));
         }
     };
     if read.model.space != space {
@@ -214,7 +214,26 @@ fn read_interface(
     Ok((read, sites))
 }
 
-/// Every port belongs to one pair of parts, and every part is joined to another.
+/// What the reader of models says of bodies, said of ports.
+fn in_terms_of_ports(report: &str, ports: &[String]) -> String {
+    let mut out = String::new();
+    let mut wrong = None;
+    for line in report.trim_end().lines() {
+        if let Some((_, rest)) = line.split_once("unknown body `") {
+            wrong = rest.split('`').next();
+        }
+        if !line.starts_with("help: the model has ") {
+            out +=
+                &line.replace("unknown body", "unknown port").replace("no body has this name", "no part has this port");
+            out.push('\n');
+        }
+    }
+    let near = wrong.and_then(|w| suggest::nearest(w, ports.iter().map(String::as_str)));
+    let near = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
+    format!("{out}help: {near}the ports are {}", ports.join(", "))
+}
+
+/// Every port belongs to one pair of parts, every part is joined to another, and all of them hang together.
 fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), String> {
     let elements = || {
         let joints = between.joints.iter().map(|j| ("joint", &j.name, &j.ends));
@@ -223,11 +242,15 @@ fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), St
     let part_of = |body: usize| sites[body].0;
     let mut claims: Vec<Option<(usize, String)>> = vec![None; sites.len()];
     let mut joined = vec![false; parts.len()];
+    // the first part of the island each one belongs to
+    let mut island: Vec<usize> = (0..parts.len()).collect();
     for (kind, name, ends) in elements() {
         let bodies: Vec<usize> = ends.iter().filter_map(|e| e.body).collect();
         for &body in &bodies {
             for &other in bodies.iter().filter(|o| part_of(**o) != part_of(body)) {
                 joined[part_of(body)] = true;
+                let (a, b) = (island[part_of(body)], island[part_of(other)]);
+                island.iter_mut().filter(|i| **i == a.max(b)).for_each(|i| *i = a.min(b));
                 let claim = (part_of(other), format!("{kind} `{name}`"));
                 match &claims[body] {
                     Some((part, by)) if *part != claim.0 => {
@@ -243,18 +266,28 @@ fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), St
             }
         }
     }
-    match joined.iter().position(|j| !j) {
-        Some(k) if parts.len() > 1 => Err(format!(
+    let lonely = |k: usize| {
+        let ports = parts[k].piece.ports.iter().map(|(port, _)| format!("`{}/{port}`", parts[k].piece.name));
+        format!(
             "part `{}` is joined to no other part\nhelp: join one of its ports: {}",
             parts[k].piece.name,
-            parts[k]
-                .piece
-                .ports
-                .iter()
-                .map(|(port, _)| format!("`{}/{port}`", parts[k].piece.name))
-                .collect::<Vec<_>>()
-                .join(", ")
-        )),
-        _ => Ok(()),
+            ports.collect::<Vec<_>>().join(", ")
+        )
+    };
+    match joined.iter().position(|j| !j) {
+        Some(k) if parts.len() > 1 => return Err(lonely(k)),
+        _ => {}
     }
+    if island.iter().all(|i| *i == 0) {
+        return Ok(());
+    }
+    let named = |here: bool| {
+        let of = island.iter().zip(parts).filter(|(i, _)| (**i == 0) == here);
+        of.map(|(_, p)| format!("`{}`", p.piece.name)).collect::<Vec<_>>().join(", ")
+    };
+    Err(format!(
+        "no joint and no force joins {} with {}\nhelp: join them, or run them as two assemblies",
+        named(true),
+        named(false)
+    ))
 }

@@ -18,10 +18,12 @@
 //! nowhere, because x₁ = x₀ + ½H(v₀ + v₁) + e with v₀ = −2x₀/H and v₁ = −2x₁/H leaves x₁ = e/2, the error of
 //! one window.
 
+use crate::foresee::{Foresight, Past};
 use crate::interface::Interface;
-use crate::options::{Coupling, GlueError, GlueOptions, Report};
+use crate::options::{Coupling, GlueError, GlueOptions, Levels, Report};
 use crate::port::{Motion, WIDTH};
 use crate::subdomain::{Admittance, PartError, Response, Subdomain, Window};
+use bellcrank_math::Vec3;
 use bellcrank_math::dense::least_squares;
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
@@ -29,10 +31,23 @@ use std::time::{Duration, Instant};
 
 /// Singular values of the interface below this part of the largest are taken for zero: singular positions.
 const RANK: f64 = 1e-9;
-/// A contraction of the residual worse than this asks for a new admittance.
+/// A contraction of the residual worse than this asks for a new admittance: it comes with the next answer of parts that
+/// can tell it, but costs several exchanges where it must be found by differences.
 const SLOW: f64 = 0.02;
+const SLOW_BY_DIFFERENCES: f64 = 0.3;
+/// An admittance that is expected to leave more than this part of the tolerance after one correction is asked for again.
+const NEAR: f64 = 0.3;
+/// How much of an admittance is wrong after a window, until that is measured.
+const AGEING: f64 = 0.01;
 /// The part of a load that a difference adds.
 const DIFFERENCE: f64 = 1e-5;
+/// A window is taken as foreseen only if its loads are in balance to this part of the tolerance: what a prediction leaves
+/// there is systematic, and moves the machine a little more in every window, while gaps do not add up.
+const FORESEEN: f64 = 1e-4;
+/// A first guess that displaces ports by so many lengths more than the springs between them ask for is given up.
+const FAR: f64 = 0.05;
+/// Rounds in which accelerations are recovered: the equations are linear, the second is for rounding.
+const ROUNDS: usize = 3;
 
 /// Joins parts at an interface.
 pub struct Coordinator {
@@ -53,23 +68,47 @@ struct History {
     t: f64,
     number: u64,
     motions: Vec<Motion>,
+    /// The motions of the window before, and its length.
+    before: (f64, Vec<Motion>),
     lambda: Vec<f64>,
     mu: Vec<f64>,
-    /// When λ and F of the last windows were, and what they were, the newest first: for extrapolation.
-    before: Vec<(f64, Vec<f64>, Vec<f64>)>,
+    /// What λ, μ and F were, for extrapolation.
+    foresight: Foresight,
     /// The load of the last window and its middle, for the estimate of the error.
     held: Option<(f64, Vec<f64>)>,
     /// F and Γᵀ at the committed time, in the world.
     force: Vec<f64>,
     pull: Matrix,
+    /// The admittance, for windows of which length, and whether it is too old.
     admittance: Option<Admittance>,
-    /// Whether the admittance is too old; how many windows it served, and how many it may serve.
+    length: f64,
     stale: bool,
+    /// How many windows it served, and how much of it each of them made wrong.
     age: usize,
-    lasts: usize,
+    ageing: f64,
+    /// Whether the parts have the accelerations of the committed time.
+    told: bool,
+}
+
+/// The answers of all parts to an attempt.
+struct Answer {
+    motions: Vec<Motion>,
+    told: Option<Vec<Admittance>>,
+    error: f64,
+    rough: bool,
+}
+
+/// How a window was crossed.
+enum Crossed {
+    Committed,
+    /// Its error is too large.
+    Refused,
+    /// It is the first, and something fast died out within it.
+    Rough,
 }
 
 /// The unknowns of a window.
+#[derive(Clone)]
 struct Unknowns {
     lambda: Vec<f64>,
     mu: Vec<f64>,
@@ -120,16 +159,19 @@ impl Coordinator {
             t,
             number: 0,
             motions: Vec::with_capacity(sites),
+            before: (1.0, Vec::new()),
             lambda: vec![0.0; m],
             mu: vec![0.0; m_rates],
-            before: Vec::new(),
+            foresight: Foresight::default(),
             held: None,
             force: vec![0.0; n],
             pull: Matrix::zeros(n, m),
             admittance: None,
+            length: 1.0,
             stale: true,
             age: 0,
-            lasts: 1,
+            ageing: AGEING,
+            told: true,
         };
         let report = Report { seconds, ..Report::default() };
         let mut c = Coordinator { parts, interface, options, history, kept: None, error: 0.0, report };
@@ -142,6 +184,11 @@ impl Coordinator {
         self.history.t
     }
 
+    /// What it was told.
+    pub fn options(&self) -> &GlueOptions {
+        &self.options
+    }
+
     /// What it took so far.
     pub fn report(&self) -> &Report {
         &self.report
@@ -150,6 +197,11 @@ impl Coordinator {
     /// The parts.
     pub fn parts(&mut self) -> &mut [Box<dyn Subdomain>] {
         &mut self.parts
+    }
+
+    /// The motions of the ports at the committed time, in the order of the interface.
+    pub fn motions(&self) -> &[Motion] {
+        &self.history.motions
     }
 
     /// The multipliers of the interface at the committed time (in windows: their last mean).
@@ -171,8 +223,9 @@ impl Coordinator {
         out
     }
 
-    /// The values of all channels at the committed time.
-    pub fn observe(&mut self) -> Vec<f64> {
+    /// The values of all channels at the committed time, accelerations and reactions recovered there.
+    pub fn observe(&mut self) -> Result<Vec<f64>, GlueError> {
+        self.recover_accelerations()?;
         let (mut out, mut energy) = (Vec::new(), [0.0; 3]);
         for part in &mut self.parts {
             let mut values = Vec::new();
@@ -191,7 +244,7 @@ impl Coordinator {
         // what is stored between the parts belongs to the whole
         let stored = self.interface.stored();
         out.extend([energy[0], energy[1] + stored, energy[2] + stored]);
-        out
+        Ok(out)
     }
 
     /// Loads in the world, given to each part as six numbers per port.
@@ -267,7 +320,7 @@ impl Coordinator {
     /// Finds the loads at the committed time: Φ̈ = 0, by Gauss's principle [Tseng & Hulbert 2001, eq. 32].
     fn begin(&mut self) -> Result<(), GlueError> {
         let n = self.interface.width();
-        let (motions, answers) = self.begin_all(&vec![0.0; n])?;
+        let (motions, _) = self.begin_all(&vec![0.0; n])?;
         self.interface.place(self.history.t, &motions, &self.history.lambda.clone());
         let length = self.interface.system_length();
         let speed = motions.iter().map(|m| m.velocity.norm() + length * m.spin.norm()).fold(0.0, f64::max);
@@ -280,22 +333,115 @@ impl Coordinator {
                 return Err(GlueError::Open { joint: self.interface.owner(row), gap: residual[row].abs(), rate });
             }
         }
-        let (force, pull) = (self.interface.force(), self.interface.pull());
-        let told: Option<Vec<Admittance>> = answers.into_iter().map(|a| a.admittance).collect();
-        let s = match told {
-            Some(told) => self.gather(&told).place,
-            None => self.begin_by_differences(&motions)?,
-        };
-        let (motions, _) = self.begin_all(&force)?;
-        self.interface.place(self.history.t, &motions, &self.history.lambda.clone());
-        let rest = self.interface.acceleration();
-        self.history.lambda = scaled_least_squares(&pull.transpose().times(&s).times(&pull), &rest)
-            .ok_or_else(|| self.diverged(0.0, &rest))?;
-        let load = minus(&force, &pull.apply(&self.history.lambda));
-        let (motions, _) = self.begin_all(&load)?;
-        self.history.motions = motions;
-        self.interface.place(self.history.t, &self.history.motions, &self.history.lambda);
+        let s = self.accelerate()?;
+        if self.options.coupling == Coupling::Windows {
+            // held loads act through a window as on a free body, until something better is known
+            let place = halved(&s, &Matrix::zeros(n, n));
+            self.history.admittance = Some(Admittance { velocity: s, ..Admittance::of_accelerations(place) });
+            (self.history.length, self.history.stale) = (1.0, false);
+        }
         self.look();
+        let (t, h) = (self.history.t, &self.history);
+        let now = Past { when: t, at: t, lambda: h.lambda.clone(), mu: Vec::new(), force: h.force.clone() };
+        self.history.foresight.push(now);
+        self.history.before.1.clone_from(&self.history.motions);
+        Ok(())
+    }
+
+    /// Finds λ at the committed time such that Φ̈ = 0, by Gauss's principle [Tseng & Hulbert 2001, eq. 32], and leaves
+    /// parts and interface with the accelerations. Returns B M̂⁻¹Bᵀ.
+    fn accelerate(&mut self) -> Result<Matrix, GlueError> {
+        let (t, force, pull) = (self.history.t, self.interface.force(), self.interface.pull());
+        let mut lambda = self.history.lambda.clone();
+        let mut s: Option<Matrix> = None;
+        let mut left = 0.0;
+        for _ in 0..ROUNDS {
+            let load = minus(&force, &pull.apply(&lambda));
+            let (motions, answers) = self.begin_all(&load)?;
+            let s = match &mut s {
+                Some(s) => s,
+                none => none.insert(self.accelerated(&load, &motions, answers)?),
+            };
+            self.interface.place(t, &motions, &lambda);
+            let length = self.interface.system_length();
+            let of = |m: &Motion| m.acceleration.norm() + length * m.spin_rate.norm();
+            let fastest = motions.iter().map(of).fold(0.0, f64::max);
+            self.history.motions = motions;
+            let rest = self.interface.acceleration();
+            let by_load = s.times(&pull);
+            let change = scaled_least_squares(&pull.transpose().times(&by_load), &rest)
+                .ok_or_else(|| self.diverged(0.0, &rest))?;
+            // redundant rows, which no load can change, do not count; what hardly moves is measured by its size
+            let scale = largest(&s.apply(&load)).max(fastest).max(STILL * length);
+            left = largest(&by_load.apply(&change)) / scale;
+            if left <= self.options.tolerances.acceleration {
+                let told = Levels { acceleration: largest(&rest), ..Levels::default() };
+                self.report.residuals.take(&told);
+                (self.history.lambda, self.history.told) = (lambda, true);
+                return Ok(std::mem::take(s));
+            }
+            lambda.iter_mut().zip(&change).for_each(|(l, c)| *l += c);
+        }
+        Err(GlueError::Unfit(format!(
+            "the accelerations at t = {t:.9} s were found to {left:.1e} of the largest one only\n\
+             help: give accelerations a larger tolerance: the parts' answers are rougher than this one"
+        )))
+    }
+
+    /// B M̂⁻¹Bᵀ, as the parts tell it with the motions under some loads, or by differences, which are exact: it is linear.
+    fn accelerated(&mut self, load: &[f64], at: &[Motion], answers: Vec<Response>) -> Result<Matrix, GlueError> {
+        let told: Option<Vec<Admittance>> = answers.into_iter().map(|a| a.admittance).collect();
+        if let Some(told) = told {
+            return Ok(self.gather(&told).place);
+        }
+        let (n, size) = (self.interface.width(), 1.0 + largest(load));
+        let mut s = Matrix::zeros(n, n);
+        for columns in self.together() {
+            let mut changed = load.to_vec();
+            columns.iter().for_each(|k| changed[*k] += size);
+            let (moved, _) = self.begin_all(&changed)?;
+            let change = difference(&moved, at, |m| (m.acceleration, m.spin_rate));
+            self.spread(&columns, &change, 1.0 / size, &mut s);
+        }
+        Ok(s)
+    }
+
+    /// Columns that can be found by one difference: one of each part, which answer each for itself.
+    fn together(&self) -> Vec<Vec<usize>> {
+        let of: Vec<Vec<usize>> = (0..self.parts.len()).map(|part| self.columns_of(part)).collect();
+        let most = of.iter().map(Vec::len).max().unwrap_or(0);
+        (0..most).map(|k| of.iter().filter_map(|columns| columns.get(k).copied()).collect()).collect()
+    }
+
+    /// The coordinates of the interface that belong to a part.
+    fn columns_of(&self, part: usize) -> Vec<usize> {
+        let bodies = &bellcrank_model::Dynamics::layout(self.interface.system()).bodies;
+        let own = self.interface.sites.iter().zip(bodies).filter(|(site, _)| site.0 == part);
+        own.flat_map(|(_, range)| range.clone()).collect()
+    }
+
+    /// Puts a change, in the world, into the columns of the parts it belongs to.
+    fn spread(&self, columns: &[usize], change: &[f64], factor: f64, out: &mut Matrix) {
+        let own = self.interface.to_own().apply(change);
+        for part in 0..self.parts.len() {
+            let rows = self.columns_of(part);
+            if let Some(&k) = columns.iter().find(|k| rows.contains(k)) {
+                rows.iter().for_each(|&i| *out.at_mut(i, k) = factor * own[i]);
+            }
+        }
+    }
+
+    /// Gives the parts the accelerations and the interface the multipliers of the committed time. The next windows do
+    /// not know of it.
+    fn recover_accelerations(&mut self) -> Result<(), GlueError> {
+        if self.history.told {
+            return Ok(());
+        }
+        let (lambda, motions) = (self.history.lambda.clone(), self.history.motions.clone());
+        self.interface.place(self.history.t, &motions, &lambda);
+        self.accelerate()?;
+        self.report.recoveries += 1;
+        (self.history.lambda, self.history.motions) = (lambda, motions);
         Ok(())
     }
 
@@ -304,26 +450,6 @@ impl Coordinator {
         let to_world = self.interface.to_own().transpose();
         self.history.force = to_world.apply(&self.interface.force());
         self.history.pull = to_world.times(&self.interface.pull());
-    }
-
-    /// ∂(acceleration)/∂(load) by differences: it is linear, so one difference per load is exact.
-    fn begin_by_differences(&mut self, rest: &[Motion]) -> Result<Matrix, GlueError> {
-        let n = self.interface.width();
-        let mut s = Matrix::zeros(n, n);
-        for k in 0..n {
-            let mut load = vec![0.0; n];
-            load[k] = 1.0;
-            let (moved, _) = self.begin_all(&load)?;
-            let change: Vec<f64> = moved
-                .iter()
-                .zip(rest)
-                .flat_map(|(a, b)| [a.acceleration - b.acceleration, a.spin_rate - b.spin_rate])
-                .flat_map(|x| x.0)
-                .collect();
-            let own = self.interface.to_own().apply(&change);
-            (0..n).for_each(|i| *s.at_mut(i, k) = own[i]);
-        }
-        Ok(s)
     }
 
     fn diverged(&mut self, length: f64, gaps: &[f64]) -> GlueError {
@@ -341,7 +467,7 @@ impl Coordinator {
         load: &[f64],
         shift: &[f64],
         admittance: bool,
-    ) -> Result<(Vec<Motion>, Option<Vec<Admittance>>), GlueError> {
+    ) -> Result<Answer, GlueError> {
         let (loads, shifts) = (self.by_part(load), self.by_part(shift));
         let mut answers = Vec::new();
         for (k, (load, shift)) in loads.iter().zip(&shifts).enumerate() {
@@ -349,136 +475,199 @@ impl Coordinator {
         }
         self.report.exchanges += 1;
         let motions = self.seen(&answers)?;
-        Ok((motions, answers.into_iter().map(|a| a.admittance).collect()))
+        let error = answers.iter().map(|a| a.error).fold(0.0, f64::max);
+        let rough = answers.iter().any(|a| a.rough);
+        Ok(Answer { motions, told: answers.into_iter().map(|a| a.admittance).collect(), error, rough })
     }
 
     /// ∂(motion)/∂(load) of a window by differences, for parts that do not tell it.
     fn by_differences(&mut self, window: &Window, load: &[f64], at: &[Motion]) -> Result<Admittance, GlueError> {
         let n = self.interface.width();
         let scale = DIFFERENCE * (1.0 + largest(load));
-        let none = Matrix::zeros(n, n);
-        let mut y = Admittance {
-            place: none.clone(),
-            velocity: none.clone(),
-            place_by_shift: none.clone(),
-            velocity_by_shift: none,
-        };
+        let mut y = Admittance::of_accelerations(Matrix::zeros(n, n));
         let shift = vec![0.0; load.len()];
         let to_own = self.interface.to_own();
-        for k in 0..n {
-            let changed: Vec<f64> = load.iter().zip(to_own.row(k)).map(|(l, c)| l + scale * c).collect();
-            let (moved, _) = self.attempt_all(window, &changed, &shift, false)?;
-            let pairs = || moved.iter().zip(at);
-            let place = pairs().flat_map(|(a, b)| {
-                let turn = a.rotation.then(b.rotation.conjugate()).log();
-                [a.place - b.place, turn].map(|x| x * (1.0 / scale))
-            });
-            let place: Vec<f64> = place.flat_map(|x| x.0).collect();
-            let twist =
-                pairs().flat_map(|(a, b)| [a.velocity - b.velocity, a.spin - b.spin].map(|x| x * (1.0 / scale)));
-            let twist: Vec<f64> = twist.flat_map(|x| x.0).collect();
-            let (place, twist) = (to_own.apply(&place), to_own.apply(&twist));
-            for i in 0..n {
-                *y.place.at_mut(i, k) = place[i];
-                *y.velocity.at_mut(i, k) = twist[i];
+        for columns in self.together() {
+            let mut changed = load.to_vec();
+            for k in &columns {
+                changed.iter_mut().zip(to_own.row(*k)).for_each(|(l, c)| *l += scale * c);
             }
+            let moved = self.attempt_all(window, &changed, &shift, false)?.motions;
+            self.spread(&columns, &displacement(&moved, at), 1.0 / scale, &mut y.place);
+            let twist = difference(&moved, at, |m| (m.velocity, m.spin));
+            self.spread(&columns, &twist, 1.0 / scale, &mut y.velocity);
         }
         Ok(y)
     }
 
-    /// Predicts the unknowns of a window: λ and F by parabolas, the geometry from velocities and accelerations.
-    fn predict(&mut self, window: &Window) -> Unknowns {
-        // Lagrange's polynomial through the present values and the last ones
-        let times: Vec<f64> = std::iter::once(self.history.t).chain(self.history.before.iter().map(|b| b.0)).collect();
-        let weights: Vec<f64> = (0..times.len())
-            .map(|k| {
-                let others = (0..times.len()).filter(|j| *j != k);
-                others.map(|j| (window.to - times[j]) / (times[k] - times[j])).product()
-            })
-            .collect();
-        let extrapolate = |now: &[f64], of: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
-            let mut out: Vec<f64> = now.iter().map(|x| weights[0] * x).collect();
-            for k in 1..times.len() {
-                out.iter_mut().zip(of(k - 1)).for_each(|(o, x)| *o += weights[k] * x);
+    /// What a correction taught about the admittance: the least change of every part's with which it would have
+    /// foreseen the motion [Broyden 1965].
+    fn learn(&self, y: &mut Admittance, load: &[f64], place: &[f64], twist: &[f64]) {
+        for part in 0..self.parts.len() {
+            let of = self.columns_of(part);
+            let size: f64 = of.iter().map(|j| load[*j] * load[*j]).sum();
+            if size == 0.0 {
+                continue;
             }
-            out
-        };
-        let lambda = extrapolate(&self.history.lambda, &|k| self.history.before[k].1.clone());
-        let force = extrapolate(&self.history.force, &|k| self.history.before[k].2.clone());
-        let there: Vec<Motion> = self.history.motions.iter().map(|m| m.after(window.length())).collect();
-        self.interface.place(window.to, &there, &lambda);
-        let mut pull = self.interface.to_own().transpose().times(&self.interface.pull());
-        let mut load = force.clone();
-        if self.options.coupling == Coupling::Windows {
-            pull = halved(&pull, &self.history.pull);
-            load = force.iter().zip(&self.history.force).map(|(a, b)| 0.5 * (a + b)).collect();
+            for (y, moved) in [(&mut y.place, place), (&mut y.velocity, twist)] {
+                for &i in &of {
+                    let rest = moved[i] - of.iter().map(|&j| y.at(i, j) * load[j]).sum::<f64>();
+                    of.iter().for_each(|&j| *y.at_mut(i, j) += rest * load[j] / size);
+                }
+            }
         }
-        let load = minus(&load, &pull.apply(&lambda));
-        Unknowns { lambda, mu: vec![0.0; self.history.mu.len()], shift: vec![0.0; load.len()], load }
+    }
+
+    /// Predicts the unknowns of a window: λ, μ and F by polynomials of every order there are values for, the geometry
+    /// from velocities and accelerations.
+    fn predict(&mut self, window: &Window) -> Vec<Unknowns> {
+        let held = self.options.coupling == Coupling::Windows;
+        let when = if held { 0.5 * (window.from + window.to) } else { window.to };
+        let (passed, before) = &self.history.before;
+        let there = self.history.motions.iter().zip(before).map(|(m, b)| m.after(window.length(), b, *passed));
+        let there: Vec<Motion> = there.collect();
+        self.interface.place(window.to, &there, &self.history.lambda);
+        let own = self.interface.pull();
+        let to_world = self.interface.to_own().transpose();
+        let pull_mu = to_world.times(&self.rate_columns(&own));
+        let mut pull = to_world.times(&own);
+        if held {
+            pull = halved(&pull, &self.history.pull);
+        }
+        let of_order = |order: usize| {
+            let (lambda, mut mu, force) = self.history.foresight.values(order, when, window.to);
+            mu.resize(self.history.mu.len(), 0.0);
+            let mut load = force;
+            if held {
+                load.iter_mut().zip(&self.history.force).for_each(|(a, b)| *a = 0.5 * (*a + b));
+            }
+            let load = minus(&load, &pull.apply(&lambda));
+            let shift = match self.options.coupling {
+                Coupling::Stabilized => pull_mu.apply(&mu).iter().map(|x| -x).collect(),
+                _ => vec![0.0; load.len()],
+            };
+            Unknowns { lambda, mu, shift, load }
+        };
+        (0..self.history.foresight.orders()).map(of_order).collect()
+    }
+
+    /// The admittance for windows of another length: what is held acts like H² on places and like H on velocities.
+    fn stretch_admittance(&mut self, length: f64) {
+        let r = length / self.history.length;
+        if let Some(y) = &mut self.history.admittance
+            && r != 1.0
+        {
+            for (y, factor) in [(&mut y.place, r * r), (&mut y.velocity, r), (&mut y.place_by_shift, r)] {
+                y.values.iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+        self.history.length = length;
     }
 
     /// Crosses one window; false if its error is too large, and nothing was committed.
+    ///
+    /// A first window in which something fast dies out is taken back and passed with damping, as a run of the whole does;
+    /// error control finds a shorter one instead.
     pub fn window(&mut self, length: f64) -> Result<bool, GlueError> {
+        let fresh = self.history.number == 0 && self.options.rtol.is_none();
+        let mut crossed = self.cross(length);
+        if fresh && matches!(crossed, Ok(Crossed::Rough) | Err(GlueError::Diverged { .. } | GlueError::Part(_))) {
+            self.parts.iter_mut().try_for_each(|p| p.soften())?;
+            self.history.stale = true;
+            crossed = self.cross(length);
+        }
+        Ok(matches!(crossed?, Crossed::Committed))
+    }
+
+    fn cross(&mut self, length: f64) -> Result<Crossed, GlueError> {
         let window = Window { number: self.history.number, from: self.history.t, to: self.history.t + length };
-        let mut x = self.predict(&window);
+        let foreseen = self.predict(&window);
+        let mut x = foreseen[self.history.foresight.best()].clone();
         if self.options.coupling == Coupling::Explicit {
             x.load.clone_from(&self.history.force);
-            let (motions, _) = self.attempt_all(&window, &x.load, &x.shift, false)?;
+            let motions = self.attempt_all(&window, &x.load, &x.shift, false)?.motions;
             self.report.most = self.report.most.max(1);
             self.commit(&window, x, motions)?;
-            return Ok(true);
+            return Ok(Crossed::Committed);
         }
-        let tolerance = self.options.tolerance * self.interface.system_length();
-        let mut before = f64::INFINITY;
+        self.stretch_admittance(length);
+        let in_step = self.options.coupling != Coupling::Windows;
+        let (mut before, mut tried): (f64, Option<(Vec<f64>, Vec<Motion>)>) = (f64::INFINITY, None);
+        let (mut first, mut second) = (0.0, None);
         for attempt in 1..=self.options.max_attempts {
             let ask = self.history.stale || self.history.admittance.is_none();
-            let (motions, told) = self.attempt_all(&window, &x.load, &x.shift, ask)?;
+            let answer = self.attempt_all(&window, &x.load, &x.shift, ask)?;
+            let motions = answer.motions;
             self.interface.place(window.to, &motions, &x.lambda);
+            let mut elsewhere = false;
             if ask {
                 self.report.admittances += 1;
-                self.history.admittance = Some(match told {
+                self.history.admittance = Some(match answer.told {
                     Some(told) => self.gather(&told),
-                    None => self.by_differences(&window, &x.load, &motions)?,
+                    None => {
+                        elsewhere = true;
+                        let y = self.by_differences(&window, &x.load, &motions)?;
+                        self.interface.place(window.to, &motions, &x.lambda);
+                        y
+                    }
                 });
-                // differences leave the parts at another attempt
-                if !self.parts.iter().all(|p| p.description().in_step) {
+                (self.history.stale, self.history.age) = (false, 0);
+            }
+            let Some(mut y) = self.history.admittance.take() else { break };
+            if let Some((load, at)) = tried.take().filter(|_| !in_step && !ask) {
+                let to_own = self.interface.to_own();
+                let moved = to_own.apply(&displacement(&motions, &at));
+                let twist = to_own.apply(&difference(&motions, &at, |m| (m.velocity, m.spin)));
+                self.learn(&mut y, &to_own.apply(&minus(&x.load, &load)), &moved, &twist);
+            }
+            let rest = self.rest(&window, &x);
+            let left = rest.levels(&y);
+            let worst = self.measure(&left, &rest, length, attempt);
+            match attempt {
+                1 => first = worst,
+                2 => second = Some(worst),
+                _ => {}
+            }
+            if worst <= 1.0 {
+                if elsewhere {
                     self.attempt_all(&window, &x.load, &x.shift, false)?;
                     self.interface.place(window.to, &motions, &x.lambda);
                 }
-                (self.history.stale, self.history.age) = (false, 0);
-            }
-            let Some(y) = self.history.admittance.take() else { break };
-            let rest = self.rest(&window, &x);
-            let imbalance = largest(&y.place.apply(&rest.load)).max(largest(&y.place_by_shift.apply(&rest.shift)));
-            let sizes = [largest(&rest.gaps), length * largest(&rest.rates), imbalance];
-            let worst = sizes.into_iter().fold(0.0f64, |m, x| if x.is_nan() { f64::NAN } else { m.max(x) });
-            if worst <= tolerance {
                 self.report.most = self.report.most.max(attempt);
-                let r = &mut self.report.residuals;
-                *r = [r[0].max(sizes[0]), r[1].max(largest(&rest.rates)), r[2].max(imbalance)];
-                self.error = self.estimate(&window, &x, &y);
-                self.history.admittance = Some(y);
-                if self.error > 1.0 {
-                    self.report.rejected += 1;
-                    return Ok(false);
-                }
-                self.history.age += 1;
-                // the third attempt paid for an old admittance: the next ones serve shorter
-                self.history.lasts = if attempt > 2 {
-                    (self.history.lasts / 2).max(1)
-                } else {
-                    self.history.lasts + (self.history.age == self.history.lasts) as usize
+                self.error = match (in_step, self.options.rtol) {
+                    (true, Some(rtol)) => answer.error / rtol,
+                    _ => self.estimate(&window, &x, &y),
                 };
-                self.history.stale = self.history.age >= self.history.lasts;
+                if self.error > 1.0 {
+                    self.history.admittance = Some(y);
+                    self.report.rejected += 1;
+                    return Ok(Crossed::Refused);
+                }
+                if answer.rough && self.options.rtol.is_none() {
+                    return Ok(Crossed::Rough);
+                }
+                self.report.residuals.take(&left);
+                self.score(&foreseen, &x, &y);
+                self.history.admittance = Some(y);
+                self.grow_old(in_step, first, second);
                 self.commit(&window, x, motions)?;
-                return Ok(true);
+                return Ok(Crossed::Committed);
+            }
+            if attempt == 1 && left.dynamics > FAR * self.interface.system_length() {
+                // nothing is learned of springs from where their own load threw them
+                let pull = self.interface.to_own().transpose().times(&rest.effective);
+                x.load = pull.apply(&x.lambda).iter().map(|x| -x).collect();
+                self.history.admittance = Some(y);
+                continue;
             }
             // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
-            self.history.stale |= attempt > 1 && worst > SLOW * before;
+            let slow = if in_step { SLOW } else { SLOW_BY_DIFFERENCES };
+            self.history.stale |= attempt > 1 && worst > slow * before;
             if !worst.is_finite() || (attempt > 6 && worst > before) {
                 return Err(self.diverged(length, &rest.rows));
             }
             before = worst;
+            tried = Some((x.load.clone(), motions));
             let solved = self.solve(&window, &y, &rest, &mut x);
             self.history.admittance = Some(y);
             if !solved {
@@ -487,6 +676,46 @@ impl Coordinator {
         }
         let gaps = self.interface.position();
         Err(self.diverged(length, &gaps))
+    }
+
+    /// Decides whether the admittance can serve for another window: what a first correction leaves of the residual
+    /// grows with the age of the admittance.
+    fn grow_old(&mut self, in_step: bool, first: f64, second: Option<f64>) {
+        let h = &mut self.history;
+        if let Some(second) = second.filter(|_| h.age > 0) {
+            h.ageing = (second / (first * h.age as f64)).max(0.5 * h.ageing);
+        }
+        h.age += 1;
+        h.stale = in_step && h.ageing * h.age as f64 * first > NEAR;
+    }
+
+    /// The worst of what is left, in tolerances.
+    fn measure(&self, left: &Levels, rest: &Rest, length: f64, attempt: usize) -> f64 {
+        let (allowed, size) = (&self.options.tolerances, self.interface.system_length());
+        let position = match self.options.coupling {
+            Coupling::Windows => 0.0,
+            _ => left.position / (allowed.position * size),
+        };
+        let velocity = match self.options.coupling {
+            Coupling::Position => 0.0,
+            Coupling::Windows => largest(&rest.rows) * length / (allowed.velocity.min(allowed.position) * size),
+            _ => left.velocity * length / (allowed.velocity * size),
+        };
+        let foreseen = if attempt == 1 { FORESEEN } else { 1.0 };
+        let dynamics = left.dynamics / (foreseen * allowed.dynamics * size);
+        [position, velocity, dynamics].into_iter().fold(0.0f64, |m, x| if x.is_nan() { f64::NAN } else { m.max(x) })
+    }
+
+    /// Tells which order would have foreseen the loads of a window best, by the displacements it was off.
+    fn score(&mut self, foreseen: &[Unknowns], found: &Unknowns, y: &Admittance) {
+        let to_own = self.interface.to_own();
+        let off = |guess: &Unknowns| {
+            let load = y.place.apply(&to_own.apply(&minus(&guess.load, &found.load)));
+            let shift = y.place_by_shift.apply(&to_own.apply(&minus(&guess.shift, &found.shift)));
+            largest(&load).max(largest(&shift))
+        };
+        let off: Vec<f64> = foreseen.iter().map(off).collect();
+        self.history.foresight.score(off.into_iter());
     }
 
     /// The error of a window whose load was held, in units of the tolerance: a load that changes at the rate ℓ̇
@@ -524,13 +753,7 @@ impl Coordinator {
             Coupling::Windows => self.mixed(&gaps, &rates, 2.0 / window.length()),
             _ => gaps.clone(),
         };
-        let rates_count = match self.options.coupling {
-            Coupling::Position => Vec::new(),
-            Coupling::Windows => rows.clone(),
-            _ => rates,
-        };
-        let gaps = if self.options.coupling == Coupling::Windows { Vec::new() } else { gaps };
-        Rest { load: minus(&to_own.apply(&x.load), &law), shift, gaps, rates: rates_count, rows, effective }
+        Rest { load: minus(&to_own.apply(&x.load), &law), shift, gaps, rates, rows, effective }
     }
 
     /// Γᵀ without the columns of nonholonomic rows, which have no μ.
@@ -621,19 +844,17 @@ impl Coordinator {
         }
         self.interface.place(window.to, &motions, &x.lambda);
         self.interface.settle();
-        let before = (
-            window.from,
-            std::mem::replace(&mut self.history.lambda, x.lambda),
-            std::mem::take(&mut self.history.force),
-        );
-        self.history.before.insert(0, before);
-        self.history.before.truncate(2);
+        self.history.lambda = x.lambda;
         self.history.mu = x.mu;
         self.interface.place(window.to, &motions, &self.history.lambda);
         self.look();
-        self.history.motions = motions;
-        self.history.held = Some((0.5 * (window.from + window.to), x.load));
-        (self.history.t, self.history.number) = (window.to, self.history.number + 1);
+        self.history.before = (window.length(), std::mem::replace(&mut self.history.motions, motions));
+        let (middle, h) = (0.5 * (window.from + window.to), &self.history);
+        let when = if self.options.coupling == Coupling::Windows { middle } else { window.to };
+        let (lambda, mu, force) = (h.lambda.clone(), h.mu.clone(), h.force.clone());
+        self.history.foresight.push(Past { when, at: window.to, lambda, mu, force });
+        self.history.held = Some((middle, x.load));
+        (self.history.t, self.history.number, self.history.told) = (window.to, self.history.number + 1, false);
         self.report.windows += 1;
         Ok(())
     }
@@ -666,13 +887,28 @@ impl Coordinator {
         while self.history.t < until {
             // fixed windows end at multiples, so that rounding does not add up
             let aim = if self.options.rtol.is_some() { self.history.t + h } else { start + (k + 1) as f64 * h };
-            let to = if aim > until - 1e-9 * h { until } else { aim };
-            let committed = self.window(to - self.history.t)?;
+            let end = match (self.options.rtol, self.options.grid) {
+                (Some(_), Some(grid)) => {
+                    until.min(start + (((self.history.t - start) / grid + 1e-9).floor() + 1.0) * grid)
+                }
+                _ => until,
+            };
+            // a sliver before the end is shared by the last two windows
+            let to = match aim {
+                aim if aim > end - 1e-9 * h => end,
+                aim if self.options.rtol.is_some() && aim > end - 0.5 * h => 0.5 * (self.history.t + end),
+                aim => aim,
+            };
+            let cut = to - self.history.t < 0.999 * h;
+            let from = self.history.t;
+            let committed = self.window(to - from)?;
             k += committed as u64;
             if self.options.rtol.is_some() {
                 // the estimate is of third order
                 let factor = if self.error > 0.0 { 0.9 * self.error.powf(-1.0 / 3.0) } else { 1.0 };
-                h *= factor.clamp(0.3, 1.5);
+                let wish = (to - from) * factor.clamp(0.3, 1.5);
+                // a window that was cut short to land somewhere says nothing against the one that was wanted
+                h = if cut && committed { h.max(wish) } else { wish };
                 if h < 1e-12 * until {
                     let gaps = self.interface.position();
                     return Err(self.diverged(h, &gaps));
@@ -692,6 +928,9 @@ const LOCAL: f64 = 0.1;
 /// How channels of energy begin.
 const ENERGY: &str = "energy.";
 
+/// Accelerations below this part of a length per s² are those of a machine at rest.
+const STILL: f64 = 1e-6;
+
 /// Gaps of this part of a length (or of the speed) are closed.
 const START: f64 = 1e-6;
 
@@ -705,6 +944,29 @@ struct Rest {
     rows: Vec<f64>,
     /// The pull of λ as it stands in the law of the loads.
     effective: Matrix,
+}
+
+impl Rest {
+    /// How much is left of each residual; the imbalance by the displacement it causes.
+    fn levels(&self, y: &Admittance) -> Levels {
+        let dynamics = largest(&y.place.apply(&self.load)).max(largest(&y.place_by_shift.apply(&self.shift)));
+        Levels { position: largest(&self.gaps), velocity: largest(&self.rates), acceleration: 0.0, dynamics }
+    }
+}
+
+/// The difference of two motions of all ports at one level.
+fn difference(a: &[Motion], b: &[Motion], level: fn(&Motion) -> (Vec3, Vec3)) -> Vec<f64> {
+    let pairs = a.iter().zip(b).map(|(a, b)| (level(a), level(b)));
+    pairs.flat_map(|(a, b)| [a.0 - b.0, a.1 - b.1]).flat_map(|x| x.0).collect()
+}
+
+/// The displacement between two motions of all ports.
+fn displacement(a: &[Motion], b: &[Motion]) -> Vec<f64> {
+    let pairs = a.iter().zip(b);
+    pairs
+        .flat_map(|(a, b)| [a.place - b.place, a.rotation.then(b.rotation.conjugate()).log()])
+        .flat_map(|x| x.0)
+        .collect()
 }
 
 fn halved(a: &Matrix, b: &Matrix) -> Matrix {

@@ -3,7 +3,7 @@
 //! Its load and its rates are in balance at the end of the window, so that the parts together take exactly the
 //! step the whole would take.
 
-use crate::port::{Port, WIDTH, twists};
+use crate::port::{Port, WIDTH, responses, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
@@ -35,11 +35,14 @@ pub struct InStep {
     newton: Newton,
     kkt: Kkt,
     tolerances: Tolerances,
+    weights: Weights,
     w: Workspace,
     committed: Committed,
     kept: Option<Committed>,
     /// The window that is being tried, the law of its step and how the part follows unit shifts.
     trying: Option<Window>,
+    /// Whether its start was found to be rough.
+    soft: bool,
     law: Stencil,
     shifts: Matrix,
 }
@@ -89,11 +92,14 @@ impl InStep {
                 in_step: true,
             },
             kkt: Kkt::new(dynamics.clone()),
-            tolerances: Tolerances::new(&*system, &Options::default(), Tested::QV),
+            // in parts of the machine: who asks divides by the tolerance
+            tolerances: Tolerances::new(&*system, &Options { rtol: 1.0, ..Options::default() }, Tested::QV),
+            weights: Weights::default(),
             w,
             committed: Committed { state, point: start, method: method.clone(), started: false },
             kept: None,
             trying: None,
+            soft: false,
             law: Stencil::default(),
             shifts: Matrix::zeros(dynamics.layout().n(), WIDTH * ports.len()),
             system,
@@ -121,19 +127,6 @@ impl InStep {
         Ok(())
     }
 
-    /// M̂⁻¹Bᵀ, column by column, with the factors at hand; B is that of the workspace.
-    fn responses(&mut self, b: &Matrix) -> Result<Matrix, PartError> {
-        let mut out = Matrix::zeros(b.columns, b.rows);
-        for k in 0..b.rows {
-            let column = self
-                .kkt
-                .respond(b.row(k))
-                .map_err(|e| PartError { part: self.description.name.clone(), why: e.to_string() })?;
-            (0..b.columns).for_each(|i| *out.at_mut(i, k) = column[i]);
-        }
-        Ok(out)
-    }
-
     /// The law and the first guess of a new window.
     fn prepare(&mut self, window: &Window) -> Result<(), PartError> {
         if (self.committed.state.t - window.from).abs() > 1e-9 * window.length().abs() || window.length() <= 0.0 {
@@ -145,7 +138,11 @@ impl InStep {
         self.method.clone_from(&self.committed.method);
         if !self.committed.started {
             self.method.start(&self.committed.point, window.length());
+            if self.soft {
+                self.method.soften();
+            }
         }
+        self.method.set_step(window.length());
         self.method.limit(window.to);
         self.method.prepare();
         self.law.clone_from(self.method.stencil());
@@ -158,7 +155,7 @@ impl InStep {
         system.realize(&self.step.point, &mut self.w);
         self.kkt.factor(&self.step.point, &mut self.w).map_err(|e| self.error(e))?;
         let b = twists(&self.ports, &system, &self.w, n);
-        let mut shifts = self.responses(&b)?;
+        let mut shifts = responses(&mut self.kkt, &b).map_err(|e| self.error(e))?;
         // rates of the coordinates, not velocities
         let mut rates = vec![0.0; n];
         for k in 0..shifts.columns {
@@ -232,12 +229,9 @@ impl Subdomain for InStep {
             .complete(&mut self.committed.point, &mut self.w)
             .map_err(|e| PartError { part: self.description.name.clone(), why: e.to_string() })?;
         let b = twists(&self.ports, &system, &self.w, system.layout().n());
-        let place = b.times(&self.responses(&b)?);
-        let none = Matrix::zeros(place.rows, place.columns);
+        let place = b.times(&responses(&mut self.kkt, &b).map_err(|e| self.error(e))?);
         let ports = self.ports.iter().map(|p| p.motion(&system, &self.committed.point, &self.w)).collect();
-        let admittance =
-            Admittance { place, velocity: none.clone(), place_by_shift: none.clone(), velocity_by_shift: none };
-        Ok(Response { ports, admittance: Some(admittance) })
+        Ok(Response { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0, rough: false })
     }
 
     fn attempt(
@@ -276,7 +270,18 @@ impl Subdomain for InStep {
         let system = self.system.clone();
         let (point, w) = self.step.parts();
         let ports = self.ports.iter().map(|p| p.motion(&system, point, w)).collect();
-        Ok(Response { ports, admittance })
+        self.tolerances.weigh(&self.committed.state, &self.committed.point, &mut self.weights);
+        let error = self.method.local_error(&self.step.point, &self.weights);
+        let rough = !self.committed.started && !self.soft && {
+            self.tolerances.weigh_fixed(&self.committed.state, h, 1.0, &mut self.weights);
+            self.method.rough(&self.step.point, &self.weights)
+        };
+        Ok(Response { ports, admittance, error, rough })
+    }
+
+    fn soften(&mut self) -> Result<(), PartError> {
+        (self.soft, self.trying) = (true, None);
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<(), PartError> {

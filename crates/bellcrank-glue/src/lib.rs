@@ -14,6 +14,7 @@
 
 mod assembly;
 mod coordinator;
+mod foresee;
 mod in_step;
 mod interface;
 mod options;
@@ -26,7 +27,7 @@ pub use assembly::{Assembly, Part, read_assembly};
 pub use coordinator::Coordinator;
 pub use in_step::InStep;
 pub use interface::Interface;
-pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, Report};
+pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, INSIDE, Levels, Report};
 pub use own_solver::OwnSolver;
 pub use port::{Motion, Port};
 pub use split::{Cut, Piece, SplitError, cut};

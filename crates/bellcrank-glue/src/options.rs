@@ -32,17 +32,71 @@ pub struct GlueOptions {
     pub coupling: Coupling,
     /// The length of a window, in seconds; with a tolerance, of the first one.
     pub window: f64,
-    /// Lets the error choose the windows (of parts with solvers of their own).
+    /// Lets the error choose the windows.
     pub rtol: Option<f64>,
-    /// How well joints hold: their gap, in lengths of the interface.
-    pub tolerance: f64,
+    /// With a tolerance, windows end at multiples of this time, counted from the start of a run.
+    pub grid: Option<f64>,
+    /// How much of each residual may be left.
+    pub tolerances: Levels,
     /// Most attempts per window.
     pub max_attempts: usize,
 }
 
 impl Default for GlueOptions {
     fn default() -> GlueOptions {
-        GlueOptions { coupling: Coupling::Stabilized, window: 1e-3, rtol: None, tolerance: 1e-10, max_attempts: 20 }
+        GlueOptions {
+            coupling: Coupling::Stabilized,
+            window: 1e-3,
+            rtol: None,
+            grid: None,
+            tolerances: Levels::all(1e-10),
+            max_attempts: 20,
+        }
+    }
+}
+
+/// What the parts err inside a window, and how far joints may be open, in tolerances of the run.
+pub const INSIDE: f64 = 1e-2;
+
+/// One number for each residual of the interface: how much is left, or may be left.
+///
+/// As tolerances they have no units: gaps count in lengths L of the interface, gap rates in L/H (what opens a gap within
+/// a window), imbalances of loads by the displacement they cause within a window, in L, and Φ̈ in parts of the largest
+/// acceleration of the ports. So one number serves for all four. Nothing smaller than 1e-10 is of use: parts find their
+/// steps to 1e-12 of their length.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Levels {
+    /// Φ: the gaps, in m.
+    pub position: f64,
+    /// Φ̇: their rates, in m/s.
+    pub velocity: f64,
+    /// Φ̈: the accelerations of the gaps wherever accelerations are told, in m/s².
+    pub acceleration: f64,
+    /// ℓ − F + Γᵀλ: the imbalance of the loads, as a displacement in m.
+    pub dynamics: f64,
+}
+
+impl Levels {
+    /// The same for all; Φ̈ is a matter of rounding, and never asked for below 1e-8.
+    pub fn all(x: f64) -> Levels {
+        Levels { position: x, velocity: x, acceleration: x.max(1e-8), dynamics: x }
+    }
+
+    /// What belongs to a run with error control: so little that it does not disturb the control.
+    pub fn within(rtol: f64) -> Levels {
+        Levels::all(INSIDE * rtol)
+    }
+
+    /// Takes notice of what another window left.
+    pub fn take(&mut self, other: &Levels) {
+        for (mine, theirs) in [
+            (&mut self.position, other.position),
+            (&mut self.velocity, other.velocity),
+            (&mut self.acceleration, other.acceleration),
+            (&mut self.dynamics, other.dynamics),
+        ] {
+            *mine = mine.max(theirs);
+        }
     }
 }
 
@@ -59,8 +113,10 @@ pub struct Report {
     pub most: usize,
     /// How often admittances were asked for.
     pub admittances: usize,
-    /// The largest gap, gap rate and imbalance of loads (as a displacement) of all committed windows.
-    pub residuals: [f64; 3],
+    /// How often accelerations and multipliers were recovered at a committed time, to be told.
+    pub recoveries: usize,
+    /// The largest residuals of all committed windows.
+    pub residuals: Levels,
     /// Seconds spent in each part.
     pub seconds: Vec<f64>,
 }

@@ -1,7 +1,7 @@
 //! A part that keeps its own method and its own steps inside a window, and tells nothing but how its ports moved.
 
-use crate::port::{Port, WIDTH};
-use crate::subdomain::{Description, PartError, Response, Subdomain, Window};
+use crate::port::{Port, WIDTH, responses, twists};
+use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
@@ -83,7 +83,7 @@ impl OwnSolver {
     fn response(&mut self, state: &State) -> Result<Response, PartError> {
         let point = self.complete(state)?;
         let ports = self.ports.iter().map(|p| p.motion(&self.system, &point, &self.w)).collect();
-        Ok(Response { ports, admittance: None })
+        Ok(Response { ports, admittance: None, error: 0.0, rough: false })
     }
 }
 
@@ -95,7 +95,11 @@ impl Subdomain for OwnSolver {
     fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
         self.push(loads);
         let state = self.committed.clone();
-        self.response(&state)
+        let mut response = self.response(&state)?;
+        let b = twists(&self.ports, &self.system, &self.w, self.system.layout().n());
+        let follows = responses(&mut self.kkt, &b).map_err(|e| self.error(e))?;
+        response.admittance = Some(Admittance::of_accelerations(b.times(&follows)));
+        Ok(response)
     }
 
     fn attempt(&mut self, window: &Window, loads: &[f64], _: &[f64], _: bool) -> Result<Response, PartError> {

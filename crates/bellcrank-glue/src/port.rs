@@ -1,12 +1,14 @@
 //! Ports: the frames of a part that the outside sees and pushes.
 
 use bellcrank_math::matrix::Matrix;
+use bellcrank_math::solver::LinearError;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::bodies::Body;
 use bellcrank_model::forces::{Force, Seen};
 use bellcrank_model::frames::{Covector, Frame, Stiffness};
 use bellcrank_model::model::{End, ForceEntry, Model};
 use bellcrank_model::{Point, System, Workspace};
+use bellcrank_solve::kkt::Kkt;
 use std::sync::{Arc, RwLock};
 
 /// Numbers of a load or of a displacement of one port: three along the axes of the world, three about them.
@@ -36,14 +38,18 @@ impl Motion {
         Motion { place: frame.p, rotation, velocity: frame.v, spin: frame.w, acceleration, spin_rate }
     }
 
-    /// Where it would be a time h later with constant accelerations.
-    pub fn after(&self, h: f64) -> Motion {
-        let turn = (self.spin + self.spin_rate * (0.5 * h)) * h;
+    /// Where it will be a time h later, if accelerations go on changing as they did in the time `passed` since another
+    /// motion.
+    pub fn after(&self, h: f64, before: &Motion, passed: f64) -> Motion {
+        let r = h / passed;
+        let step = |now: Vec3, then: Vec3| (now - then) * r;
+        let (jump, twist) = (step(self.acceleration, before.acceleration), step(self.spin_rate, before.spin_rate));
+        let turn = (self.spin + (self.spin_rate + twist * (1.0 / 3.0)) * (0.5 * h)) * h;
         Motion {
-            place: self.place + (self.velocity + self.acceleration * (0.5 * h)) * h,
+            place: self.place + (self.velocity + (self.acceleration + jump * (1.0 / 3.0)) * (0.5 * h)) * h,
             rotation: Quat::exp(turn).then(self.rotation),
-            velocity: self.velocity + self.acceleration * h,
-            spin: self.spin + self.spin_rate * h,
+            velocity: self.velocity + (self.acceleration + jump * 0.5) * h,
+            spin: self.spin + (self.spin_rate + twist * 0.5) * h,
             ..*self
         }
     }
@@ -143,4 +149,14 @@ pub fn twists(ports: &[Port], system: &System, w: &Workspace, n: usize) -> Matri
         }
     }
     out
+}
+
+/// M̂⁻¹Bᵀ, column by column, with the factors at hand; B is that of the same point.
+pub fn responses(kkt: &mut Kkt, b: &Matrix) -> Result<Matrix, LinearError> {
+    let mut out = Matrix::zeros(b.columns, b.rows);
+    for k in 0..b.rows {
+        let column = kkt.respond(b.row(k))?;
+        (0..b.columns).for_each(|i| *out.at_mut(i, k) = column[i]);
+    }
+    Ok(out)
 }

@@ -50,6 +50,14 @@ pub struct Admittance {
     pub velocity_by_shift: Matrix,
 }
 
+impl Admittance {
+    /// That of accelerations, with which a part begins.
+    pub fn of_accelerations(place: Matrix) -> Admittance {
+        let none = Matrix::zeros(place.rows, place.columns);
+        Admittance { place, velocity: none.clone(), place_by_shift: none.clone(), velocity_by_shift: none }
+    }
+}
+
 /// What a part answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
@@ -57,6 +65,10 @@ pub struct Response {
     pub ports: Vec<Motion>,
     /// How the motion follows the loads, if it was asked for and the part can tell.
     pub admittance: Option<Admittance>,
+    /// The estimated error of the window in parts of the machine's size; zero if the part looks after its own errors.
+    pub error: f64,
+    /// Whether something fast died out within the window, which is the first of a run.
+    pub rough: bool,
 }
 
 /// Why a part could not do what it was asked for, in its own words.
@@ -95,6 +107,11 @@ pub trait Subdomain: Send {
         shifts: &[f64],
         admittance: bool,
     ) -> Result<Response, PartError>;
+
+    /// Passes a rough start: the first windows are to be taken with damping enough to forget what is fast.
+    fn soften(&mut self) -> Result<(), PartError> {
+        Ok(())
+    }
 
     /// Takes what was tried last.
     fn commit(&mut self) -> Result<(), PartError>;

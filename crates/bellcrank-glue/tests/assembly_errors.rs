@@ -51,8 +51,15 @@ fn wrong_assemblies_are_told_by_name() {
     let hinge = |a: &str, b: &str| HINGE.replace("one/right", a).replace("two/left", b);
     let three = parts("arm", "next") + "[part.three]\nmodel = \"next.toml\"\n" + HINGE;
     let claimed = three.clone() + &hinge("one/right", "three/left").replace("hinge", "pin");
-    let cases: [(&str, String, &[&str]); 12] = [
-        ("port", parts("arm", "next") + &hinge("one/rigth", "two/left"), &["one/rigth", "one/right", "assembly.toml:"]),
+    let more = "[part.three]\nmodel = \"arm.toml\"\n[part.four]\nmodel = \"next.toml\"\n";
+    let islands = parts("arm", "next") + more + HINGE + &hinge("three/right", "four/left").replace("hinge", "pin");
+    let cases: [(&str, String, &[&str]); 13] = [
+        (
+            "port",
+            parts("arm", "next") + &hinge("one/rigth", "two/left"),
+            &["unknown port `one/rigth`", "did you mean `one/right`", "assembly.toml:"],
+        ),
+        ("islands", islands, &["joins `four`, `three` with `one`, `two`"]),
         ("part", parts("arm", "next") + &hinge("one/right", "tow/left"), &["tow/left", "two/left"]),
         ("kind", parts("arm", "next") + &HINGE.replace("revolute", "revolut"), &["revolut", "revolute"]),
         ("space", parts("arm", "space") + HINGE, &["`one` is in the plane", "`two` in space"]),

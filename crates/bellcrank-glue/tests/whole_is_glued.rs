@@ -1,6 +1,10 @@
 //! One model run whole and run in parts gives the same motion.
 
-use bellcrank_glue::{Coordinator, Coupling, GlueOptions, Piece, Subdomain, cut, read_assembly};
+use bellcrank_glue::{
+    Coordinator, Coupling, Description, GlueOptions, Levels, PartError, Piece, Response, Subdomain, Window, cut,
+    read_assembly,
+};
+use bellcrank_model::dynamics::Channel;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
 use bellcrank_solve::initial::assemble;
@@ -56,6 +60,24 @@ pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0, 0], axis = [
 socket = { type = "spherical", between = ["arm", "ball"], at = [1, 0, 0] }
 "#;
 
+fn chain_of(bodies: usize) -> String {
+    let mut chain = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
+    for k in 0..bodies {
+        let before = if k == 0 { "ground".to_string() } else { format!("r{}", k - 1) };
+        chain += &format!(
+            "[body.r{k}]\nrod = {{ from = [{k}, 0], to = [{}, 0], mass = 1 }}\n\
+             [joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"r{k}\"]\nat = [{k}, 0]\n",
+            k + 1
+        );
+    }
+    chain
+}
+
+fn problem(name: &str) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/").to_string() + name + "/model.toml";
+    std::fs::read_to_string(path).unwrap()
+}
+
 fn system(text: &str) -> Arc<System> {
     Arc::new(read_text("model.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model.compile())
 }
@@ -82,7 +104,7 @@ fn join(system: &Arc<System>, at: &[&str], options: GlueOptions, own: &[Options]
 }
 
 fn values(c: &mut Coordinator) -> Values {
-    c.channels(false).into_iter().map(|c| c.name).zip(c.observe()).collect()
+    c.channels(false).into_iter().map(|c| c.name).zip(c.observe().unwrap()).collect()
 }
 
 fn glued(
@@ -130,10 +152,8 @@ fn a_four_bar_cut_at_each_joint_takes_the_steps_of_the_whole() {
             let (r, d) = (c.report(), difference(&reference, &seen));
             assert!(d < 1e-9, "{form} {at:?}: {d:e}");
             assert_eq!(r.windows, 200);
-            // multipliers of index 3 ring after the start, and are harder to foresee
-            let most = if coupling == Coupling::Position { 480 } else { 420 };
-            assert!(r.exchanges <= most, "{form} {at:?}: {} exchanges", r.exchanges);
-            assert!(r.residuals[0] < 2e-10 && r.residuals[1] < 1e-6, "{:?}", r.residuals);
+            assert!(r.exchanges <= 2 * r.windows, "{form} {at:?}: {} exchanges", r.exchanges);
+            assert!(r.residuals.position < 2e-10, "{:?}", r.residuals);
         }
     }
 }
@@ -146,22 +166,13 @@ fn reactions_between_parts_are_those_of_the_whole() {
     let (_, seen) = glued(&system, &["b", "d"], options, &[], 0.1);
     for name in ["b.fx", "b.fy", "d.fx", "d.fy", "a.fx"] {
         let find = |of: &Values| of.iter().find(|(n, _)| n == name).unwrap().1;
-        // the whole tells the reactions of the accelerations, a part those of its step
-        assert!((find(&reference) - find(&seen)).abs() < 1e-2, "{name}: {} {}", find(&reference), find(&seen));
+        assert!((find(&reference) - find(&seen)).abs() < 1e-6, "{name}: {} {}", find(&reference), find(&seen));
     }
 }
 
 #[test]
 fn loops_space_and_long_chains_too() {
-    let mut chain = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
-    for k in 0..100 {
-        let before = if k == 0 { "ground".to_string() } else { format!("r{}", k - 1) };
-        chain += &format!(
-            "[body.r{k}]\nrod = {{ from = [{k}, 0], to = [{}, 0], mass = 1 }}\n\
-             [joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"r{k}\"]\nat = [{k}, 0]\n",
-            k + 1
-        );
-    }
+    let chain = chain_of(100);
     let cases: [(&str, &[&str], usize, f64); 4] = [
         (DOUBLE_FOUR_BAR, &["e", "f"], 3, 1.0),
         (SPATIAL, &["socket"], 2, 1.0),
@@ -174,22 +185,23 @@ fn loops_space_and_long_chains_too() {
         let options = GlueOptions { window: 1e-3, ..GlueOptions::default() };
         let (mut c, seen) = glued(&system, at, options, &[], 0.05);
         assert_eq!(c.parts().len(), parts);
-        let d = difference(&reference, &seen);
+        let (d, r) = (difference(&reference, &seen), c.report());
         assert!(d < 1e-9 * length, "{at:?}: {d:e}");
+        assert!(r.exchanges <= 2 * r.windows, "{at:?}: {} exchanges", r.exchanges);
     }
 }
 
 #[test]
 fn a_flexible_rod_is_a_part_like_any_other() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/flexible-slider-crank/model.toml");
-    let system = system(&std::fs::read_to_string(path).unwrap());
+    let system = system(&problem("flexible-slider-crank"));
     let joints: Vec<String> = system.model.joints.iter().map(|j| j.name.clone()).collect();
     let reference = whole(&system, stepped("si2", 1e-4, 0.01));
     for joint in &joints {
         let options = GlueOptions { window: 1e-4, ..GlueOptions::default() };
-        let (_, seen) = glued(&system, &[joint], options, &[], 0.01);
-        let d = difference(&reference, &seen);
+        let (c, seen) = glued(&system, &[joint], options, &[], 0.01);
+        let (d, r) = (difference(&reference, &seen), c.report());
         assert!(d < 1e-9, "{joint}: {d:e}");
+        assert!(r.exchanges <= 2 * r.windows, "{joint}: {} exchanges", r.exchanges);
     }
 }
 
@@ -203,7 +215,7 @@ fn parts_with_their_own_methods_and_steps_converge_with_the_window() {
             .iter()
             .map(|h| {
                 let options = GlueOptions { coupling: Coupling::Windows, window: *h, ..GlueOptions::default() };
-                let options = GlueOptions { tolerance: 1e-7, ..options };
+                let options = GlueOptions { tolerances: Levels::all(1e-7), ..options };
                 difference(&reference, &glued(&system, at, options, &solvers, 0.2).1)
             })
             .collect();
@@ -219,11 +231,200 @@ fn windows_follow_the_tolerance() {
     let reference = whole(&system, Options { until: 0.3, rtol: 1e-10, ..own(MethodName::Dop853) });
     let mut before = f64::INFINITY;
     for rtol in [1e-3, 1e-4, 1e-5] {
-        let options = GlueOptions { coupling: Coupling::Windows, rtol: Some(rtol), ..GlueOptions::default() };
+        let options = GlueOptions {
+            coupling: Coupling::Windows,
+            rtol: Some(rtol),
+            tolerances: Levels::within(rtol),
+            ..GlueOptions::default()
+        };
         let (c, seen) = glued(&system, &["b"], options, &[own(MethodName::Dopri5)], 0.3);
         let d = difference(&reference, &seen);
-        assert!(d < 10.0 * rtol && d < before, "{rtol:e}: {d:e} in {} windows", c.report().windows);
+        let r = c.report();
+        assert!(d < 10.0 * rtol && d < before, "{rtol:e}: {d:e} in {} windows", r.windows);
+        assert!(r.exchanges <= 2 * r.windows, "{rtol:e}: {} exchanges in {} windows", r.exchanges, r.windows);
         before = d;
+    }
+}
+
+#[test]
+fn windows_in_step_follow_the_tolerance_too() {
+    for (text, at) in [(FOUR_BAR, &["b"][..]), (FOUR_BAR, &["a", "c"]), (SPATIAL, &["socket"])] {
+        let system = system(text);
+        let reference = whole(&system, Options { until: 0.3, rtol: 1e-10, ..own(MethodName::Dop853) });
+        for coupling in [Coupling::Position, Coupling::Stabilized] {
+            let mut before = (f64::INFINITY, 0);
+            for rtol in [1e-3, 1e-4, 1e-5] {
+                let tolerances = Levels::within(rtol);
+                let options =
+                    GlueOptions { coupling, rtol: Some(rtol), window: 1e-4, tolerances, ..GlueOptions::default() };
+                let (c, seen) = glued(&system, at, options, &[], 0.3);
+                let (d, r) = (difference(&reference, &seen), c.report());
+                assert!(d < 10.0 * rtol && d < before.0, "{coupling:?} {at:?} {rtol:e}: {d:e}");
+                // of second order: ten times less error for 2.15 times the windows
+                assert!(r.windows > before.1 && r.windows < 600, "{coupling:?} {at:?} {rtol:e}: {r:?}");
+                assert!(r.exchanges <= 2 * (r.windows + r.rejected) + 10, "{coupling:?} {at:?} {rtol:e}: {r:?}");
+                before = (d, r.windows);
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_can_be_made_to_end_at_samples() {
+    let system = system(FOUR_BAR);
+    let options = GlueOptions { rtol: Some(1e-3), grid: Some(0.03), ..GlueOptions::default() };
+    let mut c = join(&system, &["b"], options, &[]);
+    let mut times = Vec::new();
+    c.run(0.2, &mut |c| {
+        times.push(c.time());
+        Ok(())
+    })
+    .unwrap();
+    for sample in [0.03, 0.06, 0.09, 0.12, 0.15, 0.18, 0.2] {
+        assert!(times.iter().any(|t| (t - sample).abs() < 1e-14), "{sample}: {times:?}");
+    }
+}
+
+#[test]
+fn every_residual_has_its_tolerance() {
+    let system = system(FOUR_BAR);
+    let left = |tolerances: Levels, coupling: Coupling| {
+        let options = GlueOptions { coupling, window: 5e-3, tolerances, ..GlueOptions::default() };
+        let (c, _) = glued(&system, &["b", "d"], options, &[own(MethodName::Dopri5)], 0.2);
+        c.report().clone()
+    };
+    let loose = Levels { position: 1e-5, velocity: 1e-5, acceleration: 1e-3, dynamics: 1e-3 };
+    let coarse = left(loose, Coupling::Stabilized);
+    let size = 4.0; // no machine of this kind is longer than twice its longest link
+    let cases: [(fn(&Levels) -> f64, Levels, f64); 4] = [
+        (|l| l.position, Levels { position: 1e-11, ..loose }, 1e-11 * size),
+        (|l| l.velocity, Levels { velocity: 1e-11, ..loose }, 1e-11 * size / 5e-3),
+        (|l| l.acceleration, Levels { acceleration: 1e-12, ..loose }, 1e-12 * 1e3),
+        (|l| l.dynamics, Levels { dynamics: 1e-13, ..loose }, 1e-13 * size),
+    ];
+    for (of, tight, most) in cases {
+        let fine = left(tight, Coupling::Stabilized);
+        assert!(of(&fine.residuals) <= most, "{tight:?}: {:?}", fine.residuals);
+        assert!(of(&fine.residuals) <= of(&coarse.residuals), "{tight:?}: {:?}, {coarse:?}", fine.residuals);
+    }
+    let fine = left(Levels::all(1e-11), Coupling::Stabilized);
+    assert!(coarse.exchanges < fine.exchanges && coarse.recoveries == 1, "{coarse:?}\n{fine:?}");
+}
+
+/// A part that tells no admittance: all that is left is to try.
+struct Mute(Box<dyn Subdomain>);
+
+impl Subdomain for Mute {
+    fn description(&self) -> &Description {
+        self.0.description()
+    }
+    fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
+        self.0.begin(loads).map(|r| Response { admittance: None, ..r })
+    }
+    fn attempt(&mut self, window: &Window, loads: &[f64], shifts: &[f64], _: bool) -> Result<Response, PartError> {
+        self.0.attempt(window, loads, shifts, false).map(|r| Response { admittance: None, ..r })
+    }
+    fn commit(&mut self) -> Result<(), PartError> {
+        self.0.commit()
+    }
+    fn save(&mut self) -> Result<(), PartError> {
+        self.0.save()
+    }
+    fn restore(&mut self) -> Result<(), PartError> {
+        self.0.restore()
+    }
+    fn channels(&self) -> Vec<Channel> {
+        self.0.channels()
+    }
+    fn observe(&mut self, out: &mut Vec<f64>) {
+        self.0.observe(out)
+    }
+}
+
+#[test]
+fn parts_that_tell_no_admittance_are_asked_by_differences() {
+    for (text, at) in [(FOUR_BAR, &["b", "d"][..]), (SPATIAL, &["socket"])] {
+        let system = system(text);
+        let dynamics: Arc<dyn Dynamics> = system.clone();
+        let (point, _) = assemble(&dynamics, &system.initial_state()).unwrap();
+        let options = GlueOptions { coupling: Coupling::Windows, window: 5e-3, ..GlueOptions::default() };
+        let options = GlueOptions { tolerances: Levels::all(1e-7), ..options };
+        let (_, told) = glued(&system, at, options, &[own(MethodName::Dopri5)], 0.2);
+        let cut = cut(&system, &point, at).unwrap();
+        let mute = |piece: Piece| -> Box<dyn Subdomain> {
+            Box::new(Mute(piece.with_own_solver(own(MethodName::Dopri5)).unwrap()))
+        };
+        let parts = cut.parts.into_iter().map(mute).collect();
+        let mut c = Coordinator::new(parts, cut.interface, 0.0, options).unwrap();
+        c.run(0.2, &mut |_| Ok(())).unwrap();
+        let d = difference(&told, &values(&mut c));
+        assert!(d < 1e-6, "{at:?}: {d:e}");
+        // one repeat per window: the differences of the start serve for the whole run
+        let r = c.report();
+        assert!(r.exchanges <= 2 * r.windows + 12, "{at:?}: {r:?}");
+    }
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let system = system(FOUR_BAR);
+    for coupling in [Coupling::Position, Coupling::Stabilized, Coupling::Windows] {
+        let run = |look: bool| {
+            let options = GlueOptions { coupling, window: 2e-3, ..GlueOptions::default() };
+            let mut c = join(&system, &["b"], options, &[own(MethodName::Dopri5)]);
+            c.run(0.02, &mut |c| if look { c.observe().map(|_| ()) } else { Ok(()) }).unwrap();
+            assert_eq!(c.report().recoveries, if look { 10 } else { 0 });
+            values(&mut c)
+        };
+        assert_eq!(run(true), run(false), "{coupling:?}");
+    }
+}
+
+#[test]
+fn many_machines_in_parts_with_their_own_methods_and_steps() {
+    let rtol = 1e-4;
+    let chain = chain_of(100);
+    let rod = problem("flexible-slider-crank");
+    let cases: [(&str, &[&str], f64, f64, f64); 6] = [
+        (FOUR_BAR, &["a"], 0.1, 1e-3, 1.0),
+        (FOUR_BAR, &["c", "d"], 0.1, 1e-3, 1.0),
+        (DOUBLE_FOUR_BAR, &["e", "f"], 0.1, 1e-3, 1.0),
+        (SPATIAL, &["socket"], 0.1, 1e-3, 1.0),
+        (&rod, &["elbow"], 5e-3, 1e-4, 1.0),
+        (&chain, &["j25", "j50", "j75"], 0.02, 1e-3, 100.0),
+    ];
+    let methods = [
+        Options { rtol: 1e-7, ..own(MethodName::Dopri5) },
+        Options { rtol: 1e-7, ..own(MethodName::Bdf) },
+        stepped("si2", 1e-4, 1.0),
+    ];
+    for (text, at, until, window, length) in cases {
+        let system = system(text);
+        let reference = whole(&system, Options { until, rtol: 1e-8, ..own(MethodName::Bdf) });
+        let coupling = Coupling::Windows;
+        let tolerances = Levels::within(rtol);
+        let options = GlueOptions { coupling, rtol: Some(rtol), window, tolerances, ..GlueOptions::default() };
+        let (c, seen) = glued(&system, at, options, &methods, until);
+        let (d, r) = (difference(&reference, &seen), c.report());
+        assert!(d < 10.0 * rtol * length, "{at:?}: {d:e}");
+        // a stiff rod answers held loads otherwise than a free body: differences are taken, and some windows repeated
+        let most = if at == ["elbow"] { 4 } else { 2 };
+        assert!(r.exchanges <= most * (r.windows + r.rejected), "{at:?}: {r:?}");
+    }
+}
+
+#[test]
+fn the_seven_body_mechanism_in_parts() {
+    let system = system(&problem("seven-body"));
+    for (coupling, form) in [(Coupling::Position, "index3"), (Coupling::Stabilized, "si2")] {
+        let reference = whole(&system, stepped(form, 1e-5, 5e-3));
+        for at in [&["E3"][..], &["crank", "B"]] {
+            let options = GlueOptions { coupling, window: 1e-5, ..GlueOptions::default() };
+            let (c, seen) = glued(&system, at, options, &[], 5e-3);
+            let (d, r) = (difference(&reference, &seen), c.report());
+            assert!(d < 1e-8, "{form} {at:?}: {d:e}");
+            assert!(r.exchanges <= 2 * r.windows, "{form} {at:?}: {r:?}");
+        }
     }
 }
 
@@ -265,9 +466,7 @@ fn stiff_springs_between_parts_are_stable_glued_and_not_with_held_loads() {
             let mut c = join(&system, &["k"], options, &[own(MethodName::Dopri5)]);
             let mut most = 0.0f64;
             c.run(1.0, &mut |c| {
-                let seen = values(c);
-                let find = |name: &str| seen.iter().find(|(n, _)| n == name).unwrap().1;
-                most = most.max((find("b.x") - find("a.x") - 1.0).abs());
+                most = most.max(((c.motions()[1].place - c.motions()[0].place)[0] - 1.0).abs());
                 if most > 1e3 { Err(bellcrank_glue::GlueError::Unfit("left".into())) } else { Ok(()) }
             })
             .map_or(f64::INFINITY, |()| most)
@@ -284,6 +483,21 @@ fn stiff_springs_between_parts_are_stable_glued_and_not_with_held_loads() {
             false if stiffness > 1e5 => assert!(held > 100.0 * bound, "{stiffness:e}: {held:e}"),
             false => {}
         }
+    }
+}
+
+#[test]
+fn a_rough_start_is_passed_as_the_whole_passes_it() {
+    // a damper that turns the velocities round within a fiftieth of the window, and throws the masses past each other
+    let text = two_masses(1e7).replace(&format!("damping = {}", 0.02 * 1e7f64.sqrt()), "damping = 1e5");
+    assert!(text.contains("damping = 1e5"));
+    let system = system(&text);
+    for (coupling, form) in [(Coupling::Position, "index3"), (Coupling::Stabilized, "si2")] {
+        let reference = whole(&system, stepped(form, 2e-2, 0.4));
+        let options = GlueOptions { coupling, window: 2e-2, ..GlueOptions::default() };
+        let (_, seen) = glued(&system, &["k"], options, &[], 0.4);
+        let d = difference(&reference, &seen);
+        assert!(d < 1e-9, "{form}: {d:e}");
     }
 }
 
@@ -313,7 +527,11 @@ fn the_quarter_car_in_parts_moves_as_the_whole() {
     let parts = assembly.parts.into_iter().map(|p| p.piece.in_step(Coupling::Stabilized, 0.8).unwrap()).collect();
     let options = GlueOptions { window: 1e-3, ..GlueOptions::default() };
     let mut c = Coordinator::new(parts, assembly.interface, 0.0, options).unwrap();
+    // the rubber bushing swings in first
+    c.run(0.02, &mut |_| Ok(())).unwrap();
+    let early = c.report().clone();
     c.run(0.2, &mut |_| Ok(())).unwrap();
-    let d = difference(&reference, &values(&mut c));
+    let (d, r) = (difference(&reference, &values(&mut c)), c.report());
     assert!(d < 1e-8, "{d:e}");
+    assert!(r.exchanges - early.exchanges <= 2 * (r.windows - early.windows), "{early:?}\n{r:?}");
 }

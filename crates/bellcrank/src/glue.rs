@@ -1,7 +1,9 @@
 //! `bellcrank glue ASSEMBLY` and `bellcrank run MODEL --split JOINT,…`.
 
 use crate::{Failure, output, print, tell};
-use bellcrank_glue::{COUPLINGS, Coordinator, Coupling, GlueError, GlueOptions, Piece, Subdomain, cut, read_assembly};
+use bellcrank_glue::{
+    COUPLINGS, Coordinator, Coupling, GlueError, GlueOptions, INSIDE, Levels, Piece, Subdomain, cut, read_assembly,
+};
 use bellcrank_model::System;
 use bellcrank_model::file::suggest;
 use bellcrank_model::model::{End, Model};
@@ -21,7 +23,7 @@ pub struct Glue {
     /// Length of a window in s; of the first one, with --rtol.
     #[arg(long, value_name = "H")]
     window: Option<f64>,
-    /// Lets the error choose the windows, where parts have their own solvers.
+    /// Lets the error choose the windows.
     #[arg(long, value_name = "R")]
     rtol: Option<f64>,
     /// End of the run in s.
@@ -30,6 +32,10 @@ pub struct Glue {
     /// How parts are coupled: stabilized, position, windows, explicit.
     #[arg(long)]
     coupling: Option<String>,
+    /// What may be left of gaps (in lengths), gap rates (lengths per window), accelerations (parts of the largest) and
+    /// balance of loads (as a displacement, in lengths): four numbers, or one for all.
+    #[arg(long, value_name = "P,V,A,D", value_delimiter = ',')]
+    tolerances: Vec<f64>,
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -38,10 +44,6 @@ pub struct Glue {
     json: bool,
 }
 
-/// What parts with solvers of their own err inside a window, and how far joints may be open, in tolerances of the run:
-/// little enough not to disturb the control of the windows.
-const INSIDE: f64 = 1e-2;
-
 fn coupling(word: &str) -> Result<Coupling, Failure> {
     COUPLINGS.iter().find(|(_, name)| *name == word).map(|(c, _)| *c).ok_or_else(|| {
         let names: Vec<&str> = COUPLINGS.iter().map(|(_, name)| *name).collect();
@@ -49,6 +51,22 @@ fn coupling(word: &str) -> Result<Coupling, Failure> {
         let (quoted, near) = (suggest::quoted(word), near.unwrap_or_default());
         Failure::BadInput(format!("unknown coupling {quoted}\nhelp: {near}couplings are {}", names.join(", ")))
     })
+}
+
+/// One tolerance for all residuals, or one for each.
+fn levels(given: &[f64]) -> Result<Levels, Failure> {
+    match *given {
+        [x] if x > 0.0 => Ok(Levels::all(x)),
+        [position, velocity, acceleration, dynamics] if given.iter().all(|x| *x > 0.0) => {
+            Ok(Levels { position, velocity, acceleration, dynamics })
+        }
+        _ => Err(Failure::BadInput(format!(
+            "--tolerances needs one positive number or four, found {}\n\
+             help: write --tolerances 1e-10, or --tolerances 1e-10,1e-10,1e-8,1e-10 for position, velocity, \
+             acceleration and dynamics",
+            given.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
+        ))),
+    }
 }
 
 fn refused(e: GlueError) -> Failure {
@@ -71,11 +89,17 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let own = assembly.parts.iter().any(|p| p.method.as_deref().is_some_and(|m| m != "gen-alpha"));
     let coupling = match &args.coupling {
         Some(word) => coupling(word)?,
-        None if own || rtol.is_some() => Coupling::Windows,
+        None if own => Coupling::Windows,
         None => Coupling::Stabilized,
     };
-    let tolerance = if coupling == Coupling::Windows { rtol.map_or(1e-8, |r| INSIDE * r) } else { 1e-10 };
-    let options = GlueOptions { coupling, window, rtol, tolerance, ..GlueOptions::default() };
+    let sample = setting("sample").unwrap_or(until / 200.0);
+    let tolerances = match (&args.tolerances[..], rtol) {
+        ([], Some(rtol)) => Levels::within(rtol),
+        ([], None) if coupling == Coupling::Windows => Levels::all(1e-8),
+        ([], None) => Levels::all(1e-10),
+        (given, _) => levels(given)?,
+    };
+    let options = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
     let mut whole = Model { name: assembly.name.clone(), ..Model::default() };
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();
     for part in assembly.parts {
@@ -106,7 +130,6 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
         Some(folder) => folder,
         None => &mut silent,
     };
-    let sample = setting("sample").unwrap_or(until / 200.0);
     let channels = glued.channels(true);
     let result = record(&mut glued, &assembly.name, true, until, sample, recorder);
     let summary = summary(&mut glued, &assembly.name, &result);
@@ -116,7 +139,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
         return print(&summary.to_string());
     }
     tell_parts(&mut glued);
-    let values = glued.observe();
+    let values = glued.observe().map_err(refused)?;
     tell(&format!("t = {} s:", glued.time()));
     for (channel, value) in channels.iter().zip(values).take(24) {
         tell(&format!("  {:32} {value:>17.9}  {}", channel.name, channel.unit));
@@ -155,7 +178,7 @@ fn record(
 ) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::Failed(e.to_string());
     out.begin(&Header { model: name.to_string(), channels: glued.channels(named) }).map_err(failed)?;
-    out.frame(glued.time(), &glued.observe()).map_err(failed)?;
+    out.frame(glued.time(), &glued.observe().map_err(refused)?).map_err(failed)?;
     let mut next = 1u64;
     let mut broken = None;
     let start = glued.time();
@@ -164,7 +187,7 @@ fn record(
         let due = start + next as f64 * sample;
         if broken.is_none() && (t >= due - 1e-9 * sample || t >= until) {
             next = ((t - start) / sample + 1e-9) as u64 + 1;
-            broken = out.frame(t, &c.observe()).err();
+            broken = out.frame(t, &c.observe()?).err();
         }
         Ok(())
     });
@@ -175,7 +198,7 @@ fn record(
 }
 
 fn summary(glued: &mut Coordinator, name: &str, ended: &Result<(), Failure>) -> Value {
-    let r = glued.report().clone();
+    let (r, allowed) = (glued.report().clone(), glued.options().tolerances);
     let names: Vec<String> = glued.parts().iter().map(|p| p.description().name.clone()).collect();
     let mut object = json!({
         "model": name,
@@ -187,7 +210,19 @@ fn summary(glued: &mut Coordinator, name: &str, ended: &Result<(), Failure>) -> 
         "exchanges": r.exchanges,
         "most_exchanges": r.most,
         "admittances": r.admittances,
-        "residuals": { "position": r.residuals[0], "velocity": r.residuals[1], "balance": r.residuals[2] },
+        "recoveries": r.recoveries,
+        "residuals": {
+            "position": r.residuals.position,
+            "velocity": r.residuals.velocity,
+            "acceleration": r.residuals.acceleration,
+            "dynamics": r.residuals.dynamics,
+        },
+        "tolerances": {
+            "position": allowed.position,
+            "velocity": allowed.velocity,
+            "acceleration": allowed.acceleration,
+            "dynamics": allowed.dynamics,
+        },
     });
     if let (Err(Failure::Failed(why) | Failure::BadInput(why)), Some(map)) = (ended, object.as_object_mut()) {
         map.insert("error".into(), json!(why));
@@ -205,8 +240,16 @@ fn tell_parts(glued: &mut Coordinator) {
         r.most,
         r.admittances
     ));
-    let [gap, rate, balance] = r.residuals;
-    tell(&format!("joints between parts: gap {gap:.2e} m, rate {rate:.2e} m/s, balance {balance:.2e} m"));
+    let Levels { position, velocity, acceleration, dynamics } = r.residuals;
+    tell(&format!(
+        "left at the joints: position {position:.1e} m, velocity {velocity:.1e} m/s, acceleration {acceleration:.1e} m/s², \
+         balance of loads {dynamics:.1e} m"
+    ));
+    let Levels { position, velocity, acceleration, dynamics } = glued.options().tolerances;
+    tell(&format!(
+        "        allowed: {position:.0e} lengths, {velocity:.0e} lengths per window, {acceleration:.0e} of the largest, \
+         {dynamics:.0e} lengths"
+    ));
     for (part, seconds) in glued.parts().iter().zip(&r.seconds) {
         let d = part.description();
         let solver = if d.in_step { "in step" } else { "own solver" };
@@ -225,6 +268,10 @@ pub fn split(
     let name = system.model.name.clone();
     let (coupling, method) = match (options.step, options.formulation) {
         (Some(_), Some("index3")) => (Coupling::Position, MethodName::GeneralizedAlpha),
+        (None, Some("index3")) if options.method == MethodName::GeneralizedAlpha => {
+            (Coupling::Position, options.method)
+        }
+        (None, _) if options.method == MethodName::GeneralizedAlpha => (Coupling::Stabilized, options.method),
         (Some(_), _) => (Coupling::Stabilized, MethodName::GeneralizedAlpha),
         _ => (Coupling::Windows, options.method),
     };
@@ -250,13 +297,12 @@ pub fn split(
         };
         parts.push(made.map_err(|e| Failure::BadInput(e.to_string()))?);
     }
-    let rtol = (coupling == Coupling::Windows).then_some(options.rtol);
-    let tolerance = rtol.map_or(1e-10, |r| INSIDE * r);
-    let glue = GlueOptions { coupling, window, rtol, tolerance, ..GlueOptions::default() };
+    let rtol = options.step.is_none().then_some(options.rtol);
+    let tolerances = rtol.map_or(Levels::all(1e-10), Levels::within);
+    let glue = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
     let mut glued = Coordinator::new(parts, cut.interface, 0.0, glue).map_err(refused)?;
     let mut memory = Memory::default();
     record(&mut glued, &name, false, until, sample, &mut memory)?;
-    // windows of an error-controlled run end where they will: the whole is asked for the last time alone
     let mut whole = Memory::default();
     let ran = simulation.run(&mut whole, &mut |_, _| {});
     if let Status::Failed(e) = &ran.status {

@@ -243,6 +243,17 @@ impl GeneralizedAlpha {
         (1e-2 * span).min((parameters.error_constant().abs().max(0.05) * rate).sqrt().recip())
     }
 
+    /// Sets the size of the next step; the pseudo-acceleration moves along when it is prepared.
+    pub fn set_step(&mut self, h: f64) {
+        self.h = h;
+    }
+
+    /// What the prepared step adds to the error if it leads to `p`, with or without error control.
+    pub fn local_error(&mut self, p: &Point, weights: &Weights) -> f64 {
+        self.find_pseudo_rates(p);
+        self.estimate(p, weights)
+    }
+
     /// The step that will be tried, and the time it leads to.
     fn next_step(&self) -> (f64, f64) {
         let slack = if self.controlled { STRETCH } else { ROUNDING };

@@ -1,0 +1,74 @@
+//! `bellcrank glue` and `bellcrank run --split` from outside.
+
+mod common;
+
+use common::{Scratch, root};
+use serde_json::Value;
+
+fn example(name: &str) -> String {
+    root().join("examples").join(name).to_string_lossy().into_owned()
+}
+
+fn json(s: &Scratch, args: &[&str]) -> Value {
+    let ended = s.bellcrank(args);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+#[test]
+fn an_assembly_tells_what_is_left_of_every_residual() {
+    let s = Scratch::new("glue");
+    let assembly = example("quarter-car-parts/assembly.toml");
+    let v = json(&s, &["glue", &assembly, "--until", "0.1", "--json"]);
+    assert_eq!((&v["status"], &v["windows"]), (&"finished".into(), &100.into()));
+    let names: Vec<&str> = v["parts"].as_array().unwrap().iter().filter_map(|p| p["name"].as_str()).collect();
+    assert_eq!(names, ["chassis", "suspension", "wheel"]);
+    for level in ["position", "velocity", "acceleration", "dynamics"] {
+        let (left, allowed) = (v["residuals"][level].as_f64().unwrap(), v["tolerances"][level].as_f64().unwrap());
+        // gaps in m and rates in m/s of a machine of a metre with windows of 1 ms, accelerations of some 100 m/s²
+        let unit = match level {
+            "velocity" => 1e3,
+            "acceleration" => 1e3,
+            _ => 1.0,
+        };
+        assert!(allowed > 0.0 && left <= allowed * unit, "{level}: {left:e} > {allowed:e}");
+    }
+    let loose = json(&s, &["glue", &assembly, "--until", "0.1", "--tolerances", "1e-6,1e-6,1e-6,1e-6", "--json"]);
+    assert_eq!(loose["tolerances"]["dynamics"], 1e-6);
+    assert!(loose["exchanges"].as_u64() < v["exchanges"].as_u64(), "{loose}\n{v}");
+    let wrong = s.bellcrank(&["glue", &assembly, "--tolerances", "1e-6,-1"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("one positive number or four"), "{}", wrong.stderr);
+    let wrong = s.bellcrank(&["glue", &assembly, "--coupling", "explicit"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("joint `hub`"), "{}", wrong.stderr);
+}
+
+#[test]
+fn windows_by_error_control_end_at_the_samples() {
+    let s = Scratch::new("glue-rtol");
+    let assembly = example("quarter-car-parts/assembly.toml");
+    for coupling in ["stabilized", "windows"] {
+        let args = ["glue", &assembly, "--until", "0.1", "--rtol", "1e-4", "--coupling", coupling, "--json"];
+        let v = json(&s, &args);
+        assert_eq!(v["status"], "finished");
+        assert!(v["windows"].as_u64() >= Some(200), "{v}");
+    }
+}
+
+#[test]
+fn a_split_model_tells_the_largest_difference() {
+    let s = Scratch::new("split");
+    let model = example("four-bar.toml");
+    let v = json(&s, &["run", &model, "--until", "0.2", "--step", "1e-3", "--split", "B,D", "--json"]);
+    let differences = v["differences"].as_array().unwrap();
+    let of = |unit: &str| differences.iter().find(|d| d["unit"] == unit).unwrap()["difference"].as_f64().unwrap();
+    assert!(of("m") < 1e-9 && of("rad") < 1e-8, "{v}");
+    assert!(v["exchanges"].as_u64().unwrap() <= 2 * v["windows"].as_u64().unwrap(), "{v}");
+    let text = s.bellcrank(&["run", &model, "--until", "0.2", "--split", "B"]);
+    assert!(text.stdout.contains("whole and glued differ at most by") || text.stderr.contains("whole and glued"));
+    let wrong = s.bellcrank(&["run", &model, "--split", "Q"]);
+    assert!(
+        wrong.code == 2 && wrong.stderr.contains("`Q`") && wrong.stderr.contains("there are A, B"),
+        "{}",
+        wrong.stderr
+    );
+}

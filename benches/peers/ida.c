@@ -8,8 +8,10 @@
  *     ggl      q' = v - G'mu,  M v' = f - G'lambda,  g = 0,  G v + g_t = 0
  *     index2   q' = v,         M v' = f - G'lambda,          G v + g_t = 0
  *
- * with dense difference-quotient Jacobians and multipliers left out of the error test. The residuals of
- * those differences are counted too: IDA does not see them for free. */
+ * with dense difference-quotient Jacobians; the residuals of the differences are counted too: IDA does not see them for
+ * free. Multipliers are left out of the error test. IDA does not leave them out of the test of its iteration; in the
+ * forms with a star a tolerance of their own, LOOSE, does it. Without the star the seven bodies do not get beyond
+ * their first step in ggl at rtol 1e-6: the rounding of lambda grows with 1/h, and every failure divides h by four. */
 
 #include <ida/ida.h>
 #include <math.h>
@@ -22,6 +24,7 @@
 #include <time.h>
 
 #define N 8 /* no problem has more coordinates or constraints */
+#define LOOSE 1e6
 
 typedef struct {
   const char *name;
@@ -301,7 +304,7 @@ static void velocity(const Problem *p, double s, const double *q, const double *
     for (int i = 0; i < p->n; i++) out[k] += G[k][i] * v[i];
 }
 
-static void run(const Problem *p, int ggl, double rtol) {
+static void run(const Problem *p, int ggl, int star, double rtol) {
   SUNContext context;
   SUNContext_Create(NULL, &context);
   Run state = {p, ggl, 0};
@@ -328,7 +331,9 @@ static void run(const Problem *p, int ggl, double rtol) {
   clock_t begin = clock();
   void *ida = IDACreate(context);
   IDAInit(ida, residual, 0, y, dy);
-  IDASStolerances(ida, rtol, rtol);
+  N_Vector atol = N_VNew_Serial(size, context);
+  for (int i = 0; i < size; i++) N_VGetArrayPointer(atol)[i] = i < 2 * n || !star ? rtol : LOOSE;
+  IDASVtolerances(ida, rtol, atol);
   IDASetUserData(ida, &state);
   IDASetId(ida, id), IDASetSuppressAlg(ida, 1);
   IDASetMaxNumSteps(ida, 1000000);
@@ -343,10 +348,10 @@ static void run(const Problem *p, int ggl, double rtol) {
   long steps, etf, cfn, jacobians;
   IDAGetNumSteps(ida, &steps), IDAGetNumErrTestFails(ida, &etf);
   IDAGetNumNonlinSolvConvFails(ida, &cfn), IDAGetNumJacEvals(ida, &jacobians);
-  printf("%s,%s,%g,%ld,%ld,%ld,%ld,%ld,%.2e,%.3f\n", p->name, ggl ? "ggl" : "index2", rtol, steps, state.residuals, jacobians,
+  printf("%s,%s%s,%g,%ld,%ld,%ld,%ld,%ld,%.2e,%.3f\n", p->name, ggl ? "ggl" : "index2", star ? "*" : "", rtol, steps, state.residuals, jacobians,
          etf, cfn, flag < 0 ? NAN : p->error(Y), ms);
   IDAFree(&ida), SUNLinSolFree(linear), SUNMatDestroy(matrix);
-  N_VDestroy(y), N_VDestroy(dy), N_VDestroy(id), SUNContext_Free(&context);
+  N_VDestroy(y), N_VDestroy(dy), N_VDestroy(id), N_VDestroy(atol), SUNContext_Free(&context);
 }
 
 int main(void) {
@@ -361,7 +366,7 @@ int main(void) {
   };
   const double tolerances[] = {1e-4, 1e-6, 1e-8};
   for (size_t p = 0; p < sizeof problems / sizeof *problems; p++)
-    for (int ggl = 0; ggl < 2; ggl++)
-      for (size_t i = 0; i < 3; i++) run(&problems[p], ggl, tolerances[i]);
+    for (int form = 0; form < 4; form++)
+      for (size_t i = 0; i < 3; i++) run(&problems[p], form / 2, form % 2, tolerances[i]);
   return 0;
 }

@@ -34,6 +34,8 @@ export function automation(app: App): void {
       if (!e || !app.stage) return null;
       return Array.from(app.stage.slots.data.subarray(8 * (e.index + 1), 8 * (e.index + 2)));
     },
+    /** Where an entity is in the world. */
+    at: (name: string) => app.stage?.where(find(name)) ?? null,
     /** Where an entity is on the page, in pixels. */
     place: (name: string, offset: Vec = [0, 0, 0]) => {
       const { stage } = app;
@@ -72,6 +74,22 @@ export function automation(app: App): void {
       return blob && (format === "PNG" ? blob.size : await blob.text());
     },
     column: async (name: string) => Array.from(await app.results.column(app.results.find(name))),
+    /** What a frame costs the page: milliseconds of poses and of drawing, draw calls and triangles. */
+    cost: (frames: number) => {
+      const { stage, results } = app;
+      if (!stage) return null;
+      let [poses, drawing] = [0, 0];
+      for (let k = 0; k < frames; k++) {
+        const start = performance.now();
+        stage.seek(k % Math.max(1, results.rows - 1), results.rows > 1 ? 0.5 : 0);
+        const filled = performance.now();
+        stage.draw();
+        drawing += performance.now() - filled;
+        poses += filled - start;
+      }
+      const { calls, triangles } = stage.renderer.info.render;
+      return { poses: poses / frames, drawing: drawing / frames, calls, triangles };
+    },
     /** The pixels of the scene: how many differ from the corner, and a digest. */
     pixels: () => {
       const { stage } = app;

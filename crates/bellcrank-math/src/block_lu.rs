@@ -237,9 +237,11 @@ impl BlockLu {
         };
         #[cfg(not(target_arch = "x86_64"))]
         let result = self.factor_nodes::<{ cfg!(target_arch = "aarch64") }>(&a.values);
-        self.dropped.clear();
-        self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
-        self.dropped.sort_unstable();
+        if !self.pivots.is_frozen() {
+            self.dropped.clear();
+            self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
+            self.dropped.sort_unstable();
+        }
         let row = |k: usize| self.plan.scalar[k] as usize;
         result.map_err(|error| match error {
             LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },
@@ -459,11 +461,41 @@ fn forward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], f
     }
 }
 
+/// Borders of these widths are gathered before they are multiplied, four numbers at once.
+const WIDE: usize = 8;
+const GATHERED: usize = 64;
+
 /// x −= D⁻¹U x at the pivots of a node, from those of its border.
 #[inline(always)]
 fn backward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
     let width = P + border.len();
     let mut own = *at::<P>(x, first);
+    if (WIDE..=GATHERED).contains(&border.len()) {
+        let mut gathered = [0.0; GATHERED];
+        for (g, &from) in gathered.iter_mut().zip(border) {
+            *g = at::<1>(x, from as usize)[0];
+        }
+        for r in 0..P {
+            let mut sum = [0.0; 4];
+            let row = &panel[r * width + P..r * width + width];
+            let mut rows = row.chunks_exact(4);
+            let mut i = 0;
+            for u in &mut rows {
+                let g = at::<4>(&gathered, i);
+                for k in 0..4 {
+                    sum[k] = fma::<F>(u[k], g[k], sum[k]);
+                }
+                i += 4;
+            }
+            for &u in rows.remainder() {
+                sum[0] = fma::<F>(u, gathered[i], sum[0]);
+                i += 1;
+            }
+            own[r] -= (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        }
+        *at_mut(x, first) = own;
+        return;
+    }
     for (i, &from) in border.iter().enumerate() {
         let x = at::<1>(x, from as usize)[0];
         for r in 0..P {

@@ -350,6 +350,11 @@ impl Pivots {
         self.frozen = true;
     }
 
+    /// Whether the rows to drop are those of the last factorization.
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
     /// Whether rows of a block were dropped before and are to be dropped again.
     #[inline(always)]
     fn holds_given(&self, first: usize, n: usize) -> bool {
@@ -364,12 +369,43 @@ impl Pivots {
         magnitude: &[f64; P],
         class: Class,
     ) -> Result<[[f64; P]; P], LinearError> {
+        if self.holds_given(self.first, P)
+            && class == Class::Multiplier
+            && let Some(inverse) = self.without_given::<F, P>(d, magnitude)
+        {
+            return Ok(inverse);
+        }
         let (inverse, safe) = invert::<F, P>(d, magnitude);
         if safe && !self.holds_given(self.first, P) {
             return Ok(inverse);
         }
         self.search(0, d.as_flattened(), P, P, magnitude, class)?;
         Ok(rows(&self.inverse, 0, P))
+    }
+
+    /// The inverse of the rows that were not dropped before, zero in the others; none if a pivot is not safe.
+    fn without_given<const F: bool, const P: usize>(
+        &mut self,
+        d: &[[f64; P]; P],
+        magnitude: &[f64; P],
+    ) -> Option<[[f64; P]; P]> {
+        let (mut d, mut magnitude) = (*d, *magnitude);
+        let given: [bool; P] = std::array::from_fn(|r| self.given[self.first + r]);
+        for r in (0..P).filter(|&r| given[r]) {
+            for c in 0..P {
+                (d[r][c], d[c][r]) = (0.0, 0.0);
+            }
+            (d[r][r], magnitude[r]) = (1.0, 1.0);
+        }
+        let (mut inverse, safe) = invert::<F, P>(&d, &magnitude);
+        if !safe {
+            return None;
+        }
+        for r in (0..P).filter(|&r| given[r]) {
+            inverse[r][r] = 0.0;
+            self.dropped.push(self.first + r);
+        }
+        Some(inverse)
     }
 
     /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, that begins with pivot k of its node.

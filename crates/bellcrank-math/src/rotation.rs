@@ -10,11 +10,18 @@ use crate::{Mat3, Vec3};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quat(pub [f64; 4]);
 
+impl Default for Quat {
+    fn default() -> Quat {
+        Quat::IDENTITY
+    }
+}
+
 impl Quat {
     /// No rotation.
     pub const IDENTITY: Quat = Quat([1.0, 0.0, 0.0, 0.0]);
 
     /// The rotation by the vector φ: |φ| radians about φ.
+    #[inline]
     pub fn exp(phi: Vec3) -> Quat {
         let half = 0.5 * phi.norm();
         let v = phi * (0.5 * sinc(half));
@@ -22,6 +29,7 @@ impl Quat {
     }
 
     /// The rotation vector of least angle, |φ| ≤ π.
+    #[inline]
     pub fn log(self) -> Vec3 {
         let [w, x, y, z] = if self.0[0] < 0.0 { self.0.map(|c| -c) } else { self.0 };
         let v = Vec3([x, y, z]);
@@ -32,6 +40,7 @@ impl Quat {
     }
 
     /// The rotation `self` after `b`: x ↦ self(b(x)).
+    #[inline]
     pub fn then(self, b: Quat) -> Quat {
         let ([aw, ax, ay, az], [bw, bx, by, bz]) = (self.0, b.0);
         Quat([
@@ -44,18 +53,21 @@ impl Quat {
     }
 
     /// The inverse rotation.
+    #[inline]
     pub fn conjugate(self) -> Quat {
         let [w, x, y, z] = self.0;
         Quat([w, -x, -y, -z])
     }
 
     /// The same rotation with |q| = 1.
+    #[inline]
     pub fn normalized(self) -> Quat {
         let n = self.0.iter().map(|c| c * c).sum::<f64>().sqrt();
         Quat(self.0.map(|c| c / n))
     }
 
     /// The rotation matrix.
+    #[inline]
     pub fn matrix(self) -> Mat3 {
         let [w, x, y, z] = self.0;
         Mat3([
@@ -66,6 +78,7 @@ impl Quat {
     }
 
     /// The quaternion of a rotation matrix (by its largest component, hence without cancellation).
+    #[inline]
     pub fn from_matrix(r: &Mat3) -> Quat {
         let m = &r.0;
         let t = r.trace();
@@ -82,12 +95,14 @@ impl Quat {
 }
 
 /// The rotation matrix exp(φ̃), by the formula of Rodrigues.
+#[inline]
 pub fn exp(phi: Vec3) -> Mat3 {
     let c = Coefficients::at(phi);
     Mat3::IDENTITY + phi.tilde() * c.sinc + phi.tilde() * phi.tilde() * c.a
 }
 
 /// T(φ) with ω = T(φ) φ̇ in the body frame: T = I − a φ̃ + b φ̃².
+#[inline]
 pub fn tangent(phi: Vec3) -> Mat3 {
     let Coefficients { a, b, .. } = Coefficients::at(phi);
     let tilde = phi.tilde();
@@ -95,6 +110,7 @@ pub fn tangent(phi: Vec3) -> Mat3 {
 }
 
 /// N(φ) = T(φ)⁻¹ with φ̇ = N(φ) ω: N = I + φ̃/2 + c φ̃², c = (1 − (θ/2) cot(θ/2))/θ².
+#[inline]
 pub fn inverse_tangent(phi: Vec3) -> Mat3 {
     let (c, _) = cotangent(phi.dot(phi));
     let tilde = phi.tilde();
@@ -102,6 +118,7 @@ pub fn inverse_tangent(phi: Vec3) -> Mat3 {
 }
 
 /// ∂(N(φ) w)/∂φ with w held fixed.
+#[inline]
 pub fn inverse_tangent_derivative(phi: Vec3, w: Vec3) -> Mat3 {
     let (c, dc) = cotangent(phi.dot(phi));
     let along = phi.dot(w);
@@ -110,6 +127,7 @@ pub fn inverse_tangent_derivative(phi: Vec3, w: Vec3) -> Mat3 {
 }
 
 /// c = (1 − (θ/2) cot(θ/2))/θ² and c′/θ, from θ².
+#[inline]
 fn cotangent(s: f64) -> (f64, f64) {
     if s < 0.09 {
         // Bernoulli numbers: c = Σ |B₂ₖ| θ^(2k−2)/(2k)!, k ≥ 1
@@ -134,6 +152,7 @@ fn cotangent(s: f64) -> (f64, f64) {
 }
 
 /// ∂(T(φ) w)/∂φ with w held fixed.
+#[inline]
 pub fn tangent_derivative(phi: Vec3, w: Vec3) -> Mat3 {
     let Coefficients { a, b, da, db, .. } = Coefficients::at(phi);
     let along = phi.dot(w);
@@ -145,6 +164,7 @@ pub fn tangent_derivative(phi: Vec3, w: Vec3) -> Mat3 {
 }
 
 /// sin(x)/x.
+#[inline]
 fn sinc(x: f64) -> f64 {
     if x.abs() < 1e-4 { 1.0 - x * x / 6.0 } else { x.sin() / x }
 }
@@ -159,6 +179,7 @@ struct Coefficients {
 }
 
 impl Coefficients {
+    #[inline]
     fn at(phi: Vec3) -> Coefficients {
         let s = phi.dot(phi);
         // below 0.3 rad the closed forms cancel; six terms of the series are exact to 1e-17

@@ -21,11 +21,13 @@ impl Vec3 {
     pub const Z: Vec3 = Vec3([0.0, 0.0, 1.0]);
 
     /// The vector (x, y, z).
+    #[inline]
     pub const fn new(x: f64, y: f64, z: f64) -> Vec3 {
         Vec3([x, y, z])
     }
 
     /// The basis vector `i`.
+    #[inline]
     pub fn unit(i: usize) -> Vec3 {
         let mut e = Vec3::ZERO;
         e.0[i] = 1.0;
@@ -33,6 +35,7 @@ impl Vec3 {
     }
 
     /// The first components of a slice of at most three; the rest are zero.
+    #[inline]
     pub fn from_slice(s: &[f64]) -> Vec3 {
         let mut a = Vec3::ZERO;
         a.0[..s.len()].copy_from_slice(s);
@@ -59,12 +62,14 @@ impl Vec3 {
     }
 
     /// a / |a|, or `None` for a vector too short to have a direction.
+    #[inline]
     pub fn normalized(self) -> Option<Vec3> {
         let n = self.norm();
         (n > 1e-300 && n.is_finite()).then(|| self * (1.0 / n))
     }
 
     /// A unit vector perpendicular to this one.
+    #[inline]
     pub fn any_perpendicular(self) -> Vec3 {
         let smallest = (0..3).min_by(|&i, &j| self.0[i].abs().total_cmp(&self.0[j].abs())).unwrap_or(0);
         self.cross(Vec3::unit(smallest)).normalized().unwrap_or(Vec3::X)
@@ -80,7 +85,8 @@ impl Vec3 {
     /// The matrix a bᵀ.
     #[inline]
     pub fn outer(self, b: Vec3) -> Mat3 {
-        Mat3(self.0.map(|a| b.0.map(|b| a * b)))
+        let [x, y, z] = self.0;
+        Mat3([(b * x).0, (b * y).0, (b * z).0])
     }
 }
 
@@ -91,11 +97,13 @@ impl Mat3 {
     pub const IDENTITY: Mat3 = Mat3([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
 
     /// The matrix with the given columns.
+    #[inline]
     pub fn from_columns(x: Vec3, y: Vec3, z: Vec3) -> Mat3 {
         Mat3([[x[0], y[0], z[0]], [x[1], y[1], z[1]], [x[2], y[2], z[2]]])
     }
 
     /// The diagonal matrix diag(d).
+    #[inline]
     pub fn diagonal(d: Vec3) -> Mat3 {
         Mat3([[d[0], 0.0, 0.0], [0.0, d[1], 0.0], [0.0, 0.0, d[2]]])
     }
@@ -125,11 +133,13 @@ impl Mat3 {
     }
 
     /// det A.
+    #[inline]
     pub fn determinant(&self) -> f64 {
         self.row(0).dot(self.row(1).cross(self.row(2)))
     }
 
     /// A⁻¹, or `None` where the determinant vanishes.
+    #[inline]
     pub fn inverse(&self) -> Option<Mat3> {
         let (a, b, c) = (self.row(0), self.row(1), self.row(2));
         let det = self.determinant();
@@ -137,6 +147,7 @@ impl Mat3 {
     }
 
     /// The sum of the diagonal.
+    #[inline]
     pub fn trace(&self) -> f64 {
         self.0[0][0] + self.0[1][1] + self.0[2][2]
     }
@@ -173,14 +184,14 @@ impl Neg for Vec3 {
     type Output = Vec3;
     #[inline]
     fn neg(self) -> Vec3 {
-        Vec3(self.0.map(|a| -a))
+        Vec3([-self[0], -self[1], -self[2]])
     }
 }
 impl Mul<f64> for Vec3 {
     type Output = Vec3;
     #[inline]
     fn mul(self, s: f64) -> Vec3 {
-        Vec3(self.0.map(|a| a * s))
+        Vec3([self[0] * s, self[1] * s, self[2] * s])
     }
 }
 impl AddAssign for Vec3 {
@@ -199,14 +210,14 @@ impl Add for Mat3 {
     type Output = Mat3;
     #[inline]
     fn add(self, b: Mat3) -> Mat3 {
-        Mat3(std::array::from_fn(|i| (self.row(i) + b.row(i)).0))
+        Mat3([(self.row(0) + b.row(0)).0, (self.row(1) + b.row(1)).0, (self.row(2) + b.row(2)).0])
     }
 }
 impl Sub for Mat3 {
     type Output = Mat3;
     #[inline]
     fn sub(self, b: Mat3) -> Mat3 {
-        Mat3(std::array::from_fn(|i| (self.row(i) - b.row(i)).0))
+        Mat3([(self.row(0) - b.row(0)).0, (self.row(1) - b.row(1)).0, (self.row(2) - b.row(2)).0])
     }
 }
 impl Neg for Mat3 {
@@ -226,21 +237,22 @@ impl Mul<f64> for Mat3 {
     type Output = Mat3;
     #[inline]
     fn mul(self, s: f64) -> Mat3 {
-        Mat3(self.0.map(|r| r.map(|a| a * s)))
+        Mat3([(self.row(0) * s).0, (self.row(1) * s).0, (self.row(2) * s).0])
     }
 }
 impl Mul<Vec3> for Mat3 {
     type Output = Vec3;
     #[inline]
     fn mul(self, b: Vec3) -> Vec3 {
-        Vec3(self.0.map(|r| Vec3(r).dot(b)))
+        Vec3([self.row(0).dot(b), self.row(1).dot(b), self.row(2).dot(b)])
     }
 }
 impl Mul for Mat3 {
     type Output = Mat3;
     #[inline]
     fn mul(self, b: Mat3) -> Mat3 {
-        Mat3(std::array::from_fn(|i| (b.row(0) * self.0[i][0] + b.row(1) * self.0[i][1] + b.row(2) * self.0[i][2]).0))
+        let row = |a: [f64; 3]| (b.row(0) * a[0] + b.row(1) * a[1] + b.row(2) * a[2]).0;
+        Mat3([row(self.0[0]), row(self.0[1]), row(self.0[2])])
     }
 }
 

@@ -76,6 +76,16 @@ pub struct State {
 
 clone_by_fields!(State { t, q, v, z, charts });
 
+impl State {
+    /// Whether another one is of the same sizes.
+    pub fn fits(&self, other: &State) -> bool {
+        let sizes = |s: &State| {
+            [s.q.len(), s.v.len(), s.z.len(), s.charts.centres.len(), s.charts.angles.len(), s.charts.modes.len()]
+        };
+        sizes(self) == sizes(other)
+    }
+}
+
 /// A trial point of the equations: a state with its rates and multipliers.
 #[derive(Debug, Default, PartialEq)]
 pub struct Point {
@@ -318,6 +328,8 @@ pub struct Workspace {
     pub near: Vec<f64>,
     /// The blocks of G, by constraint and end (or one dense matrix).
     pub jacobian: Vec<f64>,
+    /// g of the constraints with plain equations.
+    pub gap: Vec<f64>,
     /// Room for dense intermediate matrices of hand-written equations.
     pub scratch: Vec<f64>,
     /// The charts that the last [`Dynamics::settle`] re-centred.
@@ -404,6 +416,11 @@ pub trait Dynamics: Send + Sync {
     fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         let _ = (limit, state, w);
         false
+    }
+
+    /// Whether q̇ = v: no coordinate is that of a rotation chart.
+    fn flat(&self) -> bool {
+        true
     }
 
     /// What each coordinate measures.

@@ -46,6 +46,7 @@ impl Attachment {
     pub const CENTRE: Attachment = Attachment { point: Vec3::ZERO, axes: Mat3::IDENTITY, node: RIGIDLY };
 
     /// A place in the body's frame; on a flexible body it moves with the deformation.
+    #[inline]
     pub fn new(point: Vec3, axes: Mat3) -> Attachment {
         Attachment { point, axes, node: LATER }
     }
@@ -94,6 +95,7 @@ pub struct Covector {
 
 impl Covector {
     /// The form lin·v + ang·ω.
+    #[inline]
     pub fn new(lin: Vec3, ang: Vec3) -> Covector {
         Covector { lin, ang }
     }
@@ -121,6 +123,7 @@ pub const LIN: usize = 0;
 pub const ANG: usize = 1;
 
 impl Default for Stiffness {
+    #[inline]
     fn default() -> Stiffness {
         Stiffness { part: [[[[Mat3::ZERO; 2]; 2]; MAX_ENDS]; MAX_ENDS], touched: [[false; MAX_ENDS]; MAX_ENDS] }
     }
@@ -128,6 +131,7 @@ impl Default for Stiffness {
 
 impl Stiffness {
     /// Forgets everything.
+    #[inline]
     pub fn clear(&mut self) {
         self.touched = [[false; MAX_ENDS]; MAX_ENDS];
     }
@@ -143,6 +147,7 @@ impl Stiffness {
     }
 
     /// Adds a form on the motion of end `j`, times a load on end `i`: the outer product of both.
+    #[inline]
     pub fn add_outer(&mut self, i: usize, load: Covector, j: usize, by: Covector) {
         for (l, load) in [load.lin, load.ang].into_iter().enumerate() {
             for (m, by) in [by.lin, by.ang].into_iter().enumerate() {
@@ -152,6 +157,7 @@ impl Stiffness {
     }
 
     /// Adds c times what was found for fewer ends, the first of which is here the end `first`.
+    #[inline]
     pub fn add_scaled(&mut self, c: f64, other: &Stiffness, first: usize) {
         for i in 0..MAX_ENDS - first {
             for j in (0..MAX_ENDS - first).filter(|&j| other.touched[i][j]) {
@@ -173,6 +179,7 @@ impl Stiffness {
 
     /// Σᵢ twistᵢᵀ ∂(load on end i)/∂(displacement of end j): with unit loads of a constraint row this
     /// is the drift (G w)_q of its velocity row.
+    #[inline]
     pub fn contract(&self, ends: &[Frame]) -> Row {
         let mut row = Row::default();
         for (i, end) in ends.iter().enumerate() {
@@ -195,6 +202,7 @@ impl Stiffness {
 }
 
 /// The angle nearest to `near` among `angle` + 2πk.
+#[inline]
 pub fn nearest_turn(angle: f64, near: f64) -> f64 {
     use std::f64::consts::TAU;
     angle + TAU * ((near - angle) / TAU).round()

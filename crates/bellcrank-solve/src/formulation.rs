@@ -149,6 +149,12 @@ pub fn by_name(name: &str) -> Option<Formulation> {
 }
 
 impl Formulation {
+    /// Whether T q̇ = v holds as it stands and velocities occur in the balance alone: then v follows q.
+    pub fn condenses(&self) -> bool {
+        let kinematics = |r: &Row| r.terms == kinematics(None).terms;
+        self.index == 3 && self.rows.iter().any(|r| r.pairs == Unknown::V && kinematics(r))
+    }
+
     /// The unknowns its rows are paired with.
     pub fn unknowns(&self) -> impl Iterator<Item = Unknown> + '_ {
         self.rows.iter().map(|r| r.pairs)

@@ -31,6 +31,10 @@ use std::time::Instant;
 /// Implicit methods in relative coordinates hold matrices with up to so many pairs of joints on one branch.
 const DEEPEST: usize = 2_000_000;
 
+/// Drift and energy of so many bodies cost as much as a step: they are looked at in every so many steps.
+const LARGE: usize = 64;
+const TURN: usize = 16;
+
 /// Below this relative tolerance `auto` starts with the pair of order 8.
 const HIGH_ORDER: f64 = 1e-7;
 
@@ -198,6 +202,8 @@ pub struct Simulation {
     observer: Observer,
     budget: Budget,
     drift: (f64, f64),
+    /// Steps since drift and energy were looked at.
+    unseen: usize,
     started: Instant,
     history: History,
     proof: Option<Box<Proof>>,
@@ -259,6 +265,7 @@ impl Simulation {
             observer,
             budget,
             drift: (0.0, 0.0),
+            unseen: 0,
             history: History::default(),
             proof: None,
             seconds: Seconds { start: started.elapsed().as_secs_f64(), ..Seconds::default() },
@@ -383,7 +390,7 @@ impl Simulation {
                 self.pass(found, from, out)?;
                 self.prove_jump()?;
             }
-            self.look();
+            self.look_in_turn(until);
             self.engine.settle();
             watch(self.engine.state().t, self.engine.step_size());
             if self.engine.stiff() && self.options.method == MethodName::Auto {
@@ -508,11 +515,22 @@ impl Simulation {
         Ok(())
     }
 
+    /// Takes notice of drift and energy: of large models in every [`TURN`]th step, and at the end.
+    fn look_in_turn(&mut self, until: f64) {
+        self.unseen += 1;
+        let turn = if self.dynamics.layout().bodies.len() < LARGE { 1 } else { TURN };
+        if self.unseen >= turn || self.engine.state().t >= until {
+            self.unseen = 0;
+            self.look();
+        }
+    }
+
     /// Takes notice of drift and energy at the accepted point.
     fn look(&mut self) {
         let (position, velocity) = self.observer.drift(self.engine.point());
         self.drift = (self.drift.0.max(position), self.drift.1.max(velocity));
-        let energy = self.observer.energy(self.engine.point());
+        let Observer { dynamics, w, .. } = &mut self.observer;
+        let energy = dynamics.energy(self.engine.point(), w);
         self.budget.balance(energy);
         if let Some((redundant, pivot)) = self.engine.rank() {
             self.observer.notice(self.engine.state().t, redundant, pivot);

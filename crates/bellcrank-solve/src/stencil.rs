@@ -20,18 +20,25 @@ pub struct Stencil {
 }
 
 bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
+bellcrank_model::kept_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
 
 impl Stencil {
     /// Sets the rates of a point from its q, v, z, and its time.
     pub fn rates(&self, p: &mut Point) {
-        fn affine(rate: &mut [f64], slope: f64, x: &[f64], eta: &[f64]) {
-            for ((r, x), e) in rate.iter_mut().zip(x).zip(eta) {
-                *r = slope * x + e;
-            }
-        }
         p.t = self.t;
         affine(&mut p.qdot, self.slopes.q, &p.q, &self.eta_q);
-        affine(&mut p.vdot, self.slopes.v, &p.v, &self.eta_v);
         affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
+        self.accelerations(p);
+    }
+
+    /// Sets v̇ from v.
+    pub fn accelerations(&self, p: &mut Point) {
+        affine(&mut p.vdot, self.slopes.v, &p.v, &self.eta_v);
+    }
+}
+
+fn affine(rate: &mut [f64], slope: f64, x: &[f64], eta: &[f64]) {
+    for ((r, x), e) in rate.iter_mut().zip(x).zip(eta) {
+        *r = slope * x + e;
     }
 }

@@ -6,7 +6,7 @@ use crate::methods::alpha::AlphaParameters;
 use crate::newton::{Iteration, Residual};
 use crate::splitting::Split;
 use crate::stencil::Stencil;
-use crate::weights::{Weights, root_mean_square};
+use crate::weights::{Weights, root_mean_square, root_mean_square_with_rates};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::solver::LinearError;
 use bellcrank_model::dynamics::Targets;
@@ -31,8 +31,8 @@ pub struct Unknowns {
 const NONE: u32 = u32::MAX;
 
 impl Unknowns {
-    /// The unknowns a formulation has.
-    pub fn of(dynamics: &dyn Dynamics, formulation: &Formulation) -> Unknowns {
+    /// The unknowns a formulation has, without the velocities where they are condensed.
+    pub fn of(dynamics: &dyn Dynamics, formulation: &Formulation, condensed: bool) -> Unknowns {
         let layout = dynamics.layout();
         let mut u = Unknowns {
             ranges: Default::default(),
@@ -44,7 +44,7 @@ impl Unknowns {
         };
         let mut scalar = 0;
         for (k, unknown) in ORDER.into_iter().enumerate() {
-            let present = formulation.unknowns().any(|x| x == unknown);
+            let present = formulation.unknowns().any(|x| x == unknown) && !(condensed && unknown == Unknown::V);
             u.first_block[k] = u.sizes.len();
             let start = scalar;
             for (number, range) in layout.columns(unknown).iter().enumerate() {
@@ -87,12 +87,93 @@ impl Unknowns {
     }
 }
 
+/// What the matrix of a step leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Velocities are no unknowns: v = T q̇ follows q, where the formulation condenses.
+    pub condensed: bool,
+    /// (Gᵀλ)_q is left out, and that charts bend T q̇: bodies hang together by constraints alone, and the matrix is
+    /// much sparser. The iteration contracts by about h ω.
+    pub lean: bool,
+}
+
 /// One derivative ∂piece/∂unknown in a row of the table, with its targets.
 struct Term {
     factor: f64,
     piece: Piece,
     wrt: Unknown,
     offsets: Vec<u32>,
+}
+
+/// ∂/∂v of condensed velocities in charts: (∂r/∂v) ∂(T q̇)/∂q goes where ∂r/∂q is.
+#[derive(Default)]
+struct Chain {
+    /// The blocks ∂r/∂v, and ∂(T q̇)/∂q of every body.
+    values: Vec<f64>,
+    rates: Vec<f64>,
+    rate_offsets: Vec<u32>,
+    links: Vec<Link>,
+}
+
+/// One of them: where it is, its factor, and where the product goes.
+struct Link {
+    from: u32,
+    rate: u32,
+    to: u32,
+    rows: u32,
+    columns: u32,
+}
+
+impl Chain {
+    /// For these pairs of blocks, given with the terms that are to be put there.
+    fn new(unknowns: &Unknowns, pattern: &BlockPattern, terms: &mut [(Term, Vec<(u32, u32)>)]) -> Chain {
+        let mut pairs: Vec<(u32, u32)> = terms.iter().flat_map(|t| t.1.iter().copied()).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut chain = Chain::default();
+        let size = |b: u32| pattern.size(b as usize) as u32;
+        let mut rate_of = vec![NONE; pattern.blocks()];
+        let mut length = 0;
+        for &b in unknowns.numbers[Unknowns::place(Unknown::Q)].iter().filter(|b| **b != NONE) {
+            rate_of[b as usize] = length;
+            chain.rate_offsets.push(length);
+            length += size(b) * size(b);
+        }
+        chain.rates = vec![0.0; length as usize];
+        let mut from = 0;
+        for &(r, c) in &pairs {
+            let Some(to) = pattern.offset(r as usize, c as usize) else { continue };
+            let (rows, columns) = (size(r), size(c));
+            chain.links.push(Link { from, rate: rate_of[c as usize], to, rows, columns });
+            from += rows * columns;
+        }
+        chain.values = vec![0.0; from as usize];
+        for (term, blocks) in terms {
+            let place = |pair: &(u32, u32)| pairs.binary_search(pair).ok().map(|k| chain.links[k].from);
+            term.offsets = blocks.iter().filter_map(place).collect();
+        }
+        chain
+    }
+
+    /// Adds the products to a matrix.
+    fn add(&self, out: &mut [f64]) {
+        for link in &self.links {
+            let (rows, n) = (link.rows as usize, link.columns as usize);
+            let by_v = &self.values[link.from as usize..][..rows * n];
+            let rate = &self.rates[link.rate as usize..][..n * n];
+            let out = &mut out[link.to as usize..][..rows * n];
+            for (by_v, out) in by_v.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
+                for (a, rate) in by_v.iter().zip(rate.chunks_exact(n)).filter(|(a, _)| **a != 0.0) {
+                    out.iter_mut().zip(rate).for_each(|(o, r)| *o += a * r);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a derivative is that of reactions by the positions they act at.
+fn bends(piece: Piece, wrt: Unknown) -> bool {
+    matches!(piece, Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu) && wrt == Unknown::Q
 }
 
 /// The equations of one implicit step.
@@ -103,6 +184,11 @@ pub struct Step {
     pub unknowns: Unknowns,
     pattern: Arc<BlockPattern>,
     terms: Vec<Term>,
+    /// Whether v follows q; then the derivatives by v, and what they are multiplied by where charts bend it.
+    condensed: bool,
+    flat: bool,
+    by_velocity: Vec<Term>,
+    chain: Option<Chain>,
     /// The present trial point.
     pub point: Point,
     /// The law for the rates.
@@ -168,19 +254,26 @@ const BALANCED: f64 = 1e-6;
 impl Step {
     /// The equations of a formulation at some point of the right sizes.
     pub fn new(dynamics: Arc<dyn Dynamics>, formulation: Formulation, point: Point) -> Step {
-        let unknowns = Unknowns::of(&*dynamics, &formulation);
+        Step::shaped(dynamics, formulation, point, Shape::default())
+    }
+
+    /// The same with a matrix of some shape.
+    pub fn shaped(dynamics: Arc<dyn Dynamics>, formulation: Formulation, point: Point, shape: Shape) -> Step {
+        let condensed = shape.condensed && formulation.condenses();
+        let unknowns = Unknowns::of(&*dynamics, &formulation, condensed);
         let mut found = Vec::new();
         for row in &formulation.rows {
             for &(factor, piece) in &row.terms {
-                for wrt in ORDER {
+                for wrt in ORDER.into_iter().filter(|wrt| !(shape.lean && bends(piece, *wrt))) {
                     let pairs = dynamics.pattern(piece, wrt);
+                    let column = if condensed && wrt == Unknown::V { Unknown::Q } else { wrt };
                     let blocks: Vec<(u32, u32)> = pairs
                         .iter()
-                        .filter_map(|&(r, c)| Some((unknowns.block(row.pairs, r)?, unknowns.block(wrt, c)?)))
+                        .filter_map(|&(r, c)| Some((unknowns.block(row.pairs, r)?, unknowns.block(column, c)?)))
                         .collect();
                     // an unknown that the formulation does not have, has no derivative
                     if !pairs.is_empty() && blocks.len() == pairs.len() {
-                        found.push((factor, piece, wrt, blocks));
+                        found.push((Term { factor, piece, wrt, offsets: Vec::new() }, blocks));
                     }
                 }
             }
@@ -197,17 +290,17 @@ impl Step {
         };
         let diagonal = (0..unknowns.sizes.len() as u32).map(|b| (b, b));
         let diagonal = diagonal.chain(old_kinematics.iter().copied()).chain(old_balance.iter().copied());
-        let entries = found.iter().flat_map(|f| f.3.iter().copied()).chain(diagonal).collect();
+        let entries = found.iter().flat_map(|f| f.1.iter().copied()).chain(diagonal).collect();
         let pattern = Arc::new(BlockPattern::new(unknowns.sizes.clone(), unknowns.classes.clone(), entries));
-        let terms = found
-            .into_iter()
-            .map(|(factor, piece, wrt, blocks)| Term {
-                factor,
-                piece,
-                wrt,
-                offsets: blocks.iter().filter_map(|&(r, c)| pattern.offset(r as usize, c as usize)).collect(),
-            })
-            .collect();
+        for (term, blocks) in &mut found {
+            term.offsets = blocks.iter().filter_map(|&(r, c)| pattern.offset(r as usize, c as usize)).collect();
+        }
+        let (mut by_velocity, terms): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(term, _)| condensed && term.wrt == Unknown::V);
+        let chain =
+            (condensed && !shape.lean && !dynamics.flat()).then(|| Chain::new(&unknowns, &pattern, &mut by_velocity));
+        let [terms, by_velocity] = [terms, by_velocity].map(|list| list.into_iter().map(|(term, _)| term).collect());
+        let flat = dynamics.flat();
         let w = dynamics.workspace();
         let layout = dynamics.layout();
         let offsets = |pairs: &[(u32, u32)]| -> Vec<u32> {
@@ -233,6 +326,10 @@ impl Step {
             unknowns,
             pattern,
             terms,
+            condensed,
+            flat,
+            by_velocity,
+            chain,
             point,
             stencil,
             weights,
@@ -243,6 +340,24 @@ impl Step {
             old,
             w,
         }
+    }
+
+    /// Sets v = T q̇ and v̇ from q, where velocities follow it.
+    pub fn follow(&mut self) {
+        self.stencil.rates(&mut self.point);
+        if !self.condensed {
+            return;
+        }
+        let p = &mut self.point;
+        if self.flat {
+            p.v.copy_from_slice(&p.qdot);
+        } else {
+            let mut v = std::mem::take(&mut p.v);
+            v.fill(0.0);
+            self.dynamics.add(1.0, Piece::Rate, p, &mut self.w, &mut v);
+            p.v = v;
+        }
+        self.stencil.accelerations(p);
     }
 
     /// Whether positions and accelerations hang together so loosely that two systems may be solved for one.
@@ -520,7 +635,7 @@ impl Residual for Step {
         self.eliminate();
         self.pull();
         r.fill(0.0);
-        for row in &self.formulation.rows {
+        for row in self.formulation.rows.iter().filter(|row| !(self.condensed && row.pairs == Unknown::V)) {
             let out = &mut r[self.unknowns.range(row.pairs)];
             for &(c, piece) in &row.terms {
                 let c = self.factor(c, piece);
@@ -548,15 +663,33 @@ impl Residual for Step {
             }
         }
         self.pull();
+        let slopes = self.stencil.slopes;
         for term in &self.terms {
-            let bends = matches!(term.piece, Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu) && term.wrt == Unknown::Q;
-            if bends && iteration == Iteration::CoordinateModified {
+            if bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified {
                 continue;
             }
             let mut out = Targets::new(&mut j.values, &term.offsets);
-            let slopes = self.stencil.slopes;
             let c = self.factor(term.factor, term.piece);
             self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
+        }
+        match &mut self.chain {
+            Some(chain) => {
+                chain.values.fill(0.0);
+                chain.rates.fill(0.0);
+                let mut out = Targets::new(&mut chain.rates, &chain.rate_offsets);
+                self.dynamics.add_derivative(1.0, Piece::Rate, Unknown::Q, slopes, &self.point, &mut self.w, &mut out);
+                for t in &self.by_velocity {
+                    let mut out = Targets::new(&mut chain.values, &t.offsets);
+                    self.dynamics.add_derivative(t.factor, t.piece, t.wrt, slopes, &self.point, &mut self.w, &mut out);
+                }
+                chain.add(&mut j.values);
+            }
+            None => {
+                for t in &self.by_velocity {
+                    let (c, mut out) = (t.factor * slopes.q, Targets::new(&mut j.values, &t.offsets));
+                    self.dynamics.add_derivative(c, t.piece, t.wrt, slopes, &self.point, &mut self.w, &mut out);
+                }
+            }
         }
         if let (Some(old), Some(factors)) = (&mut self.old, self.formulation.additive) {
             let (c, slopes) = (factors.old * self.stencil.h, self.stencil.slopes);
@@ -587,13 +720,17 @@ impl Residual for Step {
         minus(&mut p.z, &dx[self.unknowns.range(Unknown::Z)]);
         minus(&mut p.lambda, &dx[self.unknowns.range(Unknown::Lambda)]);
         minus(&mut p.mu, &dx[self.unknowns.range(Unknown::Mu)]);
-        self.stencil.rates(p);
+        self.follow();
         self.w.invalidate();
     }
 
     fn size(&self, dx: &[f64]) -> f64 {
         let part = |u| &dx[self.unknowns.range(u)];
         let w = &self.weights;
+        if self.condensed {
+            let slope = self.stencil.slopes.q;
+            return root_mean_square_with_rates(&w.q, &w.v, slope, part(Unknown::Q), &w.z, part(Unknown::Z));
+        }
         root_mean_square(&[
             (&w.q, part(Unknown::Q)),
             (&w.v, part(Unknown::V)),

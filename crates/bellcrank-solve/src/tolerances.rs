@@ -24,6 +24,7 @@ pub struct Tolerances {
     speed: f64,
     spin: f64,
     tested: Tested,
+    absolute: bool,
     /// Whether velocities belong to the convergence test even where the error test leaves them out.
     pub velocities_converge: bool,
 }
@@ -41,6 +42,7 @@ impl Tolerances {
             speed: length / options.until,
             spin: 1.0 / options.until,
             tested,
+            absolute: !dynamics.scales().contains(&Scale::Own) && dynamics.layout().nz() == 0,
             velocities_converge: false,
         }
     }
@@ -106,6 +108,11 @@ impl Tolerances {
         let multiplier = |x: f64| if all { 1.0 / self.own(x) } else { 0.0 };
         fill(&mut out.lambda, point.lambda.len(), &|i| multiplier(point.lambda[i]));
         fill(&mut out.mu, point.mu.len(), &|i| multiplier(point.mu[i]));
+    }
+
+    /// Whether weights of fixed steps depend on no state.
+    pub fn absolute(&self) -> bool {
+        self.absolute
     }
 
     /// Weights for Newton in steps of a fixed size: positions to `precision` lengths, velocities in

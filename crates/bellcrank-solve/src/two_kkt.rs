@@ -17,8 +17,10 @@
 //!     [ G + (G v)_q/s     0  ] [ δλ ] ,      [ G  0 ] [ δμ  ]
 //! ```
 //!
-//! What δq' does to the first of them is a part O(h) of itself: the solution is improved once. Where that is not
-//! enough, Newton's iteration contracts slowly and takes the whole matrix ([`crate::newton`]).
+//! What δq' does to the first of them is a part O(h) of itself: with new factors the solution is improved once, which
+//! makes velocities exact. Factors that are kept are those of another point: what they leave is larger than what one
+//! pass leaves, and the next iteration has both. Where that is not enough, Newton's iteration contracts slowly and
+//! takes the whole matrix ([`crate::newton`]).
 
 use crate::step::Unknowns;
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
@@ -27,8 +29,9 @@ use bellcrank_model::Unknown;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How often both systems are solved for one right-hand side.
-const PASSES: usize = 2;
+/// How often both systems are solved for the first right-hand side after a factorization, and for all others. Two for
+/// all cost up to 3.4 steps of `index3` where matrices are kept, and save no iteration.
+const PASSES: [usize; 2] = [2, 1];
 
 /// A multiplier's pivot below this tells of a singular position close by: the two systems are not for that.
 const CLOSE: f64 = 1e-4;
@@ -78,7 +81,13 @@ pub struct TwoKkt {
     sum: Vec<f64>,
     step: Vec<f64>,
     dropped: Vec<usize>,
+    /// Whether the factors have not been used yet.
+    fresh: bool,
+    /// Of a factorization and of the last solution.
     flops: Flops,
+    /// Of one pass, and of the start of a solution.
+    pass: usize,
+    opening: usize,
 }
 
 impl TwoKkt {
@@ -188,14 +197,16 @@ impl TwoKkt {
         let position = part(p_sizes, p_classes, position, p_rows, p_columns);
         let (a, b) = (motion.linear.flops(), position.linear.flops());
         let count = |blocks: &[ByQ]| blocks.iter().map(|b| 2 * b.rows.len() * b.columns.len()).sum::<usize>();
-        let products = (PASSES + 1) * count(&held) + PASSES * count(&others);
         let copies: usize = motion.copies.iter().map(|c| c.entries as usize).sum();
-        let flops = Flops { factor: a.factor + b.factor + 2 * copies, solve: PASSES * (a.solve + b.solve) + products };
+        let flops = Flops { factor: a.factor + b.factor + 2 * copies, solve: 0 };
         TwoKkt {
             expected: pattern.values(),
             motion,
             position,
             flops,
+            pass: a.solve + b.solve + count(&held) + count(&others),
+            opening: count(&held),
+            fresh: false,
             held,
             others,
             values: vec![0.0; pattern.values()],
@@ -219,6 +230,7 @@ impl TwoKkt {
             return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
         }
         self.values.copy_from_slice(&a.values);
+        self.fresh = true;
         let diagonal: f64 = self.diagonal.iter().map(|i| a.values[*i]).sum();
         self.slope = diagonal / self.diagonal.len().max(1) as f64;
         self.motion.factor(&a.values, self.slope, by)?;
@@ -308,7 +320,9 @@ impl LinearSolver for TwoKkt {
         let (v, q) = (self.v.clone(), self.q.clone());
         self.rest.copy_from_slice(b);
         self.sum.fill(0.0);
-        for pass in 0..PASSES {
+        let passes = PASSES[!std::mem::take(&mut self.fresh) as usize];
+        self.flops.solve = self.opening + passes * self.pass;
+        for pass in 0..passes {
             // δq = r_v/s
             self.step.fill(0.0);
             let mut any = false;
@@ -333,7 +347,7 @@ impl LinearSolver for TwoKkt {
             self.step.fill(0.0);
             self.position.solve(&self.rest, &mut self.step)?;
             self.sum.iter_mut().zip(&self.step).for_each(|(s, x)| *s += x);
-            if pass + 1 < PASSES {
+            if pass + 1 < passes {
                 // all rows are solved now, but for what δq' does to the motion
                 self.rest.fill(0.0);
                 subtract(&self.others, &self.values, &self.step, &mut self.rest);

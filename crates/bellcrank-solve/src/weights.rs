@@ -42,6 +42,21 @@ impl Weights {
     }
 }
 
+/// The same for q and z with velocities that follow the coordinates, v = slope · q + …
+pub fn root_mean_square_with_rates(q: &[f64], v: &[f64], slope: f64, dq: &[f64], z: &[f64], dz: &[f64]) -> f64 {
+    let (mut sum, mut count) = (0.0, 0usize);
+    for ((w, u), d) in q.iter().zip(v).zip(dq) {
+        let (a, b) = (w * d, u * slope * d);
+        sum += a * a + b * b;
+        count += (*w != 0.0) as usize + (*u != 0.0) as usize;
+    }
+    for (w, d) in z.iter().zip(dz) {
+        sum += (w * d) * (w * d);
+        count += (*w != 0.0) as usize;
+    }
+    (sum / count.max(1) as f64).sqrt()
+}
+
 /// √(Σ (wᵢ xᵢ)² / number of non-zero weights); zero where nothing is tested.
 pub fn root_mean_square(parts: &[(&Vec<f64>, &[f64])]) -> f64 {
     let mut sum = 0.0;

@@ -10,6 +10,7 @@ use bellcrank_solve::Summary;
 use bellcrank_solve::analyses::modes::modes;
 use bellcrank_solve::analyses::statics::equilibrium;
 use bellcrank_solve::initial;
+use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options};
 use common::*;
 use std::f64::consts::PI;
@@ -288,8 +289,11 @@ fn every_pair_of_method_and_formulation_shows_its_order_on_a_flexible_problem() 
     let exact = run(&s, tight);
     let channels = ["crank.angle", "crank.wz", "rod.wz", "rod.mode1", "rod.mode2", "rod.mode3", "rod.mode2_rate"];
     for (method, max_order, expected, steps) in families {
-        let formulations: &[&'static str] =
-            if method.explicit() { &["index1"] } else { &["index3", "ggl", "si2", "index1"] };
+        let formulations: &[&'static str] = match method {
+            m if m.explicit() => &["index1"],
+            Hht | Newmark => &["index3", "ggl", "si2", "index1", "add"],
+            _ => &["index3", "ggl", "si2", "index1"],
+        };
         for formulation in formulations {
             let error = |n: usize| {
                 let step = Some(UNTIL / n as f64);
@@ -312,5 +316,58 @@ fn every_pair_of_method_and_formulation_shows_its_order_on_a_flexible_problem() 
                 method.name()
             );
         }
+    }
+}
+
+/// A new matrix always, kept ones, split coordinates: one motion, so one order.
+#[test]
+fn iterations_lead_to_the_same_motion_of_a_flexible_problem() {
+    const UNTIL: f64 = 0.25;
+    let s = system(&slider_crank(false, 1e4, 1.0, ""));
+    let channels = ["crank.angle", "crank.wz", "rod.wz", "rod.mode1", "rod.mode2", "rod.mode3", "rod.mode2_rate"];
+    let tight = Options { method: MethodName::Dop853, rtol: 1e-12, until: UNTIL, ..Options::default() };
+    let exact = run(&s, tight);
+    let apart = |a: &Summary, b: &Summary| channels.iter().map(|c| (last(a, c) - last(b, c)).abs()).fold(0.0, f64::max);
+    for (method, max_order, steps) in
+        [(MethodName::GeneralizedAlpha, 5, 200), (MethodName::Newmark, 5, 200), (MethodName::Bdf, 2, 400)]
+    {
+        for formulation in ["index3", "ggl", "si2", "index1"] {
+            let with = |iteration| {
+                let (formulation, step) = (Some(formulation), Some(UNTIL / steps as f64));
+                let iteration = Some(iteration);
+                let rest = Options::default();
+                run(&s, Options { method, formulation, iteration, max_order, step, until: UNTIL, ..rest })
+            };
+            let full = with(Iteration::Full);
+            let error = apart(&full, &exact);
+            let all =
+                [Iteration::Simplified, Iteration::Auto, Iteration::CoordinateSplit, Iteration::CoordinateModified];
+            // splitting is for the plain Gᵀμ, and for positions that are constrained
+            for iteration in all.into_iter().filter(|i| !i.splits() || formulation == "ggl") {
+                let difference = apart(&full, &with(iteration));
+                let what = format!("{} on {formulation}, {}", method.name(), iteration.name());
+                assert!(difference < 1e-2 * error, "{what}: {difference:e} of {error:e}");
+            }
+        }
+    }
+}
+
+/// A beam that is clamped to a shaft: where it turns, bending in its plane has K − Ω²E, and across it K.
+#[test]
+fn a_spinning_beam_has_its_softened_frequencies() {
+    for spin in [0.0, 2.0, 6.0] {
+        let still = |k: usize, ei: f64| cantilever(k).powi(2) * bending_unit(ei);
+        let softened = |k: usize, ei: f64| (still(k, ei).powi(2) - spin * spin).sqrt();
+        let drive = format!("[joint.motor]\ntype = \"drive\"\njoint = \"hub\"\nrate = {spin:?}\n");
+        let hub = "[joint.hub]\ntype = \"revolute\"\nbetween = [\"ground\", \"b\"]\nat = [0, 0]\n";
+        let plane = pulsations(&planar("clamped", &format!("axial = 0\nbending = 3\n{hub}{drive}")));
+        assert_close(&plane, &[1, 2, 3].map(|k| softened(k, 40.0)), 1e-8);
+        // in space: the beam bends along the axis of the rotation, and in its plane
+        let hub = hub.replace("[0, 0]", "[0, 0, 0]\naxis = [0, 0, 1]");
+        let rest = format!("axial = 0\nbending = [2, 2]\ntorsion = 0\n{hub}{drive}");
+        let space = pulsations(&spatial("clamped", &rest));
+        let mut expected: Vec<f64> = [1, 2].iter().flat_map(|k| [softened(*k, 90.0), still(*k, 40.0)]).collect();
+        expected.sort_by(f64::total_cmp);
+        assert_close(&space, &expected, 1e-8);
     }
 }

@@ -264,6 +264,9 @@ mod page {
             close(p[0], exact(&format!("b{i}.x"), 1.3, cloud(1000)), 1e-6, "x");
             close(p[2], exact(&format!("b{i}.z"), 1.3, cloud(1000)), 1e-6, "z");
         }
+        // all of a kind in one call: what a frame costs does not grow with the bodies
+        let calls = page.number("bellcrank.cost(3).calls");
+        assert!((1.0..30.0).contains(&calls), "{calls} draw calls");
         page.quiet(&server.url());
         page.close();
     }
@@ -385,6 +388,15 @@ mod page {
         let server = start(s.path());
         let mut page = browser.open(&server.url());
         assert!(fills(&mut page));
+        // plots take their part of the page, and give it back
+        for plots in ["60px", "400px"] {
+            page.eval(&format!("document.documentElement.style.setProperty('--plots', '{plots}')"));
+            let seen = "(() => { const c = document.querySelector('.scene'); return Math.abs(c.height - c.clientHeight) < 2 })()";
+            page.until(&format!(
+                "Math.abs(document.querySelector('.plots').offsetHeight - parseInt('{plots}')) < 3 && {seen}"
+            ));
+            assert!(fills(&mut page), "plots of {plots}: {}", page.number("bellcrank.filled()"));
+        }
         for [width, height] in [[900, 420], [1280, 800], [640, 900]] {
             let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
             page.call("Emulation.setDeviceMetricsOverride", size);
@@ -473,7 +485,9 @@ mod page {
         let Some(mut browser) = browser() else { return };
         let s = Scratch::new("mesh");
         let text = "model = { gravity = [0, 0, -9.81] }\nbody.part = { mass = 1, inertia = [1, 1, 1] }\n\
-                    body.beam = { mass = 1, inertia = [1, 1, 1], at = [0, 1, 0] }";
+                    body.beam = { mass = 1, inertia = [1, 1, 1], at = [0, 1, 0] }\n\
+                    joint.tip = { type = \"spherical\", between = [\"part\", \"beam\"], at = [2, 1, 0] }\n\
+                    joint.middle = { type = \"spherical\", between = [\"part\", \"beam\"], at = [1, 1, 0] }";
         let motion = |t: f64, f: &mut Frame| {
             f.spatial("part", [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]);
             f.spatial("beam", [0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]);
@@ -515,6 +529,12 @@ mod page {
             let n = tip.len();
             close(tip[n - 3], 2.0, 1e-6, "x");
             close(tip[n - 1], 0.01 * scale, 1e-5, "z");
+            // and what stands on it is there, too
+            for (joint, x) in [("tip", 1.0), ("middle", 0.5)] {
+                let at = page.numbers(&format!("bellcrank.at('{joint}')"));
+                close(at[0], 2.0 * x, 1e-6, joint);
+                close(at[2], 0.01 * scale * x * x, 1e-5, joint);
+            }
         }
         page.until("bellcrank.pixels().solid > 0.01");
         page.picture("bending");

@@ -1,6 +1,6 @@
 // From a model to solids: what bodies, joints and forces look like.
 
-import { IDENTITY, type Quat, add, between, cross, frame, median, norm, scale, sub, unit } from "./algebra";
+import { IDENTITY, type Quat, add, between, cross, dot, frame, median, norm, scale, sub, unit } from "./algebra";
 import type { Body, Element, Scene, Vec } from "./model";
 import type { Primitive } from "./primitives";
 import type { Theme } from "./theme";
@@ -29,6 +29,8 @@ export interface Part {
 export interface Span { slot: number; ends: [End, End] }
 /** A flexible body: a slot for each of its lines. */
 export interface Bend { body: number; slots: number[]; lift: number }
+/** A place on a flexible body, which moves with it: a share of the way along one of its lines. */
+export interface Seat { slot: number; body: number; line: [number, number]; share: number }
 export interface End { slot: number; on: Vec }
 /** An arrow for a load or a reaction. */
 export interface Arrow { slot: number; joint: number | null; force: number | null; at: End }
@@ -38,6 +40,8 @@ export interface Parts {
   spans: Span[];
   arrows: Arrow[];
   bends: Bend[];
+  /** By body and place. */
+  seats: Map<string, Seat>;
   slots: number;
   /** Half the width of a link. */
   width: number;
@@ -75,6 +79,26 @@ function extent(body: Body): number {
   }
 }
 
+/** The slot that carries a place of a body, or of the ground. */
+export function slotOf(parts: Parts, body: number | null, on: Vec): number {
+  return body === null ? 0 : (parts.seats.get(`${body} ${on}`)?.slot ?? body + 1);
+}
+
+/** The line of a flexible body that is next to a place, and how far along it. */
+function nextTo(body: Body, on: Vec): { line: [number, number]; share: number } | null {
+  const { points, lines } = body.flexible ?? { points: [], lines: [] };
+  let best: { line: [number, number]; share: number } | null = null;
+  let least = Infinity;
+  for (const line of lines) {
+    const [a, b] = [points[line[0]], points[line[1]]];
+    const along = sub(b, a);
+    const share = Math.min(1, Math.max(0, dot(sub(on, a), along) / Math.max(dot(along, along), 1e-300)));
+    const far = norm(sub(on, add(a, scale(along, share))));
+    if (far < least) [least, best] = [far, { line, share }];
+  }
+  return best;
+}
+
 /** How far slides go, by the number of their joint. */
 export type Travel = Map<number, [number, number]>;
 
@@ -94,6 +118,7 @@ class Builder {
     this.on = Array.from({ length: n }, () => []);
     const elements = [...scene.joints, ...scene.forces.filter((f) => f.between.length === 2)];
     for (const e of elements) e.between.forEach((b, k) => b !== null && this.on[b].push(e.on[k]));
+    for (const f of scene.forces) if (f.between.length === 1 && f.between[0] !== null && scene.bodies[f.between[0]].flexible) this.on[f.between[0]].push(f.on[0]);
     for (const p of scene.probes) if (p.body !== null) this.on[p.body].push(p.on);
     const lengths = scene.bodies.map((b, i) => extent(b) || Math.max(0, ...this.on[i].map((p) => 2 * norm(p))));
     const spans = elements.map((e) => norm(sub(this.start(e, 1), this.start(e, 0))));
@@ -103,7 +128,7 @@ class Builder {
     this.up = unit(scale(scene.gravity, -1), scene.plane ? [0, 1, 0] : Z);
     this.level = this.levels(lengths);
     this.out = {
-      parts: [], spans: [], arrows: [], bends: [], slots: n + 1, width: this.w, layer: 0.4 * this.w,
+      parts: [], spans: [], arrows: [], bends: [], seats: new Map(), slots: n + 1, width: this.w, layer: 0.4 * this.w,
       floor: scene.plane ? -2.2 * this.w : 0, reach: new Float32Array(n), held: this.on,
     };
   }
@@ -149,12 +174,13 @@ class Builder {
   build(): Parts {
     const { scene } = this;
     const n = scene.bodies.length;
+    scene.bodies.forEach((b, i) => b.flexible && this.seat(b, i));
     scene.bodies.forEach((b, i) => this.body(b, i));
     scene.joints.forEach((j, i) => this.joint(j, n + i, i));
     scene.forces.forEach((f, i) => this.force(f, n + scene.joints.length + i));
     scene.probes.forEach((p, i) => {
       const z = this.height(p.body) + (scene.plane ? this.w : 0);
-      this.put("joint", "ball", this.slot(p.body), n + scene.joints.length + scene.forces.length + i, add(p.on, [0, 0, z]), {
+      this.put("joint", "ball", slotOf(this.out, p.body, p.on), n + scene.joints.length + scene.forces.length + i, add(p.on, [0, 0, z]), {
         round: 0.36 * this.w, colour: this.theme.traces[i % this.theme.traces.length],
       });
     });
@@ -162,8 +188,13 @@ class Builder {
     return this.out;
   }
 
-  private slot(body: number | null): number {
-    return body === null ? 0 : body + 1;
+  /** Places where something stands on a flexible body. */
+  private seat(body: Body, i: number): void {
+    for (const on of this.on[i]) {
+      const next = nextTo(body, on);
+      const key = `${i} ${on}`;
+      if (next && !this.out.seats.has(key)) this.out.seats.set(key, { slot: this.out.slots++, body: i, ...next });
+    }
   }
 
   private put(
@@ -320,8 +351,8 @@ class Builder {
     // the symbol sits on a body, so that it moves; the ground has its own
     const k = b !== null ? 1 : 0;
     const body = j.between[k] ?? null;
-    const slot = this.slot(body);
     const at = j.on[k];
+    const slot = slotOf(this.out, body, at);
     const grounded = [a, b].indexOf(null);
     if (grounded >= 0 && j.on[grounded]) this.support(j, grounded, pick);
     const [low, high] = plane ? [Math.min(this.height(a), this.height(b)), Math.max(this.height(a), this.height(b))] : [0, 0];
@@ -352,7 +383,7 @@ class Builder {
       const core: Vec = [(high - low) / 2 + half + 0.6 * w, 0.1 * w, plane ? 0.3 * w : 0.1 * w];
       const turn = frame(along, Z);
       const colour = rail === null ? theme.ground : theme.steel;
-      const guide = (off: Vec) => this.put("joint", "box", this.slot(rail), pick, add(middle, off), { turn, core, round: 0.08 * w, colour });
+      const guide = (off: Vec) => this.put("joint", "box", slotOf(this.out, rail, j.on[0]), pick, add(middle, off), { turn, core, round: 0.08 * w, colour });
       if (plane) [-1, 1].forEach((side) => guide(add(scale(across, side * (beside + 0.3 * w)), [0, 0, this.height(rider)])));
       else guide([0, 0, 0]);
       const shape = body === null ? "unknown" : scene.bodies[body].shape.type;
@@ -399,7 +430,7 @@ class Builder {
   private span(e: Element): number {
     const slot = this.out.slots++;
     const end = (k: number): End => ({
-      slot: this.slot(e.between[k] ?? null),
+      slot: slotOf(this.out, e.between[k] ?? null, e.on[k]),
       on: add(e.on[k], [0, 0, this.scene.plane ? Math.max(0, this.height(e.between[k] ?? null)) : 0]),
     });
     this.out.spans.push({ slot, ends: [end(0), end(1)] });
@@ -438,14 +469,15 @@ class Builder {
     }
     const k = f.between[1] !== null && f.between[1] !== undefined ? 1 : 0;
     const body = f.between[k] ?? null;
+    const slot = slotOf(this.out, body, f.on[k]);
     const place = add(f.on[k], [0, 0, this.height(body) + (scene.plane ? 0.8 * w : 0)]);
     const turn = between(Z, f.axis?.[k] ?? Z);
     if (f.kind === "torsional-spring-damper") {
       // a short spring about the axis
       const along = between([1, 0, 0], f.axis?.[k] ?? Z);
-      this.put("force", "coil", this.slot(body), pick, place, { turn: along, core: [0.9 * w, 1, 1], ring: 1.9 * w, round: 0.16 * w, colour: theme.spring });
+      this.put("force", "coil", slot, pick, place, { turn: along, core: [0.9 * w, 1, 1], ring: 1.9 * w, round: 0.16 * w, colour: theme.spring });
     } else {
-      this.put("force", "link", this.slot(body), pick, place, { turn, core: [0, 0, 0.5 * w], ring: 1.35 * w, round: 0.25 * w, colour: theme.rubber });
+      this.put("force", "link", slot, pick, place, { turn, core: [0, 0, 0.5 * w], ring: 1.35 * w, round: 0.25 * w, colour: theme.rubber });
     }
   }
 
@@ -457,7 +489,7 @@ class Builder {
     const body = e.between[k] ?? null;
     const slot = this.out.slots++;
     const lift = scene.plane ? 4 * w : 0;
-    this.out.arrows.push({ slot, joint, force, at: { slot: this.slot(body), on: add(e.on[k] ?? [0, 0, 0], [0, 0, lift]) } });
+    this.out.arrows.push({ slot, joint, force, at: { slot: slotOf(this.out, body, e.on[k]), on: add(e.on[k] ?? [0, 0, 0], [0, 0, lift]) } });
     const group: Group = joint !== null ? "reaction" : "load";
     const colour = joint !== null ? theme.reaction : theme.load;
     if (e.kind === "torque") {

@@ -9,7 +9,7 @@ import type { Results } from "../data/results";
 import { dot, norm, scale as times, sub, unit } from "./algebra";
 import { Grid } from "./grid";
 import { type Entity, type Mesh3, type Scene, type Vec, entities } from "./model";
-import { type Group, type Parts, type Travel, build } from "./parts";
+import { type Group, type Parts, type Travel, build, slotOf } from "./parts";
 import { Poses, Slots } from "./poses";
 import { meshes, primitives } from "./primitives";
 import { Solids } from "./solids";
@@ -300,6 +300,7 @@ export class Stage {
     this.poses.want(row, playing);
     if (!this.poses.fill(this.slots, row, share)) return false;
     [this.row, this.share] = [row, share];
+    this.sit();
     for (const s of this.parts.spans) {
       const [a, b] = s.ends;
       if (this.slots.hidden(a.slot) || this.slots.hidden(b.slot)) this.slots.hide(s.slot);
@@ -317,15 +318,38 @@ export class Stage {
   bent(body: number, lift = 0): Vec[] {
     const { flexible } = this.scene.bodies[body];
     if (!flexible) return [];
-    const amounts = (this.modes[body] ?? []).map((c) => {
-      const x = this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
-      return Number.isFinite(x) ? this.deformation * x : 0;
-    });
+    const amounts = this.amounts(body);
     return flexible.points.map((p, i) => {
       const q: Vec = [p[0], p[1], p[2] + lift];
       amounts.forEach((x, k) => flexible.modes[k].shape[i]?.forEach((d, axis) => (q[axis] += x * d)));
       return this.slots.point(body + 1, q);
     });
+  }
+
+  /** How much of each mode of a flexible body there is, as drawn. */
+  private amounts(body: number): number[] {
+    return (this.modes[body] ?? []).map((c) => {
+      const x = this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
+      return Number.isFinite(x) ? this.deformation * x : 0;
+    });
+  }
+
+  /** What stands on a flexible body moves with it. */
+  private sit(): void {
+    const amounts = new Map<number, number[]>();
+    const d = this.slots.data;
+    for (const { slot, body, line: [i, j], share } of this.parts.seats.values()) {
+      if (!amounts.has(body)) amounts.set(body, this.amounts(body));
+      const off: Vec = [0, 0, 0];
+      const modes = this.scene.bodies[body].flexible?.modes ?? [];
+      amounts.get(body)?.forEach((x, k) => {
+        const [a, b] = [modes[k].shape[i], modes[k].shape[j]];
+        if (a && b) a.forEach((_, axis) => (off[axis] += x * (a[axis] + share * (b[axis] - a[axis]))));
+      });
+      const k = 8 * (body + 1);
+      const p = this.slots.point(body + 1, off);
+      this.slots.set(slot, p[0], p[1], p[2], d[k + 3], d[k + 4], d[k + 5], d[k + 6], d[k + 7]);
+    }
   }
 
   /** The segments of flexible bodies. */
@@ -678,14 +702,14 @@ export class Stage {
   where(pick: number): Vec | null {
     const e = this.entities[pick];
     if (!e) return null;
-    const slot = (b: number | null | undefined) => (b === null || b === undefined ? 0 : b + 1);
+    const slot = (b: number | null | undefined, on: Vec) => slotOf(this.parts, b ?? null, on);
     if (e.kind === "body") return this.slots.hidden(e.index + 1) ? null : this.slots.point(e.index + 1, [0, 0, 0]);
     if (e.kind === "probe") {
       const p = this.scene.probes[e.index];
-      return this.slots.point(slot(p.body), p.on);
+      return this.slots.point(slot(p.body, p.on), p.on);
     }
     const el = (e.kind === "joint" ? this.scene.joints : this.scene.forces)[e.index];
-    const ends = el.between.map((b, k) => this.slots.point(slot(b), el.on[k]));
+    const ends = el.between.map((b, k) => this.slots.point(slot(b, el.on[k]), el.on[k]));
     if (ends.length === 2 && (el.kind === "distance" || el.kind === "spring-damper")) {
       return ends[0].map((c, k) => (c + ends[1][k]) / 2) as Vec;
     }

@@ -21,7 +21,7 @@ pub use rigid::Rigid;
 pub use rod::Rod;
 
 use crate::dynamics::Scale;
-use crate::frames::{Attachment, BodyFrame, Covector};
+use crate::frames::{Attachment, BodyFrame, Covector, MAX_WIDTH};
 use bellcrank_math::{Mat3, Quat, Vec3};
 
 /// What every kind of body offers. Displacements are tangent: δ moves the pose like the velocity δ.
@@ -68,6 +68,44 @@ pub trait Coordinates {
     fn twist_stiffness(&self, frame: &BodyFrame, on: &Attachment, w: &[f64], load: Covector, c: f64, out: &mut [f64]);
     /// out += c ∂(Bᵀ load)/∂q for a load fixed in the world; a square block by rows.
     fn load_stiffness(&self, frame: &BodyFrame, on: &Attachment, load: Covector, c: f64, out: &mut [f64]);
+    /// out ← c ∂p/∂q of a point of the body, its first coordinates in the world by rows.
+    #[inline]
+    fn point_rows(&self, frame: &BodyFrame, on: &Attachment, c: f64, out: &mut [f64]) {
+        out.fill(0.0);
+        for (i, row) in out.chunks_exact_mut(self.width()).enumerate() {
+            let mut unit = Vec3::ZERO;
+            unit[i] = 1.0;
+            self.pull(frame, on, Covector::new(unit, Vec3::ZERO), c, row);
+        }
+    }
+    /// ∂(ṗ)/∂q v of a point: what its acceleration has beside ∂p/∂q v̇.
+    #[inline]
+    fn point_bias(&self, frame: &BodyFrame, on: &Attachment, v: &[f64]) -> Vec3 {
+        let mut bias = Vec3::ZERO;
+        for i in 0..3 {
+            let (mut unit, mut row) = (Vec3::ZERO, [0.0; MAX_WIDTH]);
+            unit[i] = 1.0;
+            self.twist_stiffness(frame, on, v, Covector::new(unit, Vec3::ZERO), 1.0, &mut row[..v.len()]);
+            bias[i] = row.iter().zip(v).map(|(r, v)| r * v).sum();
+        }
+        bias
+    }
+    /// out += c M, a square block by rows.
+    fn add_mass(&self, frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        let n = self.width();
+        let (mut unit, mut column) = ([0.0; MAX_WIDTH], [0.0; MAX_WIDTH]);
+        for j in 0..n {
+            unit[j] = 1.0;
+            column[..n].fill(0.0);
+            self.add_mass_times(frame, c, &unit[..n], &mut column[..n]);
+            unit[j] = 0.0;
+            (0..n).for_each(|i| out[i * n + j] += column[i]);
+        }
+    }
+    /// A bound of the rate at which frames on the body turn.
+    fn spin(&self, _v: &[f64]) -> f64 {
+        f64::INFINITY
+    }
     /// out += c M x.
     fn add_mass_times(&self, frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]);
     /// x ← M⁻¹ x; where there is no mass, x stays: projections may be weighed by any positive matrix.

@@ -2,12 +2,14 @@
 
 use super::characteristic::{Characteristic, curve_field};
 use super::line::{Line, Tension};
-use super::{Ends, Force, Kind, Made, Placement, Seen};
+use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
+use crate::dynamics::{BY_VALUE, Mode};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
 
 /// Tension T = F(s) + c l̇ along the line, s = l − l₀. A one-sided one has T = 0 on the other side of
-/// s = 0, its damping sets in over a short elongation, and T never changes sign.
+/// s = 0, its damping sets in over a short elongation, and T never changes sign: its modes are slack, acting, and
+/// let go, where the damper would turn T around.
 struct SpringDamper {
     spring: Characteristic,
     damping: f64,
@@ -22,6 +24,11 @@ struct Side {
     /// The elongation over which the damping sets in.
     engagement: f64,
 }
+
+/// The modes of a one-sided spring.
+const SLACK: Mode = 1;
+const ACTING: Mode = 2;
+const LET_GO: Mode = 3;
 
 /// The catalog entry.
 pub const KIND: Kind = Kind {
@@ -86,52 +93,92 @@ fn make(values: &Values, place: &Placement) -> Made {
 }
 
 impl SpringDamper {
-    /// The tension, and the energy stored.
-    fn tension(&self, line: &Line) -> (Tension, f64) {
+    /// The tension of a spring that acts, also beyond the place where it becomes slack, and the energy stored.
+    fn acting(&self, line: &Line) -> (Tension, f64) {
         let s = line.l - self.length;
         let spring = self.spring.at(s);
-        let Some(Side { sign, engagement }) = self.side else {
-            let value = spring.force + self.damping * line.rate;
-            return (Tension { value, by_length: spring.slope, by_rate: self.damping }, spring.energy);
-        };
-        if sign * s <= 0.0 {
-            return (Tension::default(), 0.0);
+        let (mut c, mut c_s) = (self.damping, 0.0);
+        if let Some(Side { sign, engagement }) = self.side {
+            let x = (sign * s / engagement).min(1.0);
+            c *= x * x * (3.0 - 2.0 * x);
+            c_s = self.damping * 6.0 * x * (1.0 - x) * sign / engagement;
         }
-        let x = (sign * s / engagement).min(1.0);
-        let c = self.damping * x * x * (3.0 - 2.0 * x);
-        let c_s = self.damping * 6.0 * x * (1.0 - x) * sign / engagement;
         let value = spring.force + c * line.rate;
-        if sign * value <= 0.0 {
-            return (Tension::default(), spring.energy);
-        }
         (Tension { value, by_length: spring.slope + c_s * line.rate, by_rate: c }, spring.energy)
+    }
+
+    /// The mode that fits: that of a spring with two sides is always the same.
+    fn fitting(&self, line: &Line) -> Mode {
+        match &self.side {
+            None => ACTING,
+            Some(side) if side.sign * (line.l - self.length) <= 0.0 => SLACK,
+            Some(side) if side.sign * self.acting(line).0.value <= 0.0 => LET_GO,
+            Some(_) => ACTING,
+        }
+    }
+
+    /// The tension, and the energy stored.
+    fn tension(&self, mode: Mode, line: &Line) -> (Tension, f64) {
+        match if mode == BY_VALUE { self.fitting(line) } else { mode } {
+            SLACK => (Tension::default(), 0.0),
+            LET_GO => (Tension::default(), self.acting(line).1),
+            _ => self.acting(line),
+        }
     }
 }
 
 impl Force for SpringDamper {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let line = Line::of(at);
-        line.pull(self.tension(&line).0.value, out);
+        line.pull(self.tension(at.mode, &line).0.value, out);
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
         let line = Line::of(at);
-        line.pull_stiffness(self.tension(&line).0, k, d);
+        line.pull_stiffness(self.tension(at.mode, &line).0, k, d);
     }
     fn stored(&self, at: &Seen) -> f64 {
-        self.tension(&Line::of(at)).1
+        self.tension(at.mode, &Line::of(at)).1
     }
     fn power(&self, at: &Seen) -> f64 {
         // what the tension takes less what the spring keeps
         let line = Line::of(at);
-        let s = line.l - self.length;
-        let acts = self.side.as_ref().is_none_or(|side| side.sign * s > 0.0);
-        let kept = if acts { self.spring.at(s).force } else { 0.0 };
-        -(self.tension(&line).0.value - kept) * line.rate
+        let mode = if at.mode == BY_VALUE { self.fitting(&line) } else { at.mode };
+        let kept = if mode == SLACK { 0.0 } else { self.spring.at(line.l - self.length).force };
+        -(self.tension(mode, &line).0.value - kept) * line.rate
     }
     fn has_power(&self) -> bool {
         self.damping != 0.0 || self.side.is_some()
     }
     fn damped(&self) -> bool {
         self.damping != 0.0
+    }
+    fn switches(&self) -> usize {
+        match self.side {
+            None => 0,
+            Some(_) if self.damping == 0.0 => 1,
+            Some(_) => 2,
+        }
+    }
+    fn mode(&self, at: &Seen) -> Mode {
+        self.fitting(&Line::of(at))
+    }
+    fn switch_values(&self, at: &Seen, out: &mut [f64]) {
+        let Some(Side { sign, .. }) = self.side else { return };
+        let line = Line::of(at);
+        let beyond = sign * (line.l - self.length);
+        out[0] = if at.mode == SLACK { -beyond } else { beyond };
+        if self.damping != 0.0 && at.mode != SLACK {
+            let tension = sign * self.acting(&line).0.value;
+            out[1] = if at.mode == LET_GO { -tension } else { tension };
+        }
+    }
+    fn cross(&self, k: usize, at: &Seen) -> Switch {
+        let (mode, what) = match (at.mode, k) {
+            (SLACK, _) => (ACTING, "becomes taut"),
+            (_, 0) => (SLACK, "becomes slack"),
+            (LET_GO, _) => (ACTING, "holds again"),
+            _ => (LET_GO, "lets go"),
+        };
+        Switch { mode, what, jump: None }
     }
 }

@@ -9,8 +9,33 @@ use crate::file::Expression;
 use crate::frames::{ANG, Covector, Frames, LIN, Row, Stiffness, nearest_turn};
 use bellcrank_math::{Mat3, Vec3};
 
+/// An equation between two frames that is plain data: large models are made of these.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plain {
+    /// p₂ − p₁ = 0, in so many dimensions.
+    Coincide(usize),
+    /// (|p₂ − p₁|² − l²)/(2l) = 0.
+    Distance(f64),
+    /// a₁ · b₂ = 0, of two axes.
+    Perpendicular(usize, usize),
+}
+
+impl Plain {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Plain::Coincide(d) => *d,
+            _ => 1,
+        }
+    }
+}
+
 /// Equations between frames.
 pub trait Equation: Send + Sync {
+    /// The equation as data, if it is one of the plain ones.
+    fn plain(&self) -> Option<Plain> {
+        None
+    }
     /// Number of rows.
     fn rows(&self) -> usize;
     /// Whether there is a g; if not, `jacobian` is a velocity row that stands in for it: G v + g_t = 0.
@@ -59,6 +84,9 @@ pub fn coincide(dimension: usize) -> Box<dyn Equation> {
 }
 
 impl Equation for Coincide {
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Coincide(self.dimension))
+    }
     fn rows(&self) -> usize {
         self.dimension
     }
@@ -93,6 +121,9 @@ pub fn perpendicular(a: usize, b: usize) -> Box<dyn Equation> {
 }
 
 impl Equation for Perpendicular {
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Perpendicular(self.a, self.b))
+    }
     fn rows(&self) -> usize {
         1
     }
@@ -126,6 +157,9 @@ pub fn distance(length: f64) -> Box<dyn Equation> {
 }
 
 impl Equation for Distance {
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Distance(self.length))
+    }
     fn rows(&self) -> usize {
         1
     }

@@ -29,7 +29,7 @@ use crate::file::{Diagnostic, Diagnostics, Field, Values};
 use crate::frames::Frame;
 use crate::model::Space;
 pub use drive::drive_of;
-pub use equations::Equation;
+pub use equations::{Equation, Plain};
 
 /// The first axis of a frame.
 pub const X: usize = 0;

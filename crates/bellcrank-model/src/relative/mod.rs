@@ -503,6 +503,10 @@ impl Dynamics for Relative {
         !w.recentred.moves.is_empty()
     }
 
+    fn flat(&self) -> bool {
+        self.charts().next().is_none()
+    }
+
     fn scales(&self) -> Vec<Scale> {
         let mut out = Vec::with_capacity(self.tree.n);
         for node in &self.tree.nodes {

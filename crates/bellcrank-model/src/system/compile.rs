@@ -36,6 +36,9 @@ impl System {
             coordinates: Vec::new(),
             gravity: model.gravity,
             length: 1.0,
+            turns_act: false,
+            holonomic: true,
+            touches: Vec::new(),
             jacobian_size: 0,
             model,
         };
@@ -49,7 +52,7 @@ impl System {
     pub(super) fn add_own_constraints(&mut self) {
         for b in 0..self.bodies.len() {
             if each!(&self.bodies[b], b => b.own_rows()) > 0 {
-                let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0 };
+                let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0, width: 0 };
                 self.push_constraint(Vec::new(), vec![end], None, None, NO_ANGLE);
             }
         }
@@ -114,6 +117,7 @@ impl System {
             return NO_ANGLE;
         }
         self.angles.push(Angle { ends, motion, acts });
+        self.turns_act |= acts;
         self.angles.len() as u32 - 1
     }
 
@@ -130,15 +134,34 @@ impl System {
         for end in &mut ends {
             if end.body != GROUND {
                 end.jacobian = self.jacobian_size as u32;
+                end.width = self.width(end.body) as u32;
                 self.jacobian_size += rows * self.width(end.body);
             }
         }
         let holonomic = equations.iter().all(|e| e.holonomic());
         let straight = equations.iter().all(|e| e.straight());
+        self.holonomic &= holonomic;
+        let rheonomic = equations.iter().any(|e| e.rheonomic());
+        let plain = self.plain_of(&equations, &ends);
         let (m, k) = (self.layout.m(), self.layout.m_rates());
+        for end in ends.iter().filter(|e| e.body != GROUND) {
+            let (column, width) = (self.layout.bodies[end.body as usize].start as u32, end.width as u8);
+            self.touches.push(Touch { row: m as u32, rate: k as u32, column, rows: rows as u8, width, holonomic });
+        }
         self.layout.constraints.push(m..m + rows);
         self.layout.rates.push(k..if holonomic { k + rows } else { k });
-        self.constraints.push(Constraint { equations, ends, rows, joint, force, holonomic, straight, angle });
+        self.constraints.push(Constraint {
+            equations,
+            plain,
+            ends,
+            rows,
+            joint,
+            force,
+            holonomic,
+            straight,
+            rheonomic,
+            angle,
+        });
     }
 
     /// The radius of the model's points about their middle, a length that does not depend on the

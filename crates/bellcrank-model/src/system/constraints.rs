@@ -109,6 +109,18 @@ impl System {
             return;
         }
         let ends = &constraint.ends;
+        if let [Some(Plain::Coincide(d)), None, ..] = constraint.plain {
+            let mut pull = Vec3::ZERO;
+            pull.0[..d].copy_from_slice(&lambda[..d]);
+            for (i, _) in constraint.bent_pairs() {
+                let (b, load) = (ends[i].body as usize, Covector::new(if i == 0 { -pull } else { pull }, Vec3::ZERO));
+                emit(
+                    b,
+                    &mut |out| each!(&self.bodies[b], body => body.load_stiffness(&w.bodies[b], &ends[i].on, load, c, out)),
+                );
+            }
+            return;
+        }
         let frames = self.frames(ends, w, None);
         let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, w) };
         let rows = self.rows_of(constraint, &at);
@@ -118,7 +130,7 @@ impl System {
             e.stiffness(&at, &lambda[first..first + e.rows()], &mut k);
             first += e.rows();
         }
-        for (i, j) in pairs(ends) {
+        for (i, j) in constraint.bent_pairs() {
             let b = ends[i].body as usize;
             emit(b, &mut |out| {
                 self.add_pair(c, ends, i, j, &k, None, w, out);
@@ -171,27 +183,6 @@ impl System {
             let mut pulled = [0.0; MAX_WIDTH];
             self.pull(&ends[i], w, Covector::new(column(0), column(3)), c, &mut pulled[..height]);
             (0..height).for_each(|row| out[row * width + col] += pulled[row]);
-        }
-    }
-
-    pub(super) fn add_multipliers(
-        &self,
-        c: f64,
-        lambda: &[f64],
-        blocks: &[std::ops::Range<usize>],
-        w: &Workspace,
-        out: &mut [f64],
-    ) {
-        for (constraint, range) in self.constraints.iter().zip(blocks).filter(|(_, r)| !r.is_empty()) {
-            for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
-                let body = self.layout.bodies[end.body as usize].clone();
-                let width = body.len();
-                let block = &w.jacobian[end.jacobian as usize..end.jacobian as usize + range.len() * width];
-                let out = &mut out[body];
-                for (row, l) in block.chunks_exact(width).zip(&lambda[range.clone()]) {
-                    out.iter_mut().zip(row).for_each(|(o, g)| *o += c * l * g);
-                }
-            }
         }
     }
 

@@ -4,7 +4,7 @@ use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
 use crate::forces::{Force, MAX_STATES, MAX_SWITCHES, Seen, StateSlopes};
 use crate::frames::*;
-use crate::joints::{Equation, Motion};
+use crate::joints::{Equation, Motion, Plain};
 use crate::model::{Model, Space};
 use bellcrank_math::{Quat, Vec3, rotation};
 use std::sync::Arc;
@@ -12,9 +12,14 @@ use std::sync::Arc;
 mod asked;
 mod compile;
 mod constraints;
+mod plain;
+
+use plain::{PLAIN, Touch};
 
 /// Stands for the ground where a body's number is expected.
 pub const GROUND: u32 = u32::MAX;
+/// By how much two bodies may turn against each other before turns are counted, in rad; they are told apart below π.
+const UNCOUNTED: f64 = 0.2;
 /// Stands for "no angle is measured here".
 pub const NO_ANGLE: u32 = u32::MAX;
 
@@ -25,13 +30,16 @@ pub struct SystemEnd {
     pub body: u32,
     /// Where on it.
     pub on: Attachment,
-    /// Where its block of G starts in the workspace.
+    /// Where its block of G starts in the workspace, and how wide that is.
     jacobian: u32,
+    width: u32,
 }
 
 /// The constraint block of a joint, or of a body's own coordinates.
 pub struct Constraint {
     equations: Vec<Box<dyn Equation>>,
+    /// The same as data, where all of them are plain; else none.
+    plain: [Option<Plain>; PLAIN],
     /// The places it joins.
     pub ends: Vec<SystemEnd>,
     /// How many rows it has.
@@ -42,6 +50,7 @@ pub struct Constraint {
     force: Option<usize>,
     holonomic: bool,
     straight: bool,
+    rheonomic: bool,
     angle: u32,
 }
 
@@ -94,6 +103,12 @@ pub struct System {
     coordinates: Vec<Coordinate>,
     gravity: Vec3,
     length: f64,
+    /// Whether an equation or a force uses a counted angle.
+    turns_act: bool,
+    /// Whether all constraints are holonomic.
+    holonomic: bool,
+    /// The blocks of G, by constraint and end.
+    touches: Vec<Touch>,
     jacobian_size: usize,
 }
 
@@ -168,8 +183,12 @@ impl System {
         if self.angles.is_empty() {
             return;
         }
-        self.locate(&s.q, &s.charts, w);
         let passed = s.t - s.charts.time;
+        // as long as nothing can have turned far, the last count will do
+        if passed > 0.0 && s.charts.rates.len() == self.angles.len() && self.can_wait(passed, &s.v) {
+            return;
+        }
+        self.locate(&s.q, &s.charts, w);
         s.charts.rates.resize(self.angles.len(), 0.0);
         for (angle, (old, old_rate)) in self.angles.iter().zip(s.charts.angles.iter_mut().zip(&mut s.charts.rates)) {
             let ends = [0, 1].map(|k| self.frame(&angle.ends[k], w, Some(&s.v)));
@@ -180,6 +199,13 @@ impl System {
             *old_rate = rate;
         }
         s.charts.time = s.t;
+    }
+
+    /// Whether turns need not be counted yet: no equation or force uses them, and frames turned against each
+    /// other by less than [`UNCOUNTED`].
+    fn can_wait(&self, passed: f64, v: &[f64]) -> bool {
+        let spin = |b: usize| each!(&self.bodies[b], body => body.spin(&v[self.layout.bodies[b].clone()]));
+        !self.turns_act && (0..self.bodies.len()).all(|b| 2.0 * passed * spin(b) < UNCOUNTED)
     }
 
     fn locate(&self, q: &[f64], charts: &Charts, w: &mut Workspace) {
@@ -340,7 +366,7 @@ impl System {
 }
 
 fn place(end: &crate::model::End) -> SystemEnd {
-    SystemEnd { body: end.body.map_or(GROUND, |b| b as u32), on: end.on, jacobian: 0 }
+    SystemEnd { body: end.body.map_or(GROUND, |b| b as u32), on: end.on, jacobian: 0, width: 0 }
 }
 
 /// All pairs of ends that stand on bodies.
@@ -348,6 +374,13 @@ fn pairs(ends: &[SystemEnd]) -> impl Iterator<Item = (usize, usize)> + '_ {
     let n = ends.len();
     let stands = move |i: usize| ends[i].body != GROUND;
     (0..n).filter(move |&i| stands(i)).flat_map(move |i| (0..n).filter(move |&j| stands(j)).map(move |j| (i, j)))
+}
+
+impl Constraint {
+    /// The pairs of ends that (Gᵀλ)_q has blocks for: where equations are straight, each end with itself.
+    fn bent_pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        pairs(&self.ends).filter(|(i, j)| !self.straight || self.equations.is_empty() || i == j)
+    }
 }
 
 impl Dynamics for System {
@@ -360,6 +393,7 @@ impl Dynamics for System {
             bodies: vec![BodyFrame::default(); self.bodies.len()],
             near: vec![0.0; self.angles.len()],
             jacobian: vec![0.0; self.jacobian_size],
+            gap: vec![0.0; self.layout.m()],
             scratch: vec![0.0; self.layout.n()],
             ..Workspace::default()
         }
@@ -379,8 +413,11 @@ impl Dynamics for System {
             };
             w.near[k] = angle + 0.5 * passed * (rate + now);
         }
-        for c in &self.constraints {
-            self.realize_constraint(c, at, w);
+        for (c, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            match c.plain[0] {
+                Some(_) => self.realize_plain(c, range.start, w),
+                None => self.realize_constraint(c, at, w),
+            }
         }
         w.valid = true;
     }
@@ -403,8 +440,8 @@ impl Dynamics for System {
                 }
             }
             Piece::Speed => add(out, &at.v),
-            Piece::GtMu => self.add_multipliers(c, &at.mu, &self.layout.rates, w, out),
-            Piece::GtLambda => self.add_multipliers(c, &at.lambda, &self.layout.constraints, w, out),
+            Piece::GtMu => self.add_multipliers(c, Unknown::Mu, &at.mu, w, out),
+            Piece::GtLambda => self.add_multipliers(c, Unknown::Lambda, &at.lambda, w, out),
             Piece::MinvGtMu => {
                 let mut x = std::mem::take(&mut w.scratch);
                 self.mean_drift(at, w, &mut x);
@@ -421,6 +458,10 @@ impl Dynamics for System {
             Piece::Position => {
                 for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
                     let out = &mut out[range.clone()];
+                    if constraint.plain[0].is_some() {
+                        add(out, &w.gap[range.clone()]);
+                        continue;
+                    }
                     if !constraint.holonomic {
                         self.add_velocity(c, constraint, at, w, out);
                         continue;
@@ -451,9 +492,13 @@ impl Dynamics for System {
                 }
             }
             Piece::Acceleration => {
+                self.add_all_times(c, &at.vdot, w, out);
                 for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
                     let out = &mut out[range.clone()];
-                    self.add_jacobian_times(c, constraint, &at.vdot, w, out);
+                    if let [Some(Plain::Coincide(_)), None, ..] = constraint.plain {
+                        add(out, &self.coincidence_bias(constraint, at, w).0);
+                        continue;
+                    }
                     self.add_time(c, constraint, at.t, 2, out);
                     let drift = self.drift(constraint, at, w, &at.v);
                     for (r, o) in out.iter_mut().enumerate() {
@@ -486,7 +531,11 @@ impl Dynamics for System {
         };
         let rows = |of| chosen(of).flat_map(|(k, c)| bodies_of(c).map(move |b| (k as u32, b))).collect();
         let columns = |of| chosen(of).flat_map(|(k, c)| bodies_of(c).map(move |b| (b, k as u32))).collect();
-        let stiffness = |of| chosen(of).flat_map(|(_, c)| pairs_of(&c.ends)).collect();
+        let stiffness = |of| {
+            let ends =
+                |c: &Constraint| c.bent_pairs().map(|(i, j)| (c.ends[i].body, c.ends[j].body)).collect::<Vec<_>>();
+            chosen(of).flat_map(|(_, c)| ends(c)).collect()
+        };
         match (piece, wrt) {
             (Rate, Unknown::Q) | (Speed, Unknown::V) | (MassAccel, Unknown::V) => diagonal(),
             (GtMu, Unknown::Q) => stiffness("holonomic"),
@@ -558,12 +607,7 @@ impl Dynamics for System {
                 for (b, range) in self.layout.bodies.iter().enumerate() {
                     let n = range.len();
                     let block = out.block(n, n);
-                    add_by_columns(block, n, n, |j, column| {
-                        let mut unit = [0.0; MAX_WIDTH];
-                        unit[j] = 1.0;
-                        let frame = &w.bodies[b];
-                        each!(&self.bodies[b], body => body.add_mass_times(frame, c * slopes.v, &unit[..n], column));
-                    });
+                    each!(&self.bodies[b], body => body.add_mass(&w.bodies[b], c * slopes.v, block));
                 }
             }
             (MassAccel, Unknown::Q) => {
@@ -583,7 +627,7 @@ impl Dynamics for System {
                 }
                 for (constraint, range) in self.constraints.iter().zip(ranges).filter(|(_, r)| !r.is_empty()) {
                     let lambda = &multipliers[range.clone()];
-                    let mut ends = pairs(&constraint.ends);
+                    let mut ends = constraint.bent_pairs();
                     self.add_multiplier_stiffness(c, constraint, lambda, at, w, |body, fill| {
                         let (i, j) = ends.next().unwrap_or((0, 0));
                         let (rows, columns) =
@@ -602,18 +646,19 @@ impl Dynamics for System {
                     });
                 }
             }
-            (GtMu | MinvGtMu, Unknown::Mu) | (GtLambda, Unknown::Lambda) => {
-                for constraint in self.constraints.iter().filter(|k| piece == GtLambda || k.holonomic) {
+            (GtMu, Unknown::Mu) | (GtLambda, Unknown::Lambda) => {
+                self.emit_transposed(c, piece == GtLambda, w, out);
+            }
+            (MinvGtMu, Unknown::Mu) => {
+                for constraint in self.constraints.iter().filter(|k| k.holonomic) {
                     for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
                         let (n, m) = (self.width(end.body), constraint.rows);
                         let g = &w.jacobian[end.jacobian as usize..end.jacobian as usize + m * n];
                         let block = out.block(n, m);
                         add_by_columns(block, n, m, |j, column| {
                             column.iter_mut().zip(&g[j * n..]).for_each(|(o, g)| *o = c * g);
-                            if piece == MinvGtMu {
-                                let b = end.body as usize;
-                                each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], column));
-                            }
+                            let b = end.body as usize;
+                            each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], column));
                         });
                     }
                 }
@@ -622,6 +667,7 @@ impl Dynamics for System {
             (Force, Unknown::Z) | (Flow, Unknown::Q | Unknown::V | Unknown::Z) => {
                 self.add_state_derivative(c, piece, wrt, at, w, out)
             }
+            (Position, Unknown::Q) if self.holonomic => self.emit_all(c, w, out),
             (Position, Unknown::Q | Unknown::V) | (Velocity, Unknown::Q | Unknown::V) => {
                 for constraint in &self.constraints {
                     let drifts = (piece == Velocity) == constraint.holonomic; // a velocity row
@@ -703,6 +749,10 @@ impl Dynamics for System {
         !w.recentred.moves.is_empty()
     }
 
+    fn flat(&self) -> bool {
+        self.charts.iter().all(|c| *c == u32::MAX)
+    }
+
     fn scales(&self) -> Vec<Scale> {
         let scales = |b: &Body| -> Vec<Scale> { each!(b, b => (0..b.width()).map(|i| b.scale(i)).collect()) };
         self.bodies.iter().flat_map(scales).collect()
@@ -753,7 +803,7 @@ impl Dynamics for System {
             e.power += f.force.power(&seen);
         }
         // a rheonomic constraint works: the reactions −Gᵀλ have the power λ·g_t
-        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints).filter(|(c, _)| c.rheonomic) {
             let mut g_t = [0.0; MAX_ROWS];
             self.add_time(1.0, constraint, at.t, 1, &mut g_t[..constraint.rows]);
             e.power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
@@ -942,7 +992,7 @@ impl System {
     fn mean_drift(&self, at: &Point, w: &Workspace, x: &mut Vec<f64>) {
         x.clear();
         x.resize(self.layout.n(), 0.0);
-        self.add_multipliers(1.0, &at.mu, &self.layout.rates, w, x);
+        self.add_multipliers(1.0, Unknown::Mu, &at.mu, w, x);
         for (b, range) in self.layout.bodies.iter().enumerate() {
             each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], &mut x[range.clone()]));
         }

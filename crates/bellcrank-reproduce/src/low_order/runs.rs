@@ -148,6 +148,15 @@ pub fn energies(model: &Run, options: Options, h: f64) -> Option<Vec<(f64, f64)>
     Some(memory.times.iter().copied().zip(total.into_iter().map(|e| e - start)).collect())
 }
 
+/// E − E₀ after every step, as recorded.
+pub fn total_energies(model: &Run, options: Options, h: f64) -> Option<Vec<(f64, f64)>> {
+    let mut memory = Memory::default();
+    model.record(Options { sample: Some(h), ..options }, &mut memory)?;
+    let total = memory.column("energy.total")?;
+    let start = *total.first()?;
+    Some(memory.times.iter().copied().zip(total.into_iter().map(|e| e - start)).collect())
+}
+
 /// The mean of a function of what runs over time.
 pub fn mean(course: &[(f64, f64)], f: impl Fn(f64) -> f64) -> f64 {
     let span = course.last().map_or(0.0, |p| p.0) - course.first().map_or(0.0, |p| p.0);

@@ -36,3 +36,8 @@ fn every_figure_can_be_asked_for() {
 fn orders_on_the_flexible_slider_crank() {
     all_hold("4");
 }
+
+#[test]
+fn energy_of_the_flexible_slider_crank() {
+    all_hold("10");
+}

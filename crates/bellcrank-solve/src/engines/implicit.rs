@@ -8,7 +8,7 @@ use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, Newton};
 use crate::options::On;
 use crate::splitting::Split;
-use crate::step::Step;
+use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
 use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
@@ -29,6 +29,13 @@ const REACH: f64 = 0.7;
 /// taken. 40 windows in a row, all bars on a line but for 1e-3 rad, end at 2e-10.
 const FIXED_STAGNATION: f64 = 1e-8;
 
+/// From so many bodies on velocities are condensed in steps of index 3, and the matrices of fixed ones leave (Gᵀλ)_q
+/// out: it costs more in the factors than the iterations it saves.
+const LARGE: usize = 64;
+
+/// Where that takes more iterations than this, it is put back for the rest of the run.
+const TOO_LEAN: usize = 6;
+
 /// An implicit method on a formulation.
 pub struct Implicit {
     dynamics: Arc<dyn Dynamics>,
@@ -44,11 +51,15 @@ pub struct Implicit {
     weights: Weights,
     splitting: Option<Splitting>,
     state: State,
+    shape: Shape,
+    formulation: Formulation,
     fixed: bool,
     /// The first step.
     first: f64,
     /// Newton's tolerance in fixed steps, and the weights of a unit.
     precision: f64,
+    /// The step size and the precision that the weights of Newton's tolerance are for.
+    weighed: (f64, f64),
     unit: Weights,
     steps: usize,
     error_test_failures: usize,
@@ -202,11 +213,15 @@ impl Implicit {
         point.mu.fill(0.0);
         centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
-        let mut step = Step::new(dynamics.clone(), formulation, point);
+        let large = dynamics.layout().bodies.len() >= LARGE;
+        let lean = fixed && large && iteration == Iteration::Full && formulation.condenses();
+        let shape = Shape { condensed: large, lean };
+        let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
         let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
+        newton.once = lean;
         if step.is_split() && dynamics.layout().m() > 0 {
             newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns)));
         }
@@ -244,9 +259,12 @@ impl Implicit {
             weights,
             splitting,
             state,
+            shape,
+            formulation,
             fixed,
             first,
             precision: 0.0,
+            weighed: (0.0, 0.0),
             unit: Weights::default(),
             steps: 0,
             error_test_failures: 0,
@@ -269,7 +287,10 @@ impl Implicit {
                 _ => FIXED_PRECISION_KEPT,
             };
             self.precision = precision.max(floor);
-            self.tolerances.weigh_fixed(&self.state, h, self.precision, &mut step.weights);
+            if self.weighed != (h, self.precision) || !self.tolerances.absolute() {
+                self.tolerances.weigh_fixed(&self.state, h, self.precision, &mut step.weights);
+                self.weighed = (h, self.precision);
+            }
             step.round_off = 0.01;
             step.reach = REACH / self.precision;
             step.stagnation = FIXED_STAGNATION / self.precision;
@@ -297,6 +318,19 @@ impl Implicit {
         if s.restricts {
             self.weights.restrict(&s.split.independent);
         }
+    }
+
+    /// Puts (Gᵀλ)_q back into the matrix.
+    #[cold]
+    fn fatten(&mut self) {
+        self.shape.lean = false;
+        let whole = Step::shaped(self.dynamics.clone(), self.formulation.clone(), self.step.point.clone(), self.shape);
+        let mut newton = Newton::new(whole.pattern().clone(), self.newton.iteration, self.newton.max_iterations);
+        (newton.counts, newton.last, newton.seconds) = (self.newton.counts, self.newton.last, self.newton.seconds);
+        let old = std::mem::replace(&mut self.step, whole);
+        (self.step.stencil, self.step.weights) = (old.stencil, old.weights);
+        (self.step.round_off, self.step.reach, self.step.stagnation) = (old.round_off, old.reach, old.stagnation);
+        self.newton = newton;
     }
 
     /// What the last solve that converged took.
@@ -357,12 +391,19 @@ impl Engine for Implicit {
                 } else {
                     method.predict(&mut s.point)
                 }
+                s.follow();
                 s.touched();
                 s.add_reactions();
             };
             predict(&mut self.step);
             let solved = self.newton.solve(&mut self.step, predict);
             let h = self.step.stencil.h;
+            if self.shape.lean && solved.map_or(true, |c| c.iterations > TOO_LEAN) {
+                self.fatten();
+                if solved.is_err() {
+                    continue;
+                }
+            }
             if let Err(why) = solved {
                 self.convergence_failures += 1;
                 self.newton.forget_matrix();
@@ -424,6 +465,9 @@ impl Engine for Implicit {
         }
         self.step.point.store(&mut self.state);
         self.steps += 1;
+        if self.fixed && self.method.parameters_now().is_some() && self.splitting.is_none() {
+            return Ok(()); // there is no error test
+        }
         self.tolerances.see(&self.state.v);
         self.tolerances.weigh(&self.state, &self.step.point, &mut self.newton_weights);
         self.tolerances.restrict(&self.newton_weights, &mut self.weights);

@@ -33,7 +33,8 @@ const CONVERGENCE_FAILURES: u32 = 10;
 /// And we after so many failed error tests, when the step has shrunk by 4⁻²⁵ ≈ 10⁻¹⁵.
 const ERROR_FAILURES: u32 = 25;
 
-/// After the opening the order is not lowered below this, but after repeated failures. At order one every
+/// After the first step the order is not lowered below this, but after repeated failures: where steps are tiny, rounding in the
+/// estimates would lower it (fifty bounces of a ball: off by 1e-7 s, and 1e-11 s without). At order one every
 /// change of the step size kicks stiff springs: backward Euler's velocity is off by a multiple of h that
 /// depends on h, and smaller steps do not help (stiff bushing, k = 1e8, rtol 1e-4: 11785 steps with 11124
 /// failures, and 3477 with 139).
@@ -241,7 +242,7 @@ impl Bdf {
 
     /// The lowest order that the estimates may advise.
     fn lowest_order(&self) -> usize {
-        if self.options.as_dassl || self.opening || self.error_failures > 1 { 1 } else { LOWEST_ORDER }
+        if self.options.as_dassl || self.error_failures > 1 { 1 } else { LOWEST_ORDER }
     }
 
     /// The errors of orders k, k − 1 and k − 2 decide whether the order should fall.

@@ -1,0 +1,227 @@
+//! The plain equations of two ends, evaluated without a detour over frames, and products with the blocks of G.
+//!
+//! A model of thousands of joints spends its time here: sizes are constants where they are usual ones, and what a
+//! product needs of a constraint and an end lies in sixteen bytes ([`Touch`]).
+
+use super::*;
+use crate::joints::Plain;
+
+/// Most plain equations of a constraint.
+pub(super) const PLAIN: usize = 4;
+
+/// A block of G: a constraint on the coordinates of a body. The blocks follow each other in the workspace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    /// The first row of the constraint among λ, and among μ.
+    pub row: u32,
+    pub rate: u32,
+    /// The first coordinate.
+    pub column: u32,
+    pub rows: u8,
+    pub width: u8,
+    pub holonomic: bool,
+}
+
+/// Calls a function with the sizes of a block as constants where they are usual, and as they are elsewhere.
+macro_rules! with_block {
+    ($rows:expr, $width:expr, $call:ident, $($argument:expr),*) => {
+        match ($rows, $width) {
+            (2, 3) => $call::<2, 3>(2, 3, $($argument),*),
+            (1, 3) => $call::<1, 3>(1, 3, $($argument),*),
+            (3, 3) => $call::<3, 3>(3, 3, $($argument),*),
+            (5, 6) => $call::<5, 6>(5, 6, $($argument),*),
+            (3, 6) => $call::<3, 6>(3, 6, $($argument),*),
+            (2, 4) => $call::<2, 4>(2, 4, $($argument),*),
+            (1, 4) => $call::<1, 4>(1, 4, $($argument),*),
+            (r, w) => $call::<0, 0>(r, w, $($argument),*),
+        }
+    };
+}
+
+/// out += c gᵀλ.
+#[inline(always)]
+fn pull_back<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], lambda: &[f64], out: &mut [f64]) {
+    let (r, w) = if R > 0 { (R, W) } else { (r, w) };
+    let (g, lambda, out) = (&g[..r * w], &lambda[..r], &mut out[..w]);
+    for i in 0..r {
+        let l = c * lambda[i];
+        for j in 0..w {
+            out[j] += l * g[i * w + j];
+        }
+    }
+}
+
+/// out += c g x.
+#[inline(always)]
+fn push<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], x: &[f64], out: &mut [f64]) {
+    let (r, w) = if R > 0 { (R, W) } else { (r, w) };
+    let (g, x, out) = (&g[..r * w], &x[..w], &mut out[..r]);
+    for i in 0..r {
+        let mut sum = 0.0;
+        for j in 0..w {
+            sum += g[i * w + j] * x[j];
+        }
+        out[i] += c * sum;
+    }
+}
+
+/// out += c g.
+#[inline(always)]
+fn copy<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], out: &mut [f64]) {
+    let (r, w) = if R > 0 { (R, W) } else { (r, w) };
+    let (g, out) = (&g[..r * w], &mut out[..r * w]);
+    for i in 0..r * w {
+        out[i] += c * g[i];
+    }
+}
+
+/// out += c gᵀ.
+#[inline(always)]
+fn turn<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], out: &mut [f64]) {
+    let (r, w) = if R > 0 { (R, W) } else { (r, w) };
+    let (g, out) = (&g[..r * w], &mut out[..r * w]);
+    for i in 0..r {
+        for j in 0..w {
+            out[j * r + i] += c * g[i * w + j];
+        }
+    }
+}
+
+impl Touch {
+    fn size(&self) -> usize {
+        self.rows as usize * self.width as usize
+    }
+}
+
+/// The blocks of G with what they touch.
+fn blocks<'a>(touches: &'a [Touch], jacobian: &'a [f64]) -> impl Iterator<Item = (&'a Touch, &'a [f64])> {
+    let mut rest = jacobian;
+    touches.iter().map(move |t| {
+        let (g, others) = rest.split_at(t.size());
+        rest = others;
+        (t, g)
+    })
+}
+
+impl System {
+    /// The plain equations of a constraint, where it has no others.
+    pub(super) fn plain_of(&self, equations: &[Box<dyn Equation>], ends: &[SystemEnd]) -> [Option<Plain>; PLAIN] {
+        let bends =
+            |e: &SystemEnd| self.bodies.get(e.body as usize).is_some_and(|body| matches!(body, Body::Flexible(_)));
+        let mut plain = [None; PLAIN];
+        let all = equations.len() <= PLAIN && equations.iter().all(|e| e.plain().is_some());
+        if all && ends.len() == 2 && !ends.iter().any(bends) {
+            plain.iter_mut().zip(equations).for_each(|(p, e)| *p = e.plain());
+        }
+        plain
+    }
+
+    #[inline]
+    fn point_of(&self, end: &SystemEnd, frames: &[BodyFrame]) -> Vec3 {
+        match end.body {
+            GROUND => end.on.point,
+            b => each!(&self.bodies[b as usize], body => body.point(&frames[b as usize], &end.on)),
+        }
+    }
+
+    #[inline]
+    fn axis_of(&self, end: &SystemEnd, axis: usize, frames: &[BodyFrame]) -> Vec3 {
+        let axis = end.on.axes.column(axis);
+        if end.body == GROUND { axis } else { frames[end.body as usize].r * axis }
+    }
+
+    /// g and G of a constraint with plain equations; `first` is its first row.
+    pub(super) fn realize_plain(&self, c: &Constraint, first: usize, w: &mut Workspace) {
+        let Workspace { bodies: frames, jacobian, gap, .. } = w;
+        let [near, far] = [&c.ends[0], &c.ends[1]];
+        let (p, q) = (self.point_of(near, frames), self.point_of(far, frames));
+        let mut row = 0;
+        for plain in c.plain.iter().flatten() {
+            match *plain {
+                Plain::Coincide(d) => {
+                    gap[first + row..first + row + d].copy_from_slice(&(q - p).0[..d]);
+                    for (end, sign) in [(near, -1.0), (far, 1.0)].into_iter().filter(|(e, _)| e.body != GROUND) {
+                        let (b, width) = (end.body as usize, end.width as usize);
+                        let out = &mut jacobian[end.jacobian as usize + row * width..][..d * width];
+                        each!(&self.bodies[b], body => body.point_rows(&frames[b], &end.on, sign, out));
+                    }
+                    row += d;
+                    continue;
+                }
+                Plain::Distance(length) => {
+                    let d = q - p;
+                    gap[first + row] = 0.5 * (d.dot(d) / length - length);
+                    let u = d * (1.0 / length);
+                    let forms = [Covector::new(-u, Vec3::ZERO), Covector::new(u, Vec3::ZERO)];
+                    self.set_row([near, far], row, forms, frames, jacobian);
+                }
+                Plain::Perpendicular(i, j) => {
+                    let (a, b) = (self.axis_of(near, i, frames), self.axis_of(far, j, frames));
+                    gap[first + row] = a.dot(b);
+                    let turn = a.cross(b);
+                    let forms = [Covector::new(Vec3::ZERO, turn), Covector::new(Vec3::ZERO, -turn)];
+                    self.set_row([near, far], row, forms, frames, jacobian);
+                }
+            }
+            row += 1;
+        }
+    }
+
+    #[inline]
+    fn set_row(&self, ends: [&SystemEnd; 2], row: usize, forms: [Covector; 2], frames: &[BodyFrame], g: &mut [f64]) {
+        for (end, form) in ends.into_iter().zip(forms).filter(|(e, _)| e.body != GROUND) {
+            let (b, width) = (end.body as usize, end.width as usize);
+            let out = &mut g[end.jacobian as usize + row * width..][..width];
+            out.fill(0.0);
+            each!(&self.bodies[b], body => body.pull(&frames[b], &end.on, form, 1.0, out));
+        }
+    }
+
+    /// What the second derivative of p₂ − p₁ has beside G v̇.
+    pub(super) fn coincidence_bias(&self, c: &Constraint, at: &Point, w: &Workspace) -> Vec3 {
+        let bias = |end: &SystemEnd| match end.body {
+            GROUND => Vec3::ZERO,
+            b => {
+                let (b, v) = (b as usize, &at.v[self.layout.bodies[b as usize].clone()]);
+                each!(&self.bodies[b], body => body.point_bias(&w.bodies[b], &end.on, v))
+            }
+        };
+        bias(&c.ends[1]) - bias(&c.ends[0])
+    }
+
+    /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints.
+    pub(super) fn add_multipliers(&self, c: f64, of: Unknown, lambda: &[f64], w: &Workspace, out: &mut [f64]) {
+        for (t, g) in blocks(&self.touches, &w.jacobian) {
+            if of == Unknown::Mu && !t.holonomic {
+                continue;
+            }
+            let first = if of == Unknown::Mu { t.rate } else { t.row };
+            let (lambda, out) = (&lambda[first as usize..], &mut out[t.column as usize..]);
+            with_block!(t.rows as usize, t.width as usize, pull_back, c, g, lambda, out);
+        }
+    }
+
+    /// out += c G x, over all constraints.
+    pub(super) fn add_all_times(&self, c: f64, x: &[f64], w: &Workspace, out: &mut [f64]) {
+        for (t, g) in blocks(&self.touches, &w.jacobian) {
+            let (x, out) = (&x[t.column as usize..], &mut out[t.row as usize..]);
+            with_block!(t.rows as usize, t.width as usize, push, c, g, x, out);
+        }
+    }
+
+    /// Emits G, of all constraints.
+    pub(super) fn emit_all(&self, c: f64, w: &Workspace, out: &mut Targets) {
+        for (t, g) in blocks(&self.touches, &w.jacobian) {
+            let block = out.block(t.rows as usize, t.width as usize);
+            with_block!(t.rows as usize, t.width as usize, copy, c, g, block);
+        }
+    }
+
+    /// Emits Gᵀ, of all constraints or of the holonomic ones.
+    pub(super) fn emit_transposed(&self, c: f64, all: bool, w: &Workspace, out: &mut Targets) {
+        for (t, g) in blocks(&self.touches, &w.jacobian).filter(|(t, _)| all || t.holonomic) {
+            let block = out.block(t.width as usize, t.rows as usize);
+            with_block!(t.rows as usize, t.width as usize, turn, c, g, block);
+        }
+    }
+}

@@ -8,6 +8,8 @@
 //! [part.wheel]
 //! model = "wheel.toml"
 //! method = "dopri5"                  # a solver of its own
+//! [part.engine]
+//! address = "https://engine.example:7070"     # somewhere else: `bellcrank serve engine.toml`
 //!
 //! [joint.hub]
 //! type = "revolute"
@@ -16,24 +18,75 @@
 
 use crate::interface::{Interface, Site, port_body};
 use crate::port::Motion;
-use crate::split::Piece;
+use crate::split::{Piece, Solver};
+use crate::subdomain::{PartError, Subdomain};
 use bellcrank_model::file::suggest;
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::read::{Read, Settings, read_model, read_text};
-use bellcrank_model::{Dynamics, Point, State};
-use std::path::Path;
+use bellcrank_model::{Dynamics, State};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A part of an assembly.
 pub struct Part {
-    /// Its model with its ports, the probes of the model, and its own assembled start.
-    pub piece: Piece,
+    /// Its name.
+    pub name: String,
+    /// Plane or space.
+    pub space: Space,
+    /// Its ports, and where they are at the start.
+    pub ports: Vec<(String, Motion)>,
+    /// Where it comes from.
+    pub source: Source,
     /// The method it has of its own, with its tolerance and step.
     pub method: Option<String>,
     /// Relative tolerance of its method.
     pub rtol: Option<f64>,
     /// Fixed step of its method.
     pub step: Option<f64>,
+}
+
+/// Where a part comes from.
+pub enum Source {
+    /// A model with its ports, the probes of the model, and its own assembled start.
+    Here(Box<Piece>),
+    /// A part that lives somewhere else.
+    There(Box<dyn Remote>),
+}
+
+/// A part that lives somewhere else: it tells its ports first, and gets its solver when the coupling is known.
+pub trait Remote {
+    /// Plane or space.
+    fn space(&self) -> Space;
+    /// Its ports, and where they are at the start.
+    fn ports(&self) -> Vec<(String, Motion)>;
+    /// The part with a solver.
+    fn start(self: Box<Self>, how: &Solver) -> Result<Box<dyn Subdomain>, PartError>;
+}
+
+/// How a part that lives somewhere else is reached.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Address {
+    /// The name of the part in the assembly.
+    pub part: String,
+    /// Where it is, such as `https://engine.example:7070`.
+    pub url: String,
+    /// The folder of keys.
+    pub tls: Option<PathBuf>,
+    /// The file of the token.
+    pub token_file: Option<PathBuf>,
+}
+
+/// Reaches a part at its address.
+pub type Connect<'a> = &'a mut dyn FnMut(&Address) -> Result<Box<dyn Remote>, String>;
+
+impl Part {
+    /// The part with a solver.
+    pub fn start(self, how: &Solver) -> Result<Box<dyn Subdomain>, PartError> {
+        match self.source {
+            Source::Here(piece) => piece.start(how),
+            Source::There(remote) => remote.start(how),
+        }
+    }
 }
 
 /// An assembly that was read.
@@ -49,10 +102,16 @@ pub struct Assembly {
 }
 
 /// The keys of a part.
-const KEYS: &[&str] = &["model", "method", "rtol", "step", "units"];
+const KEYS: &[&str] = &["model", "address", "tls", "token_file", "method", "rtol", "step", "units"];
 
-/// Reads an assembly file and the models of its parts; the message tells all that is wrong with it.
+/// Reads an assembly file and the models of its parts, which are all here; the message tells all that is wrong with it.
 pub fn read_assembly(path: &str) -> Result<Assembly, String> {
+    let nowhere = |a: &Address| Err(format!("part `{}` lives at {}, and there is no network here", a.part, a.url));
+    read_assembly_with(path, &mut { nowhere })
+}
+
+/// Reads an assembly file and the models of its parts, and reaches those that have an address.
+pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read `{path}`: {e}"))?;
     let table: toml::Table = match text.parse() {
         Ok(table) => table,
@@ -71,18 +130,21 @@ pub fn read_assembly(path: &str) -> Result<Assembly, String> {
     let folder = Path::new(path).parent().unwrap_or(Path::new("."));
     let mut read = Vec::new();
     for (name, entry) in parts {
-        read.push(read_part(name, entry, folder).map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?);
+        read.push(
+            read_part(name, entry, folder, connect)
+                .map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?,
+        );
     }
-    let space = read[0].piece.model.space;
-    if let Some(other) = read.iter().find(|p| p.piece.model.space != space) {
+    let space = read[0].space;
+    if let Some(other) = read.iter().find(|p| p.space != space) {
         let words = |s: Space| if s == Space::Plane { "in the plane" } else { "in space" };
         return Err(format!(
             "part `{}` is {}, part `{}` {}: they cannot be joined{}\nhelp: give both models `plane = \"xy\"`, or neither",
-            read[0].piece.name,
+            read[0].name,
             words(space),
-            other.piece.name,
-            words(other.piece.model.space),
-            here(&format!("[part.{}", other.piece.name)),
+            other.name,
+            words(other.space),
+            here(&format!("[part.{}", other.name)),
         ));
     }
     let (between, sites) = read_interface(path, &text, &table, &read, space)?;
@@ -92,9 +154,9 @@ pub fn read_assembly(path: &str) -> Result<Assembly, String> {
     Ok(Assembly { name, interface: Interface::new(between.model, sites), parts: read, settings })
 }
 
-fn read_part(name: &str, entry: &toml::Value, folder: &Path) -> Result<Part, String> {
+fn read_part(name: &str, entry: &toml::Value, folder: &Path, connect: Connect) -> Result<Part, String> {
     let Some(entry) = entry.as_table() else {
-        return Err(format!("part `{name}` must be a table with the key `model`"));
+        return Err(format!("part `{name}` must be a table with the key `model` or `address`"));
     };
     if let Some(key) = entry.keys().find(|k| !KEYS.contains(&k.as_str())) {
         let near = suggest::nearest(key, KEYS.iter().copied()).map(|n| format!("; did you mean `{n}`?"));
@@ -106,9 +168,39 @@ fn read_part(name: &str, entry: &toml::Value, folder: &Path) -> Result<Part, Str
     {
         return Err(format!("part `{name}` counts in `{units}`, the others in SI: convert it, or wrap it"));
     }
-    let file = entry.get("model").and_then(|m| m.as_str());
-    let file = file.ok_or_else(|| format!("part `{name}` has no model: write model = \"file.toml\""))?;
-    let path = folder.join(file);
+    let word = |key: &str| entry.get(key).and_then(|m| m.as_str());
+    let number = |key: &str| entry.get(key).and_then(|v| v.as_float().or(v.as_integer().map(|i| i as f64)));
+    let (space, ports, source) = match (word("model"), word("address")) {
+        (Some(_), Some(_)) => {
+            return Err(format!("part `{name}` has a model here and an address elsewhere: leave one of them out"));
+        }
+        (None, None) => {
+            return Err(format!("part `{name}` has no model: write model = \"file.toml\", or address = \"https://…\""));
+        }
+        (Some(file), None) => {
+            let piece = read_piece(name, &folder.join(file))?;
+            (piece.model.space, piece.motions(), Source::Here(Box::new(piece)))
+        }
+        (None, Some(url)) => {
+            let path = |key: &str| word(key).map(|p| folder.join(p));
+            let (part, url) = (name.to_string(), url.to_string());
+            let remote = connect(&Address { part, url, tls: path("tls"), token_file: path("token_file") })?;
+            (remote.space(), remote.ports(), Source::There(remote))
+        }
+    };
+    Ok(Part {
+        name: name.to_string(),
+        space,
+        ports,
+        source,
+        method: word("method").map(str::to_string),
+        rtol: number("rtol"),
+        step: number("step"),
+    })
+}
+
+/// Reads the model of a part, whose probes are its ports, and assembles its start.
+pub fn read_piece(name: &str, path: &Path) -> Result<Piece, String> {
     if !path.exists() {
         return Err(format!("part `{name}` is missing: there is no file `{}`", path.display()));
     }
@@ -117,7 +209,8 @@ fn read_part(name: &str, entry: &toml::Value, folder: &Path) -> Result<Part, Str
     let ports: Vec<(String, End)> = model.probes.iter().map(|p| (p.name.clone(), p.end)).collect();
     if ports.is_empty() {
         return Err(format!(
-            "part `{name}` has no ports: its model `{file}` has no probes; write [probe.NAME] with the body and the point"
+            "part `{name}` has no ports: its model `{}` has no probes; write [probe.NAME] with the body and the point",
+            path.file_name().unwrap_or_default().to_string_lossy()
         ));
     }
     let system = Arc::new(model.compile());
@@ -126,13 +219,7 @@ fn read_part(name: &str, entry: &toml::Value, folder: &Path) -> Result<Part, Str
         .map_err(|e| format!("part `{name}`: {e}"))?;
     let mut state = State::default();
     start.store(&mut state);
-    let number = |key: &str| entry.get(key).and_then(|v| v.as_float().or(v.as_integer().map(|i| i as f64)));
-    Ok(Part {
-        piece: Piece { name: name.to_string(), model, ports, state },
-        method: entry.get("method").and_then(|m| m.as_str()).map(str::to_string),
-        rtol: number("rtol"),
-        step: number("step"),
-    })
+    Ok(Piece { name: name.to_string(), model, ports, state })
 }
 
 /// The text of the interface: that of the assembly without its parts, every line at its place, and the ports as bodies.
@@ -162,19 +249,13 @@ fn read_interface(
         .collect();
     let used = |name: &str| text.contains(&format!("\"{name}\"")) || text.contains(&format!("'{name}'"));
     let (mut sites, mut motions) = (Vec::new(), Vec::new());
-    for (k, Part { piece: part, .. }) in parts.iter().enumerate() {
-        let system = part.model.compile();
-        let point = Point::at(&part.state, system.layout());
-        let mut w = system.workspace();
-        system.realize(&point, &mut w);
-        for (j, (port, end)) in part.ports.iter().enumerate() {
+    for (k, part) in parts.iter().enumerate() {
+        for (j, (port, motion)) in part.ports.iter().enumerate() {
             let name = format!("{}/{port}", part.name);
             if !used(&name) {
                 continue;
             }
-            let frame = system.look(end, &w, &point.v);
-            let motion = Motion::of(&frame, Default::default());
-            let ([x, y, z], [qw, qx, qy, qz]) = (frame.p.0, motion.rotation.0);
+            let ([x, y, z], [qw, qx, qy, qz]) = (motion.place.0, motion.rotation.0);
             let key = toml::Value::String(name.clone());
             kept += &match space {
                 Space::Plane => {
@@ -187,14 +268,13 @@ fn read_interface(
                 ),
             };
             sites.push((k, j));
-            motions.push((name, motion));
+            motions.push((name, *motion));
         }
     }
     let mut read = match read_text(path, &kept, &[]) {
         Ok(read) => read,
         Err(report) => {
-            let all = parts.iter().map(|p| &p.piece);
-            let all = all.flat_map(|p| p.ports.iter().map(move |(port, _)| format!("{}/{port}", p.name)));
+            let all = parts.iter().flat_map(|p| p.ports.iter().map(move |(port, _)| format!("{}/{port}", p.name)));
             let all: Vec<String> = all.collect();
             return Err(in_terms_of_ports(&report.to_string(), &all));
         }
@@ -257,7 +337,7 @@ fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), St
                         return Err(format!(
                             "port `{}` is claimed by part `{}` through {by} and by part `{}` through {}\n\
                              help: give its model a second probe at the same point, one for each part",
-                            between.bodies[body].name, parts[*part].piece.name, parts[claim.0].piece.name, claim.1
+                            between.bodies[body].name, parts[*part].name, parts[claim.0].name, claim.1
                         ));
                     }
                     Some(_) => {}
@@ -267,10 +347,10 @@ fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), St
         }
     }
     let lonely = |k: usize| {
-        let ports = parts[k].piece.ports.iter().map(|(port, _)| format!("`{}/{port}`", parts[k].piece.name));
+        let ports = parts[k].ports.iter().map(|(port, _)| format!("`{}/{port}`", parts[k].name));
         format!(
             "part `{}` is joined to no other part\nhelp: join one of its ports: {}",
-            parts[k].piece.name,
+            parts[k].name,
             ports.collect::<Vec<_>>().join(", ")
         )
     };
@@ -283,7 +363,7 @@ fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), St
     }
     let named = |here: bool| {
         let of = island.iter().zip(parts).filter(|(i, _)| (**i == 0) == here);
-        of.map(|(_, p)| format!("`{}`", p.piece.name)).collect::<Vec<_>>().join(", ")
+        of.map(|(_, p)| format!("`{}`", p.name)).collect::<Vec<_>>().join(", ")
     };
     Err(format!(
         "no joint and no force joins {} with {}\nhelp: join them, or run them as two assemblies",

@@ -22,11 +22,13 @@ use crate::foresee::{Foresight, Past};
 use crate::interface::Interface;
 use crate::options::{Coupling, GlueError, GlueOptions, Levels, Report};
 use crate::port::{Motion, WIDTH};
-use crate::subdomain::{Admittance, PartError, Response, Subdomain, Window};
+use crate::subdomain::{Admittance, PartError, Response, Subdomain, Upcoming, Window, write_whole};
 use bellcrank_math::Vec3;
 use bellcrank_math::dense::least_squares;
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
+use bellcrank_model::{Point, tape};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Singular values of the interface below this part of the largest are taken for zero: singular positions.
@@ -88,6 +90,7 @@ struct History {
     ageing: f64,
     /// Whether the parts have the accelerations of the committed time.
     told: bool,
+    pace: Option<Pace>,
 }
 
 /// The answers of all parts to an attempt.
@@ -106,6 +109,47 @@ enum Crossed {
     /// It is the first, and something fast died out within it.
     Rough,
 }
+
+/// Where a run is among its windows.
+#[derive(Clone, Copy, Default)]
+struct Pace {
+    /// Its start, the windows since then and the length of the next one.
+    start: f64,
+    windows: u64,
+    length: f64,
+}
+
+bellcrank_model::kept_by_fields!(Pace { start, windows, length });
+bellcrank_model::kept_by_fields!(History {
+    t,
+    number,
+    motions,
+    lambda,
+    mu,
+    before,
+    foresight,
+    held,
+    force,
+    pull,
+    admittance,
+    length,
+    stale,
+    age,
+    pace,
+    ageing,
+    told,
+});
+
+/// What the coordinator itself writes down: the interface, nothing of the parts.
+struct Written {
+    id: String,
+    history: History,
+    interface: Point,
+    report: Report,
+    note: Vec<u64>,
+}
+
+bellcrank_model::kept_by_fields!(Written { id, history, interface, report, note });
 
 /// The unknowns of a window.
 #[derive(Clone)]
@@ -170,6 +214,7 @@ impl Coordinator {
             length: 1.0,
             stale: true,
             age: 0,
+            pace: None,
             ageing: AGEING,
             told: true,
         };
@@ -182,6 +227,11 @@ impl Coordinator {
     /// The committed time.
     pub fn time(&self) -> f64 {
         self.history.t
+    }
+
+    /// Committed windows.
+    pub fn windows(&self) -> u64 {
+        self.history.number
     }
 
     /// What it was told.
@@ -210,7 +260,7 @@ impl Coordinator {
     }
 
     /// The channels of all parts (with the part's name before them, if asked for) and of the joints between them;
-    /// energies are those of all parts together.
+    /// energies are those of all parts together, where all tell them.
     pub fn channels(&self, named: bool) -> Vec<Channel> {
         let mut out = Vec::new();
         for part in &self.parts {
@@ -219,17 +269,25 @@ impl Coordinator {
             out.extend(own.map(|c| if named { Channel { name: format!("{name}/{}", c.name), ..c } } else { c }));
         }
         out.extend(self.interface.channels().into_iter().map(|(_, c)| c));
-        out.extend(["kinetic", "stored", "total"].map(|what| Channel { name: format!("{ENERGY}{what}"), unit: "J" }));
+        if self.tells_energy() {
+            let of = |what| Channel { name: format!("{ENERGY}{what}"), unit: "J" };
+            out.extend(["kinetic", "stored", "total"].map(of));
+        }
         out
+    }
+
+    fn tells_energy(&self) -> bool {
+        self.parts.iter().all(|p| p.channels().iter().any(|c| c.name.starts_with(ENERGY)))
     }
 
     /// The values of all channels at the committed time, accelerations and reactions recovered there.
     pub fn observe(&mut self) -> Result<Vec<f64>, GlueError> {
         self.recover_accelerations()?;
         let (mut out, mut energy) = (Vec::new(), [0.0; 3]);
+        self.parts.iter_mut().for_each(|part| part.announce(&Upcoming::Observe));
         for part in &mut self.parts {
             let mut values = Vec::new();
-            part.observe(&mut values);
+            part.observe(&mut values)?;
             for (channel, value) in part.channels().iter().zip(values) {
                 match channel.name.strip_prefix(ENERGY) {
                     Some("kinetic") => energy[0] += value,
@@ -243,7 +301,9 @@ impl Coordinator {
         out.extend(self.interface.channels().iter().map(|(k, _)| values[*k]));
         // what is stored between the parts belongs to the whole
         let stored = self.interface.stored();
-        out.extend([energy[0], energy[1] + stored, energy[2] + stored]);
+        if self.tells_energy() {
+            out.extend([energy[0], energy[1] + stored, energy[2] + stored]);
+        }
         Ok(out)
     }
 
@@ -310,6 +370,7 @@ impl Coordinator {
 
     fn begin_all(&mut self, own: &[f64]) -> Result<(Vec<Motion>, Vec<Response>), GlueError> {
         let loads = self.by_part(&self.in_world(own));
+        self.parts.iter_mut().zip(&loads).for_each(|(part, load)| part.announce(&Upcoming::Begin(load)));
         let mut answers = Vec::new();
         for (k, load) in loads.iter().enumerate() {
             answers.push(self.timed(k, |p| p.begin(load))?);
@@ -471,6 +532,9 @@ impl Coordinator {
         admittance: bool,
     ) -> Result<Answer, GlueError> {
         let (loads, shifts) = (self.by_part(load), self.by_part(shift));
+        for (part, (load, shift)) in self.parts.iter_mut().zip(loads.iter().zip(&shifts)) {
+            part.announce(&Upcoming::Attempt(window, load, shift, admittance));
+        }
         let mut answers = Vec::new();
         for (k, (load, shift)) in loads.iter().zip(&shifts).enumerate() {
             answers.push(self.timed(k, |p| p.attempt(window, load, shift, admittance))?);
@@ -878,15 +942,50 @@ impl Coordinator {
         Ok(())
     }
 
+    /// Keeps the committed state of all parts, each where it lives, and that of the interface in a folder, with a
+    /// note of the caller.
+    pub fn keep(&mut self, folder: &Path, id: &str, note: &[u64]) -> Result<(), GlueError> {
+        self.parts.iter_mut().try_for_each(|p| p.keep(folder, id))?;
+        let (history, interface) = (self.history.clone(), self.interface.point().clone());
+        let (id, note) = (id.to_string(), note.to_vec());
+        let mut written = Written { id, history, interface, report: self.report.clone(), note };
+        let path = folder.join(INTERFACE);
+        write_whole(&path, &tape::write(&mut written))
+            .map_err(|e| GlueError::Unfit(format!("cannot write the checkpoint `{}`: {e}", path.display())))
+    }
+
+    /// Takes all parts and the interface back to what was kept in a folder: the same windows give the same bits from
+    /// there on. Returns the note.
+    pub fn recover(&mut self, folder: &Path) -> Result<Vec<u64>, GlueError> {
+        let path = folder.join(INTERFACE);
+        let unfit = |why: String| GlueError::Unfit(format!("the checkpoint `{}` {why}", path.display()));
+        let bytes = std::fs::read(&path).map_err(|e| unfit(format!("cannot be read: {e}")))?;
+        let (history, interface) = (self.history.clone(), self.interface.point().clone());
+        let report = self.report.clone();
+        let mut found = Written { id: String::new(), history, interface, report, note: Vec::new() };
+        tape::read(&mut found, &bytes).map_err(unfit)?;
+        let sizes = |h: &History| (h.motions.len(), h.lambda.len(), h.mu.len(), h.force.len());
+        if sizes(&found.history) != sizes(&self.history) || found.report.seconds.len() != self.parts.len() {
+            return Err(unfit("belongs to another assembly".into()));
+        }
+        self.parts.iter_mut().try_for_each(|p| p.recover(folder, &found.id))?;
+        self.interface.set_point(found.interface);
+        (self.history, self.report) = (found.history, found.report);
+        Ok(found.note)
+    }
+
     /// Goes on until a time in windows of the length that was asked for; `watch` is called after each.
     pub fn run(
         &mut self,
         until: f64,
         watch: &mut dyn FnMut(&mut Coordinator) -> Result<(), GlueError>,
     ) -> Result<(), GlueError> {
-        let (start, mut h) = (self.history.t, self.options.window);
-        let mut k = 0u64;
-        while self.history.t < until {
+        // a run that was taken back from a checkpoint goes on counting
+        let fresh = Pace { start: self.history.t, windows: 0, length: self.options.window };
+        self.history.pace.get_or_insert(fresh);
+        while let Some(Pace { start, windows: k, length: h }) = self.history.pace
+            && self.history.t < until
+        {
             // fixed windows end at multiples, so that rounding does not add up
             let aim = if self.options.rtol.is_some() { self.history.t + h } else { start + (k + 1) as f64 * h };
             let end = match (self.options.rtol, self.options.grid) {
@@ -912,28 +1011,33 @@ impl Coordinator {
                 }
                 crossed => crossed?,
             };
-            k += committed as u64;
+            let mut length = h;
             if self.options.rtol.is_some() {
                 // the estimate is of third order
                 let factor = if self.error > 0.0 { 0.9 * self.error.powf(-1.0 / 3.0) } else { 1.0 };
                 let wish = (to - from) * factor.clamp(0.3, 1.5);
                 // a window that was cut short to land somewhere says nothing against the one that was wanted
-                h = if cut && committed { h.max(wish) } else { wish };
-                if h < 1e-12 * until {
+                length = if cut && committed { h.max(wish) } else { wish };
+                if length < 1e-12 * until {
                     let gaps = self.interface.position();
-                    return Err(self.diverged(h, &gaps));
+                    return Err(self.diverged(length, &gaps));
                 }
             }
+            self.history.pace = Some(Pace { start, windows: k + committed as u64, length });
             if committed {
                 watch(self)?;
             }
         }
+        self.history.pace = None;
         Ok(())
     }
 }
 
 /// Local errors add up: a tenth of the tolerance for one window.
 const LOCAL: f64 = 0.1;
+
+/// The file of the interface in a checkpoint.
+const INTERFACE: &str = "interface.state";
 
 /// How channels of energy begin.
 const ENERGY: &str = "energy.";

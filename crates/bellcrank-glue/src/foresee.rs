@@ -28,6 +28,9 @@ pub(crate) struct Foresight {
     pub scores: Vec<f64>,
 }
 
+bellcrank_model::kept_by_fields!(Past { when, at, lambda, mu, force });
+bellcrank_model::kept_by_fields!(Foresight { past, scores });
+
 impl Foresight {
     pub fn push(&mut self, now: Past) {
         self.past.insert(0, now);

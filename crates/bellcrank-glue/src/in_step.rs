@@ -8,6 +8,7 @@ use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, 
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
+use bellcrank_model::tape;
 use bellcrank_model::{Dynamics, Point, State, System, Unknown, Workspace};
 use bellcrank_solve::formulation::Formulation;
 use bellcrank_solve::kkt::Kkt;
@@ -55,6 +56,8 @@ struct Committed {
     method: GeneralizedAlpha,
     started: bool,
 }
+
+bellcrank_model::kept_by_fields!(Committed { state, point, method, started });
 
 impl InStep {
     /// A part from a model with ports, at a state that fulfils its own constraints.
@@ -318,11 +321,27 @@ impl Subdomain for InStep {
         self.system.channels()
     }
 
-    fn observe(&mut self, out: &mut Vec<f64>) {
+    fn state(&mut self) -> Result<Vec<u8>, PartError> {
+        Ok(tape::write(&mut self.committed))
+    }
+
+    fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {
+        let mut found = self.committed.clone();
+        tape::read(&mut found, bytes).map_err(|why| self.error(format!("its kept state {why}")))?;
+        if !self.committed.state.fits(&found.state) || found.point.vdot.len() != self.committed.point.vdot.len() {
+            return Err(self.error("its kept state belongs to another model"));
+        }
+        // what is rough about a start is found out again
+        (self.committed, self.trying, self.soft) = (found, None, false);
+        Ok(())
+    }
+
+    fn observe(&mut self, out: &mut Vec<f64>) -> Result<(), PartError> {
         self.w.invalidate();
         self.system.realize(&self.committed.point, &mut self.w);
         let mut values = Vec::new();
         self.system.observe(&self.committed.point, &mut self.w, &mut values);
         out.extend(values);
+        Ok(())
     }
 }

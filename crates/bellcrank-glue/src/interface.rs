@@ -214,6 +214,18 @@ impl Interface {
         self.system.name(Unknown::Lambda, block)
     }
 
+    /// Where it is.
+    pub fn point(&self) -> &Point {
+        &self.point
+    }
+
+    /// Puts it somewhere else.
+    pub fn set_point(&mut self, point: Point) {
+        self.point = point;
+        self.w.invalidate();
+        self.system.realize(&self.point, &mut self.w);
+    }
+
     /// Keeps where it is.
     pub fn save(&mut self) {
         self.kept = Some(self.point.clone());

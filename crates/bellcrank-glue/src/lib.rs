@@ -13,6 +13,7 @@
 //! catalog can stand in it.
 
 mod assembly;
+mod checkpoint;
 mod coordinator;
 mod foresee;
 mod in_step;
@@ -23,12 +24,13 @@ mod port;
 mod split;
 mod subdomain;
 
-pub use assembly::{Assembly, Part, read_assembly};
+pub use assembly::{Address, Assembly, Part, Remote, Source, read_assembly, read_assembly_with, read_piece};
+pub use checkpoint::{Checkpoints, Watch};
 pub use coordinator::Coordinator;
 pub use in_step::InStep;
 pub use interface::Interface;
 pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, INSIDE, Levels, Report};
 pub use own_solver::OwnSolver;
-pub use port::{Motion, Port};
-pub use split::{Cut, Piece, SplitError, cut};
-pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
+pub use port::{Motion, Port, WIDTH};
+pub use split::{Cut, Piece, Solver, SplitError, cut};
+pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Upcoming, Window, write_whole};

@@ -121,6 +121,18 @@ pub struct Report {
     pub seconds: Vec<f64>,
 }
 
+bellcrank_model::kept_by_fields!(Levels { position, velocity, acceleration, dynamics });
+bellcrank_model::kept_by_fields!(Report {
+    windows,
+    rejected,
+    exchanges,
+    most,
+    admittances,
+    recoveries,
+    residuals,
+    seconds
+});
+
 /// Why a glued run cannot go on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GlueError {

@@ -4,6 +4,7 @@ use crate::port::{Port, WIDTH, responses, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::{End, Model};
+use bellcrank_model::tape;
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use bellcrank_solve::Options;
 use bellcrank_solve::kkt::Kkt;
@@ -140,12 +141,27 @@ impl Subdomain for OwnSolver {
         self.system.channels()
     }
 
-    fn observe(&mut self, out: &mut Vec<f64>) {
+    fn state(&mut self) -> Result<Vec<u8>, PartError> {
+        Ok(tape::write(&mut self.committed))
+    }
+
+    fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {
+        let mut found = self.committed.clone();
+        tape::read(&mut found, bytes).map_err(|why| self.error(format!("its kept state {why}")))?;
+        if !self.committed.fits(&found) {
+            return Err(self.error("its kept state belongs to another model"));
+        }
+        (self.committed, self.tried) = (found, None);
+        Ok(())
+    }
+
+    fn observe(&mut self, out: &mut Vec<f64>) -> Result<(), PartError> {
         let state = self.committed.clone();
         let mut values = vec![f64::NAN; self.system.channels().len()];
         if let Ok(point) = self.complete(&state) {
             self.system.observe(&point, &mut self.w, &mut values);
         }
         out.extend(values);
+        Ok(())
     }
 }

@@ -7,14 +7,17 @@ use crate::own_solver::OwnSolver;
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
 use bellcrank_model::bodies::Body;
+use bellcrank_model::file::suggest;
 use bellcrank_model::frames::{Attachment, nearest_turn};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System};
 use bellcrank_solve::methods::alpha::AlphaParameters;
+use bellcrank_solve::options::{METHODS, MethodName};
 use bellcrank_solve::{Options, formulation};
 use std::fmt;
 
 /// A part before it has a solver.
+#[derive(Clone)]
 pub struct Piece {
     /// Its name.
     pub name: String,
@@ -26,7 +29,46 @@ pub struct Piece {
     pub state: State,
 }
 
+/// The solver a part is to have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solver {
+    /// How it is coupled with the others: in step, or with a method of its own.
+    pub coupling: Coupling,
+    /// The damping ρ of generalized-α, in step.
+    pub rho: f64,
+    /// The method of its own; `auto` if none is named.
+    pub method: Option<String>,
+    /// The relative tolerance of that method.
+    pub rtol: f64,
+    /// Its fixed step.
+    pub step: Option<f64>,
+}
+
 impl Piece {
+    /// The part with a solver.
+    pub fn start(self, how: &Solver) -> Result<Box<dyn Subdomain>, PartError> {
+        if !matches!(how.coupling, Coupling::Windows | Coupling::Explicit) {
+            return self.in_step(how.coupling, how.rho);
+        }
+        let word = how.method.as_deref().unwrap_or("auto");
+        let Some(method) = MethodName::by_name(word) else {
+            let names: Vec<&str> = METHODS.iter().map(|(_, name, _)| *name).collect();
+            let why = format!("unknown method {}\nhelp: methods are {}", suggest::quoted(word), names.join(", "));
+            return Err(PartError { part: self.name, why });
+        };
+        self.with_own_solver(Options { method, rtol: how.rtol, step: how.step, ..Options::default() })
+    }
+
+    /// Where its ports are at the start, and how they move.
+    pub fn motions(&self) -> Vec<(String, Motion)> {
+        let system = self.model.compile();
+        let point = Point::at(&self.state, system.layout());
+        let mut w = system.workspace();
+        system.realize(&point, &mut w);
+        let of = |end| Motion::of(&system.look(end, &w, &point.v), Default::default());
+        self.ports.iter().map(|(port, end)| (port.clone(), of(end))).collect()
+    }
+
     /// A part that steps with the others, joints held as the coupling says.
     pub fn in_step(self, coupling: Coupling, rho: f64) -> Result<Box<dyn Subdomain>, PartError> {
         let form = if coupling == Coupling::Position { formulation::index3() } else { formulation::si2() };

@@ -1,6 +1,6 @@
 //! Wrong assemblies are told with the user's names.
 
-use bellcrank_glue::{Coordinator, Coupling, GlueOptions, read_assembly};
+use bellcrank_glue::{Coordinator, Coupling, GlueOptions, Solver, read_assembly};
 use std::path::PathBuf;
 
 const ARM: &str = "model = { plane = \"xy\" }\n[body]\narm = { rod = { from = [0, 0], to = [1, 0], mass = 1 } }\n\
@@ -26,7 +26,8 @@ fn told(name: &str, assembly: &str) -> String {
     let result = read.and_then(|assembly| {
         let mut parts = Vec::new();
         for part in assembly.parts {
-            parts.push(part.piece.in_step(Coupling::Stabilized, 0.8).map_err(|e| e.to_string())?);
+            let how = Solver { coupling: Coupling::Stabilized, rho: 0.8, method: None, rtol: 1e-8, step: None };
+            parts.push(part.start(&how).map_err(|e| e.to_string())?);
         }
         let glued = Coordinator::new(parts, assembly.interface, 0.0, GlueOptions::default());
         glued.map(|_| "fine".to_string()).map_err(|e| e.to_string())

@@ -1,8 +1,8 @@
 //! One model run whole and run in parts gives the same motion.
 
 use bellcrank_glue::{
-    Coordinator, Coupling, Description, GlueOptions, Levels, PartError, Piece, Response, Subdomain, Window, cut,
-    read_assembly,
+    Coordinator, Coupling, Description, GlueOptions, Levels, PartError, Piece, Response, Solver, Subdomain, Window,
+    cut, read_assembly,
 };
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::read::read_text;
@@ -350,7 +350,7 @@ impl Subdomain for Mute {
     fn channels(&self) -> Vec<Channel> {
         self.0.channels()
     }
-    fn observe(&mut self, out: &mut Vec<f64>) {
+    fn observe(&mut self, out: &mut Vec<f64>) -> Result<(), PartError> {
         self.0.observe(out)
     }
 }
@@ -457,6 +457,39 @@ fn what_was_saved_is_run_again_to_the_bit() {
     assert_eq!(first, values(&mut c));
 }
 
+#[test]
+fn what_was_kept_on_disk_is_run_again_to_the_bit_by_fresh_parts() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("kept-parts");
+    let solvers = [own(MethodName::Dopri5), own(MethodName::Bdf)];
+    for (coupling, rtol) in [(Coupling::Stabilized, None), (Coupling::Position, None), (Coupling::Windows, Some(1e-5))]
+    {
+        for (text, at) in [(SPATIAL, &["socket"][..]), (FOUR_BAR, &["b", "d"])] {
+            let system = system(text);
+            let tolerances = Levels::all(if coupling == Coupling::Windows { 1e-7 } else { 1e-10 });
+            let options = GlueOptions { coupling, rtol, tolerances, window: 2e-3, ..GlueOptions::default() };
+            let mut first = join(&system, at, options, &solvers);
+            first
+                .run(0.06, &mut |c| if c.windows() == 9 { c.keep(&folder, "nine", &[7, 8]) } else { Ok(()) })
+                .unwrap_or_else(|e| panic!("{e}"));
+            let mut second = join(&system, at, options, &solvers);
+            assert_eq!(second.recover(&folder).unwrap(), [7, 8]);
+            assert_eq!(second.windows(), 9);
+            second.run(0.06, &mut |_| Ok(())).unwrap();
+            assert_eq!(first.windows(), second.windows(), "{coupling:?} {at:?}");
+            assert_eq!(values(&mut first), values(&mut second), "{coupling:?} {at:?}");
+        }
+    }
+    // another assembly, and a file that was cut, are refused
+    let options = GlueOptions { window: 2e-3, ..GlueOptions::default() };
+    let mut other = join(&system(DOUBLE_FOUR_BAR), &["e", "f"], options, &[]);
+    assert!(other.recover(&folder).unwrap_err().to_string().contains("another assembly"));
+    let file = folder.join("interface.state");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let mut again = join(&system(FOUR_BAR), &["b", "d"], options, &[]);
+    assert!(again.recover(&folder).unwrap_err().to_string().contains("damaged"));
+}
+
 /// Two masses on a line, joined by a spring.
 fn two_masses(stiffness: f64) -> String {
     format!(
@@ -538,7 +571,8 @@ fn the_quarter_car_in_parts_moves_as_the_whole() {
     }
     let reference = whole(&system(&text), stepped("si2", 1e-3, 0.2));
     let assembly = read_assembly(&format!("{folder}assembly.toml")).unwrap();
-    let parts = assembly.parts.into_iter().map(|p| p.piece.in_step(Coupling::Stabilized, 0.8).unwrap()).collect();
+    let how = Solver { coupling: Coupling::Stabilized, rho: 0.8, method: None, rtol: 1e-8, step: None };
+    let parts = assembly.parts.into_iter().map(|p| p.start(&how).unwrap()).collect();
     let options = GlueOptions { window: 1e-3, ..GlueOptions::default() };
     let mut c = Coordinator::new(parts, assembly.interface, 0.0, options).unwrap();
     // the rubber bushing swings in first

@@ -10,6 +10,12 @@ use crate::{Mat3, Vec3};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quat(pub [f64; 4]);
 
+impl Default for Quat {
+    fn default() -> Quat {
+        Quat::IDENTITY
+    }
+}
+
 impl Quat {
     /// No rotation.
     pub const IDENTITY: Quat = Quat([1.0, 0.0, 0.0, 0.0]);

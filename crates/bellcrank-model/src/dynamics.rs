@@ -76,6 +76,16 @@ pub struct State {
 
 clone_by_fields!(State { t, q, v, z, charts });
 
+impl State {
+    /// Whether another one is of the same sizes.
+    pub fn fits(&self, other: &State) -> bool {
+        let sizes = |s: &State| {
+            [s.q.len(), s.v.len(), s.z.len(), s.charts.centres.len(), s.charts.angles.len(), s.charts.modes.len()]
+        };
+        sizes(self) == sizes(other)
+    }
+}
+
 /// A trial point of the equations: a state with its rates and multipliers.
 #[derive(Debug, Default, PartialEq)]
 pub struct Point {

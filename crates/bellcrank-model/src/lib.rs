@@ -18,6 +18,7 @@ pub mod reference;
 pub mod relative;
 pub mod scene;
 pub mod system;
+pub mod tape;
 #[doc(hidden)]
 pub mod testing;
 

@@ -65,7 +65,11 @@ pub struct Loops {
 }
 
 /// The order of the bodies, each after the one that carries it, and the constraints of the tree.
-fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>) -> (Vec<usize>, Vec<usize>) {
+fn span(
+    dynamics: &dyn Dynamics,
+    ends: &[Vec<usize>],
+    rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>,
+) -> (Vec<usize>, Vec<usize>) {
     let layout = dynamics.layout();
     let bodies = layout.bodies.len();
     let own = |k: usize| dynamics.carries(k) == Carries::Own;
@@ -233,7 +237,8 @@ impl Loops {
         let bodies = order.len();
         let mut block_of = vec![0; bodies];
         order.iter().enumerate().for_each(|(i, &b)| block_of[b] = i as u32);
-        let sizes = order.iter().map(|&b| layout.bodies[b].len()).chain(tree.iter().map(|&k| layout.constraints[k].len()));
+        let sizes =
+            order.iter().map(|&b| layout.bodies[b].len()).chain(tree.iter().map(|&k| layout.constraints[k].len()));
         let classes = (0..bodies + tree.len()).map(|i| if i < bodies { Class::Body } else { Class::Multiplier });
         let column = |k: usize| inside(k).ok().map(|i| (bodies + i) as u32);
         let mut entries: Vec<(u32, u32)> = (0..(bodies + tree.len()) as u32).map(|i| (i, i)).collect();
@@ -253,7 +258,9 @@ impl Loops {
                 .and_then(|c| Some((find(block_of[b as usize], c)?, find(c, block_of[b as usize])?))),
         });
         let blocks = blocks.collect();
-        let mass = mass_pairs.iter().filter_map(|(b, _)| pattern.offset(block_of[*b as usize] as usize, block_of[*b as usize] as usize));
+        let mass = mass_pairs
+            .iter()
+            .filter_map(|(b, _)| pattern.offset(block_of[*b as usize] as usize, block_of[*b as usize] as usize));
         let mass: Vec<u32> = mass.collect();
         let (n, m) = (layout.n(), layout.m());
         let mut coordinate = vec![0; n];
@@ -262,7 +269,10 @@ impl Loops {
         }
         let (mut row, mut place, mut loop_rows) = (vec![None; m], vec![u32::MAX; m], Vec::new());
         for (i, &k) in tree.iter().enumerate() {
-            pattern.range(bodies + i).zip(layout.constraints[k].clone()).for_each(|(to, from)| row[from] = Some(to as u32));
+            pattern
+                .range(bodies + i)
+                .zip(layout.constraints[k].clone())
+                .for_each(|(to, from)| row[from] = Some(to as u32));
         }
         for from in cut.iter().flat_map(|&k| layout.constraints[k].clone()) {
             place[from] = loop_rows.len() as u32;
@@ -351,7 +361,13 @@ impl Loops {
     }
 
     /// a and λ of the tree: M a + Gᵀλ = f, G a = γ over the rows of the tree; γ is given over all constraint rows.
-    pub fn solve(&mut self, f: &[f64], gamma: Option<&[f64]>, a: &mut [f64], lambda: Option<&mut [f64]>) -> Result<(), LinearError> {
+    pub fn solve(
+        &mut self,
+        f: &[f64],
+        gamma: Option<&[f64]>,
+        a: &mut [f64],
+        lambda: Option<&mut [f64]>,
+    ) -> Result<(), LinearError> {
         self.x.fill(0.0);
         self.coordinate.iter().zip(f).for_each(|(c, f)| self.x[*c as usize] = *f);
         if let Some(gamma) = gamma {

@@ -437,14 +437,16 @@ impl Options {
             return wrong("--epsilon", format!("ε must be a positive number, found {e}"), help);
         }
         if solver.regularizes() && !(method == MethodName::Auto || !method.adaptive()) {
-            let message = format!("{} runs with fixed steps of euler, rk2 or rk4, not with {}", solver.name(), method.name());
+            let message =
+                format!("{} runs with fixed steps of euler, rk2 or rk4, not with {}", solver.name(), method.name());
             return wrong("--solver", message, "use --method rk2 --step H, or --solver loop-cg");
         }
         if solver.regularizes() && self.step.is_none() {
             let message = format!("{} needs a step size: its ε is made from it", solver.name());
             return wrong("--step", message, "give --step H, or use --solver loop-cg");
         }
-        let explicit = method.explicit() || (method == MethodName::Auto && self.formulation.is_none_or(|f| f == "index1"));
+        let explicit =
+            method.explicit() || (method == MethodName::Auto && self.formulation.is_none_or(|f| f == "index1"));
         if solver == Solver::LoopCg && !explicit {
             let message = format!("loop-cg is for explicit methods, not for {}", method.name());
             return wrong("--solver", message, "leave --solver out, or use --method dopri5");

@@ -20,6 +20,7 @@ pub struct Stencil {
 }
 
 bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
+bellcrank_model::kept_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
 
 impl Stencil {
     /// Sets the rates of a point from its q, v, z, and its time.

@@ -10,6 +10,7 @@ mod gallery;
 mod glue;
 mod inverse;
 mod modes;
+mod network;
 mod new;
 mod output;
 mod plot;
@@ -48,6 +49,10 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     /// Runs parts with their own models and solvers, joined at their ports.
     Glue(glue::Glue),
+    /// Serves a part to coordinators on this machine, or with keys to others.
+    Serve(network::Serve),
+    /// Makes a small authority, certificates and a token for parts that are far away.
+    Keys(network::MakeKeys),
     /// Shows results in the browser.
     View(view::View),
     /// Runs a model with many methods and tolerances: what each costs and how accurate it is.
@@ -84,6 +89,8 @@ fn main() -> ExitCode {
         Command::Check(options) => check::check(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Glue(options) => glue::glue(options),
+        Command::Serve(options) => network::serve(options),
+        Command::Keys(options) => network::keys(options),
         Command::View(options) => view::view(options),
         Command::Compare(options) => compare::compare(options),
         Command::Bench(options) => bench::bench(options),

@@ -13,8 +13,8 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{
-    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SOLVERS, SPLITTINGS, SYSTEMS, Solver, TESTS,
-    Tested, method_names,
+    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SOLVERS, SPLITTINGS, SYSTEMS, Solver,
+    TESTS, Tested, method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};

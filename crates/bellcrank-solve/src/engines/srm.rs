@@ -282,7 +282,11 @@ impl Engine for Srm {
             let n = self.state.q.len();
             let (_, body) = owner(&*dynamics, (i % self.form.size()) % n.max(1));
             let (epsilon, limit) = self.epsilon();
-            let unstable = if epsilon < limit { format!(" (ε = {epsilon:.3e} s is below its limit {limit:.3e} s)") } else { String::new() };
+            let unstable = if epsilon < limit {
+                format!(" (ε = {epsilon:.3e} s is below its limit {limit:.3e} s)")
+            } else {
+                String::new()
+            };
             let culprit = format!("{}{unstable}", dynamics.name(bellcrank_model::Unknown::Q, body));
             return Err(StepError::NotFinite { t, culprit });
         }

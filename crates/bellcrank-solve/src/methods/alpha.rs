@@ -149,6 +149,37 @@ pub struct GeneralizedAlpha {
     mu: Recent,
 }
 
+bellcrank_model::kept_by_fields!(AlphaParameters { alpha_m, alpha_f, beta, gamma });
+bellcrank_model::kept_by_fields!(Node { q, qdot, v, vdot, z, zdot });
+bellcrank_model::kept_by_fields!(Pseudo { v, z });
+bellcrank_model::kept_by_fields!(GeneralizedAlpha {
+    parameters,
+    controlled,
+    additive,
+    soft,
+    strict,
+    clock,
+    h,
+    h_next,
+    h_last,
+    past,
+    now,
+    before,
+    a,
+    moved,
+    next,
+    bend,
+    mean,
+    error_q,
+    error_z,
+    error,
+    error_before,
+    failures,
+    stencil,
+    lambda,
+    mu,
+});
+
 /// A state with its rates.
 #[derive(Clone, Debug, Default)]
 struct Node {

@@ -11,6 +11,8 @@ pub(crate) struct Recent {
     count: usize,
 }
 
+bellcrank_model::kept_by_fields!(Recent { values, times, count });
+
 impl Recent {
     /// There is only `x`.
     pub fn start(&mut self, t: f64, x: &[f64]) {

@@ -1,0 +1,7 @@
+//! Parts over a network: the same bytes as in one process, whatever happens on the way.
+
+mod loopback;
+mod machines;
+mod malformed;
+mod proto;
+mod simulated;

@@ -1,0 +1,190 @@
+//! `bellcrank serve PART`, `bellcrank keys DIR`, and how `glue` reaches parts.
+
+use crate::{Failure, print, tell};
+use bellcrank_glue::{Address, Remote, read_piece};
+use bellcrank_net::keys::{make, read_token};
+use bellcrank_net::{Desk, Folder, GrpcLink, Guard, Keys, Limits, Offer, Patience, RemotePart, Server, Show, Way};
+use clap::Args;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How parts are reached.
+#[derive(Args)]
+pub struct Reach {
+    /// The folder of keys for parts by address: ca.pem, client.pem, client.key (see `bellcrank keys`).
+    #[arg(long, value_name = "DIR")]
+    tls: Option<PathBuf>,
+    /// The file of the token that parts ask for.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A part that says nothing for so many seconds is lost.
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    timeout: f64,
+}
+
+/// Reaches parts.
+pub struct Network<'a> {
+    reach: &'a Reach,
+    patience: Patience,
+}
+
+impl<'a> Network<'a> {
+    /// With the options of the command.
+    pub fn new(reach: &'a Reach) -> Result<Network<'a>, Failure> {
+        let good = reach.timeout.is_finite() && (0.05..=86_400.0).contains(&reach.timeout);
+        if !good {
+            return Err(Failure::BadInput("--timeout takes seconds, from 0.05 to 86400".into()));
+        }
+        let patience = Patience { silence: Duration::from_secs_f64(reach.timeout), ..Patience::default() };
+        Ok(Network { reach, patience })
+    }
+
+    /// Reaches a part at its address.
+    pub fn connect(&mut self, to: &Address) -> Result<Box<dyn Remote>, String> {
+        let here = |e: String| format!("part `{}`: {e}", to.part);
+        let keys = to.tls.as_ref().or(self.reach.tls.as_ref().filter(|_| to.url.starts_with("https://")));
+        let keys = keys.map(|folder| Keys::read(folder)).transpose().map_err(here)?;
+        let token = to.token_file.as_ref().or(self.reach.token_file.as_ref());
+        let token = token.map(|file| read_token(file)).transpose().map_err(here)?;
+        let way = Way::new(&to.url, keys.as_ref(), token.as_deref(), self.patience.silence).map_err(here)?;
+        let part = RemotePart::connect(&to.part, Box::new(GrpcLink::new(way)), self.patience);
+        Ok(Box::new(part.map_err(|e| e.to_string())?))
+    }
+}
+
+/// Options of `serve`.
+#[derive(Args)]
+pub struct Serve {
+    /// The model of the part: its probes are its ports.
+    part: PathBuf,
+    /// Where to listen. Any other address than a loopback one needs --tls.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7070")]
+    listen: String,
+    /// The folder of keys: ca.pem, server.pem, server.key (see `bellcrank keys`). Coordinators need a client's key, or the token.
+    #[arg(long, value_name = "DIR")]
+    tls: Option<PathBuf>,
+    /// Coordinators need the token in this file, and no key of their own.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The name the part has for others; else that of its file.
+    #[arg(long)]
+    name: Option<String>,
+    /// What others may see, beside the motion of ports: the channels of ports, or all.
+    #[arg(long, value_name = "ports|all", default_value = "ports")]
+    show: String,
+    /// Where states of checkpoints are kept; else beside the model, in PART.kept.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Most runs at the same time.
+    #[arg(long, default_value_t = Limits::default().runs)]
+    runs: usize,
+    /// Most megabytes of one message.
+    #[arg(long, value_name = "MB", default_value_t = 16)]
+    message: usize,
+    /// Most messages per second of one run.
+    #[arg(long, default_value_t = Limits::default().rate)]
+    rate: f64,
+    /// A run nobody is linked to is forgotten after so many seconds.
+    #[arg(long, value_name = "S", default_value_t = 600.0)]
+    linger: f64,
+    /// Says nothing of what happens.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Serves a part until it is interrupted.
+pub fn serve(args: Serve) -> Result<(), Failure> {
+    let bad = Failure::BadInput;
+    let address = args.listen.to_socket_addrs().ok().and_then(|mut a| a.next());
+    let address: SocketAddr =
+        address.ok_or_else(|| bad(format!("`{}` is no address to listen at\nhelp: write HOST:PORT", args.listen)))?;
+    let show = match args.show.as_str() {
+        "ports" => Show::Ports,
+        "all" => Show::All,
+        other => return Err(bad(format!("--show takes ports or all, not `{other}`"))),
+    };
+    let good = args.rate.is_finite()
+        && args.rate >= 1.0
+        && args.linger.is_finite()
+        && args.linger > 0.0
+        && args.runs > 0
+        && args.message > 0;
+    if !good {
+        return Err(bad("--runs, --message, --rate and --linger must be positive".into()));
+    }
+    let guard = Guard {
+        mutual: args.tls.is_some() && args.token_file.is_none(),
+        keys: args.tls.as_ref().map(|folder| Keys::read(folder)).transpose().map_err(bad)?,
+        token: args.token_file.as_ref().map(|file| read_token(file)).transpose().map_err(bad)?,
+    };
+    guard.check(&address).map_err(bad)?;
+    let stem = args.part.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = args.name.unwrap_or(stem);
+    let piece = read_piece(&name, &args.part).map_err(bad)?;
+    let text = std::fs::read(&args.part).map_err(|e| bad(format!("cannot read `{}`: {e}", args.part.display())))?;
+    let path = args.keep.unwrap_or_else(|| args.part.with_extension("kept"));
+    let limits = Limits {
+        runs: args.runs,
+        message: args.message << 20,
+        rate: args.rate,
+        linger: Duration::from_secs_f64(args.linger),
+    };
+    let offer = Arc::new(Offer::new(piece, &text, show));
+    let ports = offer.ports().join(", ");
+    let disk = Arc::new(Folder { path, most: 4 * args.runs });
+    let desk = Arc::new(Desk::new(offer, disk, limits));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Failure::Failed(format!("no runtime for the network: {e}")))?;
+    let scheme = if guard.keys.is_some() { "https" } else { "http" };
+    let who = match (&guard.keys, guard.mutual, &guard.token) {
+        (_, true, _) => "coordinators need a client's key",
+        (_, _, Some(_)) => "coordinators need the token",
+        _ => "this machine only",
+    };
+    runtime.block_on(async {
+        let server = Server::bind(address, desk, guard).map_err(Failure::Failed)?;
+        // the address alone goes to stdout, for scripts: the port may have been chosen by the system
+        print(&format!("{scheme}://{}", server.address()))?;
+        tell(&format!("serves part `{name}` with the ports {ports}; {who}"));
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let mut stop = Some(stop);
+        let _ = ctrlc::set_handler(move || match stop.take() {
+            Some(stop) => _ = stop.send(()),
+            None => std::process::exit(1),
+        });
+        let quiet = args.quiet;
+        let log = Arc::new(move |text: &str| {
+            if !quiet {
+                tell(text)
+            }
+        });
+        let stopped = async { _ = stopped.await };
+        tokio::select! {
+            ended = server.serve(log, std::future::pending()) => ended.map_err(Failure::Failed),
+            () = stopped => Ok(()),
+        }
+    })
+}
+
+/// Options of `keys`.
+#[derive(Args)]
+pub struct MakeKeys {
+    /// The folder to write to. An authority and a token that are there stay.
+    folder: PathBuf,
+    /// A name or address under which parts are reached; may be repeated. This machine is always among them.
+    #[arg(long, value_name = "HOST")]
+    host: Vec<String>,
+}
+
+/// Makes keys.
+pub fn keys(args: MakeKeys) -> Result<(), Failure> {
+    let files = make(&args.folder, &args.host).map_err(Failure::BadInput)?;
+    tell(&format!("{}: {}", args.folder.display(), files.join(", ")));
+    tell(
+        "a part needs ca.pem, server.pem, server.key; the coordinator ca.pem, client.pem, client.key; with --token-file also token",
+    );
+    tell("ca.key makes more keys: keep it at home");
+    Ok(())
+}

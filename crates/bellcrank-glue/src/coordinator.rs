@@ -405,6 +405,8 @@ impl Coordinator {
         let (t, h) = (self.history.t, &self.history);
         let now = Past { when: t, at: t, lambda: h.lambda.clone(), mu: Vec::new(), force: h.force.clone() };
         self.history.foresight.push(now);
+        // the first window is measured by the load at its start
+        self.history.held = Some((t, minus(&self.history.force, &self.history.pull.apply(&self.history.lambda))));
         self.history.before.1.clone_from(&self.history.motions);
         Ok(())
     }
@@ -1000,7 +1002,15 @@ impl Coordinator {
             };
             let cut = to - self.history.t < 0.999 * h;
             let from = self.history.t;
-            let committed = self.window(to - from)?;
+            let committed = match self.window(to - from) {
+                Err(GlueError::Diverged { .. }) if self.options.rtol.is_some() && h > 1e-12 * until => {
+                    // a shorter window may be found
+                    (self.error, self.history.stale) = (f64::INFINITY, true);
+                    self.report.rejected += 1;
+                    false
+                }
+                crossed => crossed?,
+            };
             let mut length = h;
             if self.options.rtol.is_some() {
                 // the estimate is of third order

@@ -270,6 +270,20 @@ fn windows_in_step_follow_the_tolerance_too() {
 }
 
 #[test]
+fn a_first_window_that_is_far_too_long_is_taken_back() {
+    let system = system(FOUR_BAR);
+    let reference = whole(&system, Options { until: 0.5, rtol: 1e-10, ..own(MethodName::Dop853) });
+    for coupling in [Coupling::Stabilized, Coupling::Windows] {
+        let rtol = Some(1e-4);
+        let options =
+            GlueOptions { coupling, rtol, window: 0.1, tolerances: Levels::within(1e-4), ..GlueOptions::default() };
+        let (c, seen) = glued(&system, &["b"], options, &[own(MethodName::Dopri5)], 0.5);
+        let (d, r) = (difference(&reference, &seen), c.report());
+        assert!(d < 1e-3 && r.rejected > 0, "{coupling:?}: {d:e} {r:?}");
+    }
+}
+
+#[test]
 fn windows_can_be_made_to_end_at_samples() {
     let system = system(FOUR_BAR);
     let options = GlueOptions { rtol: Some(1e-3), grid: Some(0.03), ..GlueOptions::default() };

@@ -111,12 +111,15 @@ impl Disk for Folder {
             let stem = f.file_stem().unwrap_or_default().to_string_lossy();
             stem.rsplit_once('-').map_or(stem.to_string(), |(run, _)| run.to_string())
         };
-        let mut seen: HashMap<String, usize> = HashMap::new();
-        for (k, (_, file)) in files.iter().enumerate() {
-            let count = seen.entry(run(file)).or_default();
+        let mut of_run: HashMap<String, usize> = HashMap::new();
+        let mut kept = 0;
+        for (_, file) in &files {
+            let count = of_run.entry(run(file)).or_default();
             *count += 1;
-            if k >= self.most.max(1) || *count > 2 {
+            if *count > 2 || kept == self.most.max(1) {
                 std::fs::remove_file(file)?;
+            } else {
+                kept += 1;
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::{Failure, print, tell};
 use bellcrank_model::file::suggest;
+use bellcrank_reproduce::report::{Report, Table};
 use bellcrank_reproduce::speed::{self, PROBLEMS, peers::Peers};
 use clap::Args;
 use serde_json::json;
@@ -54,16 +55,23 @@ pub fn bench(args: Bench) -> Result<(), Failure> {
         true => tell("no peers are installed: --install-peers fetches Exudyn, MuJoCo and Pinocchio"),
         false => tell(&format!("beside {}", found.join(", "))),
     }
-    let mut report = speed::measure(&args.problems, args.quick, &peers, &mut |what| tell(&format!("measuring {what}")));
-    report.title = format!("Bellcrank {}: speed and accuracy", env!("CARGO_PKG_VERSION"));
+    let title = format!("Bellcrank {}: speed and accuracy", env!("CARGO_PKG_VERSION"));
+    let mut report = Report { title, ..Report::default() };
+    for problem in PROBLEMS.into_iter().filter(|p| args.problems.is_empty() || args.problems.iter().any(|a| a == p)) {
+        let one = speed::measure(problem, args.quick, &peers, &mut |what| tell(&format!("measuring {what}")));
+        if !args.json {
+            print(&format!("{}\n", one.to_text()))?;
+        }
+        report.tables.extend(one.tables);
+        report.figures.extend(one.figures);
+    }
     if let Some(folder) = &args.out {
         report.write(folder).map_err(|e| Failure::Failed(format!("cannot write to {}: {e}", folder.display())))?;
     }
     if !args.json {
-        return print(&report.to_text());
+        return Ok(());
     }
-    let table =
-        |t: &bellcrank_reproduce::report::Table| json!({ "title": t.title, "header": t.header, "rows": t.rows });
+    let table = |t: &Table| json!({ "title": t.title, "header": t.header, "rows": t.rows });
     let tables: Vec<_> = report.tables.iter().map(table).collect();
     print(&json!({ "peers": found, "tables": tables }).to_string())
 }

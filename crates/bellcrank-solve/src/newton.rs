@@ -242,7 +242,7 @@ impl Newton {
 
     /// Whether factors serve the next solve too: where they cost many solutions, and contract well enough.
     fn keeps(&self) -> bool {
-        let (flops, contraction) = (self.linear.flops(), self.measured.map_or(1.0, |m| m.contraction));
+        let (flops, contraction) = (self.linear().flops(), self.measured.map_or(1.0, |m| m.contraction));
         self.once && self.age + 1 < KEPT && contraction < SERVES && flops.factor > DEAR * flops.solve
     }
 

@@ -219,6 +219,9 @@ fn the_error_follows_the_tolerance(text: &str, until: f64, channels: &[&str]) {
                 (rtol, values.iter().zip(&exact).fold(0.0f64, |m, (a, b)| m.max((a - b).abs())))
             })
             .collect();
+        for (rtol, error) in &points {
+            println!("{name}, rtol {rtol:e}: error {error:.1e}, {:.1} rtol", error / rtol);
+        }
         let falls = points.windows(2).all(|w| w[1].1 < w[0].1);
         assert!(falls && slope(&points) >= 0.55, "{name}: slope {:.2}, {points:?}", slope(&points));
     }

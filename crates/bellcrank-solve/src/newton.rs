@@ -149,7 +149,7 @@ const LIKE: f64 = 2.0;
 const REMEMBERED: usize = 20;
 
 /// Factors that cost more than so many solutions serve so many solves (net of 100 × 100: every 10th step 2.8 ms, every
-/// step 4.6 ms).
+/// step 4.6 ms); of two systems half as many, because a solution counts twice there and a residual does not.
 const DEAR: usize = 8;
 const KEPT: usize = 10;
 
@@ -243,7 +243,8 @@ impl Newton {
     /// Whether factors serve the next solve too: where they cost many solutions, and contract well enough.
     fn keeps(&self) -> bool {
         let (flops, contraction) = (self.linear().flops(), self.measured.map_or(1.0, |m| m.contraction));
-        self.once && self.age + 1 < KEPT && contraction < SERVES && flops.factor > DEAR * flops.solve
+        let dear = if self.split.is_some() && self.whole == 0 { DEAR / 2 } else { DEAR };
+        self.once && self.age + 1 < KEPT && contraction < SERVES && flops.factor > dear * flops.solve
     }
 
     /// A cheaper solver for the same matrices, to be used while it serves.

@@ -23,9 +23,8 @@ fn ladder(squares: usize) -> String {
             (format!("b{i}"), format!("r{i}"), [b, -1.0]),
         ] {
             pin += 1;
-            text += &format!(
-                "joint.j{pin} = {{ type = \"revolute\", between = [\"{one}\", \"{other}\"], at = {at:?} }}\n"
-            );
+            text +=
+                &format!("joint.j{pin} = {{ type = \"revolute\", between = [\"{one}\", \"{other}\"], at = {at:?} }}\n");
         }
     }
     text

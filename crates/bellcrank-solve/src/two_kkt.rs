@@ -381,7 +381,8 @@ impl Motion {
         let mut flops = 0;
         for c in &self.copies {
             let entries = (c.rows * c.columns) as usize;
-            let (from, to) = (&values[c.from as usize..][..entries], &mut self.matrix.values[c.to as usize..][..entries]);
+            let (from, to) =
+                (&values[c.from as usize..][..entries], &mut self.matrix.values[c.to as usize..][..entries]);
             match c.body {
                 Some(body) => flops += slopes.add_after(from, &bodies[body as usize], to),
                 None => to.iter_mut().zip(from).for_each(|(t, f)| *t += f),
@@ -425,7 +426,8 @@ impl Position {
         bodies: &[Body],
     ) -> Position {
         let of_mu = (0..pattern.blocks()).filter(|b| owner(*b).0 == Unknown::Mu);
-        let pairs: Vec<(usize, usize)> = of_mu.filter_map(|mu| Some((find(Unknown::Lambda, owner(mu).1)?, mu))).collect();
+        let pairs: Vec<(usize, usize)> =
+            of_mu.filter_map(|mu| Some((find(Unknown::Lambda, owner(mu).1)?, mu))).collect();
         let (mut start, mut first) = (0, Vec::with_capacity(pairs.len()));
         let mut place = vec![usize::MAX; pattern.blocks()];
         for (k, &(_, mu)) in pairs.iter().enumerate() {

@@ -433,7 +433,8 @@ fn an_effort_reaches_and_leaves_its_limits_where_it_must() {
     let pi = std::f64::consts::PI;
     let exact = [reached, pi - reached, pi + reached, 2.0 * pi - reached];
     // at 3: the sine up to its limit, then the limit, then what is left of the sine
-    let v = 0.5 * (3.0 * (1.0 - reached.cos()) + 2.0 * (pi - 2.0 * reached) + 3.0 * ((pi - reached).cos() - 3f64.cos()));
+    let v =
+        0.5 * (3.0 * (1.0 - reached.cos()) + 2.0 * (pi - 2.0 * reached) + 3.0 * ((pi - reached).cos() - 3f64.cos()));
     for (name, rtol, allowed) in
         [("dopri5", 1e-8, 1e-8), ("dop853", 1e-10, 1e-10), ("bdf", 1e-8, 1e-6), ("gen-alpha", 1e-6, 1e-5)]
     {
@@ -567,7 +568,8 @@ fn a_sliding_block_stops_at_the_exact_time_and_sticks() {
     };
     for name in ["dopri5", "dop853", "bdf", "gen-alpha", "hht-i3"] {
         for push in [3.9, 4.5] {
-            let summary = run(&system(&text(push)), Options { rtol: 1e-8, until: 3.0, ..Options::named(name).unwrap() });
+            let summary =
+                run(&system(&text(push)), Options { rtol: 1e-8, until: 3.0, ..Options::named(name).unwrap() });
             let stops = times(&summary, "sticks");
             assert!(stops.len() == 1 && (stops[0] - 1.5).abs() < 1e-8, "{name}: {:?}", summary.events);
             let slips = times(&summary, "slips forward");
@@ -606,7 +608,8 @@ fn a_block_on_a_slope_creeps_or_slides_as_its_friction_says() {
     };
     for name in ["dopri5", "bdf"] {
         let end = |lean: f64, speed: f64, until: f64| {
-            let summary = run(&system(&text(lean, speed)), Options { rtol: 1e-9, until, ..Options::named(name).unwrap() });
+            let summary =
+                run(&system(&text(lean, speed)), Options { rtol: 1e-9, until, ..Options::named(name).unwrap() });
             last(&summary, "block.vx")
         };
         // below the angle of friction it creeps: tan θ = μ u/√(u² + v₀²)

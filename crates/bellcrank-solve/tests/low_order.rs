@@ -349,9 +349,8 @@ fn large(n: usize, space: bool, rungs: bool) -> String {
         }
     }
     for (k, (a, b, x, y)) in pins.iter().enumerate() {
-        text += &format!(
-            "[joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{a}\", \"{b}\"]\nat = [{x}, {y}{zero}]\n{axis}"
-        );
+        text +=
+            &format!("[joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{a}\", \"{b}\"]\nat = [{x}, {y}{zero}]\n{axis}");
     }
     text
 }

@@ -38,7 +38,7 @@ pub fn runtime() -> &'static Runtime {
     RUNTIME.get_or_init(|| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap())
 }
 
-fn folder() -> &'static PathBuf {
+pub fn folder() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let folder = temporary("keys");
@@ -47,11 +47,11 @@ fn folder() -> &'static PathBuf {
     })
 }
 
-fn keys() -> Keys {
+pub fn keys() -> Keys {
     Keys::read(folder()).unwrap()
 }
 
-fn mutual() -> Guard {
+pub fn mutual() -> Guard {
     Guard { keys: Some(keys()), mutual: true, token: None }
 }
 
@@ -68,7 +68,7 @@ pub fn serve(piece: Piece, guard: Guard, limits: Limits) -> (SocketAddr, Arc<Des
 }
 
 /// A part behind an address, with its solver.
-fn reach(name: &str, address: SocketAddr, keys: Option<&Keys>, coupling: Coupling) -> Box<dyn Subdomain> {
+pub fn reach(name: &str, address: SocketAddr, keys: Option<&Keys>, coupling: Coupling) -> Box<dyn Subdomain> {
     let scheme = if keys.is_some() { "https" } else { "http" };
     let way = Way::new(&format!("{scheme}://{address}"), keys, None, PATIENCE.silence).unwrap();
     let part = RemotePart::connect(name, Box::new(GrpcLink::new(way)), PATIENCE).unwrap_or_else(|e| panic!("{e}"));
@@ -260,71 +260,6 @@ fn a_thousand_wrong_tokens_open_nothing() {
     assert!(started.elapsed() < PATIENCE.silence);
     assert!(RemotePart::connect("crank", Box::new(GrpcLink::new(way(&right))), PATIENCE).is_ok());
     let _ = Identity::from_pem(pem("client.pem"), pem("client.key"));
-}
-
-/// Pages of memory the program holds.
-fn pages() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    text.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Twenty runs at a time on one server, for so long; every one of them must be right.
-fn twenty(time: Duration, slack: f64) {
-    let machine = system(FOUR_BAR);
-    let options = options(Coupling::Stabilized, 2e-3);
-    let right = rows(&mut here(&machine, &["b"], options), 0.02);
-    let cut = pieces(&machine, &["b"]);
-    let keys = keys();
-    let (address, desk) = serve(cut.parts[0].clone(), mutual(), Limits { runs: 20, ..limits() });
-    let (started, done, most) = (Instant::now(), AtomicUsize::new(0), AtomicUsize::new(0));
-    let sizes = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..20 {
-            scope.spawn(|| {
-                while started.elapsed() < time {
-                    let mut run = join(&machine, &["b"], options, &mut |k, piece| match k {
-                        0 => reach(&piece.name.clone(), address, Some(&keys), Coupling::Stabilized),
-                        _ => piece.start(&solver(Coupling::Stabilized)).unwrap(),
-                    });
-                    assert!(rows(&mut run, 0.02) == right);
-                    most.fetch_max(desk.runs(), Ordering::SeqCst);
-                    done.fetch_add(1, Ordering::SeqCst);
-                }
-            });
-        }
-        scope.spawn(|| {
-            while started.elapsed() < time {
-                std::thread::sleep(time / 20);
-                sizes.lock().unwrap().extend(pages());
-            }
-        });
-    });
-    let (done, most) = (done.into_inner(), most.into_inner());
-    let sizes = sizes.into_inner().unwrap();
-    println!("{done} runs, at most {most} at a time; pages of memory {sizes:?}");
-    assert!(done >= 20 && most > 10, "{done} {most}");
-    // all said good-bye
-    let waited = Instant::now();
-    while desk.runs() > 0 && waited.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(desk.runs(), 0);
-    if let (Some(early), Some(late)) = (sizes.get(sizes.len() / 2), sizes.last()) {
-        assert!(*late < 1.1 * early + slack, "memory grows: {sizes:?}");
-    }
-}
-
-#[test]
-fn twenty_runs_at_a_time_on_one_server() {
-    // other tests run beside this one, so that only a leak of whole runs can be seen
-    twenty(Duration::from_secs(3), 4096.0);
-}
-
-#[test]
-#[ignore = "takes half a minute"]
-fn twenty_runs_at_a_time_for_thirty_seconds_with_flat_memory() {
-    let seconds = std::env::var("SECONDS_OF_RUNS").ok().and_then(|s| s.parse().ok());
-    twenty(Duration::from_secs(seconds.unwrap_or(30)), 128.0);
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn twenty(seconds: f64, live: f64, resident: f64) {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     let mut run = join(&machine, &["b"], options, &mut |k, piece| match k {
-                        0 => reach(&piece.name.clone(), address, Some(&keys), Coupling::Stabilized),
+                        0 => reach(&piece.name.clone(), address, Some(&keys), &solver(Coupling::Stabilized)),
                         _ => piece.start(&solver(Coupling::Stabilized)).unwrap(),
                     });
                     assert!(rows(&mut run, 0.02) == right);

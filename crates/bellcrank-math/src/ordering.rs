@@ -220,7 +220,13 @@ fn structure(pattern: &BlockPattern, graph: &Lists, order: Vec<u32>) -> Result<S
             rows
         })
         .collect();
-    Ok(Symbolic { order: visited.iter().map(|&old| order[old as usize]).collect(), below, entries, work, dissection: None })
+    Ok(Symbolic {
+        order: visited.iter().map(|&old| order[old as usize]).collect(),
+        below,
+        entries,
+        work,
+        dissection: None,
+    })
 }
 
 /// The number of scalar entries of L, U and D that elimination leads to.

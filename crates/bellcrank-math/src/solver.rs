@@ -292,7 +292,9 @@ impl LinearSolver for Robust {
             self.taken_out.iter().for_each(|&i| b[i] = 0.0);
             return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
         }
-        self.right_side.copy_from_slice(b);
+        if self.check {
+            self.right_side.copy_from_slice(b);
+        }
         if let Some(lu) = &mut self.block {
             lu.solve(b)?;
         }

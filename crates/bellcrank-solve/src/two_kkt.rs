@@ -144,7 +144,7 @@ impl TwoKkt {
             inverse += size * size;
         }
         let motion = Motion::new(pattern, &owner, &find, &body_of);
-        let position = Position::new(pattern, &owner, &find, &body_of, &bodies);
+        let position = Position::new(pattern, &owner, &find, &body_of, &bodies, lean);
         let mut others = Vec::new();
         for row in 0..pattern.blocks() {
             let seen = match owner(row) {
@@ -424,6 +424,7 @@ impl Position {
         find: &dyn Fn(Unknown, usize) -> Option<usize>,
         body_of: &[Option<u32>],
         bodies: &[Body],
+        lean: bool,
     ) -> Position {
         let of_mu = (0..pattern.blocks()).filter(|b| owner(*b).0 == Unknown::Mu);
         let pairs: Vec<(usize, usize)> =
@@ -475,7 +476,8 @@ impl Position {
             lambda: pairs.iter().map(|p| pattern.range(p.0)).collect(),
             mu: pairs.iter().map(|p| pattern.range(p.1)).collect(),
             x: vec![0.0; own.dimension()],
-            linear: solver::choose(&own),
+            // with S = s I it is symmetric
+            linear: if lean { solver::choose_nearly_symmetric(&own) } else { solver::choose(&own) },
             matrix: BlockMatrix::new(own),
             gradients,
             pulls,

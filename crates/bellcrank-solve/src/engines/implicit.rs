@@ -193,11 +193,21 @@ fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point
     }
 }
 
-/// Newton's iteration for a step, on two systems where the formulation allows it.
-fn newton(step: &Step, formulation: &Formulation, lean: bool, iteration: Iteration, most: usize) -> Newton {
-    let mut newton = Newton::new(step.pattern().clone(), iteration, most);
-    if formulation.splits() && !step.unknowns.range(Unknown::Lambda).is_empty() {
-        newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns, lean)));
+/// Newton's iteration for a step, on two systems where the formulation allows it; lean matrices of one are taken for
+/// symmetric.
+fn newton(
+    step: &Step,
+    formulation: &Formulation,
+    lean: bool,
+    centred: bool,
+    iteration: Iteration,
+    most: usize,
+) -> Newton {
+    let splits = formulation.splits() && !step.unknowns.range(Unknown::Lambda).is_empty();
+    let make = if lean && !formulation.splits() { Newton::nearly_symmetric } else { Newton::new };
+    let mut newton = make(step.pattern().clone(), iteration, most);
+    if splits {
+        newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns, lean && centred)));
     }
     newton
 }
@@ -229,7 +239,7 @@ impl Implicit {
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
-        let mut newton = newton(&step, &formulation, lean && method.centred(), iteration, max_iterations);
+        let mut newton = newton(&step, &formulation, lean, method.centred(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;
         tolerances.see(&state.v);
@@ -333,7 +343,7 @@ impl Implicit {
         self.shape.lean = false;
         let whole = Step::shaped(self.dynamics.clone(), self.formulation.clone(), self.step.point.clone(), self.shape);
         let Newton { iteration, max_iterations, .. } = self.newton;
-        let mut newton = newton(&whole, &self.formulation, false, iteration, max_iterations);
+        let mut newton = newton(&whole, &self.formulation, false, self.method.centred(), iteration, max_iterations);
         (newton.counts, newton.last, newton.seconds) = (self.newton.counts, self.newton.last, self.newton.seconds);
         let old = std::mem::replace(&mut self.step, whole);
         (self.step.stencil, self.step.weights) = (old.stencil, old.weights);
@@ -597,6 +607,10 @@ impl Engine for Implicit {
         let rows = self.step.unknowns.range(bellcrank_model::Unknown::Lambda);
         let dropped = linear.dropped().iter().filter(|r| rows.contains(r)).count();
         (self.steps > 0 && linear.reveals_rank()).then(|| (dropped, linear.smallest_multiplier_pivot()))
+    }
+
+    fn explain_solver(&self) -> Option<String> {
+        Some(self.newton.linear().explain())
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -162,3 +162,23 @@ pub fn responses(kkt: &mut Kkt, b: &Matrix) -> Result<Matrix, LinearError> {
     }
     Ok(out)
 }
+
+/// The difference of two motions of all ports at one level.
+pub(crate) fn difference(a: &[Motion], b: &[Motion], level: fn(&Motion) -> (Vec3, Vec3)) -> Vec<f64> {
+    let pairs = a.iter().zip(b).map(|(a, b)| (level(a), level(b)));
+    pairs.flat_map(|(a, b)| [a.0 - b.0, a.1 - b.1]).flat_map(|x| x.0).collect()
+}
+
+/// The difference of the twists of all ports.
+pub(crate) fn twist(a: &[Motion], b: &[Motion]) -> Vec<f64> {
+    difference(a, b, |m| (m.velocity, m.spin))
+}
+
+/// The displacement between two motions of all ports.
+pub(crate) fn displacement(a: &[Motion], b: &[Motion]) -> Vec<f64> {
+    let pairs = a.iter().zip(b);
+    pairs
+        .flat_map(|(a, b)| [a.place - b.place, a.rotation.then(b.rotation.conjugate()).log()])
+        .flat_map(|x| x.0)
+        .collect()
+}

@@ -583,3 +583,57 @@ fn the_quarter_car_in_parts_moves_as_the_whole() {
     assert!(d < 1e-8, "{d:e}");
     assert!(r.exchanges - early.exchanges <= 2 * (r.windows - early.windows), "{early:?}\n{r:?}");
 }
+
+#[test]
+#[ignore = "scratch"]
+fn scratch() {
+    let chain = chain_of(100);
+    let rod = problem("flexible-slider-crank");
+    let seven = problem("seven-body");
+    let rtol = 1e-4;
+    let cases: [(&str, &str, &[&str], f64, f64); 17] = [
+        ("bd1", FOUR_BAR, &["b", "d"], 0.2, 1e-2),
+        ("bd2", FOUR_BAR, &["b", "d"], 0.4, 2e-2),
+        ("a5", FOUR_BAR, &["a"], 0.2, 5e-3),
+        ("c1", FOUR_BAR, &["c"], 0.2, 1e-2),
+        ("ef5", DOUBLE_FOUR_BAR, &["e", "f"], 0.2, 5e-3),
+        ("socket5", SPATIAL, &["socket"], 0.2, 5e-3),
+        ("socket1", SPATIAL, &["socket"], 0.2, 1e-2),
+        ("elbow3", &rod, &["elbow"], 1e-2, 3e-4),
+        ("a", FOUR_BAR, &["a"], 0.1, 1e-3),
+        ("b", FOUR_BAR, &["b"], 0.1, 1e-3),
+        ("cd", FOUR_BAR, &["c", "d"], 0.1, 1e-3),
+        ("bd", FOUR_BAR, &["b", "d"], 0.1, 5e-3),
+        ("ef", DOUBLE_FOUR_BAR, &["e", "f"], 0.1, 1e-3),
+        ("socket", SPATIAL, &["socket"], 0.1, 1e-3),
+        ("elbow", &rod, &["elbow"], 5e-3, 1e-4),
+        ("chain", &chain, &["j25", "j50", "j75"], 0.02, 1e-3),
+        ("seven", &seven, &["E3"], 3e-3, 3e-5),
+    ];
+    let methods = [
+        Options { rtol: 1e-7, ..own(MethodName::Dopri5) },
+        Options { rtol: 1e-7, ..own(MethodName::Bdf) },
+        stepped("si2", 1e-4, 1.0),
+    ];
+    for (name, text, at, until, window) in cases {
+        if std::env::var("CASE").is_ok_and(|c| c != name) {
+            continue;
+        }
+        let system = system(text);
+        let reference = whole(&system, Options { until, rtol: 1e-9, ..own(MethodName::Bdf) });
+        for fixed in [false, true] {
+            if std::env::var("FIXED").is_ok_and(|c| (c == "1") != fixed) {
+                continue;
+            }
+            let coupling = Coupling::Windows;
+            let tolerances = if fixed { Levels::all(1e-7) } else { Levels::within(rtol) };
+            let rtol = if fixed { None } else { Some(rtol) };
+            let options = GlueOptions { coupling, rtol, window, tolerances, ..GlueOptions::default() };
+            let mut c = join(&system, at, options, &methods);
+            let ended = c.run(until, &mut |_| Ok(()));
+            let d = ended.map_or(f64::NAN, |()| difference(&reference, &values(&mut c)));
+            let r = c.report();
+            println!("{name} {} windows {} rejected {} exchanges {} ({:.2}) most {} adm {} diff {d:.1e}", if fixed { "fixed" } else { "rtol" }, r.windows, r.rejected, r.exchanges, r.exchanges as f64 / (r.windows + r.rejected) as f64, r.most, r.admittances);
+        }
+    }
+}

@@ -65,7 +65,7 @@ impl Kkt {
                 Some((from, to, pattern.size(b as usize) as u32, pattern.size(k as usize) as u32))
             })
             .collect();
-        let linear = solver::choose(&pattern);
+        let linear = solver::choose_symmetric(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
         let n = layout.n();
         let matrix = BlockMatrix::new(pattern);

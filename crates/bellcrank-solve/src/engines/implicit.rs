@@ -219,7 +219,8 @@ impl Implicit {
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
-        let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
+        let newton = if lean { Newton::nearly_symmetric } else { Newton::new };
+        let mut newton = newton(step.pattern().clone(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;
         if step.is_split() && dynamics.layout().m() > 0 {

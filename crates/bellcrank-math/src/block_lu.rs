@@ -249,6 +249,16 @@ impl LinearSolver for BlockLu {
         if self.plan.symmetric { "block LDLᵀ" } else { "block LU" }
     }
 
+    fn explain(&self) -> String {
+        let order = match self.plan.dissection {
+            None => "by minimum degree (no column is wide)".into(),
+            Some(ratio) if ratio < 1.0 => format!("after nested dissection ({ratio:.2} of the work of minimum degree)"),
+            Some(ratio) => format!("by minimum degree (nested dissection would be {ratio:.2} of its work)"),
+        };
+        let numbers = self.plan.length as f64 / self.plan.bodies.max(1) as f64;
+        format!("{} {order}, {numbers:.0} numbers per body", self.name())
+    }
+
     fn flops(&self) -> Flops {
         self.flops
     }

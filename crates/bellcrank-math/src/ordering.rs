@@ -122,6 +122,8 @@ pub struct Symbolic {
     pub entries: usize,
     /// The work of the elimination, in squares of the columns' lengths.
     pub work: f64,
+    /// Where nested dissection was tried: its work over that of minimum degree. The smaller is what was taken.
+    pub dissection: Option<f64>,
 }
 
 /// Where a column of the factors is as long as this, a dissection is tried.
@@ -140,11 +142,16 @@ pub fn symbolic(pattern: &BlockPattern) -> Result<Symbolic, LinearError> {
         return by_degree;
     }
     let dissected = stages(pattern, &graph).and_then(|stages| of(Some(&stages)).ok());
-    match (by_degree, dissected) {
-        (Ok(s), Some(d)) if s.work <= d.work => Ok(s),
-        (_, Some(d)) => Ok(d),
-        (s, None) => s,
-    }
+    let (mut taken, ratio) = match (by_degree, dissected) {
+        (Ok(s), Some(d)) => {
+            let ratio = d.work / s.work;
+            (if ratio < 1.0 { d } else { s }, Some(ratio))
+        }
+        (Err(_), Some(d)) => (d, Some(0.0)),
+        (s, None) => return s,
+    };
+    taken.dissection = ratio;
+    Ok(taken)
 }
 
 /// The structure that an order leads to, which is then postordered.
@@ -213,7 +220,13 @@ fn structure(pattern: &BlockPattern, graph: &Lists, order: Vec<u32>) -> Result<S
             rows
         })
         .collect();
-    Ok(Symbolic { order: visited.iter().map(|&old| order[old as usize]).collect(), below, entries, work })
+    Ok(Symbolic {
+        order: visited.iter().map(|&old| order[old as usize]).collect(),
+        below,
+        entries,
+        work,
+        dissection: None,
+    })
 }
 
 /// The number of scalar entries of L, U and D that elimination leads to.

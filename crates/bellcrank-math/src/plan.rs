@@ -82,6 +82,9 @@ pub struct Copy {
 pub struct Plan {
     /// Whether panels hold [D; L] alone, both by rows of p numbers, because U = Lᵀ; else [D | U] and L.
     pub symmetric: bool,
+    /// The number of diagonal blocks that are not multipliers, and what nested dissection would cost or does.
+    pub bodies: usize,
+    pub dissection: Option<f64>,
     pub dimension: usize,
     /// Number of values of the matrix.
     pub entries: usize,
@@ -225,6 +228,8 @@ impl Plan {
         let order = &layout.symbolic.order;
         let mut plan = Plan {
             symmetric,
+            bodies: (0..pattern.blocks()).filter(|&b| pattern.class(b) != Class::Multiplier).count(),
+            dissection: layout.symbolic.dissection,
             dimension: pattern.dimension(),
             entries: pattern.values(),
             length: layout.length as usize,

@@ -38,6 +38,10 @@ pub trait LinearSolver: Send {
     }
     /// The name of the backend.
     fn name(&self) -> &'static str;
+    /// What it does and why, for people.
+    fn explain(&self) -> String {
+        self.name().into()
+    }
     /// What a factorization and a solution cost, from the pattern alone; zero where it is not counted.
     fn flops(&self) -> Flops {
         Flops::default()
@@ -288,7 +292,9 @@ impl LinearSolver for Robust {
             self.taken_out.iter().for_each(|&i| b[i] = 0.0);
             return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
         }
-        self.right_side.copy_from_slice(b);
+        if self.check {
+            self.right_side.copy_from_slice(b);
+        }
         if let Some(lu) = &mut self.block {
             lu.solve(b)?;
         }
@@ -322,6 +328,10 @@ impl LinearSolver for Robust {
 
     fn name(&self) -> &'static str {
         self.active().map_or("none", |solver| solver.name())
+    }
+
+    fn explain(&self) -> String {
+        self.active().map_or_else(String::new, |solver| solver.explain())
     }
 
     fn flops(&self) -> Flops {

@@ -72,6 +72,14 @@ impl Kkt {
         Kkt { matrix, linear, mass, columns, rows, rhs, n, recursive, independent: None, factorizations: 0, dynamics }
     }
 
+    /// How its systems are solved and why, for people.
+    pub fn explain(&self) -> String {
+        match self.recursive {
+            true => "recursion from the leaves of the tree to its root (no loops)".into(),
+            false => self.linear.explain(),
+        }
+    }
+
     /// The system with XXᵀ in the place of M: its multipliers are those of the split, (GY)ᵀλ = Yᵀf.
     pub fn split(dynamics: Arc<dyn Dynamics>) -> Kkt {
         let mut kkt = Kkt::new(dynamics);

@@ -592,6 +592,10 @@ impl Engine for Implicit {
         (self.steps > 0 && linear.reveals_rank()).then(|| (dropped, linear.smallest_multiplier_pivot()))
     }
 
+    fn explain_solver(&self) -> Option<String> {
+        Some(self.newton.linear().explain())
+    }
+
     fn names(&self) -> (&'static str, &'static str, &'static str) {
         (self.method_name, self.formulation_name, self.newton.iteration.name())
     }

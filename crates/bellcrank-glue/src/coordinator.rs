@@ -21,9 +21,8 @@
 use crate::foresee::{Foresight, Past};
 use crate::interface::Interface;
 use crate::options::{Coupling, GlueError, GlueOptions, Levels, Report};
-use crate::port::{Motion, WIDTH};
+use crate::port::{Motion, WIDTH, difference, displacement, twist};
 use crate::subdomain::{Admittance, PartError, Response, Subdomain, Upcoming, Window, write_whole};
-use bellcrank_math::Vec3;
 use bellcrank_math::dense::least_squares;
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
@@ -41,6 +40,8 @@ const SLOW_BY_DIFFERENCES: f64 = 0.3;
 const NEAR: f64 = 0.3;
 /// How much of an admittance is wrong after a window, until that is measured.
 const AGEING: f64 = 0.01;
+/// An admittance that parts with their own solvers tell is asked for again when windows change their length by more.
+const STRETCH: f64 = 0.1;
 /// The part of a load that a difference adds.
 const DIFFERENCE: f64 = 1e-5;
 /// A window is taken as foreseen only if its loads are in balance to this part of the tolerance: what a prediction leaves
@@ -85,6 +86,8 @@ struct History {
     admittance: Option<Admittance>,
     length: f64,
     stale: bool,
+    /// Whether parts with their own solvers tell it: unknown until they are asked.
+    tells: Option<bool>,
     /// How many windows it served, and how much of it each of them made wrong.
     age: usize,
     ageing: f64,
@@ -134,6 +137,7 @@ bellcrank_model::kept_by_fields!(History {
     admittance,
     length,
     stale,
+    tells,
     age,
     pace,
     ageing,
@@ -213,6 +217,7 @@ impl Coordinator {
             admittance: None,
             length: 1.0,
             stale: true,
+            tells: None,
             age: 0,
             pace: None,
             ageing: AGEING,
@@ -560,8 +565,7 @@ impl Coordinator {
             }
             let moved = self.attempt_all(window, &changed, &shift, false)?.motions;
             self.spread(&columns, &displacement(&moved, at), 1.0 / scale, &mut y.place);
-            let twist = difference(&moved, at, |m| (m.velocity, m.spin));
-            self.spread(&columns, &twist, 1.0 / scale, &mut y.velocity);
+            self.spread(&columns, &twist(&moved, at), 1.0 / scale, &mut y.velocity);
         }
         Ok(y)
     }
@@ -620,6 +624,8 @@ impl Coordinator {
     /// The admittance for windows of another length: what is held acts like H² on places and like H on velocities.
     fn stretch_admittance(&mut self, length: f64) {
         let r = length / self.history.length;
+        // which is not true of stiff parts
+        self.history.stale |= self.options.coupling == Coupling::Windows && self.tells() && (r - 1.0).abs() > STRETCH;
         if let Some(y) = &mut self.history.admittance
             && r != 1.0
         {
@@ -661,14 +667,19 @@ impl Coordinator {
         let (mut before, mut tried): (f64, Option<(Vec<f64>, Vec<Motion>)>) = (f64::INFINITY, None);
         let (mut first, mut second) = (0.0, None);
         for attempt in 1..=self.options.max_attempts {
-            let ask = self.history.stale || self.history.admittance.is_none();
+            let need = self.history.stale || self.history.admittance.is_none();
+            let ask = need || (!in_step && self.history.tells.is_none());
             let answer = self.attempt_all(&window, &x.load, &x.shift, ask)?;
             let motions = answer.motions;
             self.interface.place(window.to, &motions, &x.lambda);
             let mut elsewhere = false;
-            if ask {
+            let told = answer.told.filter(|_| ask);
+            if ask && !in_step {
+                self.history.tells = Some(told.is_some());
+            }
+            if need || told.is_some() {
                 self.report.admittances += 1;
-                self.history.admittance = Some(match answer.told {
+                self.history.admittance = Some(match told {
                     Some(told) => self.gather(&told),
                     None => {
                         elsewhere = true;
@@ -683,14 +694,15 @@ impl Coordinator {
             if let Some((load, at)) = tried.take().filter(|_| !in_step && !ask) {
                 let to_own = self.interface.to_own();
                 let moved = to_own.apply(&displacement(&motions, &at));
-                let twist = to_own.apply(&difference(&motions, &at, |m| (m.velocity, m.spin)));
+                let twist = to_own.apply(&twist(&motions, &at));
                 self.learn(&mut y, &to_own.apply(&minus(&x.load, &load)), &moved, &twist);
             }
             let rest = self.rest(&window, &x);
             let left = rest.levels(&y);
             let worst = self.measure(&left, &rest, length, attempt);
             match attempt {
-                1 => first = worst,
+                // an admittance costs a part in step next to nothing, and one with its own solver several windows
+                1 => first = if in_step { worst } else { self.measure(&left, &rest, length, 2) },
                 2 => second = Some(worst),
                 _ => {}
             }
@@ -706,6 +718,8 @@ impl Coordinator {
                 };
                 if self.error > 1.0 {
                     self.history.admittance = Some(y);
+                    // stiff parts answer otherwise in a window of another length
+                    self.history.stale |= self.tells();
                     self.report.rejected += 1;
                     return Ok(Crossed::Refused);
                 }
@@ -715,7 +729,7 @@ impl Coordinator {
                 self.report.residuals.take(&left);
                 self.score(&foreseen, &x, &y);
                 self.history.admittance = Some(y);
-                self.grow_old(in_step, first, second);
+                self.grow_old(first, second);
                 self.commit(&window, x, motions)?;
                 return Ok(Crossed::Committed);
             }
@@ -727,7 +741,7 @@ impl Coordinator {
                 continue;
             }
             // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
-            let slow = if in_step { SLOW } else { SLOW_BY_DIFFERENCES };
+            let slow = if self.tells() { SLOW } else { SLOW_BY_DIFFERENCES };
             self.history.stale |= attempt > 1 && worst > slow * before;
             if !worst.is_finite() || (attempt > 6 && worst > before) {
                 return Err(self.diverged(length, &rest.rows));
@@ -744,15 +758,21 @@ impl Coordinator {
         Err(self.diverged(length, &gaps))
     }
 
+    /// Whether a new admittance comes with the next answer.
+    fn tells(&self) -> bool {
+        self.options.coupling != Coupling::Windows || self.history.tells == Some(true)
+    }
+
     /// Decides whether the admittance can serve for another window: what a first correction leaves of the residual
     /// grows with the age of the admittance.
-    fn grow_old(&mut self, in_step: bool, first: f64, second: Option<f64>) {
+    fn grow_old(&mut self, first: f64, second: Option<f64>) {
+        let tells = self.tells();
         let h = &mut self.history;
         if let Some(second) = second.filter(|_| h.age > 0) {
             h.ageing = (second / (first * h.age as f64)).max(0.5 * h.ageing);
         }
         h.age += 1;
-        h.stale = in_step && h.ageing * h.age as f64 * first > NEAR;
+        h.stale = tells && h.ageing * h.age as f64 * first > NEAR;
     }
 
     /// The worst of what is left, in tolerances.
@@ -857,7 +877,8 @@ impl Coordinator {
         };
         // displacement and twist of the ports by (ℓ, σ)
         let place = beside(&y.place, &y.place_by_shift);
-        let twist = beside(&y.velocity, &y.velocity_by_shift);
+        let mut twist = beside(&y.velocity, &y.velocity_by_shift);
+        self.interface.turn(&place, &mut twist);
         let law = linear.stiffness.times(&place).plus(1.0, &linear.damping.times(&twist));
         let d = Matrix::from_fn(columns, columns, |i, j| {
             (i == j) as u8 as f64 - if i < n { half * law.at(i, j) } else { 0.0 }
@@ -1066,21 +1087,6 @@ impl Rest {
         let dynamics = largest(&y.place.apply(&self.load)).max(largest(&y.place_by_shift.apply(&self.shift)));
         Levels { position: largest(&self.gaps), velocity: largest(&self.rates), acceleration: 0.0, dynamics }
     }
-}
-
-/// The difference of two motions of all ports at one level.
-fn difference(a: &[Motion], b: &[Motion], level: fn(&Motion) -> (Vec3, Vec3)) -> Vec<f64> {
-    let pairs = a.iter().zip(b).map(|(a, b)| (level(a), level(b)));
-    pairs.flat_map(|(a, b)| [a.0 - b.0, a.1 - b.1]).flat_map(|x| x.0).collect()
-}
-
-/// The displacement between two motions of all ports.
-fn displacement(a: &[Motion], b: &[Motion]) -> Vec<f64> {
-    let pairs = a.iter().zip(b);
-    pairs
-        .flat_map(|(a, b)| [a.place - b.place, a.rotation.then(b.rotation.conjugate()).log()])
-        .flat_map(|x| x.0)
-        .collect()
 }
 
 fn halved(a: &Matrix, b: &Matrix) -> Matrix {

@@ -3,7 +3,7 @@
 //! Its load and its rates are in balance at the end of the window, so that the parts together take exactly the
 //! step the whole would take.
 
-use crate::port::{Port, WIDTH, responses, twists};
+use crate::port::{Port, WIDTH, responses, turnings, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
@@ -175,6 +175,7 @@ impl InStep {
         let (n, p, system) = (self.system.layout().n(), WIDTH * self.ports.len(), self.system.clone());
         let (point, w) = self.step.parts();
         let b = twists(&self.ports, &system, w, n);
+        let turning = turnings(&self.ports, &system, w, &point.v);
         // T(q) times the shifts, as they stand in the kinematic rows
         let mut moved = vec![0.0; n];
         let mut trial = point.clone();
@@ -197,7 +198,10 @@ impl InStep {
                     true => (0..n).for_each(|i| x[ranges.1.start + i] = columns.at(i, k)),
                 }
                 self.newton.respond(&mut x).map_err(|e| self.error(e))?;
-                let (place, velocity) = (b.apply(&x[ranges.0.clone()]), b.apply(&x[ranges.1.clone()]));
+                let place = b.apply(&x[ranges.0.clone()]);
+                let turned = turning.apply(&x[ranges.0.clone()]);
+                let mut velocity = b.apply(&x[ranges.1.clone()]);
+                velocity.iter_mut().zip(turned).for_each(|(v, c)| *v += c);
                 for i in 0..p {
                     *found[2 * by_shift as usize].at_mut(i, k) = place[i];
                     *found[2 * by_shift as usize + 1].at_mut(i, k) = velocity[i];

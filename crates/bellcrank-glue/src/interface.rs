@@ -150,6 +150,19 @@ impl Interface {
         out
     }
 
+    /// Twists that follow loads in the world, as rates in the frames of the bodies, which turn by a displacement δ that
+    /// follows them too: ∂(Rᵀω) = Rᵀ∂ω − (Rᵀδ) × (Rᵀω).
+    pub fn turn(&self, place: &Matrix, twist: &mut Matrix) {
+        for range in self.system.layout().bodies.iter().filter(|r| r.len() == 6) {
+            let at = range.start + 3;
+            let rate = Vec3([0, 1, 2].map(|i| self.point.v[at + i]));
+            for j in 0..twist.columns {
+                let turned = Vec3([0, 1, 2].map(|i| place.at(at + i, j))).cross(rate);
+                (0..3).for_each(|i| *twist.at_mut(at + i, j) -= turned[i]);
+            }
+        }
+    }
+
     fn piece(&mut self, piece: Piece, size: usize) -> Vec<f64> {
         let mut out = vec![0.0; size];
         self.system.add(1.0, piece, &self.point, &mut self.w, &mut out);

@@ -1,15 +1,20 @@
 //! A part that keeps its own method and its own steps inside a window, and tells nothing but how its ports moved.
 
-use crate::port::{Port, WIDTH, responses, twists};
+use crate::port::{Motion, Port, WIDTH, displacement, responses, twist, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
+use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
-use bellcrank_model::model::{End, Model};
+use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::tape;
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use bellcrank_solve::Options;
 use bellcrank_solve::kkt::Kkt;
 use bellcrank_solve::simulation::engine;
 use std::sync::Arc;
+
+/// The part of a load that a difference adds: motion follows held loads almost linearly, and with less the choice of steps
+/// disturbs it.
+const DIFFERENCE: f64 = 1e-2;
 
 /// A compiled model with a method of its own; the loads are held over a window.
 pub struct OwnSolver {
@@ -86,6 +91,41 @@ impl OwnSolver {
         let ports = self.ports.iter().map(|p| p.motion(&self.system, &point, &self.w)).collect();
         Ok(Response { ports, admittance: None, error: 0.0, rough: false })
     }
+
+    /// Crosses a window from the committed state with the loads held.
+    fn cross(&mut self, window: &Window, loads: &[f64]) -> Result<State, PartError> {
+        self.push(loads);
+        let start = self.committed.clone();
+        let point = self.complete(&start)?;
+        let dynamics: Arc<dyn Dynamics> = self.system.clone();
+        let options = Options { until: window.to, ..self.options.clone() };
+        let mut engine = engine(&dynamics, &options, &point).map_err(|e| self.error(e))?;
+        while engine.state().t < window.to {
+            engine.step(window.to).map_err(|e| self.error(e))?;
+            engine.settle();
+        }
+        self.steps += engine.statistics().steps;
+        Ok(engine.state().clone())
+    }
+
+    /// How the motion at the end of a window follows the held loads, by differences: the window is crossed once more for
+    /// every load, here, where that costs no exchange.
+    fn follows(&mut self, window: &Window, loads: &[f64], at: &[Motion]) -> Result<Admittance, PartError> {
+        let n = loads.len();
+        let size = DIFFERENCE * (1.0 + loads.iter().fold(0.0f64, |m, x| m.max(x.abs())));
+        let acts: &[usize] = if self.description.space == Space::Plane { &[0, 1, 5] } else { &[0, 1, 2, 3, 4, 5] };
+        let mut y = Admittance { velocity: Matrix::zeros(n, n), ..Admittance::of_accelerations(Matrix::zeros(n, n)) };
+        for j in (0..n).filter(|j| acts.contains(&(j % WIDTH))) {
+            let mut changed = loads.to_vec();
+            changed[j] += size;
+            let reached = self.cross(window, &changed)?;
+            let moved = self.response(&reached)?.ports;
+            for (y, by) in [(&mut y.place, displacement(&moved, at)), (&mut y.velocity, twist(&moved, at))] {
+                by.iter().enumerate().for_each(|(i, x)| *y.at_mut(i, j) = x / size);
+            }
+        }
+        Ok(y)
+    }
 }
 
 impl Subdomain for OwnSolver {
@@ -103,22 +143,14 @@ impl Subdomain for OwnSolver {
         Ok(response)
     }
 
-    fn attempt(&mut self, window: &Window, loads: &[f64], _: &[f64], _: bool) -> Result<Response, PartError> {
-        self.push(loads);
-        let start = self.committed.clone();
-        let point = self.complete(&start)?;
-        let dynamics: Arc<dyn Dynamics> = self.system.clone();
-        let options = Options { until: window.to, ..self.options.clone() };
-        let mut engine = engine(&dynamics, &options, &point).map_err(|e| self.error(e))?;
-        while engine.state().t < window.to {
-            engine.step(window.to).map_err(|e| self.error(e))?;
-            engine.settle();
+    fn attempt(&mut self, window: &Window, loads: &[f64], _: &[f64], admittance: bool) -> Result<Response, PartError> {
+        let reached = self.cross(window, loads)?;
+        let mut response = self.response(&reached)?;
+        if admittance {
+            response.admittance = Some(self.follows(window, loads, &response.ports)?);
         }
-        self.steps += engine.statistics().steps;
-        let reached = engine.state().clone();
-        let response = self.response(&reached);
         self.tried = Some(reached);
-        response
+        Ok(response)
     }
 
     fn commit(&mut self) -> Result<(), PartError> {

@@ -138,13 +138,25 @@ impl Port {
 
 /// B: the map from the velocities of a part to the twists of all its ports.
 pub fn twists(ports: &[Port], system: &System, w: &Workspace, n: usize) -> Matrix {
+    by_columns(ports, system, n, |port, unit| port.twist(system, w, unit))
+}
+
+/// ∂(B v)/∂q: how the twists change with displacements, for ports turn with what they are on.
+pub fn turnings(ports: &[Port], system: &System, w: &Workspace, v: &[f64]) -> Matrix {
+    by_columns(ports, system, v.len(), |port, unit| {
+        let (Vec3([a, b, c]), Vec3([d, e, f])) = system.twist_change(&port.end, w, v, unit);
+        [a, b, c, d, e, f]
+    })
+}
+
+fn by_columns(ports: &[Port], system: &System, n: usize, of: impl Fn(&Port, &[f64]) -> [f64; WIDTH]) -> Matrix {
     let mut out = Matrix::zeros(WIDTH * ports.len(), n);
     let mut unit = vec![0.0; n];
     for (k, port) in ports.iter().enumerate() {
         let Some(body) = port.end.body else { continue };
         for j in bellcrank_model::Dynamics::layout(system).bodies[body].clone() {
             unit[j] = 1.0;
-            for (i, x) in port.twist(system, w, &unit).into_iter().enumerate() {
+            for (i, x) in of(port, &unit).into_iter().enumerate() {
                 *out.at_mut(WIDTH * k + i, j) = x;
             }
             unit[j] = 0.0;
@@ -161,4 +173,24 @@ pub fn responses(kkt: &mut Kkt, b: &Matrix) -> Result<Matrix, LinearError> {
         (0..b.columns).for_each(|i| *out.at_mut(i, k) = column[i]);
     }
     Ok(out)
+}
+
+/// The difference of two motions of all ports at one level.
+pub(crate) fn difference(a: &[Motion], b: &[Motion], level: fn(&Motion) -> (Vec3, Vec3)) -> Vec<f64> {
+    let pairs = a.iter().zip(b).map(|(a, b)| (level(a), level(b)));
+    pairs.flat_map(|(a, b)| [a.0 - b.0, a.1 - b.1]).flat_map(|x| x.0).collect()
+}
+
+/// The difference of the twists of all ports.
+pub(crate) fn twist(a: &[Motion], b: &[Motion]) -> Vec<f64> {
+    difference(a, b, |m| (m.velocity, m.spin))
+}
+
+/// The displacement between two motions of all ports.
+pub(crate) fn displacement(a: &[Motion], b: &[Motion]) -> Vec<f64> {
+    let pairs = a.iter().zip(b);
+    pairs
+        .flat_map(|(a, b)| [a.place - b.place, a.rotation.then(b.rotation.conjugate()).log()])
+        .flat_map(|x| x.0)
+        .collect()
 }

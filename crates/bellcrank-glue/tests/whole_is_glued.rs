@@ -421,9 +421,83 @@ fn many_machines_in_parts_with_their_own_methods_and_steps() {
         let (c, seen) = glued(&system, at, options, &methods, until);
         let (d, r) = (difference(&reference, &seen), c.report());
         assert!(d < 10.0 * rtol * length, "{at:?}: {d:e}");
-        // a stiff rod answers held loads otherwise than a free body: differences are taken, and some windows repeated
-        let most = if at == ["elbow"] { 4 } else { 2 };
-        assert!(r.exchanges <= most * (r.windows + r.rejected), "{at:?}: {r:?}");
+        assert!(r.exchanges <= 2 * (r.windows + r.rejected), "{at:?}: {r:?}");
+    }
+}
+
+#[test]
+fn own_solvers_take_two_exchanges_in_any_window() {
+    let (rod, seven) = (problem("flexible-slider-crank"), problem("seven-body"));
+    // the longest window is a fiftieth of a turn, and the stiff rod swings several times within one
+    let cases: [(&str, &[&str], f64, f64); 11] = [
+        (FOUR_BAR, &["a"], 0.1, 5e-3),
+        (FOUR_BAR, &["b"], 0.05, 1e-3),
+        (FOUR_BAR, &["c"], 0.2, 1e-2),
+        (FOUR_BAR, &["b", "d"], 0.2, 1e-2),
+        (FOUR_BAR, &["b", "d"], 0.4, 2e-2),
+        (DOUBLE_FOUR_BAR, &["e", "f"], 0.1, 5e-3),
+        (SPATIAL, &["socket"], 0.1, 5e-3),
+        (SPATIAL, &["socket"], 0.2, 1e-2),
+        (&rod, &["elbow"], 5e-3, 1e-4),
+        (&rod, &["elbow"], 1e-2, 3e-4),
+        (&seven, &["E3"], 3e-3, 3e-5),
+    ];
+    let methods = [
+        Options { rtol: 1e-7, ..own(MethodName::Dopri5) },
+        Options { rtol: 1e-7, ..own(MethodName::Bdf) },
+        stepped("si2", 1e-4, 1.0),
+    ];
+    for (text, at, until, window) in cases {
+        let system = system(text);
+        let reference = whole(&system, Options { until, rtol: 1e-9, ..own(MethodName::Bdf) });
+        for rtol in [None, Some(1e-4)] {
+            let coupling = Coupling::Windows;
+            let tolerances = rtol.map_or(Levels::all(1e-7), Levels::within);
+            let options = GlueOptions { coupling, rtol, window, tolerances, ..GlueOptions::default() };
+            let (c, seen) = glued(&system, at, options, &methods, until);
+            let (d, r) = (difference(&reference, &seen), c.report());
+            assert!(r.most <= 2, "{at:?} {window} {rtol:?}: {r:?}");
+            assert!(r.exchanges <= 2 * (r.windows + r.rejected), "{at:?} {window} {rtol:?}: {r:?}");
+            assert!(d < 5e-5, "{at:?} {window} {rtol:?}: {d:e}");
+        }
+    }
+}
+
+#[test]
+fn the_admittance_of_a_part_in_step_is_what_differences_tell() {
+    for (text, at) in [(FOUR_BAR, "b"), (FOUR_BAR, "c"), (SPATIAL, "socket")] {
+        let system = system(text);
+        let dynamics: Arc<dyn Dynamics> = system.clone();
+        let (point, _) = assemble(&dynamics, &system.initial_state()).unwrap();
+        for coupling in [Coupling::Position, Coupling::Stabilized] {
+            for piece in cut(&system, &point, &[at]).unwrap().parts {
+                let mut part = piece.in_step(coupling, 0.8).unwrap();
+                let n = 6 * part.description().ports.len();
+                let (loads, shifts) = (vec![1.0; n], vec![0.0; n]);
+                let window = Window { number: 0, from: 0.0, to: 5e-3 };
+                part.begin(&loads).unwrap();
+                let told = part.attempt(&window, &loads, &shifts, true).unwrap().admittance.unwrap();
+                for j in 0..n {
+                    let mut moved = |by: f64| {
+                        let mut changed = loads.clone();
+                        changed[j] += by;
+                        part.attempt(&window, &changed, &shifts, false).unwrap().ports
+                    };
+                    let (up, down) = (moved(0.5), moved(-0.5));
+                    for (k, (a, b)) in up.iter().zip(&down).enumerate() {
+                        let place = [a.place - b.place, a.rotation.then(b.rotation.conjugate()).log()];
+                        let twist = [a.velocity - b.velocity, a.spin - b.spin];
+                        for (told, found) in [(&told.place, place), (&told.velocity, twist)] {
+                            let size = told.values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+                            for (i, x) in found.iter().flat_map(|x| x.0).enumerate() {
+                                let off = (told.at(6 * k + i, j) - x).abs() / size;
+                                assert!(off < 1e-3, "{at} {coupling:?}: {} {x}", told.at(6 * k + i, j));
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -575,9 +649,11 @@ fn the_quarter_car_in_parts_moves_as_the_whole() {
     let parts = assembly.parts.into_iter().map(|p| p.start(&how).unwrap()).collect();
     let options = GlueOptions { window: 1e-3, ..GlueOptions::default() };
     let mut c = Coordinator::new(parts, assembly.interface, 0.0, options).unwrap();
-    // the rubber bushing swings in first
-    c.run(0.02, &mut |_| Ok(())).unwrap();
+    // the rubber bushing is out of balance at the start, by a thousandth of a length within the first window: four windows
+    // take a third exchange
+    c.run(0.004, &mut |_| Ok(())).unwrap();
     let early = c.report().clone();
+    assert!(early.exchanges <= 12, "{early:?}");
     c.run(0.2, &mut |_| Ok(())).unwrap();
     let (d, r) = (difference(&reference, &values(&mut c)), c.report());
     assert!(d < 1e-8, "{d:e}");

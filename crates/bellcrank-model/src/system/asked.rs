@@ -55,6 +55,13 @@ impl System {
 
     /// The acceleration and the angular acceleration of a frame: B v̇ + ∂(B v)/∂q v.
     pub fn twist_rate(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> (Vec3, Vec3) {
+        let by_velocity = self.look(end, w, &at.vdot);
+        let (a, alpha) = self.twist_change(end, w, &at.v, &at.v);
+        (by_velocity.v + a, by_velocity.w + alpha)
+    }
+
+    /// How the twist of a frame changes with a displacement δ, the velocities being what they are: ∂(B v)/∂q δ.
+    pub fn twist_change(&self, end: &crate::model::End, w: &Workspace, v: &[f64], delta: &[f64]) -> (Vec3, Vec3) {
         let end = place(end);
         if end.body == GROUND {
             return (Vec3::ZERO, Vec3::ZERO);
@@ -62,18 +69,15 @@ impl System {
         let b = end.body as usize;
         let range = self.layout.bodies[b].clone();
         each!(&self.bodies[b], body => {
-            let (mut a, mut alpha) = body.twist(&w.bodies[b], &end.on, &at.vdot[range.clone()]);
-            let v = &at.v[range.clone()];
-            let bias = |form: Covector| {
+            let along = |form: Covector| {
                 let mut row = [0.0; MAX_WIDTH];
-                body.twist_stiffness(&w.bodies[b], &end.on, v, form, 1.0, &mut row[..range.len()]);
-                row.iter().zip(v).map(|(r, v)| r * v).sum::<f64>()
+                body.twist_stiffness(&w.bodies[b], &end.on, &v[range.clone()], form, 1.0, &mut row[..range.len()]);
+                row.iter().zip(&delta[range.clone()]).map(|(r, d)| r * d).sum::<f64>()
             };
-            for i in 0..3 {
-                a[i] += bias(Covector::new(Vec3::unit(i), Vec3::ZERO));
-                alpha[i] += bias(Covector::new(Vec3::ZERO, Vec3::unit(i)));
-            }
-            (a, alpha)
+            (
+                Vec3([0, 1, 2].map(|i| along(Covector::new(Vec3::unit(i), Vec3::ZERO)))),
+                Vec3([0, 1, 2].map(|i| along(Covector::new(Vec3::ZERO, Vec3::unit(i))))),
+            )
         })
     }
 

@@ -153,8 +153,7 @@ fn glued_over_loopback_tls_gives_the_same_bytes_as_in_one_process() {
         let far = join(&system, at, options, &mut |k, piece| far(piece, &several(coupling, k)));
         let r = same_bytes(&format!("{at:?} {coupling:?}"), near, far, step * windows as f64);
         assert_eq!(r.windows, windows);
-        // the first windows of a run are not smooth yet
-        assert!(r.exchanges <= 2 * windows + 4, "{at:?} {coupling:?}: {r:?}");
+        assert!(r.exchanges <= 2 * windows, "{at:?} {coupling:?}: {r:?}");
     }
 }
 
@@ -186,6 +185,8 @@ fn the_quarter_car_from_its_files_gives_the_same_bytes_over_tls() {
         assert_eq!(reached, 3);
         let r = same_bytes(&format!("quarter car, {coupling:?}"), near, far, step * windows as f64);
         assert_eq!(r.windows, windows);
+        // the bushing is out of balance at the start
+        assert!(r.exchanges <= 2 * windows + 4, "{coupling:?}: {r:?}");
     }
 }
 

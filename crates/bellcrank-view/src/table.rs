@@ -80,9 +80,8 @@ impl Table {
     /// The units of all columns; empty for pure numbers.
     pub fn units(&self) -> Vec<&str> {
         let pairs = self.meta.file_metadata().key_value_metadata();
-        let units = || {
-            pairs.into_iter().flatten().filter_map(|kv| Some((kv.key.strip_prefix("unit.")?, kv.value.as_deref()?)))
-        };
+        let units =
+            || pairs.into_iter().flatten().filter_map(|kv| Some((kv.key.strip_prefix("unit.")?, kv.value.as_deref()?)));
         // ours come in the order of the columns; a table of a million takes a second
         if self.names().eq(units().map(|(name, _)| name)) {
             return units().map(|(_, unit)| unit).collect();

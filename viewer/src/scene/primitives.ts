@@ -157,11 +157,10 @@ export function meshes(bodies: Body[]): Record<string, BufferGeometry> {
 export const LEVELS = 4;
 /** Beyond the coarsest level links, balls and boxes are lines. */
 export const LINES = LEVELS;
-const LINED = ["link", "ball", "box"];
+export const LINED = ["link", "ball", "box"];
 
 /** A line through a solid, from end to end. */
-export function line(solid: string): BufferGeometry | null {
-  if (!LINED.includes(solid)) return null;
+export function line(): BufferGeometry {
   const end = (side: number): Vertex => ({ core: [side, side, side], ring: [side, 0, 0], normal: [0, 0, 1] });
   return geometry([end(-1), end(1)], [0, 1]);
 }

@@ -7,7 +7,7 @@ import {
 } from "three";
 import { GROUPS, type Group, type Items, PER_ROW } from "./items";
 import { ROW, type Slots } from "./poses";
-import { LEVELS, LINES, line } from "./primitives";
+import { LEVELS, LINED, LINES, line } from "./primitives";
 
 const DECLARE = /* glsl */ `
 attribute vec3 ring;
@@ -249,14 +249,14 @@ export class Solids {
     this.least.value = 0.7 * pixel;
     for (const d of this.drawn) {
       d.level = level(d.thick);
-      const thin = d.level === LINES && !d.over ? line(d.solid) : null;
+      const thin = d.level === LINES && !d.over && LINED.includes(d.solid);
       if (thin && !d.lines) {
-        d.lines = new LineSegments(copies(thin, d.numbers), this.thin);
+        d.lines = new LineSegments(copies(line(), d.numbers), this.thin);
         d.lines.frustumCulled = false;
         d.mesh.parent?.add(d.lines);
       }
-      if (d.lines) d.lines.visible = thin !== null;
-      d.mesh.visible = thin === null && (symbols || d.group !== "joint" || d.solid === "ball"); // bars are balls that are drawn out
+      if (d.lines) d.lines.visible = thin;
+      d.mesh.visible = !thin && (symbols || d.group !== "joint" || d.solid === "ball"); // bars are balls that are drawn out
       d.mesh.material = quick && !d.over ? this.quick : d.fine;
       d.level = thin ? LINES : Math.min(d.level, LEVELS - 1);
       if (!thin) this.shape(d, d.level);

@@ -206,6 +206,21 @@ impl Newton {
     /// A loop for residuals with this pattern.
     pub fn new(pattern: Arc<BlockPattern>, iteration: Iteration, max_iterations: usize) -> Newton {
         let linear = solver::choose(&pattern);
+        Newton::with(linear, pattern, iteration, max_iterations)
+    }
+
+    /// The same with matrices that are taken for symmetric.
+    pub fn nearly_symmetric(pattern: Arc<BlockPattern>, iteration: Iteration, max_iterations: usize) -> Newton {
+        let linear = solver::choose_nearly_symmetric(&pattern);
+        Newton::with(linear, pattern, iteration, max_iterations)
+    }
+
+    fn with(
+        linear: Box<dyn LinearSolver>,
+        pattern: Arc<BlockPattern>,
+        iteration: Iteration,
+        max_iterations: usize,
+    ) -> Newton {
         Newton {
             iteration,
             max_iterations,

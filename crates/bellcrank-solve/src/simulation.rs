@@ -58,6 +58,10 @@ pub struct Summary {
     pub names: (&'static str, &'static str, &'static str),
     /// What `auto` decided, and when.
     pub choices: Vec<String>,
+    /// How linear systems were solved and why.
+    pub solver: Option<String>,
+    /// Blocks of coordinates: bodies, or joints of a tree.
+    pub bodies: usize,
     /// How it ended.
     pub status: Status,
     /// Counts of work.
@@ -134,6 +138,7 @@ impl Summary {
             "drift": { "position": self.drift.0, "velocity": self.drift.1 },
             "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
             "choices": self.choices,
+            "solver": self.solver,
             "refused": history::refused_json(&self.refused),
             "final": last,
         });
@@ -621,6 +626,8 @@ impl Simulation {
             not_unique: self.observer.not_unique.clone(),
             split: self.engine.split_report(),
             loops: self.engine.loop_report(),
+            solver: self.engine.explain_solver(),
+            bodies: self.dynamics.layout().bodies.len(),
             events: self.observer.events.clone(),
         }
     }

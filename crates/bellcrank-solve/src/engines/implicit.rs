@@ -219,7 +219,8 @@ impl Implicit {
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
-        let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
+        let newton = if lean { Newton::nearly_symmetric } else { Newton::new };
+        let mut newton = newton(step.pattern().clone(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;
         if step.is_split() && dynamics.layout().m() > 0 {
@@ -589,6 +590,10 @@ impl Engine for Implicit {
         let rows = self.step.unknowns.range(bellcrank_model::Unknown::Lambda);
         let dropped = linear.dropped().iter().filter(|r| rows.contains(r)).count();
         (self.steps > 0 && linear.reveals_rank()).then(|| (dropped, linear.smallest_multiplier_pivot()))
+    }
+
+    fn explain_solver(&self) -> Option<String> {
+        Some(self.newton.linear().explain())
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -254,6 +254,10 @@ pub trait Engine: Send {
     fn loop_report(&self) -> Option<LoopReport> {
         None
     }
+    /// How linear systems are solved and why, for people.
+    fn explain_solver(&self) -> Option<String> {
+        None
+    }
     /// Method, formulation and iteration, by name.
     fn names(&self) -> (&'static str, &'static str, &'static str);
 }

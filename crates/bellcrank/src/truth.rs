@@ -353,7 +353,10 @@ fn reactions(e: &Evidence) -> Section {
                   momentum, by two routes: loads at their points in the world, and virtual power."
                 .into();
         let relative = p.reaction_error.0 / p.largest_load.0.max(f64::MIN_POSITIVE);
-        let turned = p.reaction_error.1 / p.largest_load.1.max(f64::MIN_POSITIVE);
+        // where no moment acts (one body on one pin), a small part of what its forces could have: else rounding errors are
+        // compared with themselves
+        let moment = p.largest_load.1.max(1e-3 * p.largest_load.0 * e.system.length());
+        let turned = p.reaction_error.1 / moment.max(f64::MIN_POSITIVE);
         let body = e.system.model.bodies.get(p.worst_body).map_or("", |b| b.name.as_str());
         let note =
             format!("{} of the largest force, {}; at body {body}", figure(relative), with(p.largest_load.0, "N"));
@@ -363,7 +366,7 @@ fn reactions(e: &Evidence) -> Section {
             judge(relative, 1e-8, 1e-5),
             note,
         ));
-        let note = format!("{} of the largest moment, {}", figure(turned), with(p.largest_load.1, "N m"));
+        let note = format!("{} of the largest moment, {}", figure(turned), with(moment, "N m"));
         s.facts.push(fact(
             "Σ moments − rate of angular momentum",
             with(p.reaction_error.1, "N m"),

@@ -270,8 +270,9 @@ pub fn compare(runs: &[(&Memory, usize)]) -> Result<Verification, String> {
     })
 }
 
-/// The scale of each channel: the largest of its unit, for angles and their rates at least 1e-6. Places and angles are
-/// measured by how far they go, so that the origin does not matter.
+/// The scale of each channel: the largest of its unit, for angles and their rates at least 1e-6, for moments at least 1e-9
+/// of the largest force times the largest length. Places and angles are measured by how far they go, so that the origin
+/// does not matter.
 fn scales(run: &Memory) -> Vec<f64> {
     let channels = &run.header.channels;
     let mut by_unit: Vec<(&str, f64, f64)> = Vec::new(); // unit, largest range, largest value
@@ -294,8 +295,14 @@ fn scales(run: &Memory) -> Vec<f64> {
         let found = by_unit.iter().find(|(u, ..)| *u == unit);
         let (range, value) = found.map_or((0.0, 0.0), |(_, r, v)| (*r, *v));
         let size = if matches!(unit, "m" | "rad") && range > 1e-9 * value { range } else { value };
-        // a body that never turns has angles of rounding errors, which are no chaos
-        let least = if matches!(unit, "rad" | "rad/s" | "rad/s²") { 1e-6 } else { 0.0 };
+        // a body that never turns has angles and moments of rounding errors, which are no chaos
+        let of =
+            |unit: &str| by_unit.iter().find(|(u, ..)| *u == unit).map_or(0.0, |(_, range, value)| range.max(*value));
+        let least = match unit {
+            "rad" | "rad/s" | "rad/s²" => 1e-6,
+            "N m" => 1e-9 * of("N") * of("m"),
+            _ => 0.0,
+        };
         if size > 0.0 { size.max(least) } else { 1.0 }
     };
     channels.iter().map(|c| scale(c.unit)).collect()
@@ -420,7 +427,8 @@ mod tests {
     #[test]
     fn angles_of_rounding_errors_are_no_chaos() {
         let of = |h: f64, noise: f64| {
-            memory(&[("a.x", "m"), ("a.angle", "rad"), ("a.wz", "rad/s")], move |t| vec![t + h * t, noise * t, noise])
+            let names = [("a.x", "m"), ("a.angle", "rad"), ("a.wz", "rad/s"), ("j.fx", "N"), ("j.mz", "N m")];
+            memory(&names, move |t| vec![t + h * t, noise * t, noise, 5.0, 1e3 * noise])
         };
         let v = compare(&[(&of(1e-3, 1e-16), 1), (&of(1e-4, -3e-15), 1), (&of(1e-5, 2e-15), 1)]).unwrap();
         assert!(v.converges && v.agrees_until.is_none(), "{v:?}");

@@ -286,9 +286,11 @@ fn momentum(e: &Evidence) -> Section {
     let scale =
         |largest: f64, load: f64, other: f64| largest.max(1e-3 * load * span).max(1e-6 * other).max(f64::MIN_POSITIVE);
     let (push, turn) = (p.largest_momentum.0.max(p.largest_load.0 * span), p.largest_momentum.1);
-    let linear =
-        p.impulse_error.0 / scale(p.largest_momentum.0, p.largest_load.0, turn.max(p.largest_load.1 * span) / length);
-    let angular = p.impulse_error.1 / scale(turn, p.largest_load.1, 1e3 * push * length);
+    let sizes = (
+        scale(p.largest_momentum.0, p.largest_load.0, turn.max(p.largest_load.1 * span) / length),
+        scale(turn, p.largest_load.1, 1e3 * push * length),
+    );
+    let (linear, angular) = (p.impulse_error.0 / sizes.0, p.impulse_error.1 / sizes.1);
     let of = |x: f64| format!("{} of the largest", figure(x));
     s.facts = vec![
         fact("Error of the balance", with(p.impulse_error.0, "kg m/s"), judge(linear, good, doubtful), of(linear)),
@@ -304,9 +306,8 @@ fn momentum(e: &Evidence) -> Section {
     for (k, name) in names.iter().enumerate() {
         let exists = !plane || matches!(k, 0 | 1 | 5);
         if let (Some(change), true) = (p.conserved[k], exists) {
-            let (unit, size) =
-                if k < 3 { ("kg m/s", p.largest_momentum.0) } else { ("kg m²/s", p.largest_momentum.1) };
-            let verdict = if size > 0.0 { judge(change / size, good, doubtful) } else { Verdict::None };
+            let (unit, size) = if k < 3 { ("kg m/s", sizes.0) } else { ("kg m²/s", sizes.1) };
+            let verdict = judge(change / size, good, doubtful);
             s.facts.push(fact(
                 &format!("Conserved: {name}"),
                 with(change, unit),

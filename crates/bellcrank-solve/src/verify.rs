@@ -111,8 +111,8 @@ pub fn finer(options: &Options, k: i32) -> Option<Options> {
     match &mut o.step {
         Some(h) => *h /= 2.0f64.powi(k),
         None => {
-            o.rtol /= 10.0f64.powi(k);
-            o.atol = o.atol.map(|a| a / 10.0f64.powi(k));
+            o.rtol = tenth(o.rtol, k);
+            o.atol = o.atol.map(|a| tenth(a, k));
             if o.rtol < LEAST * 0.999 {
                 return None;
             }
@@ -120,6 +120,12 @@ pub fn finer(options: &Options, k: i32) -> Option<Options> {
     }
     o.sample = Some(options.sample_distance());
     o.check().is_ok().then_some(o)
+}
+
+/// x / 10ᵏ as a person would write it: 1e-9, not 9.999999999999999e-10.
+fn tenth(x: f64, k: i32) -> f64 {
+    let x = x / 10.0f64.powi(k);
+    format!("{x:.12e}").parse().unwrap_or(x)
 }
 
 /// Runs the model again, more finely, and compares.
@@ -264,8 +270,9 @@ pub fn compare(runs: &[(&Memory, usize)]) -> Result<Verification, String> {
     })
 }
 
-/// The scale of each channel: the largest of its unit. Places and angles are measured by how far they go, so
-/// that the origin does not matter.
+/// The scale of each channel: the largest of its unit, for angles and their rates at least 1e-6, for moments at least 1e-9
+/// of the largest force times the largest length. Places and angles are measured by how far they go, so that the origin
+/// does not matter.
 fn scales(run: &Memory) -> Vec<f64> {
     let channels = &run.header.channels;
     let mut by_unit: Vec<(&str, f64, f64)> = Vec::new(); // unit, largest range, largest value
@@ -288,7 +295,15 @@ fn scales(run: &Memory) -> Vec<f64> {
         let found = by_unit.iter().find(|(u, ..)| *u == unit);
         let (range, value) = found.map_or((0.0, 0.0), |(_, r, v)| (*r, *v));
         let size = if matches!(unit, "m" | "rad") && range > 1e-9 * value { range } else { value };
-        if size > 0.0 { size } else { 1.0 }
+        // a body that never turns has angles and moments of rounding errors, which are no chaos
+        let of =
+            |unit: &str| by_unit.iter().find(|(u, ..)| *u == unit).map_or(0.0, |(_, range, value)| range.max(*value));
+        let least = match unit {
+            "rad" | "rad/s" | "rad/s²" => 1e-6,
+            "N m" => 1e-9 * of("N") * of("m"),
+            _ => 0.0,
+        };
+        if size > 0.0 { size.max(least) } else { 1.0 }
     };
     channels.iter().map(|c| scale(c.unit)).collect()
 }
@@ -407,6 +422,18 @@ mod tests {
         let until = v.agrees_until.unwrap();
         let difference = 0.9e-6 * (20.0 * until).exp();
         assert!(difference < AGREEMENT * 500.0 && difference > 0.5 * AGREEMENT, "{until}");
+    }
+
+    #[test]
+    fn angles_of_rounding_errors_are_no_chaos() {
+        let of = |h: f64, noise: f64| {
+            let names = [("a.x", "m"), ("a.angle", "rad"), ("a.wz", "rad/s"), ("j.fx", "N"), ("j.mz", "N m")];
+            memory(&names, move |t| vec![t + h * t, noise * t, noise, 5.0, 1e3 * noise])
+        };
+        let v = compare(&[(&of(1e-3, 1e-16), 1), (&of(1e-4, -3e-15), 1), (&of(1e-5, 2e-15), 1)]).unwrap();
+        assert!(v.converges && v.agrees_until.is_none(), "{v:?}");
+        assert_eq!(v.worst().unwrap().name, "a.x");
+        assert_eq!((tenth(1e-7, 2), tenth(3e-6, 1)), (1e-9, 3e-7));
     }
 
     #[test]

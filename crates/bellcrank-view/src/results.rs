@@ -88,7 +88,9 @@ impl Results {
     pub fn open(dir: impl Into<PathBuf>) -> io::Result<Results> {
         let dir = dir.into();
         let what = fs::metadata(&dir).map_err(|e| match e.kind() {
-            ErrorKind::NotFound => missing(format!("there is no folder {}", dir.display())),
+            ErrorKind::NotFound => {
+                missing(format!("there is no folder {0}; a run makes it: bellcrank run MODEL --out {0}", dir.display()))
+            }
             _ => io::Error::new(e.kind(), format!("cannot open {}: {e}", dir.display())),
         })?;
         if !what.is_dir() {

@@ -264,9 +264,58 @@ mod page {
             close(p[0], exact(&format!("b{i}.x"), 1.3, cloud(1000)), 1e-6, "x");
             close(p[2], exact(&format!("b{i}.z"), 1.3, cloud(1000)), 1e-6, "z");
         }
-        // all of a kind in one call: what a frame costs does not grow with the bodies
-        let calls = page.number("bellcrank.cost(3).calls");
-        assert!((1.0..30.0).contains(&calls), "{calls} draw calls");
+        // all of a kind in one call, few triangles for what is small, and full care at rest
+        let moving = page.eval("bellcrank.cost(3)");
+        let rest = page.eval("bellcrank.cost(1, false)");
+        let of = |cost: &Value, what: &str| cost[what].as_f64().unwrap();
+        assert!((1.0..=8.0).contains(&of(&moving, "calls")), "{moving}");
+        assert!(of(&moving, "triangles") <= 100.0 * 1000.0, "{moving}");
+        assert!(of(&rest, "calls") <= 16.0 && of(&rest, "triangles") <= 1500.0 * 1000.0, "{rest}");
+        assert_eq!((&moving["care"], &rest["care"]), (&json!(2), &json!(0)));
+        // nothing is allocated for a body while time runs, once it does
+        page.eval("bellcrank.cost(100); bellcrank.play(); new Promise((r) => setTimeout(r, 1000))");
+        let frames = "new Promise((done) => { let n = 0; const f = () => (++n < 20 ? requestAnimationFrame(f) : done(n)); f() })";
+        let bytes = page.allocated(|page| page.eval(frames)) / 20.0;
+        assert!(bytes < 50_000.0, "{bytes} bytes a frame");
+        page.eval("bellcrank.pause()");
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn ten_thousand_bodies_are_lines_until_one_comes_near() {
+        let Some(mut browser) = browser() else { return };
+        let s = Scratch::new("many");
+        let n = 10_000;
+        write(s.path(), &rods_model(n), 1.0, 31, rods(n)).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        // poses of all bodies in a few requests, names as bytes, and no more of the page's memory than that takes
+        assert!(page.number("performance.getEntriesByType('resource').length") < 30.0);
+        assert!(page.heap() < 120e6, "{} bytes", page.heap());
+        not_blank(&mut page);
+        for i in [0, 1, 5432, n - 1] {
+            page.eval("bellcrank.seekRow(17)");
+            let [x, y, angle] = drawn(&mut page, &format!("b{i}"));
+            let t = 17.0 / 30.0;
+            close(x, exact(&format!("b{i}.x"), t, rods(n)), 1e-6, "x");
+            close(y, exact(&format!("b{i}.y"), t, rods(n)), 1e-6, "y");
+            assert!(same_angle(angle, exact(&format!("b{i}.angle"), t, rods(n))));
+        }
+        // the whole motion is in the picture, and thin bodies are lines
+        assert!(fills(&mut page), "{}", page.number("bellcrank.filled()"));
+        let far = page.eval("bellcrank.cost(1)");
+        assert_eq!((&far["level"], &far["triangles"]), (&json!(4), &json!(0)), "{far}");
+        page.picture("ten-thousand");
+        // a line can be picked, and near it is a solid
+        page.eval("bellcrank.select('b5050')");
+        page.key("c");
+        page.eval("bellcrank.zoom(0.01)");
+        let near = page.eval("bellcrank.cost(1)");
+        assert!(near["level"].as_f64().unwrap() < 4.0 && near["triangles"].as_f64().unwrap() > 0.0, "{near}");
+        let at = page.numbers("bellcrank.place('b5050')");
+        assert_eq!(page.eval(&format!("bellcrank.pick({}, {})", at[0], at[1]))["name"], "b5050");
+        assert!(page.text("document.querySelector('.card').innerText").contains("angle"));
         page.quiet(&server.url());
         page.close();
     }

@@ -138,6 +138,15 @@ fn columns_are_what_was_recorded_to_the_bit() {
     assert_eq!(channels["names"], json!(["time", "a", "b.x", "<c>", "d"]));
     assert_eq!(channels["units"], json!(["s", "m", "m", "m", "m"]));
     assert_eq!((&channels["rows"], &channels["generation"]), (&json!(rows), &json!(1)));
+    // the same as bytes: a head, where names end, their units, the names
+    let bytes = get(&server, "/api/channels?as=bytes").2;
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let size = word(0);
+    let head: Value = serde_json::from_slice(&bytes[4..4 + size]).unwrap();
+    assert_eq!((size % 4, head), (0, json!({"generation": 1, "rows": rows, "count": 5, "units": ["m", "s"]})));
+    assert_eq!((0..5).map(|k| word(4 + size + 4 * k)).collect::<Vec<_>>(), [4, 5, 8, 11, 12]);
+    let rest = &bytes[4 + size + 20..];
+    assert_eq!((&rest[..10], &rest[10..]), (&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &b"timeab.x<c>d"[..]));
     let expect = |columns: &[usize], from: usize, to: usize| -> Vec<f64> {
         let one = |c: usize, i: usize| if c == 0 { i as f64 * 0.1 } else { value(i, c - 1) };
         columns.iter().flat_map(|c| (from..to).map(move |i| one(*c, i))).collect()
@@ -147,6 +156,7 @@ fn columns_are_what_was_recorded_to_the_bit() {
         ("2", vec![2], 0, 12),
         ("4,0,2-3", vec![4, 0, 2, 3], 8190, 8195),
         ("1-4", vec![1, 2, 3, 4], 16_384, 16_384),
+        ("0*3+2,1-2*2+2", vec![0, 2, 4, 1, 2, 3, 4], 8190, 8195),
         ("3,3", vec![3, 3], 19_999, 20_000),
         ("0-4", (0..5).collect(), 5, 19_990),
     ] {

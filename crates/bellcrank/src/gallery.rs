@@ -37,8 +37,13 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
         let path = args.out.join(name);
         std::fs::write(&path, bytes).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))
     };
-    std::fs::create_dir_all(&args.out)
-        .map_err(|e| Failure::Failed(format!("cannot make the folder {}: {e}", args.out.display())))?;
+    std::fs::create_dir_all(&args.out).map_err(|e| {
+        Failure::Failed(format!(
+            "cannot make the folder {}: {}; choose another with --out",
+            args.out.display(),
+            e.kind()
+        ))
+    })?;
     let mut cards = String::new();
     let mut failed = Vec::new();
     let mut count = 0;

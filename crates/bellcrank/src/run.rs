@@ -577,9 +577,11 @@ fn tell_verification(verification: &Result<Verification, String>, summary: &Summ
         tell_line(format!("  {:>9.2e} {:width$}  {}", d.error, d.unit, d.name));
     }
     if !v.converges {
-        tell_line(
-            "  finer runs do not come closer to each other: the motion is chaotic, or jumps at other times".into(),
-        );
+        let why = match v.agrees_until {
+            None => "but all runs agree; the error may be a few times what is told",
+            Some(_) => "the motion is chaotic, or jumps at other times",
+        };
+        tell_line(format!("  finer runs do not come closer to each other: {why}"));
     }
     if let Some(t) = v.agrees_until {
         tell_line(format!("  all runs agree to 1 % until t = {t:.6} s"));

@@ -163,7 +163,11 @@ fn accuracy(e: &Evidence) -> Section {
         .into();
     let (good, doubtful) = bounds(e.options);
     if let Some(w) = v.worst() {
-        let verdict = if v.converges { judge(w.relative(), good, doubtful) } else { Verdict::Bad };
+        let verdict = match (v.converges, v.agrees_until) {
+            (true, _) => judge(w.relative(), good, doubtful),
+            (false, None) => Verdict::Doubtful,
+            (false, Some(_)) => Verdict::Bad,
+        };
         let note = format!("{} of the largest, at t = {} s", figure(w.relative()), figure(w.t));
         s.facts.push(fact("Largest error", format!("{} in {}", with(w.error, w.unit), w.name), verdict, note));
     }
@@ -172,8 +176,14 @@ fn accuracy(e: &Evidence) -> Section {
         format!("steps: {}", n.join(", then "))
     }));
     if !v.converges {
-        let note = "the motion is chaotic, or has jumps whose times differ: single values mean little after that";
-        s.facts.push(fact("Convergence", "finer runs do not come closer to each other".into(), Verdict::Bad, note));
+        let (verdict, note) = match v.agrees_until {
+            None => (Verdict::Doubtful, "but all runs agree: the error may be a few times what is told"),
+            Some(_) => (
+                Verdict::Bad,
+                "the motion is chaotic, or has jumps whose times differ: single values mean little after that",
+            ),
+        };
+        s.facts.push(fact("Convergence", "finer runs do not come closer to each other".into(), verdict, note));
     }
     if let Some(t) = v.agrees_until {
         s.facts.push(fact(
@@ -270,10 +280,17 @@ fn momentum(e: &Evidence) -> Section {
         .into();
     let (good, doubtful) = bounds(e.options);
     let span = e.summary.t.max(f64::MIN_POSITIVE);
-    // what the loads could have brought in the time, where nothing moves much
-    let scale = |largest: f64, load: f64| largest.max(1e-3 * load * span).max(f64::MIN_POSITIVE);
-    let linear = p.impulse_error.0 / scale(p.largest_momentum.0, p.largest_load.0);
-    let angular = p.impulse_error.1 / scale(p.largest_momentum.1, p.largest_load.1);
+    // what the loads could have brought in the time, where nothing moves much; of what only turns (or never does) the sum
+    // is rounding errors, which are compared with a small part of the other momentum
+    let length = e.system.length();
+    let scale =
+        |largest: f64, load: f64, other: f64| largest.max(1e-3 * load * span).max(1e-6 * other).max(f64::MIN_POSITIVE);
+    let (push, turn) = (p.largest_momentum.0.max(p.largest_load.0 * span), p.largest_momentum.1);
+    let sizes = (
+        scale(p.largest_momentum.0, p.largest_load.0, turn.max(p.largest_load.1 * span) / length),
+        scale(turn, p.largest_load.1, 1e3 * push * length),
+    );
+    let (linear, angular) = (p.impulse_error.0 / sizes.0, p.impulse_error.1 / sizes.1);
     let of = |x: f64| format!("{} of the largest", figure(x));
     s.facts = vec![
         fact("Error of the balance", with(p.impulse_error.0, "kg m/s"), judge(linear, good, doubtful), of(linear)),
@@ -289,9 +306,8 @@ fn momentum(e: &Evidence) -> Section {
     for (k, name) in names.iter().enumerate() {
         let exists = !plane || matches!(k, 0 | 1 | 5);
         if let (Some(change), true) = (p.conserved[k], exists) {
-            let (unit, size) =
-                if k < 3 { ("kg m/s", p.largest_momentum.0) } else { ("kg m²/s", p.largest_momentum.1) };
-            let verdict = if size > 0.0 { judge(change / size, good, doubtful) } else { Verdict::None };
+            let (unit, size) = if k < 3 { ("kg m/s", sizes.0) } else { ("kg m²/s", sizes.1) };
+            let verdict = judge(change / size, good, doubtful);
             s.facts.push(fact(
                 &format!("Conserved: {name}"),
                 with(change, unit),
@@ -308,10 +324,16 @@ fn constraints(e: &Evidence) -> Section {
     let (good, doubtful) = bounds(e.options);
     let (position, velocity) = e.summary.drift;
     let speed = {
-        let channels = e.frames.header.channels.iter().enumerate().filter(|(_, c)| c.unit == "m/s").map(|(j, _)| j);
-        let columns: Vec<usize> = channels.collect();
+        // of wheels that turn in their places the rims move
+        let size = |unit: &str| match unit {
+            "m/s" => Some(1.0),
+            "rad/s" => Some(0.1 * length),
+            _ => None,
+        };
+        let channels = e.frames.header.channels.iter().enumerate().filter_map(|(j, c)| Some((j, size(c.unit)?)));
+        let columns: Vec<(usize, f64)> = channels.collect();
         let rows = (0..e.frames.times.len()).map(|i| e.frames.row(i));
-        rows.flat_map(|r| columns.iter().map(|j| r[*j].abs())).fold(0.0, f64::max).max(1e-300)
+        rows.flat_map(|r| columns.iter().map(|(j, size)| size * r[*j].abs())).fold(0.0, f64::max).max(1e-300)
     };
     let mut facts = vec![
         fact(
@@ -353,7 +375,12 @@ fn reactions(e: &Evidence) -> Section {
                   momentum, by two routes: loads at their points in the world, and virtual power."
                 .into();
         let relative = p.reaction_error.0 / p.largest_load.0.max(f64::MIN_POSITIVE);
-        let turned = p.reaction_error.1 / p.largest_load.1.max(f64::MIN_POSITIVE);
+        // where no moment acts (one body on one pin), a small part of what its forces could have: else rounding errors are
+        // compared with themselves
+        let span = e.summary.t.max(f64::MIN_POSITIVE);
+        let moment = p.largest_load.1.max(1e-3 * p.largest_load.0 * e.system.length());
+        let moment = moment.max(1e-3 * p.largest_momentum.1 / span); // a free body that turns
+        let turned = p.reaction_error.1 / moment.max(f64::MIN_POSITIVE);
         let body = e.system.model.bodies.get(p.worst_body).map_or("", |b| b.name.as_str());
         let note =
             format!("{} of the largest force, {}; at body {body}", figure(relative), with(p.largest_load.0, "N"));
@@ -363,7 +390,7 @@ fn reactions(e: &Evidence) -> Section {
             judge(relative, 1e-8, 1e-5),
             note,
         ));
-        let note = format!("{} of the largest moment, {}", figure(turned), with(p.largest_load.1, "N m"));
+        let note = format!("{} of the largest moment, {}", figure(turned), with(moment, "N m"));
         s.facts.push(fact(
             "Σ moments − rate of angular momentum",
             with(p.reaction_error.1, "N m"),

@@ -100,6 +100,18 @@ export class ChannelNames {
   private write(stem: string, ending: string): number {
     const most = 3 * (stem.length + ending.length);
     if (most > this.key.length) this.key = new Uint8Array(2 * most);
+    let n = 0;
+    for (const part of [stem, ending]) {
+      for (let k = 0; k < part.length; k++) {
+        const c = part.charCodeAt(k);
+        if (c > 127) return this.writeAny(stem, ending);
+        this.key[n++] = c;
+      }
+    }
+    return n;
+  }
+
+  private writeAny(stem: string, ending: string): number {
     const n = encoder.encodeInto(stem, this.key).written;
     return n + encoder.encodeInto(ending, this.key.subarray(n)).written;
   }

@@ -86,6 +86,7 @@ export class HttpSource implements Source {
           const step = k + n < end ? at[k + n] - at[k] : 0;
           let times = 1;
           while (step > 0 && alike(at, k, n, step, times) && k + (times + 1) * n <= end) times += 1;
+          if (times < 3) times = 1; // else a list that begins in the middle of a body never finds its step
           list += `${list && ","}${at[k]}${n > 1 ? `-${at[k] + n - 1}` : ""}${times > 1 ? `*${times}+${step}` : ""}`;
           k += n * times;
         }

@@ -4,7 +4,7 @@ export const LISTS = ["bodies", "joints", "forces", "probes"];
 
 /** So many characters of a list are parsed at a time. */
 const BATCH = 1 << 16;
-const [QUOTE, ESCAPE, COMMA, OPEN, CLOSE, BEGIN, END] = [..."\"\\,[]{}"].map((c) => c.charCodeAt(0));
+const enum Sign { Quote = 34, Comma = 44, Open = 91, Escape = 92, Close = 93, Begin = 123, End = 125 }
 
 /** Reads the JSON of an object, piece by piece. */
 export class Pieces {
@@ -28,30 +28,31 @@ export class Pieces {
     this.text += piece;
     const { text } = this;
     for (; this.at < text.length; this.at++) {
-      const c = text.charCodeAt(this.at);
+      const c: number = text.charCodeAt(this.at);
+      if (this.quoted < 0 && c !== Sign.Quote && c !== Sign.Comma && c !== Sign.Open && c !== Sign.Close && c !== Sign.Begin && c !== Sign.End) continue;
       if (this.quoted >= 0) {
         if (this.escaped) this.escaped = false;
-        else if (c === ESCAPE) this.escaped = true;
-        else if (c === QUOTE) {
+        else if (c === Sign.Escape) this.escaped = true;
+        else if (c === Sign.Quote) {
           if (this.depth === 1) this.key = text.slice(this.quoted + 1, this.at);
           this.quoted = -1;
         }
-      } else if (c === QUOTE) this.quoted = this.at;
-      else if (c === OPEN || c === BEGIN) {
+      } else if (c === Sign.Quote) this.quoted = this.at;
+      else if (c === Sign.Open || c === Sign.Begin) {
         this.depth += 1;
-        if (c === OPEN && this.depth === 2 && LISTS.includes(this.key)) {
+        if (c === Sign.Open && this.depth === 2 && LISTS.includes(this.key)) {
           this.head += text.slice(this.from, this.at + 1);
           this.list = this.key;
           this.from = this.to = this.at + 1;
         }
-      } else if (c === CLOSE || c === END) {
+      } else if (c === Sign.Close || c === Sign.End) {
         this.depth -= 1;
         if (this.list !== null && this.depth === 1) {
           this.to = this.at;
           this.hand();
           this.list = null;
         }
-      } else if (c === COMMA && this.list !== null && this.depth === 2) {
+      } else if (c === Sign.Comma && this.list !== null && this.depth === 2) {
         this.to = this.at;
         if (this.to - this.from > BATCH) this.hand();
       }
@@ -72,7 +73,7 @@ export class Pieces {
   private hand(): void {
     const items = this.text.slice(this.from, this.to);
     if (items.trim() !== "") for (const item of JSON.parse(`[${items}]`) as unknown[]) this.see(this.list as string, item);
-    this.from = this.text.charCodeAt(this.to) === COMMA ? this.to + 1 : this.to;
+    this.from = this.text.charCodeAt(this.to) === Sign.Comma ? this.to + 1 : this.to;
   }
 
   /** What stands beside the lists. */

@@ -71,6 +71,16 @@ export class Items {
     return this.data.slice(0, WIDTH * PER_ROW * this.height);
   }
 
+  /** Half of what an instance measures across its length. */
+  thickness(i: number): number {
+    const k = WIDTH * i;
+    const d = this.data;
+    const around = d[k + 11] + d[k + 12];
+    if (around > 0 && d[k + 9] === 0) return around;
+    const [x, y, z] = [Math.abs(d[k + 8]), Math.abs(d[k + 9]), Math.abs(d[k + 10])];
+    return x + y + z - Math.max(x, y, z) - Math.min(x, y, z) + around; // the middle one
+  }
+
   /** Which of some instances belong to an entity. */
   of(pick: number, list: number[]): number[] {
     return list.filter((i) => this.data[WIDTH * i + 13] === pick);

@@ -232,10 +232,12 @@ class Builder {
     }
     if (body.flexible) {
       const { lines, radius } = body.flexible;
-      const round = flat ? 0.8 * w : radius || 0.8 * w;
+      const round = radius || 0.8 * w;
+      const edge = 0.35 * thick;
       const slots = lines.map(() => {
         const own = this.out.slots++;
-        this.put("body", "ball", own, i, [0.5, 0, 0], { core: [0.5, 0, 0], round, colour });
+        if (flat) this.put("body", "link", own, i, [0.5, 0, 0], { core: [0.5, 0, thick - edge], ring: 0.8 * w - edge, round: edge, colour });
+        else this.put("body", "ball", own, i, [0.5, 0, 0], { core: [0.5, 0, 0], round, colour });
         return own;
       });
       this.out.bends.push({ body: i, slots, lift: lift[2] });

@@ -85,6 +85,7 @@ export class Poses {
   private readonly layout: Uint8Array;
   private readonly first: Int32Array;
   private windows = new Map<number, Window>();
+  private spread: Window[] = [];
   private loading = new Map<number, Promise<void>>();
   private height = 1;
   private age = 0;
@@ -123,6 +124,7 @@ export class Poses {
     this.columns = columns.subarray(0, n);
     this.height = Math.max(LEAST, Math.min(8192, Math.floor(WINDOW / Math.max(1, n))));
     this.windows.clear();
+    this.spread = [];
     this.loading.clear();
     this.age += 1;
   }
@@ -197,8 +199,14 @@ export class Poses {
     const next = share > 0 ? row + 1 : row;
     const a = this.windows.get(Math.floor(row / this.height));
     const b = this.windows.get(Math.floor(next / this.height));
-    const { bodies } = this.scene;
     if (this.columns.length > 0 && (!a || !b || row >= a.from + a.rows || next >= b.from + b.rows)) return false;
+    this.blend(slots, a, row, b, next, share);
+    return true;
+  }
+
+  /** Writes what is between a row of one window and the next row, which may be of another. */
+  private blend(slots: Slots, a: Window | undefined, row: number, b: Window | undefined, next: number, share: number): void {
+    const { bodies } = this.scene;
     const d = slots.data;
     for (let i = 0; i < bodies.length; i++) {
       const layout = this.layout[i];
@@ -239,12 +247,29 @@ export class Poses {
       }
       d[k + 3] = Number.isFinite(d[k] + d[k + 1] + d[k + 2] + d[k + 4] + d[k + 5] + d[k + 6] + d[k + 7]) ? 1 : -1;
     }
-    return true;
+  }
+
+  /** Reads single rows all over a long run, for `sample`; whether there were any to read. */
+  async survey(): Promise<boolean> {
+    const { rows, source } = this.results;
+    const n = Math.min(8, Math.floor((4 * WINDOW) / Math.max(1, this.columns.length)), Math.ceil(rows / this.height) - 1);
+    const age = this.age;
+    for (let k = 1; k <= n; k++) {
+      const from = Math.floor((k * (rows - 1)) / n);
+      const values = await source.columns(this.columns, from, from + 1, true);
+      if (age !== this.age) return false;
+      this.spread.push({ from, rows: 1, stride: 1, values });
+    }
+    return n > 0;
   }
 
   /** Calls `see` with some rows that are here, for a first idea of where the motion goes. */
   sample(slots: Slots, n: number, see: () => void): void {
     const here = [...this.windows.values()];
+    for (const w of this.spread) {
+      this.blend(slots, w, w.from, w, w.from, 0);
+      see();
+    }
     if (here.length === 0) {
       if (this.fill(slots, 0, 0)) see();
       return;

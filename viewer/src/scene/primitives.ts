@@ -155,6 +155,15 @@ export function meshes(bodies: Body[]): Record<string, BufferGeometry> {
 
 /** How finely solids are drawn: 0 is the finest. */
 export const LEVELS = 4;
+/** Beyond the coarsest level links, balls and boxes are lines. */
+export const LINES = LEVELS;
+export const LINED = ["link", "ball", "box"];
+
+/** A line through a solid, from end to end. */
+export function line(): BufferGeometry {
+  const end = (side: number): Vertex => ({ core: [side, side, side], ring: [side, 0, 0], normal: [0, 0, 1] });
+  return geometry([end(-1), end(1)], [0, 1]);
+}
 
 /** The solids at a level of detail; a link has 716, 308, 76 and 20 triangles. */
 export function primitives(level: number): Record<string, BufferGeometry> {

@@ -2,17 +2,24 @@
 
 import {
   BackSide, BufferAttribute, BufferGeometry, Color, DataTexture, DataUtils, DoubleSide, Float16BufferAttribute, FloatType, Group as Node,
-  InstancedBufferAttribute, InstancedBufferGeometry, type Material, Mesh, MeshDepthMaterial, MeshStandardMaterial, NearestFilter,
+  InstancedBufferAttribute, InstancedBufferGeometry, LineSegments, type Material, Mesh, MeshDepthMaterial, MeshStandardMaterial, NearestFilter,
   RGBADepthPacking, RGBAFormat, ShaderMaterial, Sphere, Vector2, Vector3,
 } from "three";
 import { GROUPS, type Group, type Items, PER_ROW } from "./items";
 import { ROW, type Slots } from "./poses";
+import { LEVELS, LINED, LINES, line } from "./primitives";
 
 const DECLARE = /* glsl */ `
 attribute vec3 ring;
 attribute float item;
 uniform highp sampler2D poses;
 uniform highp sampler2D items;
+uniform float least;
+#ifdef LINES
+const bool lined = true;
+#else
+const bool lined = false;
+#endif
 vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 vec4 slotPlace, slotTurn, itemPlace, itemTurn, itemCore, itemMore; // as in items.ts
 void findPose() {
@@ -31,7 +38,7 @@ vec3 local() { return position * itemCore.xyz + ring * itemCore.w + normal * ite
 vec3 placed() {
   vec3 skeleton = itemPlace.xyz + turned(itemTurn, position * itemCore.xyz);
   skeleton.x *= slotPlace.w;
-  return slotPlace.xyz + turned(slotTurn, skeleton + turned(itemTurn, ring * itemCore.w + normal * itemMore.x));
+  return slotPlace.xyz + turned(slotTurn, skeleton + turned(itemTurn, ring * (lined ? max(itemCore.w, least) : itemCore.w) + normal * itemMore.x));
 }
 vec3 facing() { return turned(slotTurn, turned(itemTurn, normal)); }
 vec3 tint() {
@@ -42,7 +49,7 @@ vec3 tint() {
 
 const HIDE = /* glsl */ `if (!(slotPlace.w >= 0.0)) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);`;
 
-interface Shared { poses: { value: DataTexture }; items: { value: DataTexture } }
+interface Shared { poses: { value: DataTexture }; items: { value: DataTexture }; least: { value: number } }
 
 /** Makes a material of three.js take its vertices from the instances. */
 function dress(material: Material, shared: Shared, tinted: boolean): void {
@@ -110,7 +117,7 @@ function copies(source: BufferGeometry, numbers: number[]): BufferGeometry {
 /** Where light comes from when solids are drawn quickly: the same as the lights of the stage. */
 export interface Light { key: Vector3; fill: Vector3; up: Vector3; sky: Color; earth: Color; strength: Vector3 }
 
-interface Drawn { mesh: Mesh; group: Group; solid: string; numbers: number[]; fine: Material; over: boolean; made: (BufferGeometry | undefined)[] }
+interface Drawn { mesh: Mesh; lines: LineSegments | null; group: Group; solid: string; numbers: number[]; thick: number; level: number; fine: Material; over: boolean; made: (BufferGeometry | undefined)[] }
 
 /** The solids of a scene. */
 export class Solids {
@@ -124,10 +131,12 @@ export class Solids {
   private readonly standard: MeshStandardMaterial;
   private readonly overlay: MeshStandardMaterial;
   private readonly quick: ShaderMaterial;
+  private readonly thin: ShaderMaterial;
   private readonly depth: MeshDepthMaterial;
   private readonly drawn: Drawn[] = [];
   private readonly shown: Record<Group, boolean> = { body: true, joint: true, force: true, load: true, reaction: false };
-  private level = -1;
+  /** Nothing is thinner than this; lines are drawn at least so long. */
+  private readonly least = { value: 0 };
 
   constructor(
     private readonly items: Items, slots: Slots, private readonly geometries: (level: number) => Record<string, BufferGeometry>,
@@ -141,7 +150,7 @@ export class Solids {
     };
     this.texture = texture(slots.data, 2 * ROW, slots.height);
     this.instances = texture(items.texels(), 4 * PER_ROW, items.height);
-    const shared: Shared = { poses: { value: this.texture }, items: { value: this.instances } };
+    const shared: Shared = { poses: { value: this.texture }, items: { value: this.instances }, least: this.least };
     this.standard = new MeshStandardMaterial({ roughness: 0.52, metalness: 0.08 });
     this.overlay = new MeshStandardMaterial({ roughness: 0.6, metalness: 0, depthTest: false, transparent: true });
     this.depth = new MeshDepthMaterial({ depthPacking: RGBADepthPacking, side: DoubleSide });
@@ -180,6 +189,9 @@ export class Solids {
       "varying vec3 vColour;\nvoid main() { gl_FragColor = vec4(vColour, 1.0); }",
       Object.fromEntries(Object.entries(light).map(([name, value]) => [name, { value }])),
     );
+    this.thin = this.quick.clone();
+    this.thin.uniforms = this.quick.uniforms;
+    this.thin.defines = { LINES: "" };
     const outline = (pixels: number) => {
       const material = plain(
         `uniform vec2 viewport;
@@ -206,38 +218,65 @@ export class Solids {
       this.node.add(node);
       node.visible = this.shown[group];
       for (const solid of Object.keys(geometries(0))) {
-        const numbers = items.lists.get(`${group} ${solid}`);
-        if (!numbers) continue;
-        const over = group === "reaction";
-        const fine = over ? this.overlay : this.standard;
-        const mesh = new Mesh(new BufferGeometry(), fine);
-        mesh.frustumCulled = false;
-        mesh.customDepthMaterial = this.depth;
-        mesh.castShadow = mesh.receiveShadow = shadows && !over && group !== "load";
-        mesh.renderOrder = over ? 20 : 0;
-        node.add(mesh);
-        this.drawn.push({ mesh, group, solid, numbers, fine, over, made: [] });
+        for (const numbers of this.alike(items.lists.get(`${group} ${solid}`) ?? [])) {
+          const over = group === "reaction";
+          const fine = over ? this.overlay : this.standard;
+          const mesh = new Mesh(new BufferGeometry(), fine);
+          mesh.frustumCulled = false;
+          mesh.customDepthMaterial = this.depth;
+          mesh.castShadow = mesh.receiveShadow = shadows && !over && group !== "load";
+          mesh.renderOrder = over ? 20 : 0;
+          node.add(mesh);
+          const thick = numbers.reduce((most, i) => Math.max(most, items.thickness(i)), 0);
+          this.drawn.push({ mesh, lines: null, group, solid, numbers, thick, level: 0, fine, over, made: [] });
+        }
       }
     }
     this.node.add(this.outlined.selected, this.outlined.hovered);
   }
 
-  /** Chooses how finely solids are drawn, whether quickly, and whether with the small symbols of joints. */
-  detail(level: number, quick: boolean, symbols: boolean): void {
+  /** Many instances in two lists, if some are much thicker than most: these are drawn more finely. */
+  private alike(numbers: number[]): number[][] {
+    if (numbers.length < 100) return numbers.length ? [numbers] : [];
+    const sizes = Float32Array.from(numbers, (i) => this.items.thickness(i)).sort();
+    const most = 4 * sizes[sizes.length >> 1];
+    if (sizes[sizes.length - 1] <= most) return [numbers];
+    return [numbers.filter((i) => this.items.thickness(i) <= most), numbers.filter((i) => this.items.thickness(i) > most)];
+  }
+
+  /** Chooses how finely solids of a thickness are drawn, whether quickly, and whether with the small symbols of joints. */
+  detail(level: (thick: number) => number, quick: boolean, symbols: boolean, pixel: number): void {
+    this.least.value = 0.7 * pixel;
     for (const d of this.drawn) {
-      d.mesh.visible = symbols || d.group !== "joint" || d.solid === "ball"; // bars are balls that are drawn out
+      d.level = level(d.thick);
+      const thin = d.level === LINES && !d.over && LINED.includes(d.solid);
+      if (thin && !d.lines) {
+        d.lines = new LineSegments(copies(line(), d.numbers), this.thin);
+        d.lines.frustumCulled = false;
+        d.mesh.parent?.add(d.lines);
+      }
+      if (d.lines) d.lines.visible = thin;
+      d.mesh.visible = !thin && (symbols || d.group !== "joint" || d.solid === "ball"); // bars are balls that are drawn out
       d.mesh.material = quick && !d.over ? this.quick : d.fine;
-      if (level === this.level) continue;
-      d.made[level] ??= this.geometry(this.geometries(level)[d.solid], d.numbers);
-      d.mesh.geometry = d.made[level];
+      d.level = thin ? LINES : Math.min(d.level, LEVELS - 1);
+      if (!thin) this.shape(d, d.level);
     }
-    this.level = level;
+  }
+
+  /** The finest level of detail of a body. */
+  get finest(): number {
+    return this.drawn.reduce((least, d) => (d.group === "body" ? Math.min(least, d.level) : least), LINES);
+  }
+
+  private shape(d: Drawn, level: number): void {
+    d.made[level] ??= this.geometry(this.geometries(level)[d.solid], d.numbers);
+    d.mesh.geometry = d.made[level];
   }
 
   /** Triangles at a level. */
-  triangles(level: number): number {
-    const all = this.geometries(level);
-    return this.drawn.reduce((sum, d) => sum + (d.mesh.parent?.visible ? d.numbers.length * ((all[d.solid].index?.count ?? 0) / 3) : 0), 0);
+  triangles(level: (thick: number) => number): number {
+    const of = (d: Drawn) => (this.geometries(Math.min(level(d.thick), LEVELS - 1))[d.solid].index?.count ?? 0) / 3;
+    return this.drawn.reduce((sum, d) => sum + (d.mesh.parent?.visible ? d.numbers.length * of(d) : 0), 0);
   }
 
   private geometry(source: BufferGeometry, numbers: number[]): BufferGeometry {
@@ -276,7 +315,7 @@ export class Solids {
       if (d.over && !this.shown.reaction) continue;
       const numbers = this.items.of(pick, d.numbers);
       if (!numbers.length) continue;
-      const mesh = new Mesh(this.geometry(this.geometries(Math.max(0, this.level))[d.solid], numbers), this.outline[how]);
+      const mesh = new Mesh(this.geometry(this.geometries(Math.min(d.level, LEVELS - 1))[d.solid], numbers), this.outline[how]);
       mesh.frustumCulled = false;
       node.add(mesh);
     }
@@ -289,19 +328,27 @@ export class Solids {
   /** Does `draw` with every solid in the colour of its number. */
   forPicking(draw: () => void): void {
     const before = this.drawn.map((d) => d.mesh.material);
+    const lined = this.drawn.filter((d) => d.lines?.visible);
+    const shown = (lines: boolean) => lined.forEach((d) => {
+      if (d.lines) d.lines.visible = lines;
+      d.mesh.visible = !lines;
+      this.shape(d, LEVELS - 1);
+    });
+    shown(false); // a line is too thin to be hit
     const outlines = [this.outlined.selected, this.outlined.hovered];
     this.drawn.forEach((d) => (d.mesh.material = this.picking));
     outlines.forEach((o) => (o.visible = false));
     draw();
     this.drawn.forEach((d, i) => (d.mesh.material = before[i]));
+    shown(true);
     outlines.forEach((o) => (o.visible = true));
   }
 
   dispose(): void {
     this.mark("selected", -1, "#000");
     this.mark("hovered", -1, "#000");
-    this.drawn.forEach((d) => d.made.forEach((g) => g?.dispose()));
-    [this.standard, this.overlay, this.quick, this.depth, this.picking, this.outline.selected, this.outline.hovered].forEach((m) => m.dispose());
+    for (const d of this.drawn) [...d.made, d.lines?.geometry].forEach((g) => g?.dispose());
+    [this.standard, this.overlay, this.quick, this.thin, this.depth, this.picking, this.outline.selected, this.outline.hovered].forEach((m) => m.dispose());
     this.texture.dispose();
     this.instances.dispose();
   }

@@ -13,7 +13,7 @@ import type { Group } from "./items";
 import { type Entity, type Mesh3, type Scene, type Vec, entities } from "./model";
 import { type Parts, type Travel, build, slotOf } from "./parts";
 import { Poses, Slots } from "./poses";
-import { LEVELS, meshes, primitives } from "./primitives";
+import { LEVELS, LINES, meshes, primitives } from "./primitives";
 import { type Light, Solids } from "./solids";
 import type { Theme } from "./theme";
 import { Traces } from "./traces";
@@ -225,7 +225,7 @@ export class Stage {
   /** How far the slides go; whether there are any. */
   private slides(): boolean {
     const some = this.scene.joints.map((j, i) => ({ j, i })).filter(({ j }) => j.kind === "prismatic" && j.axis).slice(0, 500);
-    this.poses.sample(this.slots, 64, () => {
+    if (some.length > 0) this.poses.sample(this.slots, 64, () => {
       for (const { j, i } of some) {
         const [a, b] = j.between.map((body) => (body === null ? 0 : body + 1));
         const from = this.slots.point(a, j.on[0]);
@@ -241,19 +241,20 @@ export class Stage {
   /** The box that the motion fills, from some of its frames. */
   private measure(): void {
     const box = this.bounds.makeEmpty();
+    const round = this.scene.bodies.length <= 400; // of many bodies the size of one does not matter
     this.points = [];
     const grow = (x: number, y: number, z: number, r: number) => {
       if (!Number.isFinite(x + y + z)) return;
       if (this.points.length < 3 * POINTS) {
         this.points.push(x, y, z);
-        if (r > 0) for (let k = 0; k < 8; k++) this.points.push(x + (k & 1 ? r : -r) * ROUND, y + (k & 2 ? r : -r) * ROUND, z + (k & 4 ? r : -r) * ROUND);
+        if (r > 0 && round) for (let k = 0; k < 8; k++) this.points.push(x + (k & 1 ? r : -r) * ROUND, y + (k & 2 ? r : -r) * ROUND, z + (k & 4 ? r : -r) * ROUND);
       }
       box.min.set(Math.min(box.min.x, x - r), Math.min(box.min.y, y - r), Math.min(box.min.z, z - r));
       box.max.set(Math.max(box.max.x, x + r), Math.max(box.max.y, y + r), Math.max(box.max.z, z + r));
     };
     const { bodies } = this.scene;
-    const some = Math.max(1, Math.floor(bodies.length / 2000));
-    this.poses.sample(this.slots, bodies.length > 2000 ? 8 : 48, () => {
+    const some = Math.max(1, Math.ceil(bodies.length / 1200)); // few enough for all points of all frames
+    this.poses.sample(this.slots, bodies.length > 400 ? 8 : 48, () => {
       for (let i = 0; i < bodies.length; i += some) {
         if (this.slots.hidden(i + 1)) continue;
         const k = 8 * (i + 1);
@@ -269,7 +270,7 @@ export class Stage {
           for (let c = 0; c < 8; c++) grow(...this.slots.point(i + 1, [c & 1 ? low[0] : high[0], c & 2 ? low[1] : high[1], c & 4 ? low[2] : high[2]]), 0);
         } else grow(d[k], d[k + 1], d[k + 2], s.type === "unknown" ? width : Math.hypot(s.radius, s.type === "cylinder" ? s.length / 2 : 0));
         bodies[i].flexible?.points.forEach((p) => grow(...this.slots.point(i + 1, p), width));
-        for (const p of this.parts.held[i].slice(0, 16)) grow(...this.slots.point(i + 1, p), width);
+        for (const p of this.parts.held[i].slice(0, round ? 16 : 4)) grow(...this.slots.point(i + 1, p), width);
       }
     });
     for (const e of [...this.scene.joints, ...this.scene.forces]) {
@@ -469,15 +470,24 @@ export class Stage {
     }));
   }
 
-  /** There are more rows; `all` also reads again what is read as a whole. */
-  async extend(all: boolean): Promise<void> {
-    await this.poses.extend();
+  /** Looks all over a run of which only the beginning was read, so that the view holds the whole motion. */
+  async survey(): Promise<void> {
+    if (await this.poses.survey()) this.remeasure();
+  }
+
+  private remeasure(): void {
     const before = this.bounds.clone();
     const [row, share] = [this.row, this.share];
     this.measure();
     this.seek(row, share);
-    const grown = before.clone().expandByScalar(0.01 * this.ball.radius);
+    const grown = before.expandByScalar(0.01 * this.ball.radius);
     if (this.fitted && !grown.containsBox(this.bounds)) this.goto(this.view, false);
+  }
+
+  /** There are more rows; `all` also reads again what is read as a whole. */
+  async extend(all: boolean): Promise<void> {
+    await this.poses.extend();
+    this.remeasure();
     await this.loadModes();
     if (!all) return;
     if (this.reactions && this.shown.reactions) {
@@ -660,7 +670,7 @@ export class Stage {
 
   /** How a picture is drawn that does not move. */
   private get atRest(): Care {
-    return this.software && this.solids.triangles(this.levelOfDetail(Care.Full)) > PATIENT ? Care.Quick : Care.Full;
+    return this.software && this.solids.triangles((thick) => this.levelOfDetail(Care.Full, thick)) > PATIENT ? Care.Quick : Care.Full;
   }
 
   private render(care: Care, now: number): void {
@@ -698,17 +708,18 @@ export class Stage {
   }
 
   /** The level of detail: solids that are few pixels wide need few triangles, and so do many of them. */
-  private levelOfDetail(care: Care): number {
-    const pixels = (this.parts.width / this.perPixel) * this.ratio(care);
+  private levelOfDetail(care: Care, thick: number): number {
+    const pixels = (thick / this.perPixel) * this.ratio(care);
     const n = this.scene.bodies.length;
+    if (care >= Care.Quick && n > 150 && pixels < 0.8) return LINES;
     const seen = pixels > 12 ? 0 : pixels > 5 ? 1 : pixels > 2.2 ? 2 : 3;
     const many = n <= 150 ? 0 : n <= 3000 ? 1 : n <= 30_000 ? 2 : 3;
     return Math.min(LEVELS - 1, Math.max(seen, many) + (care >= Care.Quick && n > 150 ? 1 : 0));
   }
 
-  /** The level of detail of solids; 0 is the finest. */
+  /** The finest level of detail of a body as drawn; 0 is the finest there is. */
   get detail(): number {
-    return this.levelOfDetail(this.drawnAs);
+    return this.solids.finest;
   }
 
   draw(): void {
@@ -718,7 +729,7 @@ export class Stage {
     this.renderer.info.reset();
     const quick = this.drawnAs >= Care.Quick;
     const symbols = !quick || this.scene.joints.length < MANY_SYMBOLS || this.parts.width > 4 * this.perPixel;
-    this.solids.detail(this.levelOfDetail(this.drawnAs), quick, symbols);
+    this.solids.detail((thick) => this.levelOfDetail(this.drawnAs, thick), quick, symbols, this.perPixel / this.ratio(this.drawnAs));
     if (this.copy && this.drawnAs < Care.Quick) this.copy.smoothly(this.renderer, () => this.renderer.render(this.root, this.camera));
     else this.renderer.render(this.root, this.camera);
   }

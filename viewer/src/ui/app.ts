@@ -91,6 +91,9 @@ export class App {
       if (this.source.watched) this.watchFor((s) => s.state !== status.state);
       return;
     }
+    const reader = new SceneReader();
+    const scene = this.source.scene((list, item) => reader.see(list, item)).then((beside) => reader.finish(beside));
+    scene.catch(() => undefined); // told below
     this.results = new Results(this.source, status);
     await this.results.read(await this.source.channels());
     if (this.results.rows === 0) {
@@ -100,8 +103,7 @@ export class App {
     }
     let told = "";
     try {
-      const reader = new SceneReader();
-      this.scene = reader.finish(await this.source.scene((list, item) => reader.see(list, item))) ?? guess(this.results);
+      this.scene = (await scene) ?? guess(this.results);
       if (this.scene.guessed) told = "There is no scene.json, so bodies are drawn as points.";
     } catch (e) {
       told = `${(e as Error).message} Bodies are drawn as points.`;
@@ -216,6 +218,7 @@ export class App {
     this.markView();
     this.pointer(canvas, stage);
     stage.loadTraces().catch((e) => this.fail(e));
+    setTimeout(() => stage.survey().catch((e) => this.fail(e)), 300); // after the first picture
     stage.loadModes().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
     stage.loadLoads().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
     const recorded = this.scene.joints.some((j) => this.results.find(j.name, ".fx") >= 0);

@@ -265,6 +265,25 @@ impl Page<'_> {
         self.call("Input.dispatchKeyEvent", json!({"type": "keyUp", "key": key}));
     }
 
+    /// Bytes of the page's heap that are in use once its garbage is gone.
+    pub fn heap(&mut self) -> f64 {
+        self.call("HeapProfiler.collectGarbage", json!({}));
+        self.call("Runtime.getHeapUsage", json!({}))["usedSize"].as_f64().unwrap()
+    }
+
+    /// About how many bytes the page's scripts allocate while something is done, garbage included.
+    pub fn allocated<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> f64 {
+        let all = json!({"samplingInterval": 2048, "includeObjectsCollectedByMajorGC": true, "includeObjectsCollectedByMinorGC": true});
+        self.call("HeapProfiler.startSampling", all);
+        what(self);
+        let profile = self.call("HeapProfiler.stopSampling", json!({}))["profile"].clone();
+        fn sum(node: &Value) -> f64 {
+            let below: f64 = node["children"].as_array().into_iter().flatten().map(sum).sum();
+            below + node["selfSize"].as_f64().unwrap_or(0.0)
+        }
+        sum(&profile["head"])
+    }
+
     /// Keeps a picture for those who want to look: in the target folder, under `tmp/viewer`.
     pub fn picture(&mut self, name: &str) {
         let data = self.call("Page.captureScreenshot", json!({"format": "png"}));

@@ -443,6 +443,26 @@ pub fn cloud(n: usize) -> impl FnMut(f64, &mut Frame) {
     }
 }
 
+/// Rods in the plane, in rows of a hundred.
+pub fn rods_model(n: usize) -> String {
+    let mut text = String::from("[model]\nname = \"Rods\"\nplane = \"xy\"\ngravity = [0, -9.81]\n[body]\n");
+    for i in 0..n {
+        let (x, y) = ((i % 100) as f64, (i / 100) as f64);
+        text += &format!("b{i} = {{ rod = {{ from = [{x}, {y}], to = [{}, {y}], mass = 1 }} }}\n", x + 0.8);
+    }
+    text
+}
+
+/// Each of them turns about its middle, and all rise.
+pub fn rods(n: usize) -> impl FnMut(f64, &mut Frame) {
+    move |t, f| {
+        for i in 0..n {
+            let (x, y) = ((i % 100) as f64, (i / 100) as f64);
+            f.planar(&format!("b{i}"), x + 0.4, y + 2.0 * t, t * (1.0 + 1e-3 * i as f64));
+        }
+    }
+}
+
 /// `n` × `n` point masses held by springs and bars.
 pub fn net_model(n: usize) -> String {
     let mut text = String::from("[model]\nname = \"Net\"\ngravity = [0, 0, -9.81]\n");

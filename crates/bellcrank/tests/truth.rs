@@ -59,6 +59,24 @@ fn the_accuracy_is_told_in_units_in_words_and_in_the_summary() {
 }
 
 #[test]
+fn rounding_errors_of_what_never_moves_are_no_failures() {
+    // one pin without a moment, a wheel that turns in its place, a free body, a road that never turns
+    for name in ["pendulum", "gear-train", "dzhanibekov", "quarter-car", "cardan-shaft"] {
+        let s = Scratch::new(&format!("noise-{name}"));
+        let model = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let file = text(&s, "r.html");
+        let ended = s.bellcrank(&["run", &model, "--verify", "--report", &file, "-q"]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let d = data(&std::fs::read_to_string(&file).unwrap());
+        for section in d["sections"].as_array().unwrap() {
+            for fact in section["facts"].as_array().unwrap() {
+                assert_ne!(fact["verdict"], "bad", "{name}: {fact}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_report_is_one_file_with_all_the_evidence() {
     let s = Scratch::new("report");
     s.write("m.toml", SPRING);

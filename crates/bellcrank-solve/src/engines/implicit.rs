@@ -193,6 +193,25 @@ fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point
     }
 }
 
+/// Newton's iteration for a step, on two systems where the formulation allows it; lean matrices of one are taken for
+/// symmetric.
+fn newton(
+    step: &Step,
+    formulation: &Formulation,
+    lean: bool,
+    centred: bool,
+    iteration: Iteration,
+    most: usize,
+) -> Newton {
+    let splits = formulation.splits() && !step.unknowns.range(Unknown::Lambda).is_empty();
+    let make = if lean && !formulation.splits() { Newton::nearly_symmetric } else { Newton::new };
+    let mut newton = make(step.pattern().clone(), iteration, most);
+    if splits {
+        newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns, lean && centred)));
+    }
+    newton
+}
+
 impl Implicit {
     /// Starts a method from a consistent point with its first step size.
     pub fn new(
@@ -214,18 +233,15 @@ impl Implicit {
         centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let large = dynamics.layout().bodies.len() >= LARGE;
-        let lean = fixed && large && iteration == Iteration::Full && formulation.condenses();
+        let sparse = formulation.condenses() || formulation.splits();
+        let lean = fixed && large && iteration == Iteration::Full && sparse;
         let shape = Shape { condensed: large, lean };
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
-        let newton = if lean { Newton::nearly_symmetric } else { Newton::new };
-        let mut newton = newton(step.pattern().clone(), iteration, max_iterations);
+        let mut newton = newton(&step, &formulation, lean, method.centred(), iteration, max_iterations);
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;
-        if step.is_split() && dynamics.layout().m() > 0 {
-            newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns)));
-        }
         tolerances.see(&state.v);
         let mut newton_weights = Weights::default();
         tolerances.weigh(&state, start, &mut newton_weights);
@@ -326,7 +342,8 @@ impl Implicit {
     fn fatten(&mut self) {
         self.shape.lean = false;
         let whole = Step::shaped(self.dynamics.clone(), self.formulation.clone(), self.step.point.clone(), self.shape);
-        let mut newton = Newton::new(whole.pattern().clone(), self.newton.iteration, self.newton.max_iterations);
+        let Newton { iteration, max_iterations, .. } = self.newton;
+        let mut newton = newton(&whole, &self.formulation, false, self.method.centred(), iteration, max_iterations);
         (newton.counts, newton.last, newton.seconds) = (self.newton.counts, self.newton.last, self.newton.seconds);
         let old = std::mem::replace(&mut self.step, whole);
         (self.step.stencil, self.step.weights) = (old.stencil, old.weights);

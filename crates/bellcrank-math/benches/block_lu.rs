@@ -4,7 +4,7 @@
 #[path = "../tests/samples/mod.rs"]
 mod samples;
 
-use bellcrank_math::{block_lu::BlockLu, blocks::BlockMatrix, solver::LinearSolver};
+use bellcrank_math::{block_lu::BlockLu, blocks::BlockMatrix, dense::DenseLu, solver::LinearSolver};
 use samples::{Form, Random, Sample};
 use std::time::Instant;
 
@@ -53,6 +53,31 @@ fn measure(name: &str, a: &BlockMatrix, bodies: usize, symmetric: bool) {
     );
 }
 
+/// Dense LU beside block elimination, where models are small: µs of factors and one solution.
+fn measure_small(bodies: usize) {
+    let mut rng = Random(1);
+    let mut chain = Sample { bodies: vec![3; bodies], ..Sample::default() };
+    chain.random_joint(&mut rng, 2, &[0]);
+    (1..bodies).for_each(|b| chain.random_joint(&mut rng, 2, &[b - 1, b]));
+    let a = chain.matrix(Form::Index3, 1e3, &mut rng);
+    let (mut lu, mut dense) = (BlockLu::for_pattern(a.pattern()).expect("small"), DenseLu::new());
+    dense.analyze(a.pattern()).expect("small");
+    let b: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).sin()).collect();
+    let mut x = b.clone();
+    let mut time = |solver: &mut dyn LinearSolver| {
+        let many = || {
+            for _ in 0..100 {
+                x.copy_from_slice(&b);
+                solver.factor(&a).expect("regular");
+                solver.solve(&mut x).expect("sizes fit");
+            }
+        };
+        best(many, 200) / 100.0
+    };
+    let (blocks, full) = (time(&mut lu), time(&mut dense));
+    println!("chain of {bodies:3}, dimension {:3}: block LU {blocks:7.3}  dense LU {full:7.3}", b.len());
+}
+
 fn main() {
     // arguments: parts of names to run, all without
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
@@ -67,6 +92,9 @@ fn main() {
             }
         }
     };
+    if wanted.is_empty() || wanted.iter().any(|w| w == "small") {
+        [1, 2, 3, 5, 10, 20].into_iter().for_each(measure_small);
+    }
     println!("µs and factor entries per body");
     for form in [Form::Index3, Form::Ggl] {
         for m in [33, 333, 3333, 33333] {

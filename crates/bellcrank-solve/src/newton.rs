@@ -206,6 +206,16 @@ impl Newton {
     /// A loop for residuals with this pattern.
     pub fn new(pattern: Arc<BlockPattern>, iteration: Iteration, max_iterations: usize) -> Newton {
         let linear = solver::choose(&pattern);
+        Newton::by(linear, pattern, iteration, max_iterations)
+    }
+
+    /// The same with a linear solver of one's own.
+    pub fn by(
+        linear: Box<dyn LinearSolver>,
+        pattern: Arc<BlockPattern>,
+        iteration: Iteration,
+        max_iterations: usize,
+    ) -> Newton {
         Newton {
             iteration,
             max_iterations,

@@ -1,7 +1,7 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
 use crate::engines::explicit::Explicit;
-use crate::engines::implicit::{Control, Implicit, Projection};
+use crate::engines::implicit::{Control, Implicit, Projection, Solving};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::srm::{Regularization, Srm};
 use crate::engines::{Engine, LoopReport, SplitReport, Statistics, StepError};
@@ -648,7 +648,7 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
     if method == MethodName::Auto {
         (method, _) = match (options.step, options.formulation) {
             (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, choices.push("srm: rk2".into())),
-            (Some(_), _) if options.solver == Solver::LoopCg => (MethodName::Rk4, choices.push("loop-cg: rk4".into())),
+            (Some(_), None | Some("index1")) if options.solver == Solver::LoopCg => (MethodName::Rk4, choices.push("loop-cg: rk4".into())),
             (Some(_), Some("index1")) => (MethodName::Rk4, choices.push("fixed step on index1: rk4".into())),
             (Some(_), _) => (MethodName::GeneralizedAlpha, choices.push("fixed step: gen-alpha on si2".into())),
             (None, Some("ggl" | "si2")) => (MethodName::Bdf, choices.push("an implicit formulation: bdf".into())),
@@ -680,7 +680,17 @@ fn build_engine(
         MethodName::Dop853 => &DORMAND_PRINCE_8,
         _ => {
             let name = options.formulation.unwrap_or(method.default_formulation());
-            return Ok(implicit_engine(dynamics, options, method, name, start));
+            let engine = implicit_engine(dynamics, options, method, name, start);
+            return match options.solver == Solver::LoopCg && engine.loop_report().is_none() {
+                true => Err(StepError::Open {
+                    t: start.t,
+                    why: "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their \
+                          own, and no force between two bodies or variable of its own beside their motion\nhelp: leave \
+                          --solver out"
+                        .into(),
+                }),
+                false => Ok(engine),
+            };
         }
     };
     let no_tree = || StepError::Open {
@@ -730,6 +740,11 @@ fn implicit_engine(
         on: options.on,
         fixed,
         as_dassl: false,
+        solving: match options.solver {
+            Solver::LoopCg => Solving::Loops,
+            Solver::Auto => Solving::Cheaper,
+            _ => Solving::Elimination,
+        },
     };
     let boxed: Box<dyn crate::methods::Method> = match alpha {
         Some(parameters) => {

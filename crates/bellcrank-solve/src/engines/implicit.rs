@@ -1,8 +1,10 @@
 //! Implicit engines: a method, a formulation and Newton's iteration.
 
-use super::{Engine, Refusal, SplitReport, Statistics, StepError};
+use super::{Engine, LoopReport, Refusal, SplitReport, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::loop_cg::{DENSE, LoopCg};
+use crate::loop_step::{LoopCounts, LoopStep};
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, Newton};
@@ -12,10 +14,11 @@ use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
 use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::solver::{Flops, LinearError};
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Newton's tolerance in fixed steps, in lengths of the model: the last correction of a full Newton
 /// squares what is left, that of a kept matrix only shrinks it.
@@ -50,6 +53,8 @@ pub struct Implicit {
     newton_weights: Weights,
     weights: Weights,
     splitting: Option<Splitting>,
+    /// What conjugate gradients on loops did, where they solve the matrices.
+    loops: Option<Arc<LoopCounts>>,
     state: State,
     shape: Shape,
     formulation: Formulation,
@@ -71,6 +76,22 @@ pub struct Implicit {
     w: Workspace,
 }
 
+/// What solves the matrices of steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Solving {
+    /// Elimination.
+    #[default]
+    Elimination,
+    /// Conjugate gradients on the loops of a tree, where the matrix allows.
+    Loops,
+    /// What takes fewer operations, by count.
+    Cheaper,
+}
+
+/// A step of a large machine takes so many corrections, and factors serve so many steps (`book/src/large-models.md`).
+const CORRECTIONS_OF_A_STEP: f64 = 2.0;
+const STEPS_OF_FACTORS: f64 = 10.0;
+
 /// How a step is solved and tested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
@@ -84,6 +105,8 @@ pub struct Control {
     pub fixed: bool,
     /// DASSL's economy: a matrix is kept while the step size allows, its contraction taken for granted.
     pub as_dassl: bool,
+    /// What solves its matrices.
+    pub solving: Solving,
 }
 
 /// The split in use and what it is chosen from.
@@ -193,6 +216,25 @@ fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point
     }
 }
 
+/// Whether a step takes fewer operations with loop-CG than with factors that cost so much: by a trial.
+fn loops_are_cheaper(dynamics: &Arc<dyn Dynamics>, at: &Point, whole: Flops, w: &mut Workspace) -> bool {
+    let corrections = CORRECTIONS_OF_A_STEP * whole.solve as f64;
+    let eliminated = DENSE * whole.factor as f64 / STEPS_OF_FACTORS + corrections;
+    // five corrections' worth of factors is what a trial could save at least
+    if eliminated < 5.0 * corrections {
+        return false;
+    }
+    let Some(mut cg) = LoopCg::new(dynamics.clone(), at) else { return false };
+    if cg.loops().size() == 0 {
+        return false;
+    }
+    dynamics.realize(at, w);
+    let sweep = 2.0 * cg.loops().factor_entries() as f64;
+    let iterations = cg.trial(at, w).map_or(f64::INFINITY, |k| k as f64);
+    w.invalidate();
+    CORRECTIONS_OF_A_STEP * sweep * (iterations + 2.0) + 2.0 * sweep < eliminated
+}
+
 impl Implicit {
     /// Starts a method from a consistent point with its first step size.
     pub fn new(
@@ -205,7 +247,7 @@ impl Implicit {
         start: &Point,
         first_step: impl FnOnce(&Weights) -> f64,
     ) -> Implicit {
-        let Control { iteration, max_iterations, on, fixed, as_dassl } = control;
+        let Control { iteration, max_iterations, on, fixed, as_dassl, solving } = control;
         let mut w = dynamics.workspace();
         let mut state = State::default();
         start.store(&mut state);
@@ -214,12 +256,28 @@ impl Implicit {
         centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let large = dynamics.layout().bodies.len() >= LARGE;
-        let lean = fixed && large && iteration == Iteration::Full && formulation.condenses();
-        let shape = Shape { condensed: large, lean };
+        let iterated = solving == Solving::Loops;
+        let lean = fixed && (large || iterated) && iteration == Iteration::Full && formulation.condenses();
+        let shape = Shape { condensed: large || iterated, lean };
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
-        let mut newton = Newton::new(step.pattern().clone(), iteration, max_iterations);
+        let of_loops = || LoopStep::new(&dynamics, start, step.pattern(), &step.unknowns);
+        let by = |loops: LoopStep| {
+            let counts = Some(loops.counts());
+            (counts, Newton::by(Box::new(loops), step.pattern().clone(), iteration, max_iterations))
+        };
+        let (mut counts, mut newton) = match (lean && iterated).then(of_loops).flatten() {
+            Some(loops) => by(loops),
+            None => (None, Newton::new(step.pattern().clone(), iteration, max_iterations)),
+        };
+        if lean
+            && solving == Solving::Cheaper
+            && loops_are_cheaper(&dynamics, start, newton.linear().flops(), &mut w)
+            && let Some(loops) = of_loops()
+        {
+            (counts, newton) = by(loops);
+        }
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;
         if step.is_split() && dynamics.layout().m() > 0 {
@@ -258,6 +316,7 @@ impl Implicit {
             newton_weights,
             weights,
             splitting,
+            loops: counts,
             state,
             shape,
             formulation,
@@ -589,6 +648,18 @@ impl Engine for Implicit {
         let rows = self.step.unknowns.range(bellcrank_model::Unknown::Lambda);
         let dropped = linear.dropped().iter().filter(|r| rows.contains(r)).count();
         (self.steps > 0 && linear.reveals_rank()).then(|| (dropped, linear.smallest_multiplier_pivot()))
+    }
+
+    fn loop_report(&self) -> Option<LoopReport> {
+        let counts = self.loops.as_ref()?;
+        Some(LoopReport {
+            solver: "loop-cg",
+            equations: counts.equations,
+            solves: counts.solves.load(Relaxed),
+            iterations: counts.iterations.load(Relaxed),
+            renewals: counts.renewals.load(Relaxed),
+            ..LoopReport::default()
+        })
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

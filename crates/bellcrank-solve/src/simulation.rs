@@ -532,8 +532,9 @@ impl Simulation {
         let Observer { dynamics, w, .. } = &mut self.observer;
         let energy = dynamics.energy(self.engine.point(), w);
         self.budget.balance(energy);
-        if let Some((redundant, pivot)) = self.engine.rank() {
-            self.observer.notice(self.engine.state().t, redundant, pivot);
+        match self.engine.rank() {
+            Some((redundant, pivot)) => self.observer.notice(self.engine.state().t, redundant, pivot),
+            None => self.observer.leave_found(self.engine.state().t),
         }
     }
 
@@ -546,7 +547,7 @@ impl Simulation {
             let clock = self.clock();
             self.observer.go_to(t, &mut *self.engine)?;
             self.observer.observe()?;
-            if self.engine.rank().is_none() {
+            if self.engine.rank().is_none() && self.engine.pivots().is_empty() {
                 let (redundant, pivot) = (self.observer.kkt.dropped(), self.observer.kkt.smallest_pivot());
                 self.observer.notice(t, redundant, pivot);
             }
@@ -894,6 +895,13 @@ impl Observer {
                 self.tell(t, format!("passed by a singular position (smallest pivot {least:.1e}){rank}"));
             }
             _ => {}
+        }
+    }
+
+    /// Tells of a singular position that was found inside a step, where accepted steps know nothing of the rank.
+    fn leave_found(&mut self, t: f64) {
+        if self.passage.is_some_and(|(_, _, fall)| fall > 0) {
+            self.notice(t, self.redundant, 1.0);
         }
     }
 

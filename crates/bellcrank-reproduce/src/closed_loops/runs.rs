@@ -120,7 +120,7 @@ impl Steps {
     /// Operations of a step by elimination, with two corrections and factors that serve ten steps, dense ones counted by what they
     /// cost; and with two corrections by plain loop-CG.
     pub fn costs(&self) -> (f64, f64) {
-        (0.3 * self.factor / 10.0 + 2.0 * self.solve, 2.0 * self.sweep * (self.plain as f64 + 3.0))
+        (0.1 * self.factor / 10.0 + 2.0 * self.solve, 2.0 * self.sweep * (self.plain as f64 + 3.0))
     }
 }
 
@@ -352,8 +352,8 @@ impl Machine {
     }
 
     /// The singular positions that a run logs: time and words.
-    pub fn singular_times(&self, rtol: f64, until: f64) -> Vec<(f64, String)> {
-        let Some(mut simulation) = self.simulation(Solver::Direct, rtol, until) else { return Vec::new() };
+    pub fn singular_times(&self, solver: Solver, rtol: f64, until: f64) -> Vec<(f64, String)> {
+        let Some(mut simulation) = self.simulation(solver, rtol, until) else { return Vec::new() };
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
         let singular = summary.events.into_iter().filter(|e| e.what.contains("singular"));
         singular.map(|e| (e.t, e.what)).collect()

@@ -7,7 +7,7 @@ use crate::loop_cg::{DENSE, LoopCg};
 use crate::loop_step::{LoopCounts, LoopStep};
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
-use crate::newton::{Converged, Iteration, IterationError, Newton};
+use crate::newton::{Converged, Iteration, IterationError, Newton, amplified};
 use crate::options::On;
 use crate::splitting::Split;
 use crate::step::{Shape, Step};
@@ -31,6 +31,9 @@ const REACH: f64 = 0.7;
 /// Close to singular positions rounding is amplified: a correction below this that stops shrinking is
 /// taken. 40 windows in a row, all bars on a line but for 1e-3 rad, end at 2e-10.
 const FIXED_STAGNATION: f64 = 1e-8;
+
+/// So much of what rounding may become close to a singular position may be in an estimate of the error.
+const BLURRED: f64 = 0.1;
 
 /// From so many bodies on velocities are condensed in steps of index 3, and the matrices of fixed ones leave (Gᵀλ)_q
 /// out: it costs more in the factors than the iterations it saves.
@@ -357,7 +360,9 @@ impl Implicit {
             step.weights.clone_from(&self.newton_weights);
             step.weights.scale(1.0 / self.method.precision());
             // DASSL: 100 ε ‖y‖
-            step.round_off = 100.0 * f64::EPSILON * step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            let size = step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            step.round_off = 100.0 * f64::EPSILON * size;
+            step.rounding = f64::EPSILON * size;
         }
     }
 
@@ -402,8 +407,25 @@ impl Implicit {
         self.splitting.as_ref().map(|s| (&s.split, s.changes))
     }
 
+    /// The largest error that passes its test: 1, and what rounding makes of itself close to a singular position, where shorter
+    /// steps do not help.
+    fn admitted(&self) -> f64 {
+        match self.fixed {
+            true => 1.0,
+            false => {
+                let size = self.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+                1.0 + BLURRED * amplified(f64::EPSILON * size, self.newton.pivot)
+            }
+        }
+    }
+
     fn collapse(&self, convergence: bool, owner: (Unknown, usize)) -> StepError {
         let (t, h, culprit) = (self.state.t, self.step.stencil.h, self.name(owner));
+        let pivot = self.newton.pivot;
+        if !self.fixed && amplified(1.0, pivot) > 0.0 {
+            let redundant = self.rank().map_or(0, |r| r.0);
+            return StepError::NearSingular { t, h, culprit, pivot, redundant };
+        }
         StepError::Collapse { t, h, culprit, convergence, fixed: self.fixed }
     }
 
@@ -497,7 +519,7 @@ impl Engine for Implicit {
                 }
             }
             let error = self.method.error(&self.step.point, &self.weights);
-            if error > 1.0 || error.is_nan() {
+            if error > self.admitted() || error.is_nan() {
                 self.error_test_failures += 1;
                 let owner = self.blame();
                 self.refusals.push(Refusal { h, convergence: false, owner });

@@ -50,7 +50,8 @@ fn explicit(largest: usize) {
             };
             let machine = Machine::at_rest(&text);
             let bodies = machine.system.model.bodies.len();
-            let srm = machine.regularized(&RK2, 1e-3, Setup::default()).map_or(f64::NAN, |mut e| fastest(&mut e, bodies));
+            let srm =
+                machine.regularized(&RK2, 1e-3, Setup::default()).map_or(f64::NAN, |mut e| fastest(&mut e, bodies));
             let of = |solver: Solver| {
                 machine.engine(&RK2, solver, Some(1e-3), 1e-6).map_or(f64::NAN, |mut e| fastest(&mut e, bodies))
             };
@@ -63,7 +64,19 @@ fn explicit(largest: usize) {
 fn implicit(largest: usize) {
     println!(
         "{:14} {:>7} {:>9} {:>9} {:>9} {:>6} {:>5} {:>10} {:>10} {:>10} {:>9} {:>9} {:>8}",
-        "machine", "n", "factor", "solve", "sweep", "plain", "with", "factor [s]", "solve [s]", "plain [s]", "whole/st", "loops/st", "apart"
+        "machine",
+        "n",
+        "factor",
+        "solve",
+        "sweep",
+        "plain",
+        "with",
+        "factor [s]",
+        "solve [s]",
+        "plain [s]",
+        "whole/st",
+        "loops/st",
+        "apart"
     );
     let mut cases: Vec<(String, String, Option<Vec<f64>>)> = Vec::new();
     for m in [25, 250, 2500] {
@@ -98,7 +111,8 @@ fn implicit(largest: usize) {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let largest = words.iter().find_map(|a| a.parse().ok()).unwrap_or(10_000);
-    let asked = |what: &str| !words.iter().any(|w| w == "explicit" || w == "implicit") || words.iter().any(|w| w == what);
+    let asked =
+        |what: &str| !words.iter().any(|w| w == "explicit" || w == "implicit") || words.iter().any(|w| w == what);
     if asked("explicit") {
         explicit(largest);
     }

@@ -62,6 +62,8 @@ pub(crate) trait LoopSystem {
     fn learn(&mut self);
     /// Makes factors of the whole system here and now.
     fn renew(&mut self) -> Result<(), LinearError>;
+    /// The smallest pivot of a multiplier in these factors: zero where one was left out.
+    fn pivot(&self) -> f64;
 }
 
 /// Conjugate gradients on S μ = …, with the counts of all solves.
@@ -82,7 +84,8 @@ pub struct Cg {
     spent: f64,
     /// The tridiagonal matrix of the present iteration: its diagonal, and the squares beside it.
     ritz: Vec<(f64, f64)>,
-    /// The smallest eigenvalue of S₀⁻¹S that the last solve saw: how much closer to a singular position than the earlier one.
+    /// How close to a singular position the last solve was: the smallest pivot of the factors of an earlier position, times the
+    /// smallest eigenvalue of S₀⁻¹S that was seen.
     pub nearness: f64,
     /// Systems of loops solved, iterations of all of them, and the most of one.
     pub solves: usize,
@@ -191,7 +194,7 @@ impl Cg {
                 }
                 let size = dot(&self.p, &self.p);
                 if size == 0.0 {
-                    return self.done(count, true);
+                    return self.done(of, count, true);
                 }
                 self.mobility = self.mobility.max(curvature / size);
                 if curvature <= SINGULAR * self.mobility * size {
@@ -206,7 +209,7 @@ impl Cg {
                 self.r.iter_mut().zip(&self.sp).for_each(|(r, s)| *r -= step * s);
                 self.ritz.push((1.0 / step + carried, 0.0));
                 if largest(&self.r) <= tolerance {
-                    return self.done(count, true);
+                    return self.done(of, count, true);
                 }
                 if count > FRESH {
                     self.spent += cost;
@@ -222,7 +225,7 @@ impl Cg {
                     break;
                 }
                 if count >= 2 * MOST || (count >= MOST && !fresh) {
-                    return self.done(count, false);
+                    return self.done(of, count, false);
                 }
                 self.precondition(of)?;
                 let next = dot(&self.r, &self.z);
@@ -235,14 +238,14 @@ impl Cg {
                 self.p.iter_mut().zip(&self.z).for_each(|(p, z)| *p = z + along * *p);
             }
         }
-        self.done(count, true)
+        self.done(of, count, true)
     }
 
-    fn done(&mut self, count: usize, closed: bool) -> Result<(), LinearError> {
+    fn done(&mut self, of: &dyn LoopSystem, count: usize, closed: bool) -> Result<(), LinearError> {
         self.iterations += count;
         self.most = self.most.max(count);
         if self.renewals > 0 && !self.ritz.is_empty() && count > 0 {
-            self.nearness = self.nearness.min(smallest(&self.ritz));
+            self.nearness = self.nearness.min(smallest(&self.ritz) * of.pivot().min(1.0));
         }
         if closed { Ok(()) } else { Err(LinearError::NotConverged) }
     }
@@ -313,6 +316,11 @@ impl LoopSystem for Here<'_> {
         }
         (self.of.made, self.of.left_out) = (true, 0.0);
         Ok(())
+    }
+
+    fn pivot(&self) -> f64 {
+        let of = |w: &Kkt| if w.dropped() > 0 { 0.0 } else { w.smallest_pivot() };
+        self.of.whole.as_ref().map_or(f64::INFINITY, of)
     }
 }
 

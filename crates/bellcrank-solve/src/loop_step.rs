@@ -157,6 +157,10 @@ impl LoopSystem for Parts {
         self.made = true;
         Ok(())
     }
+
+    fn pivot(&self) -> f64 {
+        f64::INFINITY
+    }
 }
 
 impl LoopStep {

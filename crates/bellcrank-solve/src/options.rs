@@ -147,7 +147,11 @@ pub enum Solver {
 pub const SOLVERS: &[(Solver, &str, &str)] = &[
     (Solver::Auto, "auto", "what is cheapest by count"),
     (Solver::Direct, "direct", "elimination of the whole system"),
-    (Solver::LoopCg, "loop-cg", "recursion over a tree, conjugate gradients on what closes loops; explicit methods, and fixed steps on index3"),
+    (
+        Solver::LoopCg,
+        "loop-cg",
+        "recursion over a tree, conjugate gradients on what closes loops; explicit methods, and fixed steps on index3",
+    ),
     (Solver::Srm, "srm", "sequential regularization of what closes loops; euler, rk2, rk4 with a fixed step"),
     (Solver::SrmAll, "srm-all", "sequential regularization of all constraints; euler, rk2, rk4 with a fixed step"),
 ];

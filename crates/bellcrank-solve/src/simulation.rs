@@ -649,7 +649,9 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
     if method == MethodName::Auto {
         (method, _) = match (options.step, options.formulation) {
             (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, choices.push("srm: rk2".into())),
-            (Some(_), None | Some("index1")) if options.solver == Solver::LoopCg => (MethodName::Rk4, choices.push("loop-cg: rk4".into())),
+            (Some(_), None | Some("index1")) if options.solver == Solver::LoopCg => {
+                (MethodName::Rk4, choices.push("loop-cg: rk4".into()))
+            }
             (Some(_), Some("index1")) => (MethodName::Rk4, choices.push("fixed step on index1: rk4".into())),
             (Some(_), _) => (MethodName::GeneralizedAlpha, choices.push("fixed step: gen-alpha on si2".into())),
             (None, Some("ggl" | "si2")) => (MethodName::Bdf, choices.push("an implicit formulation: bdf".into())),

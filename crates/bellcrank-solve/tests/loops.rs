@@ -3,8 +3,8 @@
 mod common;
 
 use bellcrank_model::{Dynamics, Point, System};
-use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::engines::srm::{Regularization, Srm};
+use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::initial;
 use bellcrank_solve::kkt::Kkt;
 use bellcrank_solve::loop_cg::LoopCg;
@@ -73,11 +73,19 @@ fn squares(m: usize) -> String {
             );
         }
         let own = |name: &str| format!("{name}{k}");
-        let pairs =
-            [(root_of(k), own("a"), 0), (root_of(k), own("b"), 0), (own("a"), own("c"), 1), (own("b"), own("d"), 2), (own("c"), own("d"), 3)];
+        let pairs = [
+            (root_of(k), own("a"), 0),
+            (root_of(k), own("b"), 0),
+            (own("a"), own("c"), 1),
+            (own("b"), own("d"), 2),
+            (own("c"), own("d"), 3),
+        ];
         for (i, (first, second, at)) in pairs.iter().enumerate() {
             let at = &corners[*at];
-            let _ = writeln!(joints, "j{k}x{i} = {{ type = \"revolute\", between = [\"{first}\", \"{second}\"], at = {at} }}");
+            let _ = writeln!(
+                joints,
+                "j{k}x{i} = {{ type = \"revolute\", between = [\"{first}\", \"{second}\"], at = {at} }}"
+            );
         }
     }
     format!("model = {{ plane = \"xy\", gravity = [0, -9.81] }}\n[body]\n{bodies}[joint]\n{joints}")
@@ -325,7 +333,11 @@ fn auto_takes_what_takes_fewer_operations() {
     assert_eq!(takes(&windows(1200, true)), None);
     let mut tree = String::from("model = { gravity = [0, -9.81, 0] }\n[body]\n");
     (0..2100).for_each(|i| {
-        let _ = writeln!(tree, "b{i} = {{ coordinates = \"natural\", rod = {{ from = [{i}, 0, 0], to = [{}, 0, 0], mass = 1 }} }}", i + 1);
+        let _ = writeln!(
+            tree,
+            "b{i} = {{ coordinates = \"natural\", rod = {{ from = [{i}, 0, 0], to = [{}, 0, 0], mass = 1 }} }}",
+            i + 1
+        );
     });
     tree += "[joint]\n";
     (0..2100).for_each(|i: usize| {

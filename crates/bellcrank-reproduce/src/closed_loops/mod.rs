@@ -490,7 +490,8 @@ fn successor(report: &mut Report, quick: bool) {
 
 /// The matrices of implicit steps, by elimination and by loop-CG.
 fn implicit(report: &mut Report, quick: bool) {
-    let mut cases = vec![("chain", 250, chain(250)), ("net", 10, net(10, 10, 0.5, false)), ("net", 32, net(32, 32, 0.5, false))];
+    let mut cases =
+        vec![("chain", 250, chain(250)), ("net", 10, net(10, 10, 0.5, false)), ("net", 32, net(32, 32, 0.5, false))];
     if !quick {
         cases.push(("net", 71, net(71, 71, 0.5, false)));
     }

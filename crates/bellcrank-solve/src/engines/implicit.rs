@@ -500,6 +500,7 @@ impl Engine for Implicit {
                 if self.method.reject(Rejection::Convergence).is_err() {
                     let (t, culprit) = (self.state.t, self.name(owner));
                     return Err(match why {
+                        _ if !self.fixed && amplified(1.0, self.newton.pivot) > 0.0 => self.collapse(true, owner),
                         IterationError::Linear(LinearError::Singular { .. }) => StepError::Singular { t, culprit },
                         IterationError::NotFinite | IterationError::Linear(LinearError::NotFinite { .. }) => {
                             StepError::NotFinite { t, culprit }

@@ -74,11 +74,14 @@ export function automation(app: App): void {
       return blob && (format === "PNG" ? blob.size : await blob.text());
     },
     column: async (name: string) => Array.from(await app.results.column(app.results.find(name))),
-    /** What a frame costs the page: milliseconds of poses and of drawing, draw calls and triangles. */
-    cost: (frames: number) => {
+    /**
+     * What a frame costs the page, as it is drawn while something moves: milliseconds of poses, of giving orders and (the
+     * least of all) of drawing to the end, draw calls and triangles, and how simply it is drawn.
+     */
+    cost: (frames: number, moving = true) => {
       const { stage, results } = app;
       if (!stage) return null;
-      let [poses, drawing] = [0, 0];
+      let [poses, drawing, whole] = [0, 0, stage.rehearse(moving)];
       for (let k = 0; k < frames; k++) {
         const start = performance.now();
         stage.seek(k % Math.max(1, results.rows - 1), results.rows > 1 ? 0.5 : 0);
@@ -86,9 +89,10 @@ export function automation(app: App): void {
         stage.draw();
         drawing += performance.now() - filled;
         poses += filled - start;
+        whole = Math.min(whole, stage.rehearse(moving));
       }
       const { calls, triangles } = stage.renderer.info.render;
-      return { poses: poses / frames, drawing: drawing / frames, calls, triangles };
+      return { poses: poses / frames, drawing: drawing / frames, whole, calls, triangles, care: stage.drawnAs, level: stage.detail };
     },
     /** The pixels of the scene: how many differ from the corner, and a digest. */
     pixels: () => {

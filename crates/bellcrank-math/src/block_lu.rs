@@ -18,12 +18,14 @@
 use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
     kernels::{Pivots, at, at_mut, copy, fma, rows, scaled, spread, spread_wide, subtract_products},
-    plan::{Kernel, Node, Opening, Plan, Source, take, take_last},
+    plan::{Kernel, Node, Opening, PIECE, Plan, Source, take, take_last},
     solver::{Flops, LinearError, LinearSolver},
+    symmetric,
 };
 use std::sync::Arc;
 
-/// Block LU with a static order and pivoting inside the diagonal blocks only.
+/// Block elimination with a static order and pivoting inside the diagonal blocks only: L D⁻¹ U, or of symmetric
+/// matrices L D⁻¹ Lᵀ.
 ///
 /// Results differ in the last bits between processors with and without fused multiply-add.
 #[derive(Default)]
@@ -47,25 +49,43 @@ impl BlockLu {
 
     /// A solver for matrices of this pattern, analyzed.
     pub fn for_pattern(pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
-        let plan = Plan::new(pattern)?;
+        BlockLu::of(pattern, false)
+    }
+
+    /// A solver for symmetric matrices of this pattern, analyzed. It does not look above the diagonal.
+    pub fn for_symmetric(pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
+        match one_sided(pattern) {
+            Some(row) => Err(LinearError::OneSided { row }),
+            None => BlockLu::of(pattern, true),
+        }
+    }
+
+    fn of(pattern: &BlockPattern, symmetric: bool) -> Result<BlockLu, LinearError> {
+        let plan = Plan::new(pattern, symmetric)?;
         let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
         let droppable = multipliers.map(|b| pattern.size(b)).sum();
-        // D⁻¹, D⁻¹U and L D⁻¹U of every node; then twice through D⁻¹, L and U
+        // D⁻¹, D⁻¹U and L D⁻¹U of every node, half of the latter where it is symmetric; then twice through D⁻¹, L and U
         let sizes = || plan.nodes.iter().map(|n| (n.p as usize, n.m as usize));
+        let half = |p: usize, m: usize| if symmetric { m * (m + p) / 2 } else { m * m };
         let flops = Flops {
-            factor: sizes().map(|(p, m)| 2 * p * (p * p + p * m + m * m)).sum(),
-            solve: sizes().map(|(p, m)| 2 * p * (p + 2 * m)).sum(),
+            factor: sizes().map(|(p, m)| 2 * p * (p * p + p * m + half(p, m))).sum(),
+            solve: sizes().map(|(p, m)| 2 * p * (p + 2 * m + if symmetric { p } else { 0 })).sum(),
         };
         Ok(BlockLu {
             values: vec![0.0; plan.length],
             magnitude: vec![0.0; plan.dimension],
             pivots: Pivots::new(plan.largest, plan.dimension, droppable),
             x: vec![0.0; plan.dimension],
-            strip: vec![0.0; plan.widest * plan.largest],
+            strip: vec![0.0; plan.widest * plan.largest.max(PIECE)],
             dropped: Vec::with_capacity(droppable),
             flops,
             plan,
         })
+    }
+
+    /// Whether it takes matrices for symmetric.
+    pub fn is_symmetric(&self) -> bool {
+        self.plan.symmetric
     }
 
     /// The number of scalars stored in the factors.
@@ -81,15 +101,15 @@ impl BlockLu {
         pivots.start();
         for node in &plan.nodes {
             for opening in take(&mut lists.openings, node.opens as usize) {
-                open(opening, take(&mut lists.copies, opening.copies as usize), a, values, magnitude);
+                open(opening, take(&mut lists.copies, opening.copies as usize), a, values, magnitude, plan.symmetric);
             }
             let m = node.m as usize;
-            let (panel, later) = values.split_at_mut(node.entries());
+            let (panel, later) = values.split_at_mut(node.entries as usize);
             let mut step = Step {
                 node,
                 border: take(&mut lists.border, m),
                 pieces: take(&mut lists.pieces, node.pieces as usize),
-                targets: take(&mut lists.targets, node.pieces as usize * m),
+                targets: take(&mut lists.targets, node.targets as usize),
                 panel,
                 later,
                 magnitude,
@@ -99,9 +119,16 @@ impl BlockLu {
             match node.kernel {
                 Kernel::Leaf(p) => {
                     let sources = take(&mut lists.sources, node.sources as usize);
-                    with_size!(p, 1 2 3 4 5; 6, P => step.eliminate_leaf::<F, P>(a, sources)?)
+                    with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
+                        true => step.eliminate_symmetric_leaf::<F, P>(a, sources)?,
+                        false => step.eliminate_leaf::<F, P>(a, sources)?,
+                    })
                 }
-                Kernel::Small(p) => with_size!(p, 1 2 3 4 5; 6, P => step.eliminate_small::<F, P>()?),
+                Kernel::Small(p) => with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
+                    true => step.eliminate_symmetric_small::<F, P>()?,
+                    false => step.eliminate_small::<F, P>()?,
+                }),
+                Kernel::General if plan.symmetric => step.eliminate_symmetric::<F>(blocks, strip)?,
                 Kernel::General => step.eliminate::<F>(blocks, strip)?,
             }
             values = later;
@@ -126,13 +153,14 @@ impl BlockLu {
         let mut values = self.values.as_slice();
         let mut first = 0;
         for node in &plan.nodes {
-            let panel = take(&mut values, node.entries());
+            let panel = take(&mut values, node.entries as usize);
             let border = take(&mut lists.border, node.m as usize);
             let blocks = take(&mut lists.blocks, node.blocks as usize);
             match node.kernel {
                 Kernel::Leaf(p) | Kernel::Small(p) => {
-                    with_size!(p, 1 2 3 4 5; 6, P => forward_small::<F, P>(panel, border, first, x));
+                    with_size!(p, 1 2 3 4 5; 6, P => forward_small::<F, P>(panel, border, first, x, plan.symmetric));
                 }
+                Kernel::General if plan.symmetric => symmetric::forward(node, panel, blocks, border, first, x, strip),
                 Kernel::General => forward(node, panel, blocks, border, first, x, strip),
             }
             first += node.p as usize;
@@ -141,13 +169,17 @@ impl BlockLu {
         let mut values = self.values.as_slice();
         for node in plan.nodes.iter().rev() {
             first -= node.p as usize;
-            let panel = take_last(&mut values, node.entries());
+            let panel = take_last(&mut values, node.entries as usize);
             let border = take_last(&mut lists.border, node.m as usize);
             let blocks = take_last(&mut lists.blocks, node.blocks as usize);
             match node.kernel {
                 Kernel::Leaf(p) | Kernel::Small(p) => {
-                    with_size!(p, 1 2 3 4 5; 6, P => backward_small::<F, P>(panel, border, first, x));
+                    with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
+                        true => symmetric::backward_small::<F, P>(panel, border, first, x),
+                        false => backward_small::<F, P>(panel, border, first, x),
+                    });
                 }
+                Kernel::General if plan.symmetric => symmetric::backward(node, panel, blocks, border, first, x, strip),
                 Kernel::General => backward(node, panel, blocks, border, first, x, strip),
             }
         }
@@ -171,7 +203,7 @@ fn fused() -> bool {
 
 impl LinearSolver for BlockLu {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = BlockLu::for_pattern(pattern)?;
+        *self = BlockLu::of(pattern, self.plan.symmetric)?;
         Ok(())
     }
 
@@ -214,12 +246,28 @@ impl LinearSolver for BlockLu {
     }
 
     fn name(&self) -> &'static str {
-        "block LU"
+        if self.plan.symmetric { "block LDLᵀ" } else { "block LU" }
+    }
+
+    fn explain(&self) -> String {
+        let order = match self.plan.dissection {
+            None => "by minimum degree (no column is wide)".into(),
+            Some(ratio) if ratio < 1.0 => format!("after nested dissection ({ratio:.2} of the work of minimum degree)"),
+            Some(ratio) => format!("by minimum degree (nested dissection would be {ratio:.2} of its work)"),
+        };
+        let numbers = self.plan.length as f64 / self.plan.bodies.max(1) as f64;
+        format!("{} {order}, {numbers:.0} numbers per body", self.name())
     }
 
     fn flops(&self) -> Flops {
         self.flops
     }
+}
+
+/// A block row with an entry whose mirror image is not stored.
+fn one_sided(pattern: &BlockPattern) -> Option<usize> {
+    let missing = |i: usize| pattern.row(i).any(|(j, _)| pattern.offset(j, i).is_none());
+    (0..pattern.blocks()).find(|&i| missing(i))
 }
 
 impl BlockLu {
@@ -253,9 +301,18 @@ impl BlockLu {
 
 /// Fills a panel, `opening.panel` entries into `values`, from the matrix.
 #[inline(always)]
-fn open(opening: &Opening, copies: &[crate::plan::Copy], a: &[f64], values: &mut [f64], magnitude: &mut [f64]) {
-    let (p, width) = (opening.p as usize, (opening.p + opening.m) as usize);
-    let panel = &mut values[opening.panel as usize..][..p * (2 * width - p)];
+fn open(
+    opening: &Opening,
+    copies: &[crate::plan::Copy],
+    a: &[f64],
+    values: &mut [f64],
+    magnitude: &mut [f64],
+    symmetric: bool,
+) {
+    let p = opening.p as usize;
+    let panel = &mut values[opening.panel as usize..][..opening.entries as usize];
+    // p + m, or p
+    let width = if symmetric { p } else { (panel.len() / p.max(1) + p) / 2 };
     panel.fill(0.0);
     for block in copies {
         let columns = block.columns as usize;
@@ -274,16 +331,16 @@ fn open(opening: &Opening, copies: &[crate::plan::Copy], a: &[f64], values: &mut
 }
 
 /// One node at work.
-struct Step<'a> {
-    node: &'a Node,
-    border: &'a [u32],
-    pieces: &'a [u32],
-    targets: &'a [u32],
-    panel: &'a mut [f64],
+pub(crate) struct Step<'a> {
+    pub node: &'a Node,
+    pub border: &'a [u32],
+    pub pieces: &'a [u32],
+    pub targets: &'a [u32],
+    pub panel: &'a mut [f64],
     /// The panels after this one: all that the border touches.
-    later: &'a mut [f64],
-    magnitude: &'a mut [f64],
-    pivots: &'a mut Pivots,
+    pub later: &'a mut [f64],
+    pub magnitude: &'a mut [f64],
+    pub pivots: &'a mut Pivots,
 }
 
 impl Step<'_> {
@@ -441,8 +498,14 @@ impl Step<'_> {
 
 /// x ← D⁻¹ x at the pivots of a node, then x −= L x at its border.
 #[inline(always)]
-fn forward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
-    let width = P + border.len();
+fn forward_small<const F: bool, const P: usize>(
+    panel: &[f64],
+    border: &[u32],
+    first: usize,
+    x: &mut [f64],
+    symmetric: bool,
+) {
+    let width = if symmetric { P } else { P + border.len() };
     let old = *at::<P>(x, first);
     let mut own = [0.0; P];
     for r in 0..P {
@@ -561,7 +624,7 @@ fn backward(
 }
 
 #[inline]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
@@ -601,7 +664,32 @@ mod tests {
             let x = solution(&mut lu, &a, &b);
             assert_eq!(lu.dropped(), &[] as &[usize], "{what}");
             assert_close(&x, &solution(&mut DenseLu::new(), &a, &b), 1e-11, what);
+            if form == Form::Index3 {
+                let a = mirrored(a);
+                let mut ldl = BlockLu::for_symmetric(a.pattern()).unwrap();
+                let x = solution(&mut ldl, &a, &b);
+                assert_eq!(ldl.dropped(), &[] as &[usize], "{what}");
+                assert_close(&x, &solution(&mut DenseLu::new(), &a, &b), 1e-11, what);
+                assert!(ldl.factor_entries() < lu.factor_entries() || a.pattern().blocks() < 3, "{what}");
+            }
         }
+    }
+
+    /// The symmetric matrix with the same lower triangle.
+    fn mirrored(mut a: BlockMatrix) -> BlockMatrix {
+        let pattern = a.pattern().clone();
+        for i in 0..pattern.blocks() {
+            for (j, from) in pattern.row(i).filter(|(j, _)| *j <= i) {
+                let (m, n) = (pattern.size(i), pattern.size(j));
+                let to = pattern.offset(j, i).unwrap() as usize;
+                for r in 0..m {
+                    for c in 0..if i == j { r } else { n } {
+                        a.values[to + c * m + r] = a.values[from + r * n + c];
+                    }
+                }
+            }
+        }
+        a
     }
 
     #[test]
@@ -646,6 +734,17 @@ mod tests {
             assert_close(&y[pattern.range(k)], &x[pattern.range(k)], 1e-8, what);
         }
         assert!(lu.smallest_kept_pivot() > 1e-6, "{what}: {:e}", lu.smallest_kept_pivot());
+        if form == Form::Index3 {
+            let a = mirrored(a);
+            b.fill(0.0);
+            a.add_times(&x, &mut b);
+            let mut ldl = BlockLu::for_symmetric(&pattern).unwrap();
+            let y = solution(&mut ldl, &a, &b);
+            for k in (0..pattern.blocks()).filter(|&k| pattern.class(k) != Class::Multiplier) {
+                assert_close(&y[pattern.range(k)], &x[pattern.range(k)], 1e-8, what);
+            }
+            assert_eq!(ldl.dropped().len(), lu.dropped().len(), "{what}");
+        }
         lu.dropped().len()
     }
 
@@ -717,6 +816,7 @@ mod tests {
         let mut used = BlockLu::new();
         solution(&mut used, &a, &x);
         assert_eq!(x, solution(&mut used, &a, &b));
+        assert!(matches!(BlockLu::for_symmetric(a.pattern()), Err(LinearError::OneSided { .. })));
     }
 
     #[test]

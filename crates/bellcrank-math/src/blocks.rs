@@ -171,6 +171,26 @@ impl BlockMatrix {
         }
     }
 
+    /// How far the matrix is from symmetric: the largest |a_rc − a_cr|, relative to the largest number of its block.
+    pub fn skewness(&self) -> f64 {
+        let p = &*self.pattern;
+        let mut worst = 0.0f64;
+        for i in 0..p.blocks() {
+            for (j, offset) in p.row(i).filter(|(j, _)| *j <= i) {
+                let (m, n) = (p.size(i), p.size(j));
+                let Some(mirror) = p.offset(j, i) else { return f64::INFINITY };
+                let (mut difference, mut largest) = (0.0f64, 0.0f64);
+                for (k, a) in self.values[offset..offset + m * n].iter().enumerate() {
+                    let b = self.values[mirror as usize + (k % n) * m + k / n];
+                    difference = difference.max((a - b).abs());
+                    largest = largest.max(a.abs()).max(b.abs());
+                }
+                worst = worst.max(if difference > 0.0 { difference / largest } else { 0.0 });
+            }
+        }
+        worst
+    }
+
     /// y += A x.
     pub fn add_times(&self, x: &[f64], y: &mut [f64]) {
         self.add_product(x, y, |a, x| a * x);
@@ -236,6 +256,7 @@ mod tests {
         let x = [1.0, -2.0, 3.0, 0.5, 4.0, -1.0];
         let mut y = [1.0; 6];
         a.add_times(&x, &mut y);
+        assert_eq!(a.skewness(), f64::INFINITY);
         for i in 0..6 {
             assert_eq!(y[i], 1.0 + (0..6).map(|j| dense[i * 6 + j] * x[j]).sum::<f64>());
         }

@@ -223,21 +223,35 @@ pub fn spread_wide<const F: bool, const B: usize>(
     targets: &[u32],
     later: &mut [f64],
 ) {
-    const R: usize = 4;
     let (upper, lower) = panel.split_at(p * width);
+    tile_rows::<F, B>(lower, &upper[column..], p, width, targets, later);
+}
+
+/// Subtracts B columns of `lower` × `upper`, of p products each, from the places of the rows of `lower`. Rows of `upper`
+/// are `stride` apart.
+#[inline(always)]
+pub fn tile_rows<const F: bool, const B: usize>(
+    lower: &[f64],
+    upper: &[f64],
+    p: usize,
+    stride: usize,
+    targets: &[u32],
+    later: &mut [f64],
+) {
+    const R: usize = 4;
     let mut rows = targets.chunks_exact(R);
     let mut first = 0;
     for targets in &mut rows {
-        tile::<F, R, B>(&lower[first * p..], &upper[column..], p, width, targets, later);
+        tile::<F, R, B>(&lower[first * p..], upper, p, stride, targets, later);
         first += R;
     }
     for targets in rows.remainder().chunks_exact(1) {
-        tile::<F, 1, B>(&lower[first * p..], &upper[column..], p, width, targets, later);
+        tile::<F, 1, B>(&lower[first * p..], upper, p, stride, targets, later);
         first += 1;
     }
 }
 
-/// `spread_wide` for R border rows.
+/// `tile_rows` for R rows.
 #[inline(always)]
 fn tile<const F: bool, const R: usize, const B: usize>(
     lower: &[f64],

@@ -7,12 +7,14 @@ mod kernels;
 pub mod block_lu;
 pub mod blocks;
 pub mod dense;
+mod dissection;
 pub mod matrix;
 pub mod ordering;
 mod plan;
 pub mod rotation;
 pub mod solver;
 pub mod sparse;
+mod symmetric;
 pub mod tree;
 pub mod vec3;
 

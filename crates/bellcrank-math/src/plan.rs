@@ -14,7 +14,7 @@ const WIDE_BORDER: usize = 24;
 const WIDEST: usize = 24;
 
 /// Most columns of a border that are spread together.
-const PIECE: usize = 8;
+pub const PIECE: usize = 8;
 
 /// One step of the elimination. Its lists follow those of the node before.
 #[derive(Clone, Copy, Debug)]
@@ -26,19 +26,14 @@ pub struct Node {
     pub p: u32,
     /// Number of border rows.
     pub m: u32,
-    /// Lengths of its lists: diagonal blocks, pieces, sources, openings.
+    /// Lengths of its lists: diagonal blocks, pieces, targets, sources, openings.
     pub blocks: u32,
     pub pieces: u32,
+    pub targets: u32,
     pub sources: u32,
     pub opens: u32,
-}
-
-impl Node {
-    /// The number of entries of the panel.
-    #[inline(always)]
-    pub fn entries(&self) -> usize {
-        (self.p * (self.p + 2 * self.m)) as usize
-    }
+    /// The number of entries of its panel.
+    pub entries: u32,
 }
 
 /// How a node is eliminated.
@@ -52,7 +47,8 @@ pub enum Kernel {
     General,
 }
 
-/// Where a leaf finds its blocks in the matrix: the diagonal block, then U and L of every border block.
+/// Where a leaf finds its blocks in the matrix: the diagonal block, then U and L of every border block. Symmetric
+/// elimination looks at L alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     pub upper: u32,
@@ -67,7 +63,7 @@ pub struct Opening {
     pub panel: u32,
     pub first: u32,
     pub p: u32,
-    pub m: u32,
+    pub entries: u32,
     pub copies: u32,
 }
 
@@ -84,6 +80,11 @@ pub struct Copy {
 /// What the analysis found; never changed by the numeric phases.
 #[derive(Default)]
 pub struct Plan {
+    /// Whether panels hold [D; L] alone, both by rows of p numbers, because U = Lᵀ; else [D | U] and L.
+    pub symmetric: bool,
+    /// The number of diagonal blocks that are not multipliers, and what nested dissection would cost or does.
+    pub bodies: usize,
+    pub dissection: Option<f64>,
     pub dimension: usize,
     /// Number of values of the matrix.
     pub entries: usize,
@@ -96,7 +97,8 @@ pub struct Plan {
     pub border: Vec<u32>,
     /// Sizes of the pieces of the borders: columns that stay adjacent in every panel.
     pub pieces: Vec<u32>,
-    /// For every piece and border row: where it goes, counted from the end of the node's panel.
+    /// For every piece and border row, in symmetric plans from the piece on: where it goes, counted from the end of the
+    /// node's panel.
     pub targets: Vec<u32>,
     pub sources: Vec<Source>,
     pub openings: Vec<Opening>,
@@ -125,6 +127,7 @@ struct Panel {
 
 /// Where every block of the factors lies.
 struct Layout {
+    symmetric: bool,
     symbolic: Symbolic,
     /// Scalar position of every block, and the dimension at the end.
     first: Vec<u32>,
@@ -136,7 +139,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(pattern: &BlockPattern) -> Result<Layout, LinearError> {
+    fn new(pattern: &BlockPattern, symmetric: bool) -> Result<Layout, LinearError> {
         let symbolic = symbolic(pattern)?;
         let (order, below) = (&symbolic.order, &symbolic.below);
         let n = order.len();
@@ -174,9 +177,9 @@ impl Layout {
                 places.push(place);
                 place += size(j);
             }
-            offset += p * (p + 2 * m);
+            offset += panel_entries(symmetric, p, m);
         }
-        Ok(Layout { symbolic, first, panels, places, node_of, length: offset })
+        Ok(Layout { symmetric, symbolic, first, panels, places, node_of, length: offset })
     }
 
     fn size(&self, k: usize) -> u32 {
@@ -197,11 +200,14 @@ impl Layout {
         self.places[panel.border + self.border(t).partition_point(|&j| (j as usize) < k)]
     }
 
-    /// Offset of block (i, j) in the factors, and the stride of its rows.
+    /// Offset of block (i, j) in the factors, and the stride of its rows. Symmetric ones have no U.
     fn offset(&self, i: usize, j: usize) -> (u32, u32) {
         let t = self.node_of[i].min(self.node_of[j]) as usize;
         let panel = &self.panels[t];
         let (row, column, width) = (self.place(t, i), self.place(t, j), panel.p + panel.m);
+        if self.symmetric {
+            return (panel.offset + row * panel.p + column, panel.p);
+        }
         if row < panel.p {
             (panel.offset + row * width + column, width)
         } else {
@@ -210,12 +216,20 @@ impl Layout {
     }
 }
 
+/// Entries of a panel of p pivots with m border rows.
+fn panel_entries(symmetric: bool, p: u32, m: u32) -> u32 {
+    p * (p + if symmetric { m } else { 2 * m })
+}
+
 impl Plan {
-    /// Plans the elimination of matrices of this pattern.
-    pub fn new(pattern: &BlockPattern) -> Result<Plan, LinearError> {
-        let layout = Layout::new(pattern)?;
+    /// Plans the elimination of matrices of this pattern, which symmetric elimination must find closed.
+    pub fn new(pattern: &BlockPattern, symmetric: bool) -> Result<Plan, LinearError> {
+        let layout = Layout::new(pattern, symmetric)?;
         let order = &layout.symbolic.order;
         let mut plan = Plan {
+            symmetric,
+            bodies: (0..pattern.blocks()).filter(|&b| pattern.class(b) != Class::Multiplier).count(),
+            dissection: layout.symbolic.dissection,
             dimension: pattern.dimension(),
             entries: pattern.values(),
             length: layout.length as usize,
@@ -241,6 +255,8 @@ impl Plan {
             let small = plan.blocks.len() == blocks + 1 && (1..=SMALL as u32).contains(&panel.p);
             let leaf = small && panel.end == panel.start + 1 && used_by[s] as usize == s;
             let sources = leaf.then(|| layout.sources(pattern, s)).flatten();
+            let targets = plan.targets.len();
+            let pieces = plan.add_border(&layout, s);
             let node = Node {
                 kernel: match (&sources, small) {
                     (Some(_), _) => Kernel::Leaf(panel.p as u8),
@@ -251,9 +267,11 @@ impl Plan {
                 p: panel.p,
                 m: panel.m,
                 blocks: (plan.blocks.len() - blocks) as u32,
-                pieces: plan.add_border(&layout, s),
+                pieces,
+                targets: (plan.targets.len() - targets) as u32,
                 sources: sources.as_ref().map_or(0, |list| list.len() as u32),
                 opens: 0,
+                entries: panel_entries(symmetric, panel.p, panel.m),
             };
             match sources {
                 Some(sources) => plan.sources.extend(sources),
@@ -272,6 +290,9 @@ impl Plan {
     /// Lists the border of node s; returns the number of its pieces.
     fn add_border(&mut self, layout: &Layout, s: usize) -> u32 {
         let rows = layout.border(s);
+        // kernels of few pivots are compiled for each size of a piece
+        let few = layout.symmetric && layout.panels[s].p as usize <= SMALL;
+        let most = if few { SMALL } else { PIECE };
         let mut pieces: Vec<(usize, u32, u32)> = Vec::new(); // block, column in it, size
         let mut previous = usize::MAX;
         for &j in rows {
@@ -281,18 +302,19 @@ impl Plan {
             // Neighbours in one node are neighbours in every panel they share.
             let follows = j == previous.wrapping_add(1) && layout.node_of[previous] == layout.node_of[j];
             match pieces.last_mut() {
-                Some(piece) if follows && (piece.2 + size) as usize <= PIECE => piece.2 += size,
-                _ => pieces.extend((0..size).step_by(PIECE).map(|c| (j, c, (size - c).min(PIECE as u32)))),
+                Some(piece) if follows && (piece.2 + size) as usize <= most => piece.2 += size,
+                _ => pieces.extend((0..size).step_by(most).map(|c| (j, c, (size - c).min(most as u32)))),
             }
             previous = j;
         }
         let panel = &layout.panels[s];
-        let end = panel.offset + panel.p * (panel.p + 2 * panel.m);
+        let end = panel.offset + panel_entries(layout.symmetric, panel.p, panel.m);
         for &(j, column, size) in &pieces {
             self.pieces.push(size);
-            for &i in rows {
+            for &i in rows.iter().filter(|&&i| !layout.symmetric || i as usize >= j) {
                 let (offset, stride) = layout.offset(i as usize, j);
-                self.targets.extend((0..layout.size(i as usize)).map(|r| offset + r * stride + column - end));
+                let from = if layout.symmetric && i as usize == j { column } else { 0 };
+                self.targets.extend((from..layout.size(i as usize)).map(|r| offset + r * stride + column - end));
             }
         }
         pieces.len() as u32
@@ -311,7 +333,8 @@ impl Plan {
             for (j, from) in pattern.row(i) {
                 let t = layout.node_of[position[i].min(position[j])];
                 let (rows, columns) = (pattern.size(i) as u32, pattern.size(j) as u32);
-                if self.nodes[t as usize].sources > 0 || rows * columns == 0 {
+                let above = layout.symmetric && position[i] < position[j];
+                if self.nodes[t as usize].sources > 0 || rows * columns == 0 || above {
                     continue;
                 }
                 let (to, stride) = layout.offset(position[i], position[j]);
@@ -323,10 +346,10 @@ impl Plan {
         let by_node = Lists::grouped(self.nodes.len(), &by_node);
         for &t in opened {
             let user = used_by[t] as usize;
-            let Panel { first, p, m, offset, .. } = layout.panels[t];
+            let Panel { first, p, offset, .. } = layout.panels[t];
             let copied = by_node.of(t).iter().map(|&c| copies[c as usize]);
-            let panel = offset - layout.panels[user].offset;
-            self.openings.push(Opening { panel, first, p, m, copies: copied.len() as u32 });
+            let (panel, entries) = (offset - layout.panels[user].offset, self.nodes[t].entries);
+            self.openings.push(Opening { panel, first, p, entries, copies: copied.len() as u32 });
             self.copies.extend(copied);
             self.nodes[user].opens += 1;
         }
@@ -340,7 +363,7 @@ impl Plan {
         for node in &self.nodes {
             let (p, m) = (node.p, node.m);
             for opening in take(&mut lists.openings, node.opens as usize) {
-                let size = opening.p * (opening.p + 2 * opening.m);
+                let size = opening.entries;
                 assert!(inside(panel as u32 + opening.panel, size, self.length));
                 assert!(inside(opening.first, opening.p, self.dimension));
                 for copy in take(&mut lists.copies, opening.copies as usize) {
@@ -369,7 +392,8 @@ impl Plan {
                 }
             }
             first += p as usize;
-            panel += node.entries();
+            assert_eq!(node.entries, panel_entries(self.symmetric, p, m));
+            panel += node.entries as usize;
             let border = take(&mut lists.border, m as usize);
             assert!(border.iter().all(|&i| (first..self.dimension).contains(&(i as usize))));
             let mut rows = border;
@@ -378,11 +402,16 @@ impl Plan {
                 assert!(block.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a block lies together");
             }
             let pieces = take(&mut lists.pieces, node.pieces as usize);
-            assert!(pieces.iter().sum::<u32>() == m && pieces.iter().all(|&piece| piece as usize <= PIECE));
+            let most = if self.symmetric && p as usize <= SMALL { SMALL } else { PIECE };
+            assert!(pieces.iter().sum::<u32>() == m && pieces.iter().all(|&piece| piece as usize <= most));
+            let (mut left, mut all) = (m, 0);
             for &piece in pieces {
-                let targets = take(&mut lists.targets, m as usize);
+                let rows = if self.symmetric { left } else { m };
+                let targets = take(&mut lists.targets, rows as usize);
+                (left, all) = (left - piece, all + rows);
                 assert!(targets.iter().all(|&to| inside(to, piece, self.length - panel)));
             }
+            assert_eq!(all, node.targets);
         }
         assert_eq!((first, panel), (self.dimension, self.length));
         assert!(self.scalar.len() == first && self.scalar.iter().all(|&i| inside(i, 1, first)));

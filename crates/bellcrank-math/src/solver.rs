@@ -38,6 +38,10 @@ pub trait LinearSolver: Send {
     }
     /// The name of the backend.
     fn name(&self) -> &'static str;
+    /// What it does and why, for people.
+    fn explain(&self) -> String {
+        self.name().into()
+    }
     /// What a factorization and a solution cost, from the pattern alone; zero where it is not counted.
     fn flops(&self) -> Flops {
         Flops::default()
@@ -71,6 +75,11 @@ pub enum LinearError {
         /// Entries counted until the analysis gave up.
         entries: usize,
     },
+    /// A solver for symmetric matrices found an entry without its mirror image in this block row.
+    OneSided {
+        /// The block row.
+        row: usize,
+    },
     /// An iteration for singular values or eigenvalues did not converge.
     NotConverged,
     /// The matrix or the right-hand side does not fit the analyzed pattern.
@@ -88,6 +97,7 @@ impl fmt::Display for LinearError {
             LinearError::Singular { row } => write!(f, "the matrix is singular at row {row}"),
             LinearError::NotFinite { row } => write!(f, "the matrix has no finite pivot in row {row}"),
             LinearError::TooLarge { entries } => write!(f, "the factors would need more than {entries} numbers"),
+            LinearError::OneSided { row } => write!(f, "the pattern is not symmetric in block row {row}"),
             LinearError::NotConverged => write!(f, "the singular values or eigenvalues did not converge"),
             LinearError::Sizes { expected, found } => write!(f, "expected {expected} numbers, found {found}"),
         }
@@ -101,6 +111,22 @@ impl std::error::Error for LinearError {}
 pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
     Box::new(Robust::for_pattern(pattern))
 }
+
+/// The same for symmetric matrices.
+pub fn choose_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
+    Box::new(Robust::for_symmetric(pattern, POOR))
+}
+
+/// The same for matrices that are nearly symmetric, where an approximate solution will do: symmetric elimination while
+/// their two halves differ by less than a tenth.
+pub fn choose_nearly_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
+    Box::new(Robust::for_symmetric(pattern, SKEW))
+}
+
+/// A block and its mirror image may differ by this part of their largest number; that is looked at in the first of so
+/// many factorizations.
+const SKEW: f64 = 0.1;
+const LOOK: usize = 64;
 
 /// A multiplier's pivot below this, or a body's, calls for a look at the first solution.
 const SUSPICIOUS: f64 = 1e-6;
@@ -130,6 +156,9 @@ pub struct Robust {
     right_side: Vec<f64>,
     residual: Vec<f64>,
     scale: Vec<f64>,
+    /// Factorizations since the symmetry of a matrix was looked at, and what calls for pivoting.
+    unseen: usize,
+    poor: f64,
 }
 
 impl Robust {
@@ -147,7 +176,32 @@ impl Robust {
             right_side: vec![0.0; n],
             residual: vec![0.0; n],
             scale: vec![0.0; n],
+            poor: POOR,
             ..Robust::default()
+        }
+    }
+
+    /// A solver for symmetric matrices of this pattern, analyzed; a relative error above `poor` calls for pivoting.
+    fn for_symmetric(pattern: &Arc<BlockPattern>, poor: f64) -> Robust {
+        let Ok(block) = BlockLu::for_symmetric(pattern) else { return Robust::for_pattern(pattern) };
+        let [right_side, residual, scale] = [(); 3].map(|()| vec![0.0; pattern.dimension()]);
+        Robust {
+            pattern: Some(pattern.clone()),
+            block: Some(block),
+            right_side,
+            residual,
+            scale,
+            poor,
+            ..Robust::default()
+        }
+    }
+
+    /// Leaves symmetric elimination for good where a matrix is far from symmetric.
+    fn look_at_symmetry(&mut self, a: &BlockMatrix) {
+        self.unseen = (self.unseen + 1) % LOOK;
+        if self.unseen == 1 && self.block.as_ref().is_some_and(|lu| lu.is_symmetric()) && a.skewness() > SKEW {
+            self.block = BlockLu::for_pattern(a.pattern()).ok();
+            self.poor = POOR;
         }
     }
 
@@ -185,7 +239,7 @@ impl Robust {
         let dropped = self.block.take();
         let error = self.error(a, x, dropped.as_ref().map_or(&[], |lu| lu.dropped()));
         self.block = dropped;
-        if error <= POOR {
+        if error <= self.poor {
             return Ok(());
         }
         let mut y = self.right_side.clone();
@@ -238,7 +292,9 @@ impl LinearSolver for Robust {
             self.taken_out.iter().for_each(|&i| b[i] = 0.0);
             return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
         }
-        self.right_side.copy_from_slice(b);
+        if self.check {
+            self.right_side.copy_from_slice(b);
+        }
         if let Some(lu) = &mut self.block {
             lu.solve(b)?;
         }
@@ -274,6 +330,10 @@ impl LinearSolver for Robust {
         self.active().map_or("none", |solver| solver.name())
     }
 
+    fn explain(&self) -> String {
+        self.active().map_or_else(String::new, |solver| solver.explain())
+    }
+
     fn flops(&self) -> Flops {
         self.active().map_or(Flops::default(), |solver| solver.flops())
     }
@@ -293,6 +353,7 @@ impl Robust {
         self.check = false;
         self.pivoted = false;
         self.taken_out.clear();
+        self.look_at_symmetry(a);
         let mut blocked = None;
         if let Some(lu) = &mut self.block {
             match by_blocks(lu, a) {

@@ -28,6 +28,16 @@ const UNREAD: usize = 64;
 /// How often a server asks whether the other side is still there.
 const KEEPALIVE: Duration = Duration::from_secs(20);
 
+/// What a server runs on: as many threads at work as twice its processors, and always the same ones. With a thread for
+/// every run, and new ones after every pause, the system's allocator spreads the same few megabytes over ever more
+/// heaps: 30 % more in half a minute, though not a byte was lost.
+pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    let processors = std::thread::available_parallelism().map_or(2, |n| n.get());
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.max_blocking_threads((2 * processors).max(4)).thread_keep_alive(Duration::from_secs(24 * 3600));
+    builder.enable_all().build().map_err(|e| format!("no runtime for the network: {e}"))
+}
+
 /// Who may come in.
 #[derive(Default)]
 pub struct Guard {

@@ -65,11 +65,19 @@ impl Kkt {
                 Some((from, to, pattern.size(b as usize) as u32, pattern.size(k as usize) as u32))
             })
             .collect();
-        let linear = solver::choose(&pattern);
+        let linear = solver::choose_symmetric(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
         let n = layout.n();
         let matrix = BlockMatrix::new(pattern);
         Kkt { matrix, linear, mass, columns, rows, rhs, n, recursive, independent: None, factorizations: 0, dynamics }
+    }
+
+    /// How its systems are solved and why, for people.
+    pub fn explain(&self) -> String {
+        match self.recursive {
+            true => "recursion from the leaves of the tree to its root (no loops)".into(),
+            false => self.linear.explain(),
+        }
     }
 
     /// The system with XXᵀ in the place of M: its multipliers are those of the split, (GY)ᵀλ = Yᵀf.

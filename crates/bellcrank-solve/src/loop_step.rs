@@ -146,7 +146,7 @@ impl LoopSystem for Parts {
     }
 
     fn learn(&mut self) {
-        self.whole.get_or_insert_with(|| solver::choose(self.matrix.pattern()));
+        self.whole.get_or_insert_with(|| solver::choose_nearly_symmetric(self.matrix.pattern()));
     }
 
     fn renew(&mut self) -> Result<(), LinearError> {

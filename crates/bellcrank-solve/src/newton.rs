@@ -224,6 +224,12 @@ impl Newton {
         Newton::by(linear, pattern, iteration, max_iterations)
     }
 
+    /// The same with matrices that are taken for symmetric.
+    pub fn nearly_symmetric(pattern: Arc<BlockPattern>, iteration: Iteration, max_iterations: usize) -> Newton {
+        let linear = solver::choose_nearly_symmetric(&pattern);
+        Newton::by(linear, pattern, iteration, max_iterations)
+    }
+
     /// The same with a linear solver of one's own.
     pub fn by(
         linear: Box<dyn LinearSolver>,

@@ -58,6 +58,10 @@ pub struct Summary {
     pub names: (&'static str, &'static str, &'static str),
     /// What `auto` decided, and when.
     pub choices: Vec<String>,
+    /// How linear systems were solved and why.
+    pub solver: Option<String>,
+    /// Blocks of coordinates: bodies, or joints of a tree.
+    pub bodies: usize,
     /// How it ended.
     pub status: Status,
     /// Counts of work.
@@ -134,6 +138,7 @@ impl Summary {
             "drift": { "position": self.drift.0, "velocity": self.drift.1 },
             "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
             "choices": self.choices,
+            "solver": self.solver,
             "refused": history::refused_json(&self.refused),
             "final": last,
         });
@@ -622,6 +627,8 @@ impl Simulation {
             not_unique: self.observer.not_unique.clone(),
             split: self.engine.split_report(),
             loops: self.engine.loop_report(),
+            solver: self.engine.explain_solver(),
+            bodies: self.dynamics.layout().bodies.len(),
             events: self.observer.events.clone(),
         }
     }
@@ -925,6 +932,28 @@ impl Observer {
             }
         }
         self.seen = seen;
+        if let Some(pivot) = engine.pivot_of_step().filter(|_| self.redundant == 0) {
+            self.search_between(from, to, pivot, engine)?;
+        }
+        Ok(())
+    }
+
+    /// The same where a step knows one pivot alone: the root of a pivot is linear in time on both sides of a singular position, so
+    /// three of them tell whether it is inside.
+    fn search_between(&mut self, from: f64, to: f64, pivot: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
+        if pivot >= WATCH {
+            return Ok(());
+        }
+        let [mut a, mut m, mut b] = [0.0; 3];
+        for (s, t) in [(&mut a, from), (&mut m, 0.5 * (from + to)), (&mut b, to)] {
+            let (dropped, pivot) = self.pivot(t, engine)?;
+            *s = if dropped < 0 { 0.0 } else { pivot.sqrt() };
+        }
+        let (least, most) = (a.min(b), a.max(b));
+        // halfway between what a tip inside makes of the middle and what one outside does; or it is next to an end
+        if m < 0.5 * most || least < 0.02 * most {
+            self.refine(from, to, engine)?;
+        }
         Ok(())
     }
 

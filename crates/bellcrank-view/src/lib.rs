@@ -17,7 +17,9 @@
 //! | `/api/summary` | state of the run, its message, number of rows, generation, `summary.json` |
 //! | `/api/scene` | `scene.json`, or `null` |
 //! | `/api/channels` | names and units of all columns; the first is `time` |
+//! | `/api/channels?as=bytes` | the same for a page with a million columns: a head, ends of names, units, names |
 //! | `/api/columns?at=0,3-6&from=0&to=100` | rows of columns, one column after the other, little-endian `f64` |
+//! | `/api/columns?at=3-6*2+10` | columns 3 to 6, and as many ten further on |
 //! | `… &as=f32` | the same in single precision |
 //! | `… &generation=2` | refused with 409 when the folder holds another run by now |
 //! | `/api/column/3?from=0&to=100` | one column |

@@ -232,13 +232,12 @@ impl Shared {
         })
     }
 
-    /// Rows, names and units of all columns, the names as texts of JSON lists.
-    pub fn channels(&self) -> (usize, String, String) {
+    /// Rows, and what `told` makes of the names and units of all columns.
+    pub fn channels<T>(&self, told: impl FnOnce(&[&str], &[&str]) -> T) -> (usize, T) {
         let s = self.lock();
-        let text = |list: Vec<&str>| serde_json::to_string(&list).unwrap_or_default();
-        let names = std::iter::once("time").chain(s.header.channels.iter().map(|c| c.name.as_str()));
-        let units = std::iter::once("s").chain(s.header.channels.iter().map(|c| c.unit));
-        (s.count(), text(names.collect()), text(units.collect()))
+        let names: Vec<_> = std::iter::once("time").chain(s.header.channels.iter().map(|c| c.name.as_str())).collect();
+        let units: Vec<_> = std::iter::once("s").chain(s.header.channels.iter().map(|c| c.unit)).collect();
+        (s.count(), told(&names, &units))
     }
 
     /// Number of columns and rows.

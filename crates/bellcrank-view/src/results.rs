@@ -15,7 +15,7 @@ const SCENE: &str = "scene.json";
 
 /// A scene larger than this is not of ours.
 const SCENE_BYTES: u64 = 1 << 30;
-const SUMMARY_BYTES: u64 = 1 << 26;
+const SUMMARY_BYTES: u64 = 1 << 30;
 
 /// While a group is added to a running result its footer is being replaced: so often it is tried again.
 const TRIES: usize = 6;
@@ -66,7 +66,7 @@ pub struct Snapshot {
     pub state: State,
     /// What the user should know, in a sentence or two; empty if all is well.
     pub message: String,
-    /// `summary.json`, or null.
+    /// `summary.json` without the final values, which are the last row; or null.
     pub summary: Value,
     /// The frames.
     pub table: Option<Table>,
@@ -146,6 +146,42 @@ impl Snapshot {
     }
 }
 
+/// A summary with `null` for the final values: with a million channels these are a hundred megabytes.
+fn brief(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1 << 12);
+    let (mut depth, mut quoted, mut escaped, mut skipping) = (0u32, None, false, false);
+    let mut key: &[u8] = b"";
+    for (k, c) in text.iter().enumerate() {
+        match (quoted, *c) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(start), b'"') => {
+                quoted = None;
+                if depth == 1 && !skipping {
+                    key = &text[start + 1..k];
+                }
+            }
+            (Some(_), _) => {}
+            (None, b'"') => quoted = Some(k),
+            (None, b'{' | b'[') => depth += 1,
+            (None, b'}' | b']') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if skipping && (depth == 0 || depth == 1 && *c == b',' && quoted.is_none()) {
+            skipping = false;
+        }
+        if !skipping {
+            out.push(*c);
+        }
+        if *c == b':' && quoted.is_none() && depth == 1 && key == b"final" {
+            out.extend(b"null");
+            skipping = true;
+            key = b"";
+        }
+    }
+    out
+}
+
 fn missing(text: String) -> io::Error {
     io::Error::new(ErrorKind::NotFound, text)
 }
@@ -173,7 +209,7 @@ fn look(dir: &Path, before: Option<Arc<Snapshot>>) -> Snapshot {
     let stamp = stamp(dir);
     let Stamp([_, whole, part], held) = &stamp;
     let text = bounded(&dir.join(SUMMARY), SUMMARY_BYTES);
-    let summary = text.ok().and_then(|t| serde_json::from_slice::<Value>(&t).ok()).unwrap_or(Value::Null);
+    let summary = text.ok().and_then(|t| serde_json::from_slice(&brief(&t)).ok()).unwrap_or(Value::Null);
     let status = summary["status"].as_str();
     let name = match (status, whole.is_some(), part.is_some()) {
         (Some("running"), _, true) | (_, false, true) => Some(PART),
@@ -258,5 +294,24 @@ fn message(dir: &Path, state: State, rows: usize, problem: Option<(&str, io::Err
             "The run finished, but recorded no frames: is its sample distance longer than the run?".to_string()
         }
         (State::Finished, _) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn final_values_are_left_out_of_a_summary() {
+        let whole = json!({"status": "finished", "a \"final\": [": 1, "energy": {"final": 3.5}, "final": {"x,}": [1, {"y": "]\\"}], "\"": 2}, "end": "}"});
+        for text in [whole.to_string(), serde_json::to_string_pretty(&whole).unwrap_or_default()] {
+            let mut want = whole.clone();
+            want["final"] = Value::Null;
+            assert_eq!(serde_json::from_slice::<Value>(&brief(text.as_bytes())).ok(), Some(want));
+        }
+        assert_eq!(serde_json::from_slice::<Value>(&brief(b"{\"final\": 1}")).ok(), Some(json!({"final": null})));
+        for broken in ["", "{", "{\"final", "{\"final\":", "]]", "\"\\"] {
+            assert!(serde_json::from_slice::<Value>(&brief(broken.as_bytes())).is_err(), "{broken}");
+        }
     }
 }

@@ -209,7 +209,7 @@ fn answer(request: &Request, origin: &Origin) -> Response {
                 Err(e) => Response::error(500, &format!("scene.json cannot be read: {e}")),
             },
         },
-        (_, Some("channels")) => channels(origin),
+        (_, Some("channels")) => channels(request, origin),
         (_, Some("columns")) => {
             let list = request.parameter("at").unwrap_or("");
             columns(request, origin, list)
@@ -223,20 +223,54 @@ fn json_text(text: Vec<u8>) -> Response {
     Response::new(200, "application/json", text)
 }
 
-fn channels(origin: &Origin) -> Response {
-    let (generation, (rows, names, units)) = match origin {
-        Origin::Live(run) => (run.generation(), run.channels()),
+fn channels(request: &Request, origin: &Origin) -> Response {
+    let bytes = request.parameter("as") == Some("bytes");
+    let told = |names: &[&str], units: &[&str]| if bytes { packed(names, units) } else { listed(names, units) };
+    let (generation, (rows, (head, body))) = match origin {
+        Origin::Live(run) => (run.generation(), run.channels(told)),
         Origin::Folder(results) => {
             let now = results.now();
             let Some(table) = &now.table else { return Response::error(404, &now.message) };
-            // written by hand: with a million names a tree of values takes seconds
-            let text = |list: &[&str]| serde_json::to_string(list).unwrap_or_default();
-            let (names, units) = (text(&table.names().collect::<Vec<_>>()), text(&table.units()));
-            (now.generation, (table.rows(), names, units))
+            (now.generation, (table.rows(), told(&table.names().collect::<Vec<_>>(), &table.units())))
         }
     };
-    let head = format!("\"generation\":{generation},\"rows\":{rows}");
-    json_text(format!("{{{head},\"names\":{names},\"units\":{units}}}").into_bytes())
+    let mut head = format!("{{\"generation\":{generation},\"rows\":{rows},{head}}}");
+    if !bytes {
+        return json_text(head.into_bytes());
+    }
+    while head.len() % 4 != 0 {
+        head.push(' ');
+    }
+    let mut out = (head.len() as u32).to_le_bytes().to_vec();
+    out.extend(head.into_bytes());
+    out.extend(body);
+    Response::new(200, "application/octet-stream", out)
+}
+
+/// Written by hand: with a million names a tree of values takes seconds.
+fn listed(names: &[&str], units: &[&str]) -> (String, Vec<u8>) {
+    let text = |list: &[&str]| serde_json::to_string(list).unwrap_or_default();
+    (format!("\"names\":{},\"units\":{}", text(names), text(units)), vec![])
+}
+
+/// How many names there are and which units, as JSON; then where each name ends, which unit it has (two bytes), and all
+/// names: a page with a million columns keeps them as they come.
+fn packed(names: &[&str], units: &[&str]) -> (String, Vec<u8>) {
+    let mut kinds: Vec<&str> = units.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.truncate(usize::from(u16::MAX));
+    let (mut body, mut end) = (Vec::with_capacity(24 * names.len()), 0u32);
+    for name in names {
+        end = end.saturating_add(name.len() as u32);
+        body.extend(end.to_le_bytes());
+    }
+    for unit in units {
+        body.extend((kinds.binary_search(unit).unwrap_or(0) as u16).to_le_bytes());
+    }
+    names.iter().for_each(|name| body.extend(name.as_bytes()));
+    let kinds = serde_json::to_string(&kinds).unwrap_or_default();
+    (format!("\"count\":{},\"units\":{kinds}", names.len()), body)
 }
 
 fn columns(request: &Request, origin: &Origin, list: &str) -> Response {
@@ -286,16 +320,22 @@ fn columns(request: &Request, origin: &Origin, list: &str) -> Response {
     Response::new(200, "application/octet-stream", bytes)
 }
 
-/// Column numbers such as `0,3-6`, all below `width`.
+/// Column numbers such as `0,3-6`, all below `width`; `3-6*2+10` is `3-6,13-16`.
 fn parse_list(list: &str, width: usize) -> Option<Vec<usize>> {
     let mut columns = Vec::new();
     for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (range, again) = part.split_once('*').map_or((part, None), |(range, again)| (range, Some(again)));
+        let (times, step) = match again {
+            Some(again) => again.split_once('+').and_then(|(n, step)| Some((number(n)?, number(step)?)))?,
+            None => (1, 0),
+        };
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last) = (number(first)?, number(last)?);
-        if first > last || last >= width || columns.len() + (last - first) > VALUES {
+        let end = times.checked_sub(1)?.checked_mul(step)?.checked_add(last)?;
+        if first > last || end >= width || columns.len().checked_add(times.checked_mul(last - first + 1)?)? > VALUES {
             return None;
         }
-        columns.extend(first..=last);
+        columns.extend((0..times).flat_map(|k| first + k * step..=last + k * step));
     }
     Some(columns)
 }
@@ -340,7 +380,24 @@ mod tests {
     #[test]
     fn lists_of_columns() {
         assert_eq!(parse_list("0,3-5", 6), Some(vec![0, 3, 4, 5]));
-        for bad in ["", "6", "3-2", "-1", "1-", "+1", " 1", "1,,2", "0-99999999999999999999", "x"] {
+        assert_eq!(parse_list("1-2*3+4,9", 12), Some(vec![1, 2, 5, 6, 9, 10, 9]));
+        let huge = "0*99999999999999999+0";
+        for bad in [
+            "",
+            "6",
+            "3-2",
+            "-1",
+            "1-",
+            "+1",
+            " 1",
+            "1,,2",
+            "0-99999999999999999999",
+            "x",
+            "1*2+5",
+            "1*0+1",
+            "1*2",
+            huge,
+        ] {
             assert_eq!(parse_list(bad, 6), None, "{bad}");
         }
     }

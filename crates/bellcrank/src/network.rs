@@ -3,6 +3,7 @@
 use crate::{Failure, print, tell};
 use bellcrank_glue::{Address, Remote, read_piece};
 use bellcrank_net::keys::{make, read_token};
+use bellcrank_net::server::runtime;
 use bellcrank_net::{Desk, Folder, GrpcLink, Guard, Keys, Limits, Offer, Patience, RemotePart, Server, Show, Way};
 use clap::Args;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -135,8 +136,7 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
     let ports = offer.ports().join(", ");
     let disk = Arc::new(Folder { path, most: 4 * args.runs });
     let desk = Arc::new(Desk::new(offer, disk, limits));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| Failure::Failed(format!("no runtime for the network: {e}")))?;
+    let runtime = runtime().map_err(Failure::Failed)?;
     let scheme = if guard.keys.is_some() { "https" } else { "http" };
     let who = match (&guard.keys, guard.mutual, &guard.token) {
         (_, true, _) => "coordinators need a client's key",

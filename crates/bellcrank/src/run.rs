@@ -597,10 +597,15 @@ fn tell_verification(verification: &Result<Verification, String>, summary: &Summ
 
 fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
     const MOST: usize = 24;
+    const LARGE: usize = 64;
     let s = &summary.statistics;
     let (method, formulation, iteration) = summary.names;
     for choice in &summary.choices {
         tell_line(format!("auto: {choice}"));
+    }
+    // small models need no talk of their matrices
+    if let Some(solver) = summary.solver.as_ref().filter(|_| summary.bodies >= LARGE) {
+        tell_line(format!("solver: {solver}"));
     }
     tell_line(format!(
         "{method} on {formulation} ({iteration}): {}, {} rejected, {} evaluations, {} factorizations, {:.3} s",

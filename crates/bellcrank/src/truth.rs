@@ -406,6 +406,7 @@ fn steps(e: &Evidence) -> Section {
         ),
     ];
     facts.extend(e.summary.choices.iter().map(|c| fact("Chosen", c.clone(), Verdict::None, "")));
+    facts.extend(e.summary.solver.iter().map(|s| fact("Linear systems", s.clone(), Verdict::None, "")));
     facts.extend(e.summary.events.iter().take(20).map(|c| fact("Event", c.to_string(), Verdict::None, "")));
     let mut table = Vec::new();
     if !e.summary.refused.is_empty() {

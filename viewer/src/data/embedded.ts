@@ -1,3 +1,5 @@
+import { ChannelNames } from "./channels";
+import { LISTS } from "./pieces";
 import type { Channels, Extras, Source, Status, Values } from "./source";
 
 interface Data {
@@ -39,13 +41,15 @@ export class EmbeddedSource implements Source {
     return { ...this.data.status, rows: this.data.rows };
   }
 
-  async scene(): Promise<unknown> {
-    return this.data.scene;
+  async scene(see: (list: string, item: unknown) => void): Promise<unknown> {
+    const { scene } = this.data;
+    for (const name of LISTS) ((scene as Record<string, unknown[]> | null)?.[name] ?? []).forEach((item) => see(name, item));
+    return scene;
   }
 
   async channels(): Promise<Channels> {
     const { names, units, rows } = this.data;
-    return { generation: this.data.status.generation, rows, names, units };
+    return { generation: this.data.status.generation, rows, names: ChannelNames.of(names, units) };
   }
 
   async columns(at: ArrayLike<number>, from: number, to: number, single = false): Promise<Values> {

@@ -1,3 +1,5 @@
+import { ChannelNames } from "./channels";
+import { Pieces } from "./pieces";
 import { type Channels, Replaced, type Source, type Status, type Values, noExtras } from "./source";
 
 /** One answer of the server holds at most so many values, and a request so many characters. */
@@ -36,14 +38,22 @@ export class HttpSource implements Source {
     return status;
   }
 
-  async scene(): Promise<unknown> {
-    return (await this.get("/api/scene")).json();
+  async scene(see: (list: string, item: unknown) => void): Promise<unknown> {
+    const body = (await this.get("/api/scene")).body?.pipeThrough(new TextDecoderStream()).getReader();
+    const pieces = new Pieces(see);
+    for (let part = await body?.read(); part && !part.done; part = await body?.read()) pieces.add(part.value);
+    return pieces.end();
   }
 
+  /** The length of a head, the head, where names end, which unit each has, and the names. */
   async channels(): Promise<Channels> {
-    const channels: Channels = await (await this.get("/api/channels")).json();
-    this.generation = channels.generation;
-    return channels;
+    const bytes = await (await this.get("/api/channels?as=bytes")).arrayBuffer();
+    const size = new DataView(bytes).getUint32(0, true);
+    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, size))) as { generation: number; rows: number; count: number; units: string[] };
+    const ends = new Uint32Array(bytes, 4 + size, head.count);
+    const kinds = new Uint16Array(bytes, ends.byteOffset + 4 * head.count, head.count);
+    this.generation = head.generation;
+    return { ...head, names: new ChannelNames(new Uint8Array(bytes, kinds.byteOffset + 2 * head.count), ends, kinds, head.units) };
   }
 
   async columns(at: ArrayLike<number>, from: number, to: number, single = false): Promise<Values> {
@@ -68,15 +78,16 @@ export class HttpSource implements Source {
       for (let k = 0; k < at.length; ) {
         const first = k;
         let list = "";
-        while (k < at.length && k - first < width && list.length < CHARACTERS) {
-          const start = at[k];
-          let last = start;
-          k += 1;
-          while (k < at.length && k - first < width && at[k] === last + 1) {
-            last += 1;
-            k += 1;
-          }
-          list += `${list && ","}${start}${last > start ? `-${last}` : ""}`;
+        const end = Math.min(at.length, first + width);
+        while (k < end && list.length < CHARACTERS) {
+          // columns in a row, and how often as many come again at the same distance: the poses of many bodies
+          let n = 1;
+          while (k + n < end && at[k + n] === at[k] + n) n += 1;
+          const step = k + n < end ? at[k + n] - at[k] : 0;
+          let times = 1;
+          while (step > 0 && alike(at, k, n, step, times) && k + (times + 1) * n <= end) times += 1;
+          list += `${list && ","}${at[k]}${n > 1 ? `-${at[k] + n - 1}` : ""}${times > 1 ? `*${times}+${step}` : ""}`;
+          k += n * times;
         }
         part(first, k - first, list, a, b);
       }
@@ -84,4 +95,10 @@ export class HttpSource implements Source {
     await Promise.all(parts);
     return out;
   }
+}
+
+/** Whether n columns from k on come again, `times` times `step` further. */
+function alike(at: ArrayLike<number>, k: number, n: number, step: number, times: number): boolean {
+  for (let i = 0; i < n; i++) if (at[k + times * n + i] !== at[k] + i + times * step) return false;
+  return true;
 }

@@ -1,3 +1,4 @@
+import { ChannelNames } from "./channels";
 import type { Channels, Source, Status } from "./source";
 
 /** Columns that were read are kept, up to so many bytes. */
@@ -16,9 +17,7 @@ export function append(old: Float64Array<ArrayBuffer>, more: Float64Array): Floa
 /** A result: its times, its channels, and their columns when they are asked for. */
 export class Results {
   times = new Float64Array(0);
-  names: string[] = [];
-  units: string[] = [];
-  private index = new Map<string, number>();
+  names = ChannelNames.of([], []);
   private cache = new Map<number, Promise<Float64Array>>();
   /** Columns that have arrived. */
   private arrived = new Map<number, Float64Array>();
@@ -32,8 +31,6 @@ export class Results {
   /** Reads the channels and the times, also again when there are more rows. */
   async read(channels: Channels): Promise<void> {
     this.names = channels.names;
-    this.units = channels.units;
-    this.index = new Map(channels.names.map((name, i) => [name, i]));
     const times = await this.source.columns([0], 0, channels.rows);
     this.times = times as Float64Array<ArrayBuffer>;
     this.cache.clear();
@@ -65,8 +62,16 @@ export class Results {
   }
 
   /** The column of a name, or −1. */
-  find(name: string): number {
-    return this.index.get(name) ?? -1;
+  find(name: string, ending = ""): number {
+    return this.names.find(name, ending);
+  }
+
+  name(column: number): string {
+    return this.names.name(column);
+  }
+
+  unit(column: number): string {
+    return this.names.unit(column);
   }
 
   /** The values of a column. */

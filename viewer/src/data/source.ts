@@ -1,5 +1,7 @@
 // Where results come from: the server of a folder, or the page itself.
 
+import type { ChannelNames } from "./channels";
+
 export type State =
   | "finished" | "failed" | "interrupted" | "running" | "killed" | "unknown" | "damaged" | "missing";
 
@@ -21,8 +23,7 @@ export interface Status {
 export interface Channels {
   generation: number;
   rows: number;
-  names: string[];
-  units: string[];
+  names: ChannelNames;
 }
 
 export interface Fact { name: string; value: string; verdict: "" | "good" | "doubtful" | "bad"; note?: string }
@@ -40,8 +41,8 @@ export interface Source {
   readonly watched: boolean;
   readonly extras: Extras;
   status(): Promise<Status>;
-  /** scene.json, or null. */
-  scene(): Promise<unknown>;
+  /** scene.json, or null; what its long lists hold goes to `see`, one after the other. */
+  scene(see: (list: string, item: unknown) => void): Promise<unknown>;
   channels(): Promise<Channels>;
   /** Rows [from, to) of columns, one column after the other. */
   columns(at: ArrayLike<number>, from: number, to: number, single?: boolean): Promise<Values>;

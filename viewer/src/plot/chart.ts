@@ -98,7 +98,7 @@ export function draw(pen: Pen, results: Results, chart: Chart): Range {
   });
   pen.text(width - RIGHT, height - 7, [along.factor, along.offset, "s"].filter(Boolean).join(" "), { colour: theme.muted, align: "end" });
   if (bottom < 0 && above > 0) pen.line([LEFT, y(0), LEFT + w, y(0)], theme.muted, 0.8);
-  const unit = [across.factor, across.offset, results.units[columns[0]] ?? ""].filter(Boolean).join(" ");
+  const unit = [across.factor, across.offset, results.unit(columns[0])].filter(Boolean).join(" ");
   pen.text(13, top + h / 2, unit, { colour: theme.muted, align: "middle", turned: true });
   pen.within(LEFT, top, w, h, () => {
     known.forEach((values, k) => {
@@ -108,7 +108,7 @@ export function draw(pen: Pen, results: Results, chart: Chart): Range {
   if (chart.legend) {
     let at = LEFT;
     columns.forEach((c, k) => {
-      const name = visible(results.names[c]);
+      const name = visible(results.name(c));
       pen.line([at, 13, at + 16, 13], theme.series[k % theme.series.length], 2.4);
       pen.text(at + 21, 17, name, { colour: theme.ink });
       at += 21 + 6.4 * [...name].length + 18;

@@ -24,7 +24,11 @@ interface Plot {
   legend: HTMLElement;
   values: HTMLElement[];
   bounds: Range;
+  width: number;
 }
+
+/** Values are told so often while time runs (milliseconds). */
+const TELL = 80;
 
 export class PlotPanel {
   readonly element = h("section", { class: "plots", "aria-label": "Plots" });
@@ -37,6 +41,7 @@ export class PlotPanel {
   private hover: number | null = null;
   private pending = false;
   private height = LOW;
+  private told = 0;
   onSeek: (t: number) => void = () => undefined;
   onChange: () => void = () => undefined;
 
@@ -90,8 +95,8 @@ export class PlotPanel {
     let own: Plot | undefined;
     for (const c of columns) {
       if (this.plots.some((p) => p.columns.includes(c))) continue;
-      const unit = this.results.units[c];
-      const fits = (p: Plot) => this.results.units[p.columns[0]] === unit && p.columns.length < CURVES;
+      const unit = this.results.unit(c);
+      const fits = (p: Plot) => this.results.unit(p.columns[0]) === unit && p.columns.length < CURVES;
       let plot = fresh ? (own && fits(own) ? own : undefined) : this.plots.find(fits);
       if (!plot) {
         if (this.plots.length >= PLOTS) break;
@@ -141,7 +146,7 @@ export class PlotPanel {
     const brush = h("div", { class: "brush", hidden: true });
     const legend = h("div", { class: "legend" });
     const frame = h("div", { class: "chart-frame" }, canvas, brush, ghost, cursor);
-    const plot: Plot = { columns: [], element: h("div", { class: "plot" }), canvas, cursor, ghost, brush, legend, values: [], bounds: { from: 0, to: 1 } };
+    const plot: Plot = { columns: [], element: h("div", { class: "plot" }), canvas, cursor, ghost, brush, legend, values: [], bounds: { from: 0, to: 1 }, width: 0 };
     const save = h("select", { class: "save", title: "Save this plot", "aria-label": "Save this plot", onchange: () => {
       this.save(plot, save.value);
       save.value = "";
@@ -162,11 +167,11 @@ export class PlotPanel {
     plot.legend.replaceChildren(...plot.columns.map((c, k) => {
       const swatch = h("span", { class: "swatch" });
       swatch.style.background = this.theme.series[k % this.theme.series.length];
-      const name = visible(this.results.names[c]);
+      const name = visible(this.results.name(c));
       return h("button", { type: "button", class: "entry", title: `${name}: remove from the plot`, onclick: () => this.drop(plot, c) },
         swatch, h("bdi", { textContent: name }), plot.values[k]);
     }));
-    plot.canvas.setAttribute("aria-label", `Plot of ${plot.columns.map((c) => visible(this.results.names[c])).join(", ")} over time`);
+    plot.canvas.setAttribute("aria-label", `Plot of ${plot.columns.map((c) => visible(this.results.name(c))).join(", ")} over time`);
     this.update();
   }
 
@@ -205,6 +210,7 @@ export class PlotPanel {
     const [w, t] = [Math.round(chart.width * ratio), Math.round(chart.height * ratio)];
     if (canvas.width !== w || canvas.height !== t) [canvas.width, canvas.height] = [w, t];
     canvas.style.height = `${chart.height}px`;
+    plot.width = chart.width;
     const context = canvas.getContext("2d");
     if (!context) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -212,15 +218,18 @@ export class PlotPanel {
   }
 
   /** The time has moved. */
-  seek(t: number): void {
+  seek(t: number, playing: boolean): void {
     this.t = t;
-    this.update();
+    this.update(playing);
   }
 
-  private update(): void {
+  private update(playing = false): void {
     const at = this.hover ?? this.t;
+    // letters that change make the browser lay out the page: not at every frame
+    const told = !playing || performance.now() - this.told > TELL;
+    if (told) this.told = performance.now();
     for (const p of this.plots) {
-      const width = p.canvas.clientWidth;
+      const { width } = p;
       if (!width) continue;
       const place = (e: HTMLElement, t: number) => {
         const x = xOf({ width, range: this.range }, t);
@@ -230,7 +239,7 @@ export class PlotPanel {
       place(p.cursor, this.t);
       if (this.hover === null) p.ghost.hidden = true;
       else place(p.ghost, this.hover);
-      p.values.forEach((e, k) => write(e, number(this.results.value(p.columns[k], at))));
+      if (told) p.values.forEach((e, k) => write(e, number(this.results.value(p.columns[k], at))));
     }
   }
 
@@ -327,7 +336,7 @@ export class PlotPanel {
   /** What is plotted: for tests and for saving. */
   describe(): { columns: number[]; names: string[]; unit: string; bounds: Range; range: Range; values: (number | undefined)[] }[] {
     return this.plots.map((p) => ({
-      columns: [...p.columns], names: p.columns.map((c) => this.results.names[c]), unit: this.results.units[p.columns[0]],
+      columns: [...p.columns], names: p.columns.map((c) => this.results.name(c)), unit: this.results.unit(p.columns[0]),
       bounds: p.bounds, range: { ...this.range }, values: p.columns.map((c) => this.results.value(c, this.t)),
     }));
   }
@@ -359,7 +368,7 @@ export class PlotPanel {
     const { results } = this;
     const quoted = (field: string) =>
       field === "" || /[,"\n\r]|^[=+\-@\t ]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
-    const head = [0, ...columns].map((c) => quoted(`${results.names[c]}${results.units[c] ? ` [${results.units[c]}]` : ""}`));
+    const head = [0, ...columns].map((c) => quoted(`${results.name(c)}${results.unit(c) ? ` [${results.unit(c)}]` : ""}`));
     const values = [0, ...columns].map((c) => results.here(c) ?? new Float64Array(0));
     const [first, end] = this.zoomed ? rowsOf(results, this.range) : [0, results.rows];
     const lines = [head.join(",")];
@@ -371,6 +380,6 @@ export class PlotPanel {
   private async save(plot: Plot, format: string): Promise<void> {
     const k = this.plots.indexOf(plot);
     const data = format ? await this.file(k, format) : null;
-    if (data) download(`${visible(this.results.names[plot.columns[0]])}.${format.toLowerCase()}`, data);
+    if (data) download(`${visible(this.results.name(plot.columns[0]))}.${format.toLowerCase()}`, data);
   }
 }

@@ -1,10 +1,15 @@
 // The ground: an endless grid whose lines follow the zoom, and a plane that catches shadows.
 
-import { Color, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vector3 } from "three";
+import { BufferAttribute, BufferGeometry, Color, LineSegments, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vector3 } from "three";
 import type { Theme } from "./theme";
 import type { Vec } from "./model";
 
+/** The quick grid has so many lines to each side of the middle. */
+const SIDE = 40;
+
 export class Grid {
+  /** The same in single lines, which cost a processor a tenth. */
+  readonly quick: LineSegments<BufferGeometry, ShaderMaterial>;
   readonly mesh: Mesh<PlaneGeometry, ShaderMaterial>;
   readonly shadow: Mesh<PlaneGeometry, ShadowMaterial>;
   /** Distance of its lines. */
@@ -54,8 +59,29 @@ export class Grid {
     this.shadow = new Mesh(new PlaneGeometry(1, 1), new ShadowMaterial({ depthWrite: false }));
     this.shadow.receiveShadow = true;
     this.shadow.renderOrder = -1;
+    this.quick = new LineSegments(segments(), new ShaderMaterial({
+      transparent: true, depthWrite: false,
+      uniforms: { ...material.uniforms, whole: { value: new Vector3() } },
+      vertexShader: `
+        uniform vec3 minor, major, first, second, centre, whole; uniform float step, fade, flat2; varying vec4 colour;
+        void main() {
+          // whole lines of the grid, counted from the origin
+          vec2 at = (position.xy + whole.xy) * step;
+          vec4 world = vec4(normalize(modelMatrix[0].xyz) * at.x + normalize(modelMatrix[1].xyz) * at.y + normalize(modelMatrix[2].xyz) * whole.z, 1.0);
+          float line = position.z > 0.5 ? position.x + whole.x : position.y + whole.y;
+          bool coarse = abs(mod(line + 0.5, 10.0) - 0.5) < 0.1;
+          vec3 c = abs(line) > 0.1 ? coarse ? major : minor : position.z > 0.5 ? second : first;
+          float away = flat2 > 0.5 ? 1.0 : smoothstep(1.0, 0.15, length(position.xy) / ${SIDE}.0);
+          colour = vec4(mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, vec3(greaterThan(c, vec3(0.0031308)))), (coarse ? 1.0 : 0.8 * fade) * away);
+          gl_Position = projectionMatrix * viewMatrix * world;
+        }`,
+      fragmentShader: "varying vec4 colour;\nvoid main() { gl_FragColor = colour; }",
+    }));
+    this.quick.frustumCulled = false;
+    this.quick.renderOrder = -2;
+    this.quick.visible = false;
     const z = new Vector3(...normal);
-    for (const m of [this.mesh, this.shadow]) {
+    for (const m of [this.mesh, this.quick, this.shadow]) {
       m.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), z);
       m.position.set(...origin);
     }
@@ -85,6 +111,23 @@ export class Grid {
     const centre = target.clone().sub(this.mesh.position);
     centre.addScaledVector(normal, -centre.dot(normal));
     (u.centre.value as Vector3).copy(centre);
+    if (this.quick.visible) {
+      this.quick.position.copy(this.mesh.position);
+      const [x, y] = [new Vector3(1, 0, 0), new Vector3(0, 1, 0)].map((v) => v.applyQuaternion(this.mesh.quaternion));
+      const whole = (v: Vector3) => Math.round(target.dot(v) / this.spacing);
+      (this.quick.material.uniforms.whole.value as Vector3).set(whole(x), whole(y), this.mesh.position.dot(normal));
+    }
     this.shadow.scale.setScalar(reach);
   }
+}
+
+/** Lines along both directions, broken where they fade; z tells which way they run. */
+function segments(): BufferGeometry {
+  const points: number[] = [];
+  for (let i = -SIDE; i <= SIDE; i++) {
+    for (let k = -SIDE; k < SIDE; k += SIDE / 2) points.push(i, k, 1, i, k + SIDE / 2, 1, k, i, 0, k + SIDE / 2, i, 0);
+  }
+  const g = new BufferGeometry();
+  g.setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
+  return g;
 }

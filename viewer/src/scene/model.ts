@@ -64,7 +64,19 @@ const finite = (x: unknown): number => (typeof x === "number" && Number.isFinite
 const list = (x: unknown): unknown[] => (Array.isArray(x) ? x : []);
 const table = (x: unknown): Json => (x && typeof x === "object" ? (x as Json) : {});
 const text = (x: unknown): string => (typeof x === "string" ? x : "");
-const vec = (x: unknown): Vec => [0, 1, 2].map((i) => finite(list(x)[i])) as Vec;
+
+/** Vectors that were seen: many bodies of a large model are alike, and share theirs. */
+const seen: Vec[] = [];
+const PLACES = 4096;
+
+function vec(x: unknown): Vec {
+  const of = list(x);
+  const [a, b, c] = [finite(of[0]), finite(of[1]), finite(of[2])];
+  const k = ((Math.round(1e4 * a) * 31 + Math.round(1e4 * b)) * 31 + Math.round(1e4 * c)) & (PLACES - 1);
+  const old = seen[k];
+  if (old && old[0] === a && old[1] === b && old[2] === c) return old;
+  return (seen[k] = [a, b, c]);
+}
 
 function shape(x: unknown): Shape {
   const s = table(x);
@@ -108,57 +120,81 @@ function flexible(x: unknown): Flexible | undefined {
   return { points, lines, modes, radius: Math.abs(finite(f.radius)) };
 }
 
-/** Reads a scene; whatever is missing or strange is left out, so that the rest can be seen. */
-export function parseScene(json: unknown, results: Results): Scene {
-  if (json === null || json === undefined) return guess(results);
-  const s = table(json);
-  if (s.format !== "bellcrank-scene") throw new Error("scene.json is no scene of Bellcrank.");
-  if (finite(s.version) > 1) throw new Error("scene.json was written by a later version of Bellcrank than this viewer.");
-  const bodies = list(s.bodies).map((x): Body => {
+/** Reads a scene item by item; whatever is missing or strange is left out, so that the rest can be seen. */
+export class SceneReader {
+  private readonly bodies: Body[] = [];
+  private readonly joints: Element[] = [];
+  private readonly forces: Element[] = [];
+  private readonly probes: Probe[] = [];
+  private alike: Shape = { type: "unknown" };
+
+  /** An item of one of the lists. */
+  see(name: string, item: unknown): void {
+    if (name === "bodies") this.bodies.push(this.body(item));
+    else if (name === "joints") this.joints.push(element(item));
+    else if (name === "forces") this.forces.push(element(item));
+    else if (name === "probes") this.probes.push({ name: text(table(item).name), body: number(table(item).body), on: vec(table(item).on) });
+  }
+
+  private body(x: unknown): Body {
     const b = table(x);
     const q = list(b.rotation).map(finite);
-    return {
+    const own = shape(b.shape);
+    const [s, t] = [own, this.alike] as unknown as Json[];
+    if (own.type === "box" || s.type !== t.type || s.length !== t.length || s.radius !== t.radius) this.alike = own;
+    const out: Body = {
       name: text(b.name), kind: text(b.kind), mass: finite(b.mass), at: vec(b.at),
-      rotation: q.length === 4 && q.some((c) => c !== 0) ? (q as Body["rotation"]) : [1, 0, 0, 0],
-      shape: shape(b.shape), mesh: mesh(b.mesh), flexible: flexible(b.flexible),
+      rotation: q.length === 4 && q.some((c) => c !== 0) ? (q as Body["rotation"]) : [1, 0, 0, 0], shape: this.alike,
     };
-  });
-  const body = (x: unknown): number | null => (Number.isInteger(x) && bodies[x as number] ? (x as number) : null);
-  const element = (x: unknown): Element => {
-    const e = table(x);
-    const load = e.load ? table(e.load) : null;
+    if (b.mesh) out.mesh = mesh(b.mesh);
+    if (b.flexible) out.flexible = flexible(b.flexible);
+    return out;
+  }
+
+  /** The scene, with what stands beside the lists; nothing if there is none. */
+  finish(json: unknown): Scene | null {
+    if (json === null || json === undefined) return null;
+    const s = table(json);
+    if (s.format !== "bellcrank-scene") throw new Error("scene.json is no scene of Bellcrank.");
+    if (finite(s.version) > 1) throw new Error("scene.json was written by a later version of Bellcrank than this viewer.");
+    const { bodies, probes } = this;
+    const body = (b: number | null) => (b !== null && bodies[b] ? b : null);
+    const whole = (e: Element) => {
+      e.between.forEach((b, k) => (e.between[k] = body(b)));
+      return e.between.length > 0 && e.on.length === e.between.length;
+    };
+    probes.forEach((p) => (p.body = body(p.body)));
     return {
-      name: text(e.name), kind: text(e.kind),
-      between: list(e.between).map(body), on: list(e.on).map(vec),
-      axis: Array.isArray(e.axis) ? e.axis.map(vec) : undefined,
-      spring: e.spring === true, damper: e.damper === true,
-      load: load ? { force: vec(load.force), torque: vec(load.torque) } : undefined,
+      model: text(s.model), plane: s.space === "plane", gravity: vec(s.gravity), bodies,
+      joints: this.joints.filter(whole), forces: this.forces.filter(whole), probes, guessed: false,
     };
+  }
+}
+
+const number = (x: unknown): number | null => (Number.isInteger(x) ? (x as number) : null);
+
+function element(x: unknown): Element {
+  const e = table(x);
+  const out: Element = {
+    name: text(e.name), kind: text(e.kind), between: list(e.between).map(number), on: list(e.on).map(vec), spring: e.spring === true, damper: e.damper === true,
   };
-  const whole = (e: Element) => e.between.length > 0 && e.on.length === e.between.length;
-  return {
-    model: text(s.model), plane: s.space === "plane", gravity: vec(s.gravity), bodies,
-    joints: list(s.joints).map(element).filter(whole),
-    forces: list(s.forces).map(element).filter(whole),
-    probes: list(s.probes).map((x) => ({ name: text(table(x).name), body: body(table(x).body), on: vec(table(x).on) })),
-    guessed: false,
-  };
+  if (Array.isArray(e.axis)) out.axis = e.axis.map(vec);
+  if (e.load) out.load = { force: vec(table(e.load).force), torque: vec(table(e.load).torque) };
+  return out;
 }
 
 /** Without a scene: a point for every NAME.x and NAME.y. */
-function guess(results: Results): Scene {
+export function guess(results: Results): Scene {
   const bodies: Body[] = [];
   let plane = true;
-  for (const name of results.names) {
-    if (!name.endsWith(".x")) continue;
-    const stem = name.slice(0, -2);
-    if (results.find(`${stem}.y`) < 0) continue;
-    if (results.find(`${stem}.z`) >= 0) plane = false;
-    const turns = results.find(`${stem}.angle`) >= 0 || results.find(`${stem}.qw`) >= 0;
+  results.names.stems((stem) => {
+    if (results.find(stem, ".x") < 0 || results.find(stem, ".y") < 0) return;
+    if (results.find(stem, ".z") >= 0) plane = false;
+    const turns = results.find(stem, ".angle") >= 0 || results.find(stem, ".qw") >= 0;
     bodies.push({
       name: stem, kind: turns ? "rigid" : "point", mass: 0, at: [0, 0, 0], rotation: [1, 0, 0, 0], shape: { type: "unknown" },
     });
-  }
+  });
   const model = text(table(results.status.summary).model);
   return { model, plane, gravity: plane ? [0, -1, 0] : [0, 0, -1], bodies, joints: [], forces: [], probes: [], guessed: true };
 }

@@ -1,29 +1,10 @@
 // From a model to solids: what bodies, joints and forces look like.
 
-import { IDENTITY, type Quat, add, between, cross, dot, frame, median, norm, scale, sub, unit } from "./algebra";
+import { IDENTITY, add, between, cross, dot, frame, median, norm, scale, sub, unit } from "./algebra";
+import { type Group, Items, type Look } from "./items";
 import type { Body, Element, Scene, Vec } from "./model";
 import type { Primitive } from "./primitives";
 import type { Theme } from "./theme";
-
-/** What can be shown and hidden. */
-export type Group = "body" | "joint" | "force" | "load" | "reaction";
-
-/** An instance of a solid on a slot. */
-export interface Part {
-  group: Group;
-  solid: Primitive;
-  slot: number;
-  /** Number of the entity for picking, or −1. */
-  pick: number;
-  place: Vec;
-  turn: Quat;
-  core: Vec;
-  ring: number;
-  round: number;
-  colour: string;
-  /** Quadrants in two shades, so that a turn is seen. */
-  marked: boolean;
-}
 
 /** Something that spans between two places and is moved every frame. */
 export interface Span { slot: number; ends: [End, End] }
@@ -36,7 +17,7 @@ export interface End { slot: number; on: Vec }
 export interface Arrow { slot: number; joint: number | null; force: number | null; at: End }
 
 export interface Parts {
-  parts: Part[];
+  items: Items;
   spans: Span[];
   arrows: Arrow[];
   bends: Bend[];
@@ -61,6 +42,7 @@ const CROWD = 40;
 const MANY_SYMBOLS = 20_000;
 
 const Z: Vec = [0, 0, 1];
+const NOWHERE: Vec = [0, 0, 0];
 
 /** The size of a body along its longest extent; zero if nothing is said. */
 function extent(body: Body): number {
@@ -128,7 +110,7 @@ class Builder {
     this.up = unit(scale(scene.gravity, -1), scene.plane ? [0, 1, 0] : Z);
     this.level = this.levels(lengths);
     this.out = {
-      parts: [], spans: [], arrows: [], bends: [], seats: new Map(), slots: n + 1, width: this.w, layer: 0.4 * this.w,
+      items: new Items(), spans: [], arrows: [], bends: [], seats: new Map(), slots: n + 1, width: this.w, layer: 0.4 * this.w,
       floor: scene.plane ? -2.2 * this.w : 0, reach: new Float32Array(n), held: this.on,
     };
   }
@@ -197,12 +179,9 @@ class Builder {
     }
   }
 
-  private put(
-    group: Group, solid: Primitive, slot: number, pick: number, place: Vec,
-    more: Partial<Pick<Part, "turn" | "core" | "ring" | "round" | "colour" | "marked">>,
-  ): void {
-    this.out.parts.push({
-      group, solid, slot, pick, place, turn: IDENTITY, core: [0, 0, 0], ring: 0, round: 0, colour: this.theme.steel, marked: false, ...more,
+  private put(group: Group, solid: Primitive, slot: number, pick: number, place: Vec, more: Partial<Look>): void {
+    this.out.items.push(group, solid, slot, pick, place, {
+      turn: IDENTITY, core: NOWHERE, ring: 0, round: 0, colour: this.theme.steel, marked: false, ...more,
     });
   }
 

@@ -4,9 +4,10 @@ import type { Results } from "../data/results";
 import type { Values } from "../data/source";
 import type { Scene, Vec } from "./model";
 
-/** Poses that were read are kept up to so many values; a window has about so many. */
-const KEPT = 48 * 2 ** 20;
+/** Poses that were read are kept up to so many bytes; a window has about so many values, and few rows of many bodies. */
+const KEPT = 128 * 2 ** 20;
 const WINDOW = 2 ** 20;
+const LEAST = 4;
 /** More bodies than this are kept in single precision. */
 const MANY = 2000;
 /** Slots in a row of the texture. */
@@ -98,19 +99,29 @@ export class Poses {
   /** Finds the columns; forgets what was read, since there may be more rows now. */
   restart(): void {
     const { scene, results } = this;
-    const columns: number[] = [];
-    scene.bodies.forEach((body, i) => {
-      const of = (parts: string[]) => parts.map((p) => results.find(`${body.name}.${p}`));
-      const options: [Layout, number[]][] = scene.plane
-        ? [[Layout.Plane, of(["x", "y", "angle"])], [Layout.PlanePoint, of(["x", "y"])]]
-        : [[Layout.Full, of(["x", "y", "z", "qw", "qx", "qy", "qz"])], [Layout.Point, of(["x", "y", "z"])]];
-      const found = options.find(([, c]) => c.every((k) => k >= 0));
-      this.layout[i] = found ? found[0] : Layout.Still;
-      this.first[i] = columns.length;
-      if (found) columns.push(...found[1]);
+    const columns = new Int32Array(7 * scene.bodies.length);
+    const options: [Layout, string[]][] = scene.plane
+      ? [[Layout.Plane, [".x", ".y", ".angle"]], [Layout.PlanePoint, [".x", ".y"]]]
+      : [[Layout.Full, [".x", ".y", ".z", ".qw", ".qx", ".qy", ".qz"]], [Layout.Point, [".x", ".y", ".z"]]];
+    let n = 0;
+    scene.bodies.forEach(({ name }, i) => {
+      this.layout[i] = Layout.Still;
+      this.first[i] = n;
+      for (const [layout, endings] of options) {
+        let found = 0;
+        for (; found < endings.length; found++) {
+          const column = results.find(name, endings[found]);
+          if (column < 0) break;
+          columns[n + found] = column;
+        }
+        if (found < endings.length) continue;
+        this.layout[i] = layout;
+        n += found;
+        break;
+      }
     });
-    this.columns = Int32Array.from(columns);
-    this.height = Math.max(64, Math.min(8192, Math.floor(WINDOW / Math.max(1, columns.length))));
+    this.columns = columns.subarray(0, n);
+    this.height = Math.max(LEAST, Math.min(8192, Math.floor(WINDOW / Math.max(1, n))));
     this.windows.clear();
     this.loading.clear();
     this.age += 1;
@@ -141,7 +152,7 @@ export class Poses {
         this.windows.set(k, { from, rows: to - from, stride: to - from, values });
         let kept = 0;
         for (const [other, w] of [...this.windows].reverse()) {
-          kept += w.values.length;
+          kept += w.values.byteLength;
           if (kept > KEPT && other !== k) this.windows.delete(other);
         }
       })
@@ -178,7 +189,7 @@ export class Poses {
     this.load(row).catch(swallow);
     if (row + 1 < this.results.rows) this.load(row + 1).catch(swallow);
     const next = (Math.floor(row / this.height) + 1) * this.height;
-    if (ahead && next < this.results.rows && this.columns.length * this.height * 3 < KEPT) this.load(next).catch(swallow);
+    if (ahead && next < this.results.rows && this.columns.length * this.height * 3 * 8 < KEPT) this.load(next).catch(swallow);
   }
 
   /** Writes the poses at a row, and a share of the way to the next, into the slots; false if they are not here. */
@@ -188,6 +199,7 @@ export class Poses {
     const b = this.windows.get(Math.floor(next / this.height));
     const { bodies } = this.scene;
     if (this.columns.length > 0 && (!a || !b || row >= a.from + a.rows || next >= b.from + b.rows)) return false;
+    const d = slots.data;
     for (let i = 0; i < bodies.length; i++) {
       const layout = this.layout[i];
       if (layout === Layout.Still || !a || !b) {
@@ -195,27 +207,37 @@ export class Poses {
         slots.set(i + 1, at[0], at[1], at[2], 1, q[1], q[2], q[3], q[0]);
         continue;
       }
-      const [va, vb] = [a.values, b.values];
-      const [ka, kb] = [this.first[i] * a.stride + row - a.from, this.first[i] * b.stride + next - b.from];
-      const x = va[ka] + share * (vb[kb] - va[ka]);
-      const y = va[ka + a.stride] + share * (vb[kb + b.stride] - va[ka + a.stride]);
-      if (layout === Layout.PlanePoint || layout === Layout.Plane) {
-        const [p, q] = [va[ka + 2 * a.stride], vb[kb + 2 * b.stride]];
-        const half = layout === Layout.Plane ? 0.5 * (p + share * (q - p)) : 0;
-        slots.set(i + 1, x, y, 0, Number.isFinite(x + y + half) ? 1 : -1, 0, 0, Math.sin(half), Math.cos(half));
-        continue;
+      const va = a.values;
+      const vb = b.values;
+      const sa = a.stride;
+      const sb = b.stride;
+      const ka = this.first[i] * sa + row - a.from;
+      const kb = this.first[i] * sb + next - b.from;
+      const k = 8 * (i + 1);
+      const flat = layout === Layout.PlanePoint || layout === Layout.Plane;
+      d[k] = va[ka] + share * (vb[kb] - va[ka]);
+      d[k + 1] = va[ka + sa] + share * (vb[kb + sb] - va[ka + sa]);
+      d[k + 2] = flat ? 0 : va[ka + 2 * sa] + share * (vb[kb + 2 * sb] - va[ka + 2 * sa]);
+      d[k + 4] = d[k + 5] = d[k + 6] = 0;
+      d[k + 7] = 1;
+      if (layout === Layout.Plane) {
+        const half = 0.5 * (va[ka + 2 * sa] + share * (vb[kb + 2 * sb] - va[ka + 2 * sa]));
+        d[k + 6] = Math.sin(half);
+        d[k + 7] = Math.cos(half);
+      } else if (layout === Layout.Full) {
+        let same = 0;
+        for (let j = 3; j < 7; j++) same += va[ka + j * sa] * vb[kb + j * sb];
+        const sign = same < 0 ? -1 : 1; // q and −q are one turn
+        let square = 0;
+        for (let j = 3; j < 7; j++) {
+          const q = va[ka + j * sa] + share * (sign * vb[kb + j * sb] - va[ka + j * sa]);
+          d[j === 3 ? k + 7 : k + j] = q; // w is last here
+          square += q * q;
+        }
+        const n = square > 0 ? 1 / Math.sqrt(square) : 1;
+        for (let j = 4; j < 8; j++) d[k + j] *= n;
       }
-      const z = va[ka + 2 * a.stride] + share * (vb[kb + 2 * b.stride] - va[ka + 2 * a.stride]);
-      let [qw, qx, qy, qz] = [1, 0, 0, 0];
-      if (layout === Layout.Full) {
-        const [aw, ax, ay, az] = [va[ka + 3 * a.stride], va[ka + 4 * a.stride], va[ka + 5 * a.stride], va[ka + 6 * a.stride]];
-        let [bw, bx, by, bz] = [vb[kb + 3 * b.stride], vb[kb + 4 * b.stride], vb[kb + 5 * b.stride], vb[kb + 6 * b.stride]];
-        if (aw * bw + ax * bx + ay * by + az * bz < 0) [bw, bx, by, bz] = [-bw, -bx, -by, -bz]; // q and −q are one turn
-        qw = aw + share * (bw - aw); qx = ax + share * (bx - ax); qy = ay + share * (by - ay); qz = az + share * (bz - az);
-        const n = Math.hypot(qw, qx, qy, qz) || 1;
-        qw /= n; qx /= n; qy /= n; qz /= n;
-      }
-      slots.set(i + 1, x, y, z, Number.isFinite(x + y + z + qw + qx + qy + qz) ? 1 : -1, qx, qy, qz, qw);
+      d[k + 3] = Number.isFinite(d[k] + d[k + 1] + d[k + 2] + d[k + 4] + d[k + 5] + d[k + 6] + d[k + 7]) ? 1 : -1;
     }
     return true;
   }

@@ -21,7 +21,8 @@ function geometry(vertices: Vertex[], index: number[]): BufferGeometry {
 
 /**
  * A prism along z over a convex polygon, with rounded corners and edges. Two corners make a link with round
- * ends; with a length of zero that is a disk or a cylinder, with a rounding only a capsule or a ball.
+ * ends; with a length of zero that is a disk or a cylinder, with a rounding only a capsule or a ball. Without steps
+ * in the quarter circle of its edges it has the same size, sharp edges and a fourth of the triangles.
  */
 function prism(corners: [number, number][], around: number, quarter: number): BufferGeometry {
   const outline: { core: [number, number]; ring: [number, number] }[] = [];
@@ -45,12 +46,14 @@ function prism(corners: [number, number][], around: number, quarter: number): Bu
   const index: number[] = [];
   const m = outline.length;
   const rows: [number, number][] = []; // elevation of the normal, side
-  for (let k = 0; k <= quarter; k++) rows.push([(Math.PI / 2) * (1 - k / quarter), 1]);
-  for (let k = 0; k <= quarter; k++) rows.push([-(Math.PI / 2) * (k / quarter), -1]);
+  if (quarter === 0) rows.push([Math.PI / 4, 1], [-Math.PI / 4, -1]);
+  for (let k = 0; quarter > 0 && k <= quarter; k++) rows.push([(Math.PI / 2) * (1 - k / quarter), 1]);
+  for (let k = 0; quarter > 0 && k <= quarter; k++) rows.push([-(Math.PI / 2) * (k / quarter), -1]);
+  const size = quarter === 0 ? Math.SQRT2 : 1;
   for (const [elevation, side] of rows) {
     for (const { core, ring } of outline) {
-      const flat = Math.abs(Math.abs(elevation) - Math.PI / 2) < 1e-9 ? 0 : Math.cos(elevation);
-      vertices.push({ core: [...core, side], ring: [...ring, 0], normal: [flat * ring[0], flat * ring[1], Math.sin(elevation)] });
+      const flat = Math.abs(Math.abs(elevation) - Math.PI / 2) < 1e-9 ? 0 : size * Math.cos(elevation);
+      vertices.push({ core: [...core, side], ring: [...ring, 0], normal: [flat * ring[0], flat * ring[1], size * Math.sin(elevation)] });
     }
   }
   for (let r = 0; r + 1 < rows.length; r++) {
@@ -150,17 +153,19 @@ export function meshes(bodies: Body[]): Record<string, BufferGeometry> {
   return made;
 }
 
-/** The solids; coarser ones for many bodies. */
-export function primitives(bodies: number): Record<string, BufferGeometry> {
-  const level = bodies <= 150 ? 0 : bodies <= 3000 ? 1 : 2;
-  const of = (...options: [number, number, number]) => options[level];
+/** How finely solids are drawn: 0 is the finest. */
+export const LEVELS = 4;
+
+/** The solids at a level of detail; a link has 716, 308, 76 and 20 triangles. */
+export function primitives(level: number): Record<string, BufferGeometry> {
+  const of = (...options: [number, number, number, number]) => options[level];
   return {
-    link: prism(LINK, of(40, 24, 8), of(3, 2, 1)),
-    ball: prism(LINK, of(32, 18, 8), of(8, 4, 2)),
-    box: prism(SQUARE, of(12, 4, 4), of(3, 1, 1)),
-    wedge: prism(WEDGE, 12, 2),
-    cone: cone(of(20, 12, 8)),
-    coil: coil(of(8, 6, 4), of(18, 10, 6), of(7, 5, 3)),
-    arc: arc(40, 8),
+    link: prism(LINK, of(40, 24, 8, 4), of(3, 2, 1, 0)),
+    ball: prism(LINK, of(32, 18, 8, 4), of(8, 4, 2, 0)),
+    box: prism(SQUARE, of(12, 4, 4, 4), of(3, 1, 1, 0)),
+    wedge: prism(WEDGE, of(12, 12, 8, 3), of(2, 2, 1, 0)),
+    cone: cone(of(20, 12, 8, 5)),
+    coil: coil(of(8, 6, 4, 4), of(18, 10, 6, 4), of(7, 5, 3, 3)),
+    arc: arc(of(40, 30, 16, 10), of(8, 6, 4, 3)),
   };
 }

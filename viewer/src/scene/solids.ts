@@ -1,41 +1,48 @@
-// All solids of a scene in a handful of draw calls: poses come from a texture, shapes from instance attributes.
+// All solids of a scene in a handful of draw calls: poses and instances come from textures, meshes are shared.
 
 import {
-  BackSide, BufferAttribute, BufferGeometry, Color, DataTexture, DoubleSide, FloatType, Group as Node, InstancedBufferAttribute,
-  InstancedBufferGeometry, type Material, Mesh, MeshDepthMaterial, MeshStandardMaterial, NearestFilter, RGBADepthPacking,
-  RGBAFormat, ShaderMaterial, Vector2,
+  BackSide, BufferAttribute, BufferGeometry, Color, DataTexture, DataUtils, DoubleSide, Float16BufferAttribute, FloatType, Group as Node,
+  InstancedBufferAttribute, InstancedBufferGeometry, type Material, Mesh, MeshDepthMaterial, MeshStandardMaterial, NearestFilter,
+  RGBADepthPacking, RGBAFormat, ShaderMaterial, Sphere, Vector2, Vector3,
 } from "three";
-import type { Group, Part } from "./parts";
+import { GROUPS, type Group, type Items, PER_ROW } from "./items";
 import { ROW, type Slots } from "./poses";
 
 const DECLARE = /* glsl */ `
 attribute vec3 ring;
-attribute vec3 aPlace;
-attribute vec4 aTurn;
-attribute vec3 aCore;
-attribute vec4 aSize; // ring, round, slot, pick
-attribute vec4 aTint; // colour, marked
+attribute float item;
 uniform highp sampler2D poses;
+uniform highp sampler2D items;
 vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
-vec4 slotPlace;
-vec4 slotTurn;
+vec4 slotPlace, slotTurn, itemPlace, itemTurn, itemCore, itemMore; // as in items.ts
 void findPose() {
-  int s = int(aSize.z + 0.5);
-  ivec2 at = ivec2((s % ${ROW}) * 2, s / ${ROW});
+  int n = int(item + 0.5);
+  ivec2 at = ivec2((n % ${PER_ROW}) * 4, n / ${PER_ROW});
+  itemPlace = texelFetch(items, at, 0);
+  itemTurn = texelFetch(items, at + ivec2(1, 0), 0);
+  itemCore = texelFetch(items, at + ivec2(2, 0), 0);
+  itemMore = texelFetch(items, at + ivec2(3, 0), 0);
+  int s = int(itemPlace.w + 0.5);
+  at = ivec2((s % ${ROW}) * 2, s / ${ROW});
   slotPlace = texelFetch(poses, at, 0);
   slotTurn = texelFetch(poses, at + ivec2(1, 0), 0);
 }
+vec3 local() { return position * itemCore.xyz + ring * itemCore.w + normal * itemMore.x; }
 vec3 placed() {
-  vec3 skeleton = aPlace + turned(aTurn, position * aCore);
+  vec3 skeleton = itemPlace.xyz + turned(itemTurn, position * itemCore.xyz);
   skeleton.x *= slotPlace.w;
-  return slotPlace.xyz + turned(slotTurn, skeleton + turned(aTurn, ring * aSize.x + normal * aSize.y));
+  return slotPlace.xyz + turned(slotTurn, skeleton + turned(itemTurn, ring * itemCore.w + normal * itemMore.x));
 }
-vec3 facing() { return turned(slotTurn, turned(aTurn, normal)); }
+vec3 facing() { return turned(slotTurn, turned(itemTurn, normal)); }
+vec3 tint() {
+  vec3 c = vec3(floor(itemMore.z / 65536.0), mod(floor(itemMore.z / 256.0), 256.0), mod(itemMore.z, 256.0)) / 255.0;
+  return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c));
+}
 `;
 
 const HIDE = /* glsl */ `if (!(slotPlace.w >= 0.0)) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);`;
 
-interface Shared { poses: { value: DataTexture } }
+interface Shared { poses: { value: DataTexture }; items: { value: DataTexture } }
 
 /** Makes a material of three.js take its vertices from the instances. */
 function dress(material: Material, shared: Shared, tinted: boolean): void {
@@ -48,7 +55,7 @@ function dress(material: Material, shared: Shared, tinted: boolean): void {
       .replace("#include <begin_vertex>", "vec3 transformed = placed();")
       .replace(
         "#include <project_vertex>",
-        `#include <project_vertex>\n${HIDE}${tinted ? "vTint = aTint; vOwn = position * aCore + ring * aSize.x + normal * aSize.y;" : ""}`,
+        `#include <project_vertex>\n${HIDE}${tinted ? "vTint = vec4(tint(), itemMore.w); vOwn = local();" : ""}`,
       );
     if (tinted) {
       shader.fragmentShader = shader.fragmentShader
@@ -69,56 +76,72 @@ function dress(material: Material, shared: Shared, tinted: boolean): void {
 }
 
 /** A processor that draws without a graphics processor takes half a millisecond for an instance, whatever its size. */
-const COPIED = 2_000_000;
+const COPIED = 16_000_000;
+
+/** Frees the numbers once the graphics processor has them. */
+function handedOver<T extends BufferAttribute>(attribute: T): T {
+  return attribute.onUpload(function (this: BufferAttribute) {
+    (this as { array: unknown }).array = null;
+  }) as T;
+}
 
 /** All instances as one mesh. */
-function copies(source: BufferGeometry, own: [string, number, Float32Array][], n: number): BufferGeometry {
+function copies(source: BufferGeometry, numbers: number[]): BufferGeometry {
   const g = new BufferGeometry();
+  const n = numbers.length;
   const vertices = source.getAttribute("position").count;
   for (const name of ["position", "ring", "normal"]) {
-    const values = source.getAttribute(name).array as Float32Array;
-    const all = new Float32Array(values.length * n);
+    const values = Uint16Array.from(source.getAttribute(name).array, (x) => DataUtils.toHalfFloat(x));
+    const all = new Uint16Array(values.length * n);
     for (let i = 0; i < n; i++) all.set(values, i * values.length);
-    g.setAttribute(name, new BufferAttribute(all, 3));
+    g.setAttribute(name, handedOver(new Float16BufferAttribute(all, 3)));
   }
-  for (const [name, width, values] of own) {
-    const all = new Float32Array(width * vertices * n);
-    for (let i = 0; i < n; i++) {
-      const one = values.subarray(width * i, width * (i + 1));
-      for (let v = 0; v < vertices; v++) all.set(one, width * (i * vertices + v));
-    }
-    g.setAttribute(name, new BufferAttribute(all, width));
-  }
+  const item = new Float32Array(vertices * n);
+  for (let i = 0; i < n; i++) item.fill(numbers[i], i * vertices, (i + 1) * vertices);
+  g.setAttribute("item", handedOver(new BufferAttribute(item, 1)));
   const index = source.index?.array ?? [];
   const all = new Uint32Array(index.length * n);
   for (let i = 0; i < n; i++) for (let k = 0; k < index.length; k++) all[i * index.length + k] = index[k] + i * vertices;
-  g.setIndex(new BufferAttribute(all, 1));
+  g.setIndex(handedOver(new BufferAttribute(all, 1)));
+  g.boundingSphere = new Sphere(); // else three.js computes one from all of them
   return g;
 }
+
+/** Where light comes from when solids are drawn quickly: the same as the lights of the stage. */
+export interface Light { key: Vector3; fill: Vector3; up: Vector3; sky: Color; earth: Color; strength: Vector3 }
+
+interface Drawn { mesh: Mesh; group: Group; solid: string; numbers: number[]; fine: Material; over: boolean; made: (BufferGeometry | undefined)[] }
 
 /** The solids of a scene. */
 export class Solids {
   readonly node = new Node();
   readonly texture: DataTexture;
+  private readonly instances: DataTexture;
   private readonly groups = new Map<Group, Node>();
   private readonly picking: ShaderMaterial;
   private readonly outline: { selected: ShaderMaterial; hovered: ShaderMaterial };
   private readonly outlined: { selected: Node; hovered: Node } = { selected: new Node(), hovered: new Node() };
-  private readonly byPick = new Map<number, Part[]>();
   private readonly standard: MeshStandardMaterial;
   private readonly overlay: MeshStandardMaterial;
+  private readonly quick: ShaderMaterial;
   private readonly depth: MeshDepthMaterial;
-  private readonly meshes: Mesh[] = [];
+  private readonly drawn: Drawn[] = [];
   private readonly shown: Record<Group, boolean> = { body: true, joint: true, force: true, load: true, reaction: false };
+  private level = -1;
 
   constructor(
-    parts: Part[], slots: Slots, private readonly geometries: Record<string, BufferGeometry>, shadows: boolean,
-    private readonly software: boolean,
+    private readonly items: Items, slots: Slots, private readonly geometries: (level: number) => Record<string, BufferGeometry>,
+    shadows: boolean, private readonly software: boolean, light: Light,
   ) {
-    this.texture = new DataTexture(slots.data, 2 * ROW, slots.height, RGBAFormat, FloatType);
-    this.texture.minFilter = this.texture.magFilter = NearestFilter;
-    this.texture.needsUpdate = true;
-    const shared: Shared = { poses: { value: this.texture } };
+    const texture = (data: Float32Array<ArrayBuffer>, width: number, height: number) => {
+      const t = new DataTexture(data, width, height, RGBAFormat, FloatType);
+      t.minFilter = t.magFilter = NearestFilter;
+      t.needsUpdate = true;
+      return t;
+    };
+    this.texture = texture(slots.data, 2 * ROW, slots.height);
+    this.instances = texture(items.texels(), 4 * PER_ROW, items.height);
+    const shared: Shared = { poses: { value: this.texture }, items: { value: this.instances } };
     this.standard = new MeshStandardMaterial({ roughness: 0.52, metalness: 0.08 });
     this.overlay = new MeshStandardMaterial({ roughness: 0.6, metalness: 0, depthTest: false, transparent: true });
     this.depth = new MeshDepthMaterial({ depthPacking: RGBADepthPacking, side: DoubleSide });
@@ -132,12 +155,30 @@ export class Solids {
       void main() {
         findPose();
         gl_Position = projectionMatrix * viewMatrix * vec4(placed(), 1.0);
-        float id = aSize.w + 1.0;
+        float id = itemMore.y + 1.0;
         vId = vec3(mod(id, 256.0), mod(floor(id / 256.0), 256.0), floor(id / 65536.0)) / 255.0;
         ${HIDE}
       }`,
       "varying vec3 vId;\nvoid main() { gl_FragColor = vec4(vId, 1.0); }",
       {},
+    );
+    // all of the light at the vertices: a pixel costs next to nothing
+    this.quick = plain(
+      `uniform vec3 key, fill, up, sky, earth, strength;
+      varying vec3 vColour;
+      void main() {
+        findPose();
+        gl_Position = projectionMatrix * viewMatrix * vec4(placed(), 1.0);
+        vec3 n = normalize(facing());
+        vec3 light = strength.x * max(0.0, dot(n, key)) + strength.y * max(0.0, dot(n, fill)) + strength.z * mix(earth, sky, 0.5 + 0.5 * dot(n, up));
+        vec3 own = local();
+        float shade = itemMore.w > 0.5 && own.x * own.y < 0.0 ? 0.74 : 1.0;
+        vec3 c = min(tint() * shade * light / 3.14159265 + 0.01, 1.0);
+        vColour = mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
+        ${HIDE}
+      }`,
+      "varying vec3 vColour;\nvoid main() { gl_FragColor = vec4(vColour, 1.0); }",
+      Object.fromEntries(Object.entries(light).map(([name, value]) => [name, { value }])),
     );
     const outline = (pixels: number) => {
       const material = plain(
@@ -159,61 +200,55 @@ export class Solids {
     };
     this.outline = { selected: outline(3), hovered: outline(2) };
 
-    const sorted = new Map<string, Part[]>();
-    for (const part of parts) {
-      const key = `${part.group} ${part.solid}`;
-      const list = sorted.get(key);
-      if (list) list.push(part);
-      else sorted.set(key, [part]);
-      if (part.pick >= 0) {
-        const own = this.byPick.get(part.pick);
-        if (own) own.push(part);
-        else this.byPick.set(part.pick, [part]);
-      }
-    }
-    for (const group of ["body", "joint", "force", "load", "reaction"] as Group[]) {
+    for (const group of GROUPS) {
       const node = new Node();
       this.groups.set(group, node);
       this.node.add(node);
       node.visible = this.shown[group];
-      for (const solid of Object.keys(this.geometries)) {
-        const list = sorted.get(`${group} ${solid}`);
-        if (!list) continue;
+      for (const solid of Object.keys(geometries(0))) {
+        const numbers = items.lists.get(`${group} ${solid}`);
+        if (!numbers) continue;
         const over = group === "reaction";
-        const mesh = new Mesh(this.instances(solid, list), over ? this.overlay : this.standard);
+        const fine = over ? this.overlay : this.standard;
+        const mesh = new Mesh(new BufferGeometry(), fine);
         mesh.frustumCulled = false;
         mesh.customDepthMaterial = this.depth;
         mesh.castShadow = mesh.receiveShadow = shadows && !over && group !== "load";
         mesh.renderOrder = over ? 20 : 0;
         node.add(mesh);
-        this.meshes.push(mesh);
+        this.drawn.push({ mesh, group, solid, numbers, fine, over, made: [] });
       }
     }
     this.node.add(this.outlined.selected, this.outlined.hovered);
   }
 
-  private instances(solid: string, parts: Part[]): BufferGeometry {
-    const source = this.geometries[solid];
-    const n = parts.length;
-    const colour = new Color();
-    const own: [string, number, Float32Array][] = [["aPlace", 3], ["aTurn", 4], ["aCore", 3], ["aSize", 4], ["aTint", 4]]
-      .map(([name, width]) => [name as string, width as number, new Float32Array((width as number) * n)]);
-    const [place, turn, core, size, tint] = own.map(([, , values]) => values);
-    parts.forEach((p, i) => {
-      place.set(p.place, 3 * i);
-      turn.set(p.turn, 4 * i);
-      core.set(p.core, 3 * i);
-      size.set([p.ring, p.round, p.slot, p.pick], 4 * i);
-      colour.set(p.colour);
-      tint.set([colour.r, colour.g, colour.b, p.marked ? 1 : 0], 4 * i);
-    });
-    const vertices = source.getAttribute("position").count;
-    if (this.software && n * vertices <= COPIED) return copies(source, own, n);
+  /** Chooses how finely solids are drawn, whether quickly, and whether with the small symbols of joints. */
+  detail(level: number, quick: boolean, symbols: boolean): void {
+    for (const d of this.drawn) {
+      d.mesh.visible = symbols || d.group !== "joint" || d.solid === "ball"; // bars are balls that are drawn out
+      d.mesh.material = quick && !d.over ? this.quick : d.fine;
+      if (level === this.level) continue;
+      d.made[level] ??= this.geometry(this.geometries(level)[d.solid], d.numbers);
+      d.mesh.geometry = d.made[level];
+    }
+    this.level = level;
+  }
+
+  /** Triangles at a level. */
+  triangles(level: number): number {
+    const all = this.geometries(level);
+    return this.drawn.reduce((sum, d) => sum + (d.mesh.parent?.visible ? d.numbers.length * ((all[d.solid].index?.count ?? 0) / 3) : 0), 0);
+  }
+
+  private geometry(source: BufferGeometry, numbers: number[]): BufferGeometry {
+    const n = numbers.length;
+    if (this.software && n > 1 && n * source.getAttribute("position").count <= COPIED) return copies(source, numbers);
     const g = new InstancedBufferGeometry();
     g.setIndex(source.index);
     for (const name of ["position", "ring", "normal"]) g.setAttribute(name, source.getAttribute(name));
-    for (const [name, width, values] of own) g.setAttribute(name, new InstancedBufferAttribute(values, width));
+    g.setAttribute("item", new InstancedBufferAttribute(Float32Array.from(numbers), 1));
     g.instanceCount = n;
+    g.boundingSphere = new Sphere();
     return g;
   }
 
@@ -235,12 +270,13 @@ export class Solids {
       node.remove(child);
       (child as Mesh).geometry.dispose();
     }
+    if (pick < 0) return;
     (this.outline[how].uniforms.colour.value as Color).set(colour);
-    const parts = (this.byPick.get(pick) ?? []).filter((p) => p.group !== "reaction" || this.shown.reaction);
-    for (const solid of Object.keys(this.geometries)) {
-      const list = parts.filter((p) => p.solid === solid);
-      if (!list.length) continue;
-      const mesh = new Mesh(this.instances(solid, list), this.outline[how]);
+    for (const d of this.drawn) {
+      if (d.over && !this.shown.reaction) continue;
+      const numbers = this.items.of(pick, d.numbers);
+      if (!numbers.length) continue;
+      const mesh = new Mesh(this.geometry(this.geometries(Math.max(0, this.level))[d.solid], numbers), this.outline[how]);
       mesh.frustumCulled = false;
       node.add(mesh);
     }
@@ -252,20 +288,21 @@ export class Solids {
 
   /** Does `draw` with every solid in the colour of its number. */
   forPicking(draw: () => void): void {
-    const before = this.meshes.map((m) => m.material);
+    const before = this.drawn.map((d) => d.mesh.material);
     const outlines = [this.outlined.selected, this.outlined.hovered];
-    this.meshes.forEach((m) => (m.material = this.picking));
+    this.drawn.forEach((d) => (d.mesh.material = this.picking));
     outlines.forEach((o) => (o.visible = false));
     draw();
-    this.meshes.forEach((m, i) => (m.material = before[i]));
+    this.drawn.forEach((d, i) => (d.mesh.material = before[i]));
     outlines.forEach((o) => (o.visible = true));
   }
 
   dispose(): void {
     this.mark("selected", -1, "#000");
     this.mark("hovered", -1, "#000");
-    this.meshes.forEach((m) => m.geometry.dispose());
-    [this.standard, this.overlay, this.depth, this.picking, this.outline.selected, this.outline.hovered].forEach((m) => m.dispose());
+    this.drawn.forEach((d) => d.made.forEach((g) => g?.dispose()));
+    [this.standard, this.overlay, this.quick, this.depth, this.picking, this.outline.selected, this.outline.hovered].forEach((m) => m.dispose());
     this.texture.dispose();
+    this.instances.dispose();
   }
 }

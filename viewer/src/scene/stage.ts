@@ -1,18 +1,20 @@
 // The stage: renderer, cameras, lights and ground; it draws the mechanism when something has changed.
 
 import {
-  Box3, Color, DirectionalLight, HemisphereLight, MOUSE, OrthographicCamera, PCFShadowMap, PerspectiveCamera, Scene as Root, Sphere,
-  TOUCH, Vector3, WebGLRenderTarget, WebGLRenderer,
+  Box3, type BufferGeometry, Color, DirectionalLight, HemisphereLight, MOUSE, OrthographicCamera, PCFShadowMap, PerspectiveCamera,
+  Scene as Root, Sphere, TOUCH, Vector3, WebGLRenderTarget, WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Results } from "../data/results";
 import { dot, norm, scale as times, sub, unit } from "./algebra";
+import { Copy } from "./copy";
 import { Grid } from "./grid";
+import type { Group } from "./items";
 import { type Entity, type Mesh3, type Scene, type Vec, entities } from "./model";
-import { type Group, type Parts, type Travel, build, slotOf } from "./parts";
+import { type Parts, type Travel, build, slotOf } from "./parts";
 import { Poses, Slots } from "./poses";
-import { meshes, primitives } from "./primitives";
-import { Solids } from "./solids";
+import { LEVELS, meshes, primitives } from "./primitives";
+import { type Light, Solids } from "./solids";
 import type { Theme } from "./theme";
 import { Traces } from "./traces";
 
@@ -22,8 +24,17 @@ type Camera = PerspectiveCamera | OrthographicCamera;
 const FOV = 32;
 const SHADOWED = 5000;
 /** A frame that takes longer than SLOW is slow; a picture rests when nothing was drawn for REST (milliseconds). */
-const SLOW = 60;
+const SLOW = 34;
 const REST = 500;
+/**
+ * How a picture is drawn: in full; without shadows; quickly, with all light at the vertices and coarse solids; so with
+ * fewer pixels.
+ */
+const enum Care { Full = 0, Unshadowed = 1, Quick = 2, Least = 3 }
+/** So many joints are drawn quickly without symbols, if these are only a few pixels wide. */
+const MANY_SYMBOLS = 300;
+/** Without a graphics processor more triangles than this are drawn quickly, also at rest. */
+const PATIENT = 700_000;
 /** So many points decide what a view must show; a ball is seen by the corners of a cube within it. */
 const POINTS = 60_000;
 const ROUND = 1 / Math.sqrt(3);
@@ -67,10 +78,16 @@ export class Stage {
   private readonly pickTarget = new WebGLRenderTarget(1, 1);
   private dirty = true;
   private drawn = 0;
-  private drawnAs = 0;
+  drawnAs: number = Care.Full;
   private slow = 0;
   private moving = false;
-  private level = 0; // of simplicity while something moves
+  private care = Care.Full; // while something moves
+  private readonly copy: Copy | null;
+  private meshes: Record<string, BufferGeometry> | undefined;
+  private readonly solidsAt: (Record<string, BufferGeometry> | undefined)[] = [];
+  private readonly light: Light = {
+    key: new Vector3(0, 0, 1), fill: new Vector3(1, 0, 0), up: new Vector3(0, 0, 1), sky: new Color(), earth: new Color(), strength: new Vector3(),
+  };
   private selected = -1;
   private hovered = -1;
   private flight: { start: number; from: Pose; to: Pose } | null = null;
@@ -87,11 +104,13 @@ export class Stage {
   constructor(
     readonly canvas: HTMLCanvasElement, readonly scene: Scene, private readonly results: Results, private theme: Theme,
   ) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
+    this.software = software();
+    this.care = this.software ? Care.Quick : Care.Full;
+    // smooth edges cost a processor as much again, so it draws them only at rest
+    this.renderer = new WebGLRenderer({ canvas, antialias: !this.software, alpha: true, powerPreference: "high-performance" });
     this.renderer.setClearColor(0, 0);
-    const gl = this.renderer.getContext();
-    const about = gl.getExtension("WEBGL_debug_renderer_info");
-    this.software = /swiftshader|llvmpipe|softpipe|software|basic render/i.test(String(gl.getParameter(about?.UNMASKED_RENDERER_WEBGL ?? gl.RENDERER)));
+    this.renderer.info.autoReset = false;
+    this.copy = this.software ? new Copy() : null;
     this.renderer.shadowMap.enabled = scene.bodies.length <= SHADOWED;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.entities = entities(scene);
@@ -102,12 +121,12 @@ export class Stage {
     this.solids = this.makeSolids();
     const floor: Vec = [0, 0, this.parts.floor];
     this.grid = new Grid(scene.plane ? [0, 0, 1] : this.up, floor);
-    this.root.add(this.grid.mesh, this.grid.shadow, this.solids.node, this.traces.node, this.sky, this.key, this.key.target, this.fill);
+    this.root.add(this.grid.mesh, this.grid.quick, this.grid.shadow, this.solids.node, this.traces.node, this.sky, this.key, this.key.target, this.fill);
     this.key.castShadow = this.renderer.shadowMap.enabled;
     this.key.shadow.mapSize.set(2048, 2048);
     this.key.shadow.radius = 3;
     this.controls = this.makeControls();
-    this.paint(theme);
+    this.colour(theme);
   }
 
   private startSize(): number {
@@ -119,8 +138,14 @@ export class Stage {
   }
 
   private makeSolids(): Solids {
-    const n = this.scene.bodies.length;
-    return new Solids(this.parts.parts, this.slots, { ...primitives(n), ...meshes(this.scene.bodies) }, n <= SHADOWED, this.software);
+    const shadows = this.scene.bodies.length <= SHADOWED;
+    return new Solids(this.parts.items, this.slots, (level) => this.geometries(level), shadows, this.software, this.light);
+  }
+
+  /** The solids at a level of detail; meshes of bodies have one. */
+  private geometries(level: number): Record<string, BufferGeometry> {
+    this.meshes ??= meshes(this.scene.bodies);
+    return (this.solidsAt[level] ??= { ...primitives(level), ...this.meshes });
   }
 
   private makeControls(): OrbitControls {
@@ -142,20 +167,26 @@ export class Stage {
 
   /** New colours. */
   paint(theme: Theme): void {
-    this.theme = theme;
-    const parts = build(this.scene, theme, this.startSize(), this.travel);
-    this.parts = parts;
+    this.parts = build(this.scene, theme, this.startSize(), this.travel);
     this.root.remove(this.solids.node);
     this.solids.dispose();
     this.solids = this.makeSolids();
     this.root.add(this.solids.node);
     this.solids.resize(this.width, this.height);
+    this.colour(theme);
+  }
+
+  private colour(theme: Theme): void {
+    this.theme = theme;
     this.show(this.shown);
     const axis = (k: number) => Math.abs(this.up[k]) > 0.999;
     this.grid.paint(theme, this.scene.plane || axis(2) ? "z" : "other");
     this.sky.color.set(theme.sky);
     this.sky.groundColor.set(theme.earth);
     this.key.intensity = 2.3 * theme.light;
+    this.light.sky.set(theme.sky);
+    this.light.earth.set(theme.earth);
+    this.light.strength.set(this.key.intensity, this.fill.intensity, this.sky.intensity);
     this.traces.paint(theme);
     this.select(this.selected);
     this.hover(-1);
@@ -171,7 +202,7 @@ export class Stage {
     const groups: [Group, boolean][] = [["joint", shown.joints], ["force", shown.forces], ["load", shown.forces], ["reaction", shown.reactions]];
     groups.forEach(([g, on]) => this.solids.show(g, on));
     this.traces.node.visible = shown.traces;
-    this.grid.mesh.visible = shown.grid;
+    this.showGrid();
     this.invalidate();
   }
 
@@ -263,7 +294,7 @@ export class Stage {
     } else {
       this.grid.mesh.position.z = this.grid.shadow.position.z = this.parts.floor;
     }
-    this.light();
+    this.shine();
   }
 
   private supported(): boolean {
@@ -276,7 +307,7 @@ export class Stage {
     return this.up.reduce((sum, u, k) => sum + u * (u > 0 ? min.getComponent(k) : max.getComponent(k)), 0);
   }
 
-  private light(): void {
+  private shine(): void {
     const { center, radius: r } = this.ball;
     const up = new Vector3(...this.up);
     const side = new Vector3(1, 0, 0).addScaledVector(up, -up.x).normalize();
@@ -288,6 +319,9 @@ export class Stage {
     this.key.position.copy(center).addScaledVector(from.normalize(), 4 * r);
     this.key.target.position.copy(center);
     this.fill.position.copy(center).addScaledVector(side, 3 * r).addScaledVector(front, 2 * r).addScaledVector(up, -r);
+    this.light.key.copy(from);
+    this.light.fill.copy(this.fill.position).sub(center).normalize();
+    this.light.up.copy(up);
     const c = this.key.shadow.camera;
     [c.left, c.right, c.top, c.bottom, c.near, c.far] = [-1.35 * r, 1.35 * r, 1.35 * r, -1.35 * r, 0.5 * r, 9 * r];
     c.updateProjectionMatrix();
@@ -610,7 +644,7 @@ export class Stage {
     if (!this.dirty) {
       // at rest the picture is drawn in full
       this.moving = false;
-      if (this.drawnAs > 0 && now - this.drawn > REST) this.render(0, now);
+      if (this.drawnAs !== this.atRest && now - this.drawn > REST) this.render(this.atRest, now);
       return;
     }
     this.dirty = this.flight !== null;
@@ -618,39 +652,80 @@ export class Stage {
     const passed = now - this.drawn;
     if (this.moving && passed > SLOW) this.slow += passed > 4 * SLOW ? 2 : 1;
     else this.slow = Math.max(0, this.slow - 0.1);
-    if (this.slow > 4 && this.level < 2) [this.level, this.slow] = [this.level + 1, 0];
-    this.render(this.moving ? this.level : 0, now);
+    if (this.slow > 4 && this.care < Care.Least) [this.care, this.slow] = [this.care + 1, 0];
+    // the first picture comes quickly, too
+    this.render(this.moving || this.drawn === 0 ? this.care : this.atRest, now);
     this.moving = true;
   }
 
-  /** Draws: 0 in full, 1 without shadows, 2 also with fewer pixels and shorter traces. */
-  private render(level: number, now: number): void {
-    if (level !== this.drawnAs) {
-      this.key.castShadow = level === 0 && this.renderer.shadowMap.enabled;
-      this.traces.draft(level > 1);
-      this.renderer.setPixelRatio(this.ratio(level));
-      this.drawnAs = level;
+  /** How a picture is drawn that does not move. */
+  private get atRest(): Care {
+    return this.software && this.solids.triangles(this.levelOfDetail(Care.Full)) > PATIENT ? Care.Quick : Care.Full;
+  }
+
+  private render(care: Care, now: number): void {
+    if (care !== this.drawnAs || this.drawn === 0) {
+      this.key.castShadow = care === Care.Full && this.renderer.shadowMap.enabled;
+      this.traces.draft(care >= Care.Quick);
+      this.drawnAs = care;
+      this.showGrid();
+      this.renderer.setPixelRatio(this.ratio(care));
     }
     this.drawn = now;
     this.draw();
     this.onDraw();
   }
 
-  private ratio(level: number): number {
+  /** Draws as if something moved, or as at rest, and waits for the picture: milliseconds. */
+  rehearse(moving: boolean): number {
+    this.render(moving ? this.care : this.atRest, performance.now());
+    this.renderer.getContext().readPixels(0, 0, 1, 1, 6408, 5121, new Uint8Array(4)); // RGBA of bytes
+    const start = performance.now();
+    this.draw();
+    this.renderer.getContext().readPixels(0, 0, 1, 1, 6408, 5121, new Uint8Array(4));
+    return performance.now() - start;
+  }
+
+  private showGrid(): void {
+    this.grid.mesh.visible = this.shown.grid && this.drawnAs < Care.Quick;
+    this.grid.quick.visible = this.shown.grid && this.drawnAs >= Care.Quick;
+    this.grid.shadow.visible = this.drawnAs === Care.Full;
+  }
+
+  private ratio(care: Care): number {
     const full = Math.min(devicePixelRatio || 1, 2);
-    return level > 1 ? Math.min(full, 1) * 0.7 : full;
+    return care === Care.Least ? Math.min(full, 1) * 0.7 : care === Care.Quick ? Math.min(full, 1) : full;
+  }
+
+  /** The level of detail: solids that are few pixels wide need few triangles, and so do many of them. */
+  private levelOfDetail(care: Care): number {
+    const pixels = (this.parts.width / this.perPixel) * this.ratio(care);
+    const n = this.scene.bodies.length;
+    const seen = pixels > 12 ? 0 : pixels > 5 ? 1 : pixels > 2.2 ? 2 : 3;
+    const many = n <= 150 ? 0 : n <= 3000 ? 1 : n <= 30_000 ? 2 : 3;
+    return Math.min(LEVELS - 1, Math.max(seen, many) + (care >= Care.Quick && n > 150 ? 1 : 0));
+  }
+
+  /** The level of detail of solids; 0 is the finest. */
+  get detail(): number {
+    return this.levelOfDetail(this.drawnAs);
   }
 
   draw(): void {
     const face = Math.abs(this.camera.position.clone().sub(this.controls.target).normalize().dot(new Vector3(...(this.scene.plane ? [0, 0, 1] as Vec : this.up))));
     const reach = (this.flat ? 3 * this.extent() * Math.max(1, this.width / this.height) : 16 * Math.max(this.ball.radius, this.extent())) / Math.max(face, 0.15);
     this.grid.follow(this.perPixel * (this.flat ? 1 : 2), this.controls.target, reach, this.flat && face > 0.999);
-    this.renderer.render(this.root, this.camera);
+    this.renderer.info.reset();
+    const quick = this.drawnAs >= Care.Quick;
+    const symbols = !quick || this.scene.joints.length < MANY_SYMBOLS || this.parts.width > 4 * this.perPixel;
+    this.solids.detail(this.levelOfDetail(this.drawnAs), quick, symbols);
+    if (this.copy && this.drawnAs < Care.Quick) this.copy.smoothly(this.renderer, () => this.renderer.render(this.root, this.camera));
+    else this.renderer.render(this.root, this.camera);
   }
 
   /** A picture of the scene on a ground of the given colour. */
   picture(paper: string): Promise<Blob | null> {
-    this.render(0, this.drawn);
+    this.render(Care.Full, this.drawn);
     const copy = document.createElement("canvas");
     [copy.width, copy.height] = [this.canvas.width, this.canvas.height];
     const pen = copy.getContext("2d");
@@ -667,7 +742,7 @@ export class Stage {
     const { renderer, camera } = this;
     const ratio = renderer.getPixelRatio();
     camera.setViewOffset(this.width * ratio, this.height * ratio, Math.floor(x * ratio), Math.floor(y * ratio), 1, 1);
-    const hidden = [this.grid.mesh, this.grid.shadow, this.traces.node].filter((o) => o.visible);
+    const hidden = [this.grid.mesh, this.grid.quick, this.grid.shadow, this.traces.node].filter((o) => o.visible);
     hidden.forEach((o) => (o.visible = false));
     const shadows = renderer.shadowMap.autoUpdate;
     renderer.shadowMap.autoUpdate = false;
@@ -760,3 +835,13 @@ export class Stage {
 }
 
 interface Pose { target: Vector3; direction: Vector3; size: number; up: Vector3 }
+
+/** Whether there is no graphics processor here. */
+function software(): boolean {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) return false;
+  const about = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl.getParameter(about?.UNMASKED_RENDERER_WEBGL ?? gl.RENDERER));
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}

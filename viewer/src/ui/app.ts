@@ -4,7 +4,7 @@ import { visible } from "../data/names";
 import { Results } from "../data/results";
 import { Replaced, type Source, type State, type Status } from "../data/source";
 import { PlotPanel } from "../plot/panel";
-import { type Scene, parseScene } from "../scene/model";
+import { type Scene, SceneReader, guess } from "../scene/model";
 import { type Shown, Stage, type View } from "../scene/stage";
 import { THEMES, type ThemeName } from "../scene/theme";
 import { button, download, h, icon, write } from "./dom";
@@ -100,11 +100,12 @@ export class App {
     }
     let told = "";
     try {
-      this.scene = parseScene(await this.source.scene(), this.results);
+      const reader = new SceneReader();
+      this.scene = reader.finish(await this.source.scene((list, item) => reader.see(list, item))) ?? guess(this.results);
       if (this.scene.guessed) told = "There is no scene.json, so bodies are drawn as points.";
     } catch (e) {
       told = `${(e as Error).message} Bodies are drawn as points.`;
-      this.scene = parseScene(null, this.results);
+      this.scene = guess(this.results);
     }
     if (this.source.extras.every > 1) told += ` Every ${this.source.extras.every}th frame of the run is in this report.`;
     const model = this.scene.model || (status.summary as { model?: string } | null)?.model || status.folder;
@@ -190,7 +191,7 @@ export class App {
     this.plots.onSeek = (t) => this.player.seek(t);
     this.player.onChange = () => {
       this.transport.update();
-      this.plots.seek(this.player.t);
+      this.plots.seek(this.player.t, this.player.playing);
       this.sidebar.update(this.player.t, !this.player.playing);
     };
     this.player.show = (t) => this.show(t);
@@ -217,7 +218,7 @@ export class App {
     stage.loadTraces().catch((e) => this.fail(e));
     stage.loadModes().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
     stage.loadLoads().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
-    const recorded = this.scene.joints.some((j) => this.results.find(`${j.name}.fx`) >= 0);
+    const recorded = this.scene.joints.some((j) => this.results.find(j.name, ".fx") >= 0);
     const toggle = this.toggles.get("reactions");
     if (toggle && !recorded) {
       toggle.disabled = true;
@@ -384,12 +385,12 @@ export class App {
     }
     const { joints, bodies, probes } = this.scene;
     const some = [
-      find(joints.flatMap((j) => [`${j.name}.angle`, `${j.name}.position`])).slice(0, 3),
+      find(joints.slice(0, 200).flatMap((j) => [`${j.name}.angle`, `${j.name}.position`])).slice(0, 3),
       find(probes.slice(0, 1).flatMap((p) => ["x", "y", "z"].map((a) => `${p.name}.${a}`))),
       find(["energy.kinetic", "energy.stored", "energy.total"]),
       find(bodies.slice(0, 1).flatMap((b) => ["x", "y", "z"].map((a) => `${b.name}.${a}`))),
     ].filter((c) => c.length > 0);
-    const alike = (c: number[]) => c.filter((x) => this.results.units[x] === this.results.units[c[0]]);
+    const alike = (c: number[]) => c.filter((x) => this.results.unit(x) === this.results.unit(c[0]));
     some.slice(0, 2).forEach((c) => this.plots.add(alike(c), true));
   }
 
@@ -454,7 +455,7 @@ export class App {
     const e = this.stage?.entities[this.selected];
     if (!e) return;
     const columns = this.sidebar.channels(e);
-    const first = columns.filter((c) => /\.(x|y|z|angle|position)$/.test(this.results.names[c]));
+    const first = columns.filter((c) => /\.(x|y|z|angle|position)$/.test(this.results.name(c)));
     this.plots.add(first.length ? first : columns.slice(0, 3));
   }
 

@@ -23,6 +23,9 @@ const ENDINGS: Record<Entity["kind"], RegExp> = {
   probe: /^[va]?[xyz]$/,
 };
 
+/** Above this many entities the list waits for the first picture. */
+const MANY = 20_000;
+
 interface Line { column: number; value: HTMLElement; row: HTMLElement; dot: HTMLElement }
 
 export class Sidebar {
@@ -32,7 +35,6 @@ export class Sidebar {
   private readonly tree = h("div", { class: "tree" });
   private readonly run = h("section", { class: "run" });
   private lines: Line[] = [];
-  private byStem = new Map<string, number[]>();
   private selected = -1;
   private readonly open = new Set<string>(["Bodies", "Joints", "Forces", "Probes"]);
   onSelect: (pick: number) => void = () => undefined;
@@ -49,20 +51,8 @@ export class Sidebar {
       waiting = window.setTimeout(() => this.list(), 120);
     });
     this.element = h("aside", { class: "sidebar", "aria-label": "Model" }, h("div", { class: "search-box" }, this.search), this.card, this.tree, this.run);
-    this.index();
-    this.list();
-  }
-
-  /** Channels have changed. */
-  index(): void {
-    this.byStem.clear();
-    this.results.names.forEach((name, i) => {
-      const dot = name.lastIndexOf(".");
-      const stem = dot < 0 ? "" : name.slice(0, dot);
-      const list = this.byStem.get(stem);
-      if (list) list.push(i);
-      else this.byStem.set(stem, [i]);
-    });
+    if (entities.length < MANY) this.list();
+    else setTimeout(() => this.list(), 500); // after the first picture
   }
 
   focusSearch(): void {
@@ -72,7 +62,7 @@ export class Sidebar {
 
   /** The channels of an entity. */
   channels(e: Entity): number[] {
-    return (this.byStem.get(e.name) ?? []).filter((c) => ENDINGS[e.kind].test(this.results.names[c].slice(e.name.length + 1)));
+    return this.results.names.under(e.name).filter((c) => ENDINGS[e.kind].test(this.results.name(c).slice(e.name.length + 1)));
   }
 
   private list(): void {
@@ -93,18 +83,19 @@ export class Sidebar {
     if (wanted) {
       const found: number[] = [];
       let all = 0;
-      this.results.names.forEach((name, c) => {
-        if (c === 0 || !match(name)) return;
+      for (let c = 1; c < this.results.names.count; c++) {
+        if (!match(this.results.name(c))) continue;
         all += 1;
         if (found.length < LINES) found.push(c);
-      });
+      }
       if (all > 0) blocks.push(this.block("Channels", all, found.map((c) => this.channelEntry(c))));
       this.open.add("Channels");
     } else {
       const named = new Set(this.entities.map((e) => e.name));
-      for (const [stem, columns] of this.byStem) {
-        if (named.has(stem) || blocks.length > 40) continue;
-        const some = columns.filter((c) => c > 0).slice(0, LINES);
+      const others = new Set<string>();
+      this.results.names.stems((stem) => !named.has(stem) && others.size < 40 && others.add(stem));
+      for (const stem of others) {
+        const some = this.results.names.under(stem).filter((c) => c > 0).slice(0, LINES);
         if (some.length) blocks.push(this.block(stem ? visible(stem) : "Other", some.length, some.map((c) => this.channelEntry(c))));
       }
     }
@@ -143,9 +134,9 @@ export class Sidebar {
 
   private channelEntry(c: number): HTMLElement {
     const dot = h("span", { class: "dot" });
-    const name = visible(this.results.names[c]);
+    const name = visible(this.results.name(c));
     return h("button", { type: "button", class: "row channel", "data-column": c, title: `Plot ${name}`, onclick: () => this.plots.toggle(c) },
-      dot, h("bdi", { class: "name", textContent: name }), h("span", { class: "kind", textContent: this.results.units[c] }));
+      dot, h("bdi", { class: "name", textContent: name }), h("span", { class: "kind", textContent: this.results.unit(c) }));
   }
 
   /** Shows what is chosen, and what is plotted. */
@@ -200,9 +191,9 @@ export class Sidebar {
     this.lines = columns.map((column) => {
       const dot = h("span", { class: "dot" });
       const value = h("span", { class: "value" });
-      const label = this.results.names[column].slice(e.name.length + 1);
-      const row = h("button", { type: "button", class: "row channel", title: `Plot ${visible(this.results.names[column])}`, onclick: () => this.plots.toggle(column) },
-        dot, h("span", { class: "name", textContent: visible(label) }), value, h("span", { class: "kind", textContent: this.results.units[column] }));
+      const label = this.results.name(column).slice(e.name.length + 1);
+      const row = h("button", { type: "button", class: "row channel", title: `Plot ${visible(this.results.name(column))}`, onclick: () => this.plots.toggle(column) },
+        dot, h("span", { class: "name", textContent: visible(label) }), value, h("span", { class: "kind", textContent: this.results.unit(column) }));
       this.results.column(column).then(() => this.update(this.t, true), () => undefined);
       return { column, value, row, dot };
     });

@@ -39,6 +39,7 @@ impl System {
             turns_act: false,
             holonomic: true,
             touches: Vec::new(),
+            tables: Tables::default(),
             jacobian_size: 0,
             model,
         };
@@ -148,6 +149,7 @@ impl System {
             let (column, width) = (self.layout.bodies[end.body as usize].start as u32, end.width as u8);
             self.touches.push(Touch { row: m as u32, rate: k as u32, column, rows: rows as u8, width, holonomic });
         }
+        self.tabulate(self.constraints.len(), m, &plain, &ends);
         self.layout.constraints.push(m..m + rows);
         self.layout.rates.push(k..if holonomic { k + rows } else { k });
         self.constraints.push(Constraint {

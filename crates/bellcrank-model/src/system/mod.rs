@@ -14,7 +14,7 @@ mod compile;
 mod constraints;
 mod plain;
 
-use plain::{PLAIN, Touch};
+use plain::{PLAIN, Tables, Touch};
 
 /// Stands for the ground where a body's number is expected.
 pub const GROUND: u32 = u32::MAX;
@@ -109,6 +109,7 @@ pub struct System {
     holonomic: bool,
     /// The blocks of G, by constraint and end.
     touches: Vec<Touch>,
+    tables: Tables,
     jacobian_size: usize,
 }
 
@@ -413,12 +414,7 @@ impl Dynamics for System {
             };
             w.near[k] = angle + 0.5 * passed * (rate + now);
         }
-        for (c, range) in self.constraints.iter().zip(&self.layout.constraints) {
-            match c.plain[0] {
-                Some(_) => self.realize_plain(c, range.start, w),
-                None => self.realize_constraint(c, at, w),
-            }
-        }
+        self.realize_constraints(at, w);
         w.valid = true;
     }
 
@@ -455,6 +451,7 @@ impl Dynamics for System {
                 }
             }
             Piece::Force => self.add_forces_to(c, at, w, out),
+            Piece::Position if !self.tables.mixed => add(out, &w.gap),
             Piece::Position => {
                 for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
                     let out = &mut out[range.clone()];

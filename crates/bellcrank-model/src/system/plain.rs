@@ -22,6 +22,36 @@ pub(super) struct Touch {
     pub holonomic: bool,
 }
 
+/// A pin between two bodies of the plane, or one and the ground.
+pub(super) struct Pin {
+    bodies: [u32; 2],
+    jacobian: [u32; 2],
+    row: u32,
+    points: [[f64; 2]; 2],
+}
+
+/// A distance between two point masses in space, or one and the ground.
+pub(super) struct Bar {
+    bodies: [u32; 2],
+    jacobian: [u32; 2],
+    row: u32,
+    length: f64,
+    /// Where it is held, if it is held by the ground.
+    points: [Vec3; 2],
+}
+
+/// The usual plain constraints, each kind in a table of its own: there are thousands of them where there are thousands
+/// of constraints.
+#[derive(Default)]
+pub(super) struct Tables {
+    pins: Vec<Pin>,
+    bars: Vec<Bar>,
+    /// The numbers of all others.
+    others: Vec<u32>,
+    /// Whether some constraints are not plain.
+    pub mixed: bool,
+}
+
 /// Calls a function with the sizes of a block as constants where they are usual, and as they are elsewhere.
 macro_rules! with_block {
     ($rows:expr, $width:expr, $call:ident, $($argument:expr),*) => {
@@ -114,6 +144,71 @@ impl System {
             plain.iter_mut().zip(equations).for_each(|(p, e)| *p = e.plain());
         }
         plain
+    }
+
+    /// Enters a constraint in the table of its kind.
+    pub(super) fn tabulate(&mut self, number: usize, row: usize, plain: &[Option<Plain>; PLAIN], ends: &[SystemEnd]) {
+        self.tables.mixed |= plain[0].is_none();
+        let all = |is: fn(&Body) -> bool| ends.iter().all(|e| e.body == GROUND || is(&self.bodies[e.body as usize]));
+        let row = row as u32;
+        match (*plain, ends) {
+            ([Some(Plain::Coincide(2)), None, ..], [near, far]) if all(|body| matches!(body, Body::Planar(_))) => {
+                let points = [near, far].map(|e| [e.on.point[0], e.on.point[1]]);
+                let (bodies, jacobian) = ([near.body, far.body], [near.jacobian, far.jacobian]);
+                self.tables.pins.push(Pin { bodies, jacobian, row, points });
+            }
+            ([Some(Plain::Distance(length)), None, ..], [near, far])
+                if all(|body| matches!(body, Body::Point(mass) if mass.width() == 3)) =>
+            {
+                let points = [near, far].map(|e| e.on.point);
+                let (bodies, jacobian) = ([near.body, far.body], [near.jacobian, far.jacobian]);
+                self.tables.bars.push(Bar { bodies, jacobian, row, length, points });
+            }
+            _ => self.tables.others.push(number as u32),
+        }
+    }
+
+    /// g and G of all constraints.
+    pub(super) fn realize_constraints(&self, at: &Point, w: &mut Workspace) {
+        let Workspace { bodies: frames, jacobian, gap, .. } = w;
+        for pin in &self.tables.pins {
+            let mut ends = [[0.0; 2]; 2];
+            for k in 0..2 {
+                let ([x, y], b) = (pin.points[k], pin.bodies[k]);
+                if b == GROUND {
+                    ends[k] = [x, y];
+                    continue;
+                }
+                let frame = &frames[b as usize];
+                let (cos, sin) = (frame.r.0[0][0], frame.r.0[1][0]);
+                let (x, y) = (cos * x - sin * y, sin * x + cos * y);
+                ends[k] = [frame.p[0] + x, frame.p[1] + y];
+                let c = if k == 0 { -1.0 } else { 1.0 };
+                let out = &mut jacobian[pin.jacobian[k] as usize..][..6];
+                out.copy_from_slice(&[c, 0.0, -c * y, 0.0, c, c * x]);
+            }
+            let gap = &mut gap[pin.row as usize..][..2];
+            (gap[0], gap[1]) = (ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]);
+        }
+        for bar in &self.tables.bars {
+            let [p, q] = [0, 1].map(|k| match bar.bodies[k] {
+                GROUND => bar.points[k],
+                b => frames[b as usize].p,
+            });
+            let d = q - p;
+            gap[bar.row as usize] = 0.5 * (d.dot(d) / bar.length - bar.length);
+            let u = d * (1.0 / bar.length);
+            for (k, row) in [-u, u].into_iter().enumerate().filter(|(k, _)| bar.bodies[*k] != GROUND) {
+                jacobian[bar.jacobian[k] as usize..][..3].copy_from_slice(&row.0);
+            }
+        }
+        for &k in &self.tables.others {
+            let (c, range) = (&self.constraints[k as usize], &self.layout.constraints[k as usize]);
+            match c.plain[0] {
+                Some(_) => self.realize_plain(c, range.start, w),
+                None => self.realize_constraint(c, at, w),
+            }
+        }
     }
 
     #[inline]

@@ -3,5 +3,6 @@
 mod loopback;
 mod machines;
 mod malformed;
+mod memory;
 mod proto;
 mod simulated;

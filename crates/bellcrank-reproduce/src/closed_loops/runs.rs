@@ -303,7 +303,7 @@ impl Machine {
         let flops = loops.of_whole();
         (found.factor, found.solve) = (flops.factor as f64, flops.solve as f64);
         if eliminated {
-            let mut linear = bellcrank_math::solver::choose(step.pattern());
+            let mut linear = bellcrank_math::solver::choose_nearly_symmetric(step.pattern());
             let mut whole = right.clone();
             let began = processor(wall);
             linear.factor(&matrix).ok()?;

@@ -18,7 +18,7 @@ const UNTIL: f64 = 0.2;
 
 /// A run that takes longer, in seconds of the processor, is stopped at its next step; and after so many steps an attempt is not
 /// repeated with more of them.
-const PATIENCE: f64 = 20.0;
+const PATIENCE: f64 = 10.0;
 const MOST: usize = 20_000;
 
 /// Whose seconds are told.

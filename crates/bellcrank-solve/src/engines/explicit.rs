@@ -406,6 +406,13 @@ impl Engine for Explicit {
         })
     }
 
+    fn explain_solver(&self) -> Option<String> {
+        match &self.form.linear {
+            Linear::Direct(both) => Some(both.0.explain()),
+            Linear::Loops(_) => None, // its report tells
+        }
+    }
+
     fn stiff(&self) -> bool {
         self.rk.stiff()
     }

@@ -272,7 +272,10 @@ impl Implicit {
         };
         let (mut counts, mut newton) = match (lean && iterated).then(of_loops).flatten() {
             Some(loops) => by(loops),
-            None => (None, Newton::new(step.pattern().clone(), iteration, max_iterations)),
+            None => {
+                let newton = if lean { Newton::nearly_symmetric } else { Newton::new };
+                (None, newton(step.pattern().clone(), iteration, max_iterations))
+            }
         };
         if lean
             && solving == Solving::Cheaper
@@ -673,6 +676,10 @@ impl Engine for Implicit {
         (self.steps > 0 && linear.reveals_rank()).then(|| (dropped, linear.smallest_multiplier_pivot()))
     }
 
+    fn pivot_of_step(&self) -> Option<f64> {
+        (!self.fixed && self.newton.linear().reveals_rank()).then_some(self.newton.pivot)
+    }
+
     fn loop_report(&self) -> Option<LoopReport> {
         let counts = self.loops.as_ref()?;
         Some(LoopReport {
@@ -683,6 +690,11 @@ impl Engine for Implicit {
             renewals: counts.renewals.load(Relaxed),
             ..LoopReport::default()
         })
+    }
+
+    fn explain_solver(&self) -> Option<String> {
+        // the report of loops tells
+        self.loops.is_none().then(|| self.newton.linear().explain())
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -267,6 +267,10 @@ pub trait Engine: Send {
     fn pivots(&self) -> &[(f64, f64)] {
         &[]
     }
+    /// The smallest relative pivot at the last step of an error-controlled method that evaluates nothing inside it.
+    fn pivot_of_step(&self) -> Option<f64> {
+        None
+    }
     /// Whether an explicit method finds the problem stiff.
     fn stiff(&self) -> bool {
         false
@@ -277,6 +281,10 @@ pub trait Engine: Send {
     }
     /// How closed loops were dealt with, where that is known.
     fn loop_report(&self) -> Option<LoopReport> {
+        None
+    }
+    /// How linear systems are solved and why, for people.
+    fn explain_solver(&self) -> Option<String> {
         None
     }
     /// Method, formulation and iteration, by name.

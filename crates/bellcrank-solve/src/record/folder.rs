@@ -84,7 +84,7 @@ impl Folder {
         // the new run stands; only now the old one goes
         self.write_summary(self.head.clone())?;
         if !self.scene.is_null() {
-            self.replace(SCENE, &self.scene)?;
+            self.replace_text(SCENE, &format!("{}\n", self.scene))?; // read by programs: indented it is twice as long
         }
         for name in [PARQUET, CSV, EVENTS] {
             let path = self.dir.join(name);

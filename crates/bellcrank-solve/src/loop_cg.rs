@@ -45,6 +45,9 @@ const LARGE: usize = 2000;
 const USUAL: f64 = 4.0;
 const AGE: f64 = 0.1;
 
+/// Pivots above this are not told apart: what is not close to a singular position counts as this far from it.
+const REGULAR: f64 = 0.1;
+
 /// An iteration that takes longer does not converge.
 const MOST: usize = 500;
 
@@ -245,7 +248,7 @@ impl Cg {
         self.iterations += count;
         self.most = self.most.max(count);
         if self.renewals > 0 && !self.ritz.is_empty() && count > 0 {
-            self.nearness = self.nearness.min(smallest(&self.ritz) * of.pivot().min(1.0));
+            self.nearness = self.nearness.min(smallest(&self.ritz) * of.pivot().min(REGULAR));
         }
         if closed { Ok(()) } else { Err(LinearError::NotConverged) }
     }

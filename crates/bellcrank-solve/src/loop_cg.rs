@@ -178,6 +178,7 @@ impl Cg {
         self.solves += 1;
         self.redundant.clear();
         self.nearness = f64::INFINITY;
+        self.ritz.clear();
         let (mut count, mut fresh) = (0, false);
         // what is no number is open too
         let open = |r: &[f64]| largest(r).partial_cmp(&tolerance).is_none_or(|o| o.is_gt());
@@ -223,6 +224,7 @@ impl Cg {
                     (cost, renewal) = self.costs(of);
                 }
                 if may && (self.spent > renewal || count >= MOST) {
+                    self.look(of);
                     self.renew(of)?;
                     fresh = true;
                     break;
@@ -244,12 +246,17 @@ impl Cg {
         self.done(of, count, true)
     }
 
+    /// Takes notice of how close to a singular position the present iteration is.
+    fn look(&mut self, of: &dyn LoopSystem) {
+        if self.renewals > 0 && !self.ritz.is_empty() {
+            self.nearness = self.nearness.min(smallest(&self.ritz) * of.pivot().min(REGULAR));
+        }
+    }
+
     fn done(&mut self, of: &dyn LoopSystem, count: usize, closed: bool) -> Result<(), LinearError> {
         self.iterations += count;
         self.most = self.most.max(count);
-        if self.renewals > 0 && !self.ritz.is_empty() && count > 0 {
-            self.nearness = self.nearness.min(smallest(&self.ritz) * of.pivot().min(REGULAR));
-        }
+        self.look(of);
         if closed { Ok(()) } else { Err(LinearError::NotConverged) }
     }
 }

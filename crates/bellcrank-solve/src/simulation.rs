@@ -825,8 +825,9 @@ struct Observer {
     not_unique: Vec<String>,
     events: Vec<Event>,
     rank_changes: usize,
-    /// Pivots of the evaluations of a step.
+    /// Pivots of the evaluations of a step, and of the end of the one before.
     seen: Vec<(f64, f64)>,
+    edge: (f64, f64),
     projection: Option<Projection>,
 }
 
@@ -861,6 +862,7 @@ impl Observer {
             events: Vec::new(),
             rank_changes: 0,
             seen: Vec::with_capacity(32),
+            edge: (f64::NAN, f64::NAN),
             projection: None,
             dynamics,
         };
@@ -920,7 +922,11 @@ impl Observer {
         let mut seen = std::mem::take(&mut self.seen);
         seen.clear();
         seen.extend(engine.pivots().iter().filter(|(t, _)| (from..=to).contains(t)));
-        seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        seen.extend(Some(self.edge).filter(|e| e.0 == from));
+        // a time that was evaluated twice counts once, with its smaller pivot
+        seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        seen.dedup_by(|b, a| a.0 == b.0);
+        let last = seen.last().copied();
         for i in 0..seen.len() {
             let (t, pivot) = seen[i];
             let before = if i > 0 { seen[i - 1] } else { (from, f64::INFINITY) };
@@ -932,6 +938,8 @@ impl Observer {
             }
         }
         self.seen = seen;
+        let found = self.passage.is_some_and(|(_, _, fall)| fall > 0);
+        self.edge = last.filter(|_| !found).unwrap_or((f64::NAN, f64::NAN));
         if let Some(pivot) = engine.pivot_of_step().filter(|_| self.redundant == 0) {
             self.search_between(from, to, pivot, engine)?;
         }

@@ -9,8 +9,11 @@ use samples::{Form, Random, Sample};
 /// Entries of the factors, and multiplications and additions of a factorization and a solution.
 fn cost(sample: Sample) -> [f64; 3] {
     let matrix = sample.matrix(Form::Index3, 1.0, &mut Random(1));
-    let lu = BlockLu::for_pattern(matrix.pattern()).expect("not too large");
-    [lu.factor_entries() as f64, lu.flops().factor as f64, lu.flops().solve as f64]
+    let of = |lu: BlockLu| [lu.factor_entries() as f64, lu.flops().factor as f64, lu.flops().solve as f64];
+    let general = of(BlockLu::for_pattern(matrix.pattern()).expect("not too large"));
+    let symmetric = of(BlockLu::for_symmetric(matrix.pattern()).expect("not too large"));
+    assert!(symmetric[0] < 0.7 * general[0] && symmetric[1] < general[1], "{symmetric:?} for {general:?}");
+    symmetric
 }
 
 fn assert_growth(name: &str, [few, many]: [usize; 2], most: f64, make: impl Fn(usize) -> (usize, Sample)) {

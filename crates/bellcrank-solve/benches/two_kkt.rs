@@ -6,7 +6,31 @@ use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::Simulation;
 use std::sync::Arc;
 
-/// A chain of rods in the plane, and a belt of four-bars of as many.
+/// A row of squares of rods in the plane, held on the left.
+fn ladder(squares: usize) -> String {
+    let mut text = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
+    let mut pin = 0;
+    for i in 0..squares {
+        let (a, b) = (i as f64, i as f64 + 1.0);
+        for (name, from, to) in [("t", [a, 0.0], [b, 0.0]), ("b", [a, -1.0], [b, -1.0]), ("r", [b, 0.0], [b, -1.0])] {
+            text += &format!("body.{name}{i} = {{ rod = {{ from = {from:?}, to = {to:?}, mass = 1 }} }}\n");
+        }
+        let before = |row: &str| if i == 0 { "ground".into() } else { format!("{row}{}", i - 1) };
+        for (one, other, at) in [
+            (before("t"), format!("t{i}"), [a, 0.0]),
+            (before("b"), format!("b{i}"), [a, -1.0]),
+            (format!("t{i}"), format!("r{i}"), [b, 0.0]),
+            (format!("b{i}"), format!("r{i}"), [b, -1.0]),
+        ] {
+            pin += 1;
+            text +=
+                &format!("joint.j{pin} = {{ type = \"revolute\", between = [\"{one}\", \"{other}\"], at = {at:?} }}\n");
+        }
+    }
+    text
+}
+
+/// A chain of rods in the plane.
 fn chain(n: usize) -> String {
     let mut text = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
     for i in 0..n {
@@ -43,6 +67,9 @@ fn main() {
         ("heavy top", include_str!("../../../tests/problems/heavy-top/model.toml").to_string(), 0.05, 1e-4),
         ("chain of 10", chain(10), 0.2, 1e-3),
         ("chain of 100", chain(100), 0.1, 1e-3),
+        ("chain of 1000", chain(1000), 0.05, 1e-3),
+        ("ladder of 100", ladder(33), 0.1, 1e-3),
+        ("ladder of 1000", ladder(333), 0.05, 1e-3),
     ];
     println!("per step: µs, flops of the linear solver, factorizations; and their ratios to hht-i3");
     for (name, text, until, h) in &problems {

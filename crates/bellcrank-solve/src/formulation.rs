@@ -155,6 +155,12 @@ impl Formulation {
         self.index == 3 && self.rows.iter().any(|r| r.pairs == Unknown::V && kinematics(r))
     }
 
+    /// Whether positions and accelerations hang together so loosely that two systems may be solved for one.
+    pub fn splits(&self) -> bool {
+        let of_mass = |r: &Row| r.terms.iter().any(|t| t.1 == Piece::MinvGtMu);
+        self.additive.is_none() && self.rows.iter().any(of_mass)
+    }
+
     /// The unknowns its rows are paired with.
     pub fn unknowns(&self) -> impl Iterator<Item = Unknown> + '_ {
         self.rows.iter().map(|r| r.pairs)

@@ -1,6 +1,6 @@
 //! One implicit step as equations for Newton: formulation × equations of motion × stencil.
 
-use crate::formulation::{Additive, Formulation, Row};
+use crate::formulation::{Additive, Formulation};
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::alpha::AlphaParameters;
 use crate::newton::{Iteration, Residual};
@@ -76,7 +76,8 @@ impl Unknowns {
         self.ranges[Self::place(unknown)].clone()
     }
 
-    fn block(&self, unknown: Unknown, number: u32) -> Option<u32> {
+    /// The block of the pattern that a block of the layout is, if it has unknowns.
+    pub fn block(&self, unknown: Unknown, number: u32) -> Option<u32> {
         let b = self.numbers[Self::place(unknown)][number as usize];
         (b != NONE).then_some(b)
     }
@@ -361,12 +362,6 @@ impl Step {
             p.v = v;
         }
         self.stencil.accelerations(p);
-    }
-
-    /// Whether positions and accelerations hang together so loosely that two systems may be solved for one.
-    pub fn is_split(&self) -> bool {
-        let of_mass = |r: &Row| r.terms.iter().any(|t| t.1 == Piece::MinvGtMu);
-        self.formulation.additive.is_none() && self.formulation.rows.iter().any(of_mass)
     }
 
     /// Takes the present point for the old one of the next step, where the formulation needs it.

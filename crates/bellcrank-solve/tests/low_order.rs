@@ -219,6 +219,9 @@ fn the_error_follows_the_tolerance(text: &str, until: f64, channels: &[&str]) {
                 (rtol, values.iter().zip(&exact).fold(0.0f64, |m, (a, b)| m.max((a - b).abs())))
             })
             .collect();
+        for (rtol, error) in &points {
+            println!("{name}, rtol {rtol:e}: error {error:.1e}, {:.1} rtol", error / rtol);
+        }
         let falls = points.windows(2).all(|w| w[1].1 < w[0].1);
         assert!(falls && slope(&points) >= 0.55, "{name}: slope {:.2}, {points:?}", slope(&points));
     }
@@ -308,6 +311,72 @@ fn exact_velocities_cost_at_most_two_and_a_half_steps_of_index_3() {
                 assert!(8 * of_b * a.3 <= 9 * of_a * b.3, "{problem}, {iteration:?}, {rtol:?}: {b:?} against {a:?}");
             }
         }
+    }
+}
+
+/// Rods in a row, in the plane or in space; with `rungs` two rows with a rung between all nodes.
+fn large(n: usize, space: bool, rungs: bool) -> String {
+    let (zero, inertia, axis) = match space {
+        true => (", 0", "[1e-3, 0.0833, 0.0833]", "axis = [0, 0, 1]\n"),
+        false => ("", "0.0833", ""),
+    };
+    let mut text = match space {
+        true => String::from("[model]\ngravity = [0, -9.81, 0]\n"),
+        false => String::from("[model]\nplane = \"xy\"\ngravity = [0, -9.81]\n"),
+    };
+    let mut body = |name: &str, x: f64, y: f64| {
+        text += &format!("[body.{name}]\nmass = 1\ninertia = {inertia}\nat = [{x}, {y}{zero}]\n");
+    };
+    let mut pins = Vec::new();
+    if rungs {
+        // a rung stands beside the nodes it joins: a parallelogram of any shape moves alike
+        for i in 0..n / 3 {
+            let x = i as f64;
+            body(&format!("t{i}"), x + 0.5, 0.0);
+            body(&format!("b{i}"), x + 0.5, -1.0);
+            body(&format!("r{i}"), x + 1.0, -0.5);
+            let before = |row: &str| if i == 0 { "ground".to_string() } else { format!("{row}{}", i - 1) };
+            pins.push((before("t"), format!("t{i}"), x, 0.0));
+            pins.push((before("b"), format!("b{i}"), x, -1.0));
+            pins.push((format!("t{i}"), format!("r{i}"), x + 1.0, 0.0));
+            pins.push((format!("b{i}"), format!("r{i}"), x + 1.0, -1.0));
+        }
+    } else {
+        for i in 0..n {
+            body(&format!("b{i}"), i as f64 + 0.5, 0.0);
+            let before = if i == 0 { "ground".to_string() } else { format!("b{}", i - 1) };
+            pins.push((before, format!("b{i}"), i as f64, 0.0));
+        }
+    }
+    for (k, (a, b, x, y)) in pins.iter().enumerate() {
+        text +=
+            &format!("[joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{a}\", \"{b}\"]\nat = [{x}, {y}{zero}]\n{axis}");
+    }
+    text
+}
+
+#[test]
+fn exact_velocities_cost_no_more_on_large_models() {
+    for (problem, n, space, rungs) in [
+        ("chain", 100, false, false),
+        ("chain", 1000, false, false),
+        ("ladder", 100, false, true),
+        ("ladder", 1000, false, true),
+        ("chain in space", 100, true, false),
+        ("ladder in space", 100, true, true),
+    ] {
+        let s = system(&large(n, space, rungs));
+        let cost = |name: &str| {
+            let summary = run(&s, fixed(name, 1e-3, 0.03));
+            let st = summary.statistics;
+            let per_step = st.steps as f64;
+            (st.flops as f64 / per_step, st.factorizations as f64 / per_step, st.iterations, summary.drift.1)
+        };
+        let (a, b) = (cost("hht-i3"), cost("hht-si2"));
+        println!("{problem} of {n}: {:.2} {a:?} {b:?}", b.0 / a.0);
+        assert!(b.0 <= 2.5 * a.0, "{problem} of {n}: {b:?} against {a:?}");
+        assert!(b.1 <= 1.125 * a.1, "{problem} of {n}: {b:?} against {a:?}");
+        assert!(b.3 < 1e-9, "{problem} of {n}: {b:?}");
     }
 }
 

@@ -186,7 +186,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let values = glued.observe().map_err(refused)?;
     tell(&format!("t = {} s:", glued.time()));
     for (channel, value) in channels.iter().zip(values).take(24) {
-        tell(&format!("  {:32} {value:>17.9}  {}", channel.name, channel.unit));
+        tell(&format!("  {:32} {:>17}  {}", channel.name, output::nine_digits(value), channel.unit));
     }
     if let Some(out) = &args.out {
         tell(&format!("results: {}", out.display()));

@@ -33,6 +33,12 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Nine digits after the point; what rounds to nothing has no sign.
+pub fn nine_digits(x: f64) -> String {
+    let text = format!("{x:.9}");
+    if text == "-0.000000000" { text[1..].into() } else { text }
+}
+
 /// One thing or many.
 pub fn plural(n: usize, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }

@@ -2,7 +2,7 @@
 
 use crate::check::with_places;
 use crate::progress::Progress;
-use crate::{Failure, print, tell, truth};
+use crate::{Failure, output, print, tell, truth};
 use bellcrank_model::Dynamics;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
@@ -503,7 +503,7 @@ fn plural(n: usize, one: &str, many: &str) -> String {
 /// Nine digits after the point, or of the fraction where the number is very large or small.
 fn figure(x: f64) -> String {
     match x.abs() {
-        0.0 | 1e-3..1e7 => format!("{x:.9}"),
+        0.0 | 1e-3..1e7 => output::nine_digits(x),
         _ => format!("{x:.9e}"),
     }
 }

@@ -151,9 +151,9 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
         crate::tell(&format!("{}: follows {}", system.model.name, follow.path));
         let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
         for f in found {
-            let value = f.value.unwrap_or(0.0);
             out += &format!(
-                "{value:>16.9}  {:>9}  {:>12.2e}  {:>6}\n",
+                "{:>16}  {:>9}  {:>12.2e}  {:>6}\n",
+                output::nine_digits(f.value.unwrap_or(0.0)),
                 label(f),
                 f.equilibrium.residual,
                 f.equilibrium.steps
@@ -183,7 +183,8 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
         let width = kept.iter().map(|i| channels[*i].name.chars().count()).max().unwrap_or(0);
         let mut out = String::new();
         for i in &kept {
-            out += &format!("  {:width$}  {:.9} {}\n", channels[*i].name, last.channels[*i], channels[*i].unit);
+            let value = output::nine_digits(last.channels[*i]);
+            out += &format!("  {:width$}  {value} {}\n", channels[*i].name, channels[*i].unit);
         }
         print(&out)?;
     }

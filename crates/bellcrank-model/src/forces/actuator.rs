@@ -1,6 +1,7 @@
 //! An actuator on a joint coordinate, and the limits and lag it shares with controllers.
 
-use super::{Along, Ends, Force, Kind, Placement, Seen, StateSlopes};
+use super::{Along, Ends, Force, Kind, Placement, Seen, StateSlopes, Switch};
+use crate::dynamics::{BY_VALUE, Mode};
 use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Motion;
@@ -34,7 +35,7 @@ pub const LIMITS: Field = Field::optional(
     FieldKind::Numbers(2, 2),
     "N, N m",
     "none",
-    "least and greatest effort; the corners are rounded over a 20th of the range on both sides",
+    "least and greatest effort; reaching and leaving them are events",
 );
 /// The key `lag`.
 pub const LAG: Field =
@@ -80,53 +81,73 @@ impl Stage {
         Ok(Stage { limits, lag, start, along: place.joint() })
     }
 
-    /// s(u) and s′(u).
-    pub fn limited(&self, u: f64) -> (f64, f64) {
-        self.limits.map_or((u, 1.0), |l| l.apply(u))
+    /// s(u) and s′(u) in a mode.
+    pub fn limited(&self, mode: Mode, u: f64) -> (f64, f64) {
+        let Some(Limits { least, greatest }) = self.limits else { return (u, 1.0) };
+        match if mode == BY_VALUE { self.fitting(u) } else { mode } {
+            LEAST => (least, 0.0),
+            GREATEST => (greatest, 0.0),
+            _ => (u, 1.0),
+        }
     }
 
-    /// The effort, given the command and the state of the lag.
-    pub fn effort(&self, u: f64, z: Option<&f64>) -> f64 {
-        z.copied().unwrap_or_else(|| self.limited(u).0)
+    /// The effort in a mode, given the command and the state of the lag.
+    pub fn effort(&self, mode: Mode, u: f64, z: Option<&f64>) -> f64 {
+        z.copied().unwrap_or_else(|| self.limited(mode, u).0)
     }
 
     /// ż.
-    pub fn flow(&self, u: f64, z: f64) -> f64 {
-        (self.limited(u).0 - z) / self.lag
+    pub fn flow(&self, mode: Mode, u: f64, z: f64) -> f64 {
+        (self.limited(mode, u).0 - z) / self.lag
+    }
+
+    /// How many switch functions the limits have.
+    pub fn switches(&self) -> usize {
+        if self.limits.is_some() { 2 } else { 0 }
+    }
+
+    /// The mode that fits a command.
+    pub fn fitting(&self, u: f64) -> Mode {
+        match self.limits {
+            Some(l) if u < l.least => LEAST,
+            Some(l) if u > l.greatest => GREATEST,
+            _ => WITHIN,
+        }
+    }
+
+    /// How far the command is inside of where the mode is right, over the range of the limits.
+    pub fn switch_values(&self, mode: Mode, u: f64, out: &mut [f64]) {
+        let Some(Limits { least, greatest }) = self.limits else { return };
+        let range = greatest - least;
+        match mode {
+            LEAST => out[0] = (least - u) / range,
+            GREATEST => out[1] = (u - greatest) / range,
+            _ => out.copy_from_slice(&[(u - least) / range, (greatest - u) / range]),
+        }
+    }
+
+    /// What happens when one of them falls through zero.
+    pub fn cross(&self, k: usize, mode: Mode) -> Switch {
+        let (mode, what) = match (mode, k) {
+            (LEAST | GREATEST, _) => (WITHIN, "leaves its limit"),
+            (_, 0) => (LEAST, "reaches its least effort"),
+            _ => (GREATEST, "reaches its greatest effort"),
+        };
+        Switch { mode, what, jump: None }
     }
 }
 
-/// Limits with rounded corners.
+/// The limits s(u) = min(max(u, least), greatest) of an effort.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     least: f64,
     greatest: f64,
 }
 
-/// Half the width of a rounded corner over the range between the limits.
-const CORNER: f64 = 0.05;
-
-impl Limits {
-    /// s and s′: the identity inside, constant outside, between them s′ = 1 − 3x² + 2x³; twice
-    /// differentiable.
-    fn apply(&self, u: f64) -> (f64, f64) {
-        let r = CORNER * (self.greatest - self.least);
-        let rounded = |over: f64| {
-            // over = how far u is beyond the begin of the corner
-            let x = (over / (2.0 * r)).min(1.0);
-            (2.0 * r * x * (1.0 - x * x * (1.0 - 0.5 * x)), 1.0 - x * x * (3.0 - 2.0 * x))
-        };
-        if u > self.greatest - r {
-            let (s, slope) = rounded(u - (self.greatest - r));
-            (self.greatest - r + s, slope)
-        } else if u < self.least + r {
-            let (s, slope) = rounded(self.least + r - u);
-            (self.least + r - s, slope)
-        } else {
-            (u, 1.0)
-        }
-    }
-}
+/// The modes of an effort with limits.
+const WITHIN: Mode = 1;
+const LEAST: Mode = 2;
+const GREATEST: Mode = 3;
 
 impl Force for Actuator {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
@@ -140,7 +161,7 @@ impl Force for Actuator {
         Some(self.stage.along.motion)
     }
     fn effort(&self, at: &Seen) -> f64 {
-        self.stage.effort(self.effort.value(at.t), at.z.first())
+        self.stage.effort(at.mode, self.effort.value(at.t), at.z.first())
     }
     fn power(&self, at: &Seen) -> f64 {
         self.effort(at) * self.stage.along.rate(at)
@@ -152,32 +173,25 @@ impl Force for Actuator {
         if self.stage.lag > 0.0 { vec![self.stage.start] } else { Vec::new() }
     }
     fn flow(&self, at: &Seen, out: &mut [f64]) {
-        out[0] = self.stage.flow(self.effort.value(at.t), at.z[0]);
+        out[0] = self.stage.flow(at.mode, self.effort.value(at.t), at.z[0]);
     }
     fn state_slopes(&self, at: &Seen, out: &mut StateSlopes) {
         out.flow_by_state[0][0] = -1.0 / self.stage.lag;
         out.load_by_state[0] = self.stage.along.gradient(at);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_are_kept_and_leave_the_inside_alone() {
-        let limits = Limits { least: -1.0, greatest: 3.0 };
-        for k in -100..=100 {
-            let u = 0.0501 * k as f64;
-            let (s, slope) = limits.apply(u);
-            assert!((-1.0..=3.0).contains(&s) && (0.0..=1.0).contains(&slope));
-            if (-0.8..=2.8).contains(&u) {
-                assert_eq!((s, slope), (u, 1.0));
-            }
-            let h = 1e-6;
-            let difference = (limits.apply(u + h).0 - limits.apply(u - h).0) * 0.5 / h;
-            assert!((slope - difference).abs() < 1e-8);
-        }
-        assert_eq!((limits.apply(7.0), limits.apply(-7.0)), ((3.0, 0.0), (-1.0, 0.0)));
+    fn switches(&self) -> usize {
+        self.stage.switches()
+    }
+    fn jumps(&self) -> bool {
+        false
+    }
+    fn mode(&self, at: &Seen) -> Mode {
+        self.stage.fitting(self.effort.value(at.t))
+    }
+    fn switch_values(&self, at: &Seen, out: &mut [f64]) {
+        self.stage.switch_values(at.mode, self.effort.value(at.t), out);
+    }
+    fn cross(&self, k: usize, at: &Seen) -> Switch {
+        self.stage.cross(k, at.mode)
     }
 }

@@ -110,6 +110,10 @@ pub trait Force: Send + Sync {
     fn switches(&self) -> usize {
         0
     }
+    /// Whether an event may let velocities jump, or hold a motion.
+    fn jumps(&self) -> bool {
+        self.switches() > 0
+    }
     /// The mode that fits the present values.
     fn mode(&self, at: &Seen) -> Mode {
         at.mode

@@ -1,7 +1,8 @@
 //! A PID controller that acts on a joint.
 
 use super::actuator::{LAG, LIMITS, START, Stage};
-use super::{Along, Ends, Force, Kind, Made, Placement, Seen, StateSlopes, combined, scaled};
+use super::{Along, Ends, Force, Kind, Made, Placement, Seen, StateSlopes, Switch, combined, scaled};
+use crate::dynamics::Mode;
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Motion;
@@ -131,7 +132,7 @@ impl Force for Pid {
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
         let c = self.slopes(at);
-        let slope = if self.has_lag() { 0.0 } else { self.stage.limited(c.u).1 };
+        let slope = if self.has_lag() { 0.0 } else { self.stage.limited(at.mode, c.u).1 };
         let [by_displacement, by_twist] = c.u_by.map(|row| scaled(slope, &row));
         self.stage.along.push_stiffness(at, self.effort(at), &by_displacement, &by_twist, k, d);
     }
@@ -139,7 +140,7 @@ impl Force for Pid {
         Some(self.stage.along.motion)
     }
     fn effort(&self, at: &Seen) -> f64 {
-        self.stage.effort(self.command(at).0, self.states(at).1)
+        self.stage.effort(at.mode, self.command(at).0, self.states(at).1)
     }
     fn power(&self, at: &Seen) -> f64 {
         self.effort(at) * self.stage.along.rate(at)
@@ -163,15 +164,15 @@ impl Force for Pid {
         if self.has_integral()
             && let Some(rate) = out.next()
         {
-            *rate = self.ki * error + self.tracking * (self.stage.limited(u).0 - u);
+            *rate = self.ki * error + self.tracking * (self.stage.limited(at.mode, u).0 - u);
         }
         if let (Some(rate), Some(effort)) = (out.next(), self.states(at).1) {
-            *rate = self.stage.flow(u, *effort);
+            *rate = self.stage.flow(at.mode, u, *effort);
         }
     }
     fn state_slopes(&self, at: &Seen, out: &mut StateSlopes) {
         let c = self.slopes(at);
-        let slope = self.stage.limited(c.u).1;
+        let slope = self.stage.limited(at.mode, c.u).1;
         let lag = self.has_integral() as usize; // the place of the lag's state
         let flows = [&mut out.flow_by_displacement, &mut out.flow_by_twist];
         for (flow, (u_by, error_by)) in flows.into_iter().zip(c.u_by.iter().zip(&c.error_by)) {
@@ -195,5 +196,20 @@ impl Force for Pid {
         } else if self.has_integral() {
             out.load_by_state[0] = scaled(slope, &gradient);
         }
+    }
+    fn switches(&self) -> usize {
+        self.stage.switches()
+    }
+    fn jumps(&self) -> bool {
+        false
+    }
+    fn mode(&self, at: &Seen) -> Mode {
+        self.stage.fitting(self.command(at).0)
+    }
+    fn switch_values(&self, at: &Seen, out: &mut [f64]) {
+        self.stage.switch_values(at.mode, self.command(at).0, out);
+    }
+    fn cross(&self, k: usize, at: &Seen) -> Switch {
+        self.stage.cross(k, at.mode)
     }
 }

@@ -159,6 +159,9 @@ impl Force for SpringDamper {
             Some(_) => 2,
         }
     }
+    fn jumps(&self) -> bool {
+        false
+    }
     fn mode(&self, at: &Seen) -> Mode {
         self.fitting(&Line::of(at))
     }

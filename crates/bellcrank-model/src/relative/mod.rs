@@ -536,8 +536,8 @@ impl Dynamics for Relative {
     }
 
     fn recursive(&self) -> bool {
-        // an event asks for the response to an impact, which takes the matrix
-        self.layout.m() == 0 && self.cartesian.switches() == 0
+        // an impact asks for a response that takes the matrix
+        self.layout.m() == 0 && !self.cartesian.jumps()
     }
 
     fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {

@@ -298,6 +298,11 @@ impl System {
         if same { None } else { Some(System::new(self.model.clone(), modes)) }
     }
 
+    /// Whether an event may let velocities jump, or hold a motion.
+    pub fn jumps(&self) -> bool {
+        self.forces.iter().any(|f| f.slot.is_some() && f.force.jumps())
+    }
+
     /// The forces with switch functions, each with the number of the first of them.
     fn switching(&self) -> impl Iterator<Item = (usize, &PlacedForce)> {
         let forces = self.forces.iter().filter(|f| f.slot.is_some());

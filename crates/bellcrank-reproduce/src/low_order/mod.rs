@@ -6,6 +6,7 @@ pub mod runs;
 mod tests;
 
 use crate::report::{Claim, Report, Table};
+use crate::speed::machines;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options, PRESETS, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
@@ -450,8 +451,11 @@ fn cost(report: &mut Report, quick: bool) {
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.03 / 1536.0),
         ("double pendulum", Run::new(DOUBLE_PENDULUM, 0.5), 0.5f64.powi(10)),
         ("heavy top", Run::new(TOP, 0.1), 1e-4),
+        ("ladder of 100 rods", Run::new(&machines::ladder(33), 0.02), 1e-3),
+        ("chain of 100 rods in space", Run::new(&machines::chain(100), 0.02), 1e-3),
     ];
     if !quick {
+        models.push(("ladder of 1000 rods", Run::new(&machines::ladder(333), 0.02), 1e-3));
         models.push(("flexible slider-crank", runs::quasi_static(0.5), 0.5f64.powi(10)));
     }
     for (name, model, h) in &models {

@@ -238,6 +238,25 @@ fn loops_are_cheaper(dynamics: &Arc<dyn Dynamics>, at: &Point, whole: Flops, w: 
     CORRECTIONS_OF_A_STEP * sweep * (iterations + 2.0) + 2.0 * sweep < eliminated
 }
 
+/// Newton's iteration for a step, on two systems where the formulation allows it; lean matrices of one are taken for
+/// symmetric.
+fn newton(
+    step: &Step,
+    formulation: &Formulation,
+    lean: bool,
+    centred: bool,
+    iteration: Iteration,
+    most: usize,
+) -> Newton {
+    let splits = formulation.splits() && !step.unknowns.range(Unknown::Lambda).is_empty();
+    let make = if lean && !formulation.splits() { Newton::nearly_symmetric } else { Newton::new };
+    let mut newton = make(step.pattern().clone(), iteration, most);
+    if splits {
+        newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns, lean && centred)));
+    }
+    newton
+}
+
 impl Implicit {
     /// Starts a method from a consistent point with its first step size.
     pub fn new(
@@ -259,8 +278,9 @@ impl Implicit {
         centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let large = dynamics.layout().bodies.len() >= LARGE;
-        let iterated = solving == Solving::Loops;
-        let lean = fixed && (large || iterated) && iteration == Iteration::Full && formulation.condenses();
+        let iterated = solving == Solving::Loops && formulation.condenses();
+        let sparse = formulation.condenses() || formulation.splits();
+        let lean = fixed && (large || iterated) && iteration == Iteration::Full && sparse;
         let shape = Shape { condensed: large || iterated, lean };
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
@@ -272,12 +292,10 @@ impl Implicit {
         };
         let (mut counts, mut newton) = match (lean && iterated).then(of_loops).flatten() {
             Some(loops) => by(loops),
-            None => {
-                let newton = if lean { Newton::nearly_symmetric } else { Newton::new };
-                (None, newton(step.pattern().clone(), iteration, max_iterations))
-            }
+            None => (None, newton(&step, &formulation, lean, method.centred(), iteration, max_iterations)),
         };
         if lean
+            && formulation.condenses()
             && solving == Solving::Cheaper
             && loops_are_cheaper(&dynamics, start, newton.linear().flops(), &mut w)
             && let Some(loops) = of_loops()
@@ -286,9 +304,6 @@ impl Implicit {
         }
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;
-        if step.is_split() && dynamics.layout().m() > 0 {
-            newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns)));
-        }
         tolerances.see(&state.v);
         let mut newton_weights = Weights::default();
         tolerances.weigh(&state, start, &mut newton_weights);
@@ -392,7 +407,8 @@ impl Implicit {
     fn fatten(&mut self) {
         self.shape.lean = false;
         let whole = Step::shaped(self.dynamics.clone(), self.formulation.clone(), self.step.point.clone(), self.shape);
-        let mut newton = Newton::new(whole.pattern().clone(), self.newton.iteration, self.newton.max_iterations);
+        let Newton { iteration, max_iterations, .. } = self.newton;
+        let mut newton = newton(&whole, &self.formulation, false, self.method.centred(), iteration, max_iterations);
         (newton.counts, newton.last, newton.seconds) = (self.newton.counts, self.newton.last, self.newton.seconds);
         let old = std::mem::replace(&mut self.step, whole);
         (self.step.stencil, self.step.weights) = (old.stencil, old.weights);

@@ -226,10 +226,10 @@ impl GeneralizedAlpha {
 
     /// The same with steps that follow the estimated error.
     ///
-    /// The errors of a first-order method add up to O(h) and would fall like √rtol. They are weighed by
-    /// (10⁻²/rtol)^⅓, and fall like those of second order.
+    /// Local errors add up over 1/h steps: what is achieved would fall like rtol^⅔ with a method of second order and like √rtol
+    /// with one of first. They are weighed by (10⁻²/rtol)^⅓, so that it falls like rtol^{8/9} and rtol^⅔.
     pub fn controlled(parameters: AlphaParameters, rtol: f64) -> GeneralizedAlpha {
-        let strict = if parameters.order() == 1 { (1e-2 / rtol).max(1.0).cbrt() } else { 1.0 };
+        let strict = (1e-2 / rtol).max(1.0).cbrt();
         GeneralizedAlpha { parameters, controlled: true, strict, ..GeneralizedAlpha::default() }
     }
 
@@ -310,7 +310,7 @@ impl GeneralizedAlpha {
     fn estimate(&mut self, p: &Point, weights: &Weights) -> f64 {
         let AlphaParameters { alpha_m, alpha_f, gamma, .. } = self.parameters;
         let (h, second) = (self.h_next, self.parameters.order() == 2);
-        let lag = (gamma - 0.5 - alpha_f + alpha_m).abs() * self.strict;
+        let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
         let factor = if second { self.parameters.error_constant().abs() * h } else { lag } * h;
         let (now, moved, next) = (&self.now, &self.moved, &self.next);
         let apart = 2.0 / (h + self.h_last);
@@ -504,7 +504,7 @@ impl Method for GeneralizedAlpha {
             return 0.0;
         }
         self.find_pseudo_rates(p);
-        self.error = self.estimate(p, weights);
+        self.error = self.strict * self.estimate(p, weights);
         if self.additive && self.past > 2 {
             let cubed = (self.h_next / self.h_last).powi(3);
             self.error = self.error.max((FADING * self.error_before * cubed).min(0.9));
@@ -604,7 +604,7 @@ impl Method for GeneralizedAlpha {
 
     /// The estimate is made of second differences of positions: what Newton leaves there is not to be seen in it.
     fn precision(&self) -> f64 {
-        0.03
+        0.03 / self.strict.max(1.0)
     }
 }
 

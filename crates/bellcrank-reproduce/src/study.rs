@@ -3,7 +3,7 @@
 use bellcrank_model::dynamics::{Point, State};
 use bellcrank_model::own::{Equations, Own};
 use bellcrank_model::{Dynamics, Piece};
-use bellcrank_solve::engines::implicit::{Control, Implicit};
+use bellcrank_solve::engines::implicit::{Control, Implicit, Solving};
 use bellcrank_solve::engines::{Engine, Statistics};
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
@@ -156,6 +156,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         on: s.on,
         fixed: false,
         as_dassl: s.as_dassl,
+        solving: Solving::Elimination,
     };
     let names = ("bdf", form.name);
     let first = |w: &bellcrank_solve::weights::Weights| first_step(start, w, until - start.t);

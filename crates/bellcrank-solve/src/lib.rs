@@ -10,6 +10,7 @@ pub mod history;
 pub mod initial;
 pub mod kkt;
 pub mod loop_cg;
+pub mod loop_step;
 pub mod loops;
 pub mod methods;
 pub mod newton;

@@ -43,6 +43,7 @@ pub struct Loops {
     pub tree: Vec<usize>,
     /// See `tree`.
     pub cut: Vec<usize>,
+    order: Vec<usize>,
     linear: TreeLu,
     matrix: BlockMatrix,
     mass: Vec<u32>,
@@ -285,6 +286,7 @@ impl Loops {
             dynamics: dynamics.clone(),
             tree,
             cut,
+            order,
             linear,
             matrix,
             mass,
@@ -300,6 +302,11 @@ impl Loops {
             factorizations,
             solutions,
         })
+    }
+
+    /// The bodies, each after the one that carries it.
+    pub fn order(&self) -> &[usize] {
+        &self.order
     }
 
     /// Number of equations that close loops.

@@ -147,7 +147,11 @@ pub enum Solver {
 pub const SOLVERS: &[(Solver, &str, &str)] = &[
     (Solver::Auto, "auto", "what is cheapest by count"),
     (Solver::Direct, "direct", "elimination of the whole system"),
-    (Solver::LoopCg, "loop-cg", "recursion over a tree, conjugate gradients on what closes loops; explicit methods"),
+    (
+        Solver::LoopCg,
+        "loop-cg",
+        "recursion over a tree, conjugate gradients on what closes loops; explicit methods, and fixed steps on index3",
+    ),
     (Solver::Srm, "srm", "sequential regularization of what closes loops; euler, rk2, rk4 with a fixed step"),
     (Solver::SrmAll, "srm-all", "sequential regularization of all constraints; euler, rk2, rk4 with a fixed step"),
 ];
@@ -447,9 +451,24 @@ impl Options {
         }
         let explicit =
             method.explicit() || (method == MethodName::Auto && self.formulation.is_none_or(|f| f == "index1"));
-        if solver == Solver::LoopCg && !explicit {
-            let message = format!("loop-cg is for explicit methods, not for {}", method.name());
-            return wrong("--solver", message, "leave --solver out, or use --method dopri5");
+        let formulation = self.formulation.unwrap_or(match method {
+            MethodName::Auto => "si2",
+            _ => method.default_formulation(),
+        });
+        let full = self.iteration.is_none_or(|i| i == crate::newton::Iteration::Full);
+        if solver == Solver::LoopCg && !explicit && !(self.step.is_some() && formulation == "index3" && full) {
+            let how = match self.step {
+                Some(_) if full => format!("on {formulation}"),
+                Some(_) => "with a matrix that is kept".into(),
+                None => "with error control".into(),
+            };
+            let message = format!(
+                "loop-cg is for explicit methods and for fixed steps of implicit ones on index3, not for {} {how}: elimination \
+                 is faster there",
+                method.name()
+            );
+            let help = "leave --solver out, or use --method dopri5, or --formulation index3 --step H";
+            return wrong("--solver", message, help);
         }
         Ok(())
     }

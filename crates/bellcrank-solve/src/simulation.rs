@@ -1,7 +1,7 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
 use crate::engines::explicit::Explicit;
-use crate::engines::implicit::{Control, Implicit, Projection};
+use crate::engines::implicit::{Control, Implicit, Projection, Solving};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::srm::{Regularization, Srm};
 use crate::engines::{Engine, LoopReport, SplitReport, Statistics, StepError};
@@ -537,8 +537,9 @@ impl Simulation {
         let Observer { dynamics, w, .. } = &mut self.observer;
         let energy = dynamics.energy(self.engine.point(), w);
         self.budget.balance(energy);
-        if let Some((redundant, pivot)) = self.engine.rank() {
-            self.observer.notice(self.engine.state().t, redundant, pivot);
+        match self.engine.rank() {
+            Some((redundant, pivot)) => self.observer.notice(self.engine.state().t, redundant, pivot),
+            None => self.observer.leave_found(self.engine.state().t),
         }
     }
 
@@ -551,7 +552,7 @@ impl Simulation {
             let clock = self.clock();
             self.observer.go_to(t, &mut *self.engine)?;
             self.observer.observe()?;
-            if self.engine.rank().is_none() {
+            if self.engine.rank().is_none() && self.engine.pivots().is_empty() {
                 let (redundant, pivot) = (self.observer.kkt.dropped(), self.observer.kkt.smallest_pivot());
                 self.observer.notice(t, redundant, pivot);
             }
@@ -655,7 +656,9 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
     if method == MethodName::Auto {
         (method, _) = match (options.step, options.formulation) {
             (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, choices.push("srm: rk2".into())),
-            (Some(_), _) if options.solver == Solver::LoopCg => (MethodName::Rk4, choices.push("loop-cg: rk4".into())),
+            (Some(_), None | Some("index1")) if options.solver == Solver::LoopCg => {
+                (MethodName::Rk4, choices.push("loop-cg: rk4".into()))
+            }
             (Some(_), Some("index1")) => (MethodName::Rk4, choices.push("fixed step on index1: rk4".into())),
             (Some(_), _) => (MethodName::GeneralizedAlpha, choices.push("fixed step: gen-alpha on si2".into())),
             (None, Some("ggl" | "si2")) => (MethodName::Bdf, choices.push("an implicit formulation: bdf".into())),
@@ -687,7 +690,17 @@ fn build_engine(
         MethodName::Dop853 => &DORMAND_PRINCE_8,
         _ => {
             let name = options.formulation.unwrap_or(method.default_formulation());
-            return Ok(implicit_engine(dynamics, options, method, name, start));
+            let engine = implicit_engine(dynamics, options, method, name, start);
+            return match options.solver == Solver::LoopCg && engine.loop_report().is_none() {
+                true => Err(StepError::Open {
+                    t: start.t,
+                    why: "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their \
+                          own, and no force between two bodies or variable of its own beside their motion\nhelp: leave \
+                          --solver out"
+                        .into(),
+                }),
+                false => Ok(engine),
+            };
         }
     };
     let no_tree = || StepError::Open {
@@ -737,6 +750,11 @@ fn implicit_engine(
         on: options.on,
         fixed,
         as_dassl: false,
+        solving: match options.solver {
+            Solver::LoopCg => Solving::Loops,
+            Solver::Auto => Solving::Cheaper,
+            _ => Solving::Elimination,
+        },
     };
     let boxed: Box<dyn crate::methods::Method> = match alpha {
         Some(parameters) => {
@@ -807,8 +825,9 @@ struct Observer {
     not_unique: Vec<String>,
     events: Vec<Event>,
     rank_changes: usize,
-    /// Pivots of the evaluations of a step.
+    /// Pivots of the evaluations of a step, and of the end of the one before.
     seen: Vec<(f64, f64)>,
+    edge: (f64, f64),
     projection: Option<Projection>,
 }
 
@@ -843,6 +862,7 @@ impl Observer {
             events: Vec::new(),
             rank_changes: 0,
             seen: Vec::with_capacity(32),
+            edge: (f64::NAN, f64::NAN),
             projection: None,
             dynamics,
         };
@@ -889,13 +909,24 @@ impl Observer {
         }
     }
 
+    /// Tells of a singular position that was found inside a step, where accepted steps know nothing of the rank.
+    fn leave_found(&mut self, t: f64) {
+        if self.passage.is_some_and(|(_, _, fall)| fall > 0) {
+            self.notice(t, self.redundant, 1.0);
+        }
+    }
+
     /// Looks for singular positions inside the last step, where its evaluations came close to one: each least pivot by golden
     /// section, which finds the tip of a V.
     fn search(&mut self, from: f64, to: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
         let mut seen = std::mem::take(&mut self.seen);
         seen.clear();
         seen.extend(engine.pivots().iter().filter(|(t, _)| (from..=to).contains(t)));
-        seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        seen.extend(Some(self.edge).filter(|e| e.0 == from));
+        // a time that was evaluated twice counts once, with its smaller pivot
+        seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        seen.dedup_by(|b, a| a.0 == b.0);
+        let last = seen.last().copied();
         for i in 0..seen.len() {
             let (t, pivot) = seen[i];
             let before = if i > 0 { seen[i - 1] } else { (from, f64::INFINITY) };
@@ -907,6 +938,30 @@ impl Observer {
             }
         }
         self.seen = seen;
+        let found = self.passage.is_some_and(|(_, _, fall)| fall > 0);
+        self.edge = last.filter(|_| !found).unwrap_or((f64::NAN, f64::NAN));
+        if let Some(pivot) = engine.pivot_of_step().filter(|_| self.redundant == 0) {
+            self.search_between(from, to, pivot, engine)?;
+        }
+        Ok(())
+    }
+
+    /// The same where a step knows one pivot alone: the root of a pivot is linear in time on both sides of a singular position, so
+    /// three of them tell whether it is inside.
+    fn search_between(&mut self, from: f64, to: f64, pivot: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
+        if pivot >= WATCH {
+            return Ok(());
+        }
+        let [mut a, mut m, mut b] = [0.0; 3];
+        for (s, t) in [(&mut a, from), (&mut m, 0.5 * (from + to)), (&mut b, to)] {
+            let (dropped, pivot) = self.pivot(t, engine)?;
+            *s = if dropped < 0 { 0.0 } else { pivot.sqrt() };
+        }
+        let (least, most) = (a.min(b), a.max(b));
+        // halfway between what a tip inside makes of the middle and what one outside does; or it is next to an end
+        if m < 0.5 * most || least < 0.02 * most {
+            self.refine(from, to, engine)?;
+        }
         Ok(())
     }
 

@@ -203,6 +203,8 @@ pub struct Step {
     pub reach: f64,
     /// Corrections of this size may stop shrinking.
     pub stagnation: f64,
+    /// A unit of rounding, where it is amplified close to singular positions.
+    pub rounding: f64,
     /// What eliminates the multipliers, in iterations that do.
     elimination: Option<Elimination>,
     /// The point before the step, where a formulation needs it.
@@ -337,6 +339,7 @@ impl Step {
             round_off: 0.0,
             reach: f64::INFINITY,
             stagnation: 0.0,
+            rounding: 0.0,
             elimination: None,
             old,
             w,
@@ -749,6 +752,10 @@ impl Residual for Step {
 
     fn stagnation(&self) -> f64 {
         self.stagnation
+    }
+
+    fn rounding(&self) -> f64 {
+        self.rounding
     }
 
     fn slope(&self) -> f64 {

@@ -3,8 +3,9 @@
 mod common;
 
 use bellcrank_model::{Dynamics, Point, System};
-use bellcrank_solve::engines::Engine;
 use bellcrank_solve::engines::srm::{Regularization, Srm};
+use bellcrank_solve::engines::{Engine, StepError};
+use bellcrank_solve::events::Event;
 use bellcrank_solve::initial;
 use bellcrank_solve::kkt::Kkt;
 use bellcrank_solve::loop_cg::LoopCg;
@@ -58,6 +59,50 @@ fn windows(n: usize, natural: bool) -> String {
     }
     text + "[start]\ng0 = { rate = -1 }\n"
 }
+
+/// m squares that share opposite corners, held at the first one.
+fn squares(m: usize) -> String {
+    let (mut bodies, mut joints) = (String::new(), String::new());
+    for k in 0..m {
+        let at = |x: usize, y: usize| format!("[{}, -{}]", k + x, k + y);
+        let corners = [at(0, 0), at(1, 0), at(0, 1), at(1, 1)];
+        for (name, from, to) in [("a", 0, 1), ("b", 0, 2), ("c", 1, 3), ("d", 2, 3)] {
+            let (from, to) = (&corners[from], &corners[to]);
+            let _ = writeln!(
+                bodies,
+                "{name}{k} = {{ coordinates = \"natural\", rod = {{ from = {from}, to = {to}, mass = 1 }} }}"
+            );
+        }
+        let own = |name: &str| format!("{name}{k}");
+        let pairs = [
+            (root_of(k), own("a"), 0),
+            (root_of(k), own("b"), 0),
+            (own("a"), own("c"), 1),
+            (own("b"), own("d"), 2),
+            (own("c"), own("d"), 3),
+        ];
+        for (i, (first, second, at)) in pairs.iter().enumerate() {
+            let at = &corners[*at];
+            let _ = writeln!(
+                joints,
+                "j{k}x{i} = {{ type = \"revolute\", between = [\"{first}\", \"{second}\"], at = {at} }}"
+            );
+        }
+    }
+    format!("model = {{ plane = \"xy\", gravity = [0, -9.81] }}\n[body]\n{bodies}[joint]\n{joints}")
+}
+
+fn root_of(k: usize) -> String {
+    if k == 0 { "ground".into() } else { format!("c{}", k - 1) }
+}
+
+/// The far corners of four squares at 1 s.
+const SQUARES_AT_1: [[f64; 2]; 4] = [
+    [0.535800937621, -1.854063109387],
+    [1.016738690452, -3.450600819040],
+    [0.970656700449, -5.149464402717],
+    [1.172185463709, -6.260225878260],
+];
 
 /// The angle of the uprights from the vertical: one equation, by many small steps of a method of order 4.
 fn exact_windows(n: usize, until: f64) -> f64 {
@@ -190,6 +235,32 @@ fn epsilon_below_its_limit_is_unstable_and_above_it_is_not() {
     }
 }
 
+/// The matrices of implicit steps by conjugate gradients on loops: the same motion, and nothing is left to elimination.
+#[test]
+fn implicit_steps_by_loop_cg_are_those_of_elimination() {
+    for (text, method) in [
+        (windows(4, true), MethodName::Hht),
+        (windows(4, false), MethodName::GeneralizedAlpha),
+        (FOUR_BAR.to_string(), MethodName::Newmark),
+        (SPATIAL_LOOP.to_string(), MethodName::Hht),
+    ] {
+        let s = system(&text);
+        let of = |solver| {
+            let step = Some(2e-3);
+            run(&s, Options { method, solver, formulation: Some("index3"), step, until: 0.3, ..Options::default() })
+        };
+        let (direct, loops) = (of(Solver::Direct), of(Solver::LoopCg));
+        let report = loops.loops.clone().expect("a report");
+        assert!(report.solves > 100 && report.equations > 0 && report.iterations >= report.solves, "{report:?}");
+        assert!(loops.drift.0 < 1e-9, "{method:?}: {:?}", loops.drift);
+        for ((name, a), (_, b)) in direct.last.iter().zip(&loops.last) {
+            if name.ends_with(".x") || name.ends_with(".y") || name.ends_with(".angle") {
+                assert!((a - b).abs() < 1e-8, "{method:?}, {name}: {a} against {b}");
+            }
+        }
+    }
+}
+
 /// At the horizontal all bars stand on a line, and n windows have n freedoms more.
 #[test]
 fn windows_pass_their_singular_positions_on_the_right_branch() {
@@ -211,9 +282,10 @@ fn windows_pass_their_singular_positions_on_the_right_branch() {
                     let error = (angle - exact).abs();
                     assert!(error < 100.0 * rtol, "{n} windows, {method:?}: off by {error}");
                 }
-                if solver == Solver::Direct {
+                // loop-CG sees the passage of one loop surely; where several fall at once it may miss it
+                if method != MethodName::Bdf && (solver == Solver::Direct || n == 1) {
                     let told: Vec<_> = summary.events.iter().filter(|e| e.what.contains("the rank falls by")).collect();
-                    assert_eq!(told.len(), 1, "{:?}", summary.events);
+                    assert_eq!(told.len(), 1, "{n}, {natural}, {method:?}, {solver:?}: {:?}", summary.events);
                     assert!(told[0].what.contains(&format!("falls by {n} there")), "{}", told[0].what);
                     let there = exact_windows(n, told[0].t);
                     assert!((there - std::f64::consts::FRAC_PI_2).abs() < 1e-3, "{there} rad at {}", told[0].t);
@@ -221,6 +293,63 @@ fn windows_pass_their_singular_positions_on_the_right_branch() {
             }
         }
     }
+}
+
+/// A chain of squares: the four links of one of them stand on a line ten times in the first second. At tight tolerances rounding is
+/// amplified there beyond them, and shorter steps made it worse until the step collapsed.
+#[test]
+fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances() {
+    let s = system(&squares(4));
+    for (rtol, bound) in [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-7)] {
+        let options = Options { method: MethodName::Bdf, rtol, until: 1.0, ..Options::default() };
+        let mut simulation = Simulation::of(s.clone(), options).expect("a run");
+        let summary = simulation.run(&mut bellcrank_solve::record::Silent, &mut |_, _| {});
+        assert_eq!(summary.status, bellcrank_solve::simulation::Status::Finished, "rtol {rtol:e}");
+        let (q, layout) = (&simulation.state().q, s.layout());
+        for (k, place) in SQUARES_AT_1.iter().enumerate() {
+            let from = layout.bodies[4 * k + 2].start;
+            let off = (0..2).map(|i| (q[from + i] - place[i]).abs()).fold(0.0, f64::max);
+            assert!(off < bound, "rtol {rtol:e}: corner {k} off by {off:e}");
+        }
+        for t in [0.4234, 0.5278, 0.6236, 0.7147] {
+            let told = |e: &Event| (e.t - t).abs() < 2e-4 && e.what.contains("the rank falls by 1");
+            assert!(summary.events.iter().any(told), "rtol {rtol:e}, at {t}: {:?}", summary.events);
+        }
+    }
+}
+
+#[test]
+fn a_collapse_at_a_singular_position_says_so() {
+    let culprit = "body `c1`".to_string();
+    let text = StepError::NearSingular { t: 0.4, h: 1e-15, culprit, pivot: 2e-9, redundant: 1 }.to_string();
+    assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("--method dop853"), "{text}");
+}
+
+/// Elimination is what counts say on chains, nets and small machines; sweeps where there is no loop, loop-CG where factors fill in.
+#[test]
+fn auto_takes_what_takes_fewer_operations() {
+    let takes = |text: &str| {
+        let s = system(text);
+        let at = Point::at(&s.initial_state(), s.layout());
+        LoopCg::if_cheaper(s.clone(), &at).map(|cg| cg.loops().size())
+    };
+    assert_eq!(takes(FOUR_BAR), None);
+    assert_eq!(takes(&squares(600)), None);
+    assert_eq!(takes(&windows(1200, true)), None);
+    let mut tree = String::from("model = { gravity = [0, -9.81, 0] }\n[body]\n");
+    (0..2100).for_each(|i| {
+        let _ = writeln!(
+            tree,
+            "b{i} = {{ coordinates = \"natural\", rod = {{ from = [{i}, 0, 0], to = [{}, 0, 0], mass = 1 }} }}",
+            i + 1
+        );
+    });
+    tree += "[joint]\n";
+    (0..2100).for_each(|i: usize| {
+        let from = if i == 0 { "ground".to_string() } else { format!("b{}", i - 1) };
+        let _ = writeln!(tree, "j{i} = {{ type = \"spherical\", between = [\"{from}\", \"b{i}\"], at = [{i}, 0, 0] }}");
+    });
+    assert_eq!(takes(&tree), Some(0));
 }
 
 #[test]

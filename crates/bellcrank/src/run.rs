@@ -75,8 +75,8 @@ pub struct Run {
     /// Coordinates: cartesian, or relative (those of the joints on a tree, and equations of loops).
     #[arg(long)]
     coordinates: Option<String>,
-    /// What solves for accelerations and reactions: auto, direct; for explicit methods loop-cg (many closed loops), srm or
-    /// srm-all (sequential regularization).
+    /// What solves for accelerations and reactions: auto, direct; loop-cg (many closed loops: explicit methods, and fixed
+    /// steps on index3), srm or srm-all (sequential regularization: euler, rk2, rk4).
     #[arg(long)]
     solver: Option<String>,
     /// Iterates of srm, 1 to 8.

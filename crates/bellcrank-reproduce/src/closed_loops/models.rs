@@ -111,6 +111,32 @@ pub fn bent_net(w: usize, l: usize, tilt: &dyn Fn(usize) -> f64, space: bool) ->
     text.model("rod-net")
 }
 
+/// A lattice in space: w × w strings of l rods, with horizontal rods to both sides at every joint, tilted by .5 rad.
+pub fn lattice(w: usize, l: usize) -> String {
+    let mut text = Text::new(true);
+    let (s, c) = 0.5f64.sin_cos();
+    let at = |i: usize, j: usize, k: usize| [j as f64 + i as f64 * s, k as f64, -(i as f64) * c];
+    for (j, k) in (0..w * w).map(|e| (e / w, e % w)) {
+        for i in 1..=l {
+            let v = format!("v{j}x{k}x{i}");
+            let above = if i == 1 { "ground".to_string() } else { format!("v{j}x{k}x{}", i - 1) };
+            text.rod(&v, at(i - 1, j, k), at(i, j, k));
+            text.joint(&format!("s{j}x{k}x{i}"), &above, &v, at(i - 1, j, k));
+        }
+    }
+    for (j, k) in (0..w * w).map(|e| (e / w, e % w)) {
+        for (dj, dk, name) in [(1, 0, "g"), (0, 1, "h")].into_iter().filter(|(dj, dk, _)| j + dj < w && k + dk < w) {
+            for i in 1..=l {
+                let h = format!("{name}{j}x{k}x{i}");
+                text.rod(&h, at(i, j, k), at(i, j + dj, k + dk));
+                text.joint(&format!("l{h}"), &format!("v{j}x{k}x{i}"), &h, at(i, j, k));
+                text.joint(&format!("r{h}"), &h, &format!("v{}x{}x{i}", j + dj, k + dk), at(i, j + dj, k + dk));
+            }
+        }
+    }
+    text.model("rod-lattice")
+}
+
 /// The chain that a net in its plane moves like: rods of mass w, and at their lower ends points of mass w − 1.
 pub fn pendulum(w: usize, l: usize, tilt: f64) -> String {
     let mut text = Text::new(false);

@@ -1,16 +1,23 @@
 //! Runs of a machine with every choice open.
 
 use super::models::system;
-use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
+use crate::speed::processor;
+use bellcrank_math::blocks::BlockMatrix;
+use bellcrank_math::solver::LinearSolver;
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::engines::explicit::Explicit;
 use bellcrank_solve::engines::srm::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
+use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
 use bellcrank_solve::loop_cg::LoopCg;
+use bellcrank_solve::loop_step::LoopStep;
 use bellcrank_solve::methods::tableau::Tableau;
+use bellcrank_solve::newton::{Iteration, Residual};
 use bellcrank_solve::options::{MethodName, Options, Solver, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::step::{Shape, Step};
 use bellcrank_solve::tolerances::Tolerances;
 use std::sync::Arc;
 use std::time::Instant;
@@ -90,6 +97,33 @@ pub struct Solved {
     pub open: f64,
 }
 
+/// The matrix of an implicit step, solved by elimination and by loop-CG.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Steps {
+    /// Operations of a factorization, of a solution, and of a sweep over the tree.
+    pub factor: f64,
+    /// See `factor`.
+    pub solve: f64,
+    /// See `factor`.
+    pub sweep: f64,
+    /// Iterations of a correction: without factors, and with those of another position.
+    pub plain: usize,
+    /// See `plain`.
+    pub with: Option<usize>,
+    /// Seconds of the processor: of a factorization, a solution, and a correction by plain loop-CG.
+    pub seconds: [f64; 3],
+    /// How far the corrections are apart, relative to themselves.
+    pub off: f64,
+}
+
+impl Steps {
+    /// Operations of a step by elimination, with two corrections and factors that serve ten steps, dense ones counted by what they
+    /// cost; and with two corrections by plain loop-CG.
+    pub fn costs(&self) -> (f64, f64) {
+        (0.1 * self.factor / 10.0 + 2.0 * self.solve, 2.0 * self.sweep * (self.plain as f64 + 3.0))
+    }
+}
+
 impl Machine {
     /// The machine of a text.
     pub fn new(text: &str) -> Machine {
@@ -103,8 +137,21 @@ impl Machine {
         Machine { system, start }
     }
 
-    fn dynamics(&self) -> Arc<dyn Dynamics> {
+    /// The same without a look at whether it is consistent, for it is by the way it was made: nothing is factored.
+    pub fn at_rest(text: &str) -> Machine {
+        let system = system(text);
+        let start = Point::at(&system.initial_state(), system.layout());
+        Machine { system, start }
+    }
+
+    /// Its equations, for solvers.
+    pub fn dynamics(&self) -> Arc<dyn Dynamics> {
         self.system.clone()
+    }
+
+    /// Where it starts.
+    pub fn start(&self) -> &Point {
+        &self.start
     }
 
     /// Sequential regularization at its start.
@@ -209,7 +256,7 @@ impl Machine {
         let Some(mut cg) = LoopCg::new(self.dynamics(), &self.start) else { return failed };
         let mut w = self.system.workspace();
         cg.cool();
-        cg.preconditioned = false; // none but that one
+        cg.cg.plain = true; // no factors but those
         if let Some(q) = earlier {
             let mut point = self.start.clone();
             point.q.copy_from_slice(q);
@@ -224,7 +271,64 @@ impl Machine {
         if cg.accelerate(&mut point, &mut w).is_err() {
             return failed;
         }
-        Solved { iterations: cg.iterations, open: self.open(&point, &mut w) }
+        Solved { iterations: cg.cg.iterations, open: self.open(&point, &mut w) }
+    }
+
+    /// The matrix of a fixed step of an implicit method at the start, with a right-hand side at random; and where factors are
+    /// wanted, those of the position `earlier` for a preconditioner. Without `eliminated` nothing is factored.
+    pub fn step_costs(&self, h: f64, earlier: Option<&[f64]>, eliminated: bool) -> Option<Steps> {
+        let shape = Shape { condensed: true, lean: true };
+        let mut step = Step::shaped(self.dynamics(), formulation::index3(), self.start.clone(), shape);
+        step.stencil.h = h;
+        step.stencil.slopes = Slopes { q: 2.0 / h, v: 2.0 / h, z: 2.0 / h };
+        let mut loops = LoopStep::new(&self.dynamics(), &self.start, step.pattern(), &step.unknowns)?;
+        loops.cg.plain = true;
+        let mut matrix = BlockMatrix::new(step.pattern().clone());
+        step.jacobian(Iteration::Full, &mut matrix);
+        let mut x = 1u64;
+        let right: Vec<f64> = (0..step.pattern().dimension())
+            .map(|_| {
+                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (x >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+            })
+            .collect();
+        let wall = Instant::now();
+        let mut found = Steps::default();
+        let mut swept = right.clone();
+        let began = processor(wall);
+        loops.factor(&matrix).ok()?;
+        loops.solve(&mut swept).ok()?;
+        found.seconds[2] = 1e-9 * (processor(wall) - began);
+        (found.plain, found.sweep) = (loops.cg.iterations, loops.sweep());
+        let flops = loops.of_whole();
+        (found.factor, found.solve) = (flops.factor as f64, flops.solve as f64);
+        if eliminated {
+            let mut linear = bellcrank_math::solver::choose_nearly_symmetric(step.pattern());
+            let mut whole = right.clone();
+            let began = processor(wall);
+            linear.factor(&matrix).ok()?;
+            let factored = processor(wall);
+            linear.solve(&mut whole).ok()?;
+            found.seconds[0] = 1e-9 * (factored - began);
+            found.seconds[1] = 1e-9 * (processor(wall) - factored);
+            let q = step.unknowns.range(Unknown::Q);
+            let size = whole[q.clone()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            let apart = q.map(|i| (whole[i] - swept[i]).abs()).fold(0.0, f64::max);
+            found.off = apart / size;
+        }
+        if let Some(earlier) = earlier {
+            step.point.q.copy_from_slice(earlier);
+            step.touched();
+            let mut other = BlockMatrix::new(step.pattern().clone());
+            step.jacobian(Iteration::Full, &mut other);
+            loops.factor(&other).ok()?;
+            loops.renew().ok()?;
+            loops.factor(&matrix).ok()?;
+            let before = loops.cg.iterations;
+            loops.solve(&mut right.clone()).ok()?;
+            found.with = Some(loops.cg.iterations - before);
+        }
+        Some(found)
     }
 
     /// |G v̇ + …| of a point with its v̇, relative to the largest acceleration.
@@ -248,8 +352,8 @@ impl Machine {
     }
 
     /// The singular positions that a run logs: time and words.
-    pub fn singular_times(&self, rtol: f64, until: f64) -> Vec<(f64, String)> {
-        let Some(mut simulation) = self.simulation(Solver::Direct, rtol, until) else { return Vec::new() };
+    pub fn singular_times(&self, solver: Solver, rtol: f64, until: f64) -> Vec<(f64, String)> {
+        let Some(mut simulation) = self.simulation(solver, rtol, until) else { return Vec::new() };
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
         let singular = summary.events.into_iter().filter(|e| e.what.contains("singular"));
         singular.map(|e| (e.t, e.what)).collect()

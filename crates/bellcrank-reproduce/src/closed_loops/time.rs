@@ -4,6 +4,8 @@ use super::models::{chain, net, pendulum};
 use super::runs::{Machine, Setup};
 use super::{names, short};
 use crate::report::{Report, Table};
+use crate::speed::processor;
+use bellcrank_model::Dynamics;
 use bellcrank_solve::engines::Engine;
 use bellcrank_solve::methods::tableau::{DORMAND_PRINCE_5, RK2};
 use bellcrank_solve::options::Solver;
@@ -14,114 +16,146 @@ use std::time::Instant;
 const ACCURACY: f64 = 1e-4;
 const UNTIL: f64 = 0.2;
 
-/// Steps of RK2 with two iterates, and of Dormand and Prince's method, that reach the accuracy on a small machine.
-fn steps(small: &Machine, exact: &dyn Fn(&[f64]) -> f64) -> (usize, usize) {
-    let mut srm = 25;
-    while srm < 20_000 {
-        let run = small.srm(&RK2, UNTIL / srm as f64, Setup::default(), UNTIL);
-        if run.is_some_and(|run| exact(run.last()) < ACCURACY) {
-            break;
-        }
-        srm *= 2;
+/// A run that takes longer, in seconds of the processor, is stopped at its next step; and after so many steps an attempt is not
+/// repeated with more of them.
+const PATIENCE: f64 = 20.0;
+const MOST: usize = 20_000;
+
+/// Whose seconds are told.
+const WAYS: [&str; 3] = ["srm", "loop-cg", "direct"];
+
+/// Where some bodies are at the end.
+struct Exact(Vec<(usize, Vec<f64>)>);
+
+impl Exact {
+    fn off(&self, machine: &Machine, q: &[f64]) -> f64 {
+        self.0.iter().map(|(body, place)| machine.end_off(q, *body, place)).fold(0.0, f64::max)
     }
-    let mut direct = 1;
-    while direct < 20_000 {
-        let Ok(mut engine) = small.engine(&DORMAND_PRINCE_5, Solver::Direct, Some(UNTIL / direct as f64), 1e-6) else {
-            break;
-        };
-        let mut went = true;
-        while went && engine.state().t < UNTIL {
-            went = engine.step(UNTIL).is_ok();
-            engine.settle();
-        }
-        if went && exact(&engine.state().q) < ACCURACY {
-            break;
-        }
-        direct *= 2;
-    }
-    (srm, direct)
 }
 
-/// The fastest of some steps.
-fn fastest(engine: &mut dyn Engine, steps: usize) -> f64 {
-    let mut least = f64::INFINITY;
-    for _ in 0..steps {
-        let clock = Instant::now();
-        if engine.step(f64::INFINITY).is_err() {
-            return f64::NAN;
-        }
-        engine.settle();
-        least = least.min(clock.elapsed().as_secs_f64());
-    }
-    least
+/// The far ends of some rods of a machine at the end of an error-controlled run, by the names of the rods.
+fn ends(machine: &Machine, rods: &[&str]) -> Vec<Vec<f64>> {
+    let q = machine.controlled(Solver::Direct, 1e-10, UNTIL).unwrap_or_default();
+    let end = |name: &&str| {
+        let body = machine.system.model.bodies.iter().position(|b| b.name == **name);
+        let from = body.map_or(0, |b| machine.system.layout().bodies[b].start);
+        (0..2).map(|i| q.get(from + i).copied().unwrap_or(f64::NAN)).collect()
+    };
+    rods.iter().map(end).collect()
 }
 
-/// The mean of some steps: the preconditioner is made anew in some of them.
-fn mean(engine: &mut dyn Engine, steps: usize) -> f64 {
-    let clock = Instant::now();
-    for _ in 0..steps {
-        if engine.step(f64::INFINITY).is_err() {
-            return f64::NAN;
+/// The first corners of a chain of squares; those of 25 squares move like those of any number.
+fn exact_chain() -> Exact {
+    let places = ends(&Machine::new(&chain(25)), &["c1", "c2", "c3", "c4"]);
+    Exact(places.into_iter().enumerate().map(|(k, place)| (4 * k + 2, place)).collect())
+}
+
+/// The last joint of a net: it moves like one chain of heavy rods.
+fn exact_net(w: usize) -> Exact {
+    let bottom = format!("v{w}");
+    let mut place = ends(&Machine::new(&pendulum(w, w, 0.5)), &[&bottom]).swap_remove(0);
+    place[0] += w as f64 - 1.0;
+    Exact(vec![(w * w - 1, place)])
+}
+
+/// What was found of one way on one machine.
+#[derive(Clone, Copy)]
+struct Found {
+    steps: usize,
+    /// Seconds from the machine to its motion; where the run was stopped, by the steps that it took.
+    seconds: f64,
+    /// The largest error at the end, or the seconds after which it was stopped and the part of the run that was done.
+    end: Result<f64, (f64, f64)>,
+}
+
+impl Found {
+    fn cell(&self) -> String {
+        match self.end {
+            Ok(_) => short(self.seconds),
+            Err((after, part)) => {
+                format!("≥ {} (stopped after {after:.0} s, {:.0} %)", short(self.seconds), 100.0 * part)
+            }
+        }
+    }
+}
+
+/// A run with so many steps.
+fn run(machine: &Machine, way: &str, steps: usize, exact: &Exact) -> Option<Found> {
+    let (wall, h) = (Instant::now(), UNTIL / steps as f64);
+    let began = processor(wall);
+    let seconds = || 1e-9 * (processor(wall) - began);
+    let mut engine: Box<dyn Engine> = match way {
+        "srm" => Box::new(machine.regularized(&RK2, h, Setup::default())?),
+        "loop-cg" => Box::new(machine.engine(&DORMAND_PRINCE_5, Solver::LoopCg, Some(h), 1e-6).ok()?),
+        _ => Box::new(machine.engine(&DORMAND_PRINCE_5, Solver::Direct, Some(h), 1e-6).ok()?),
+    };
+    let ready = seconds();
+    while engine.state().t < UNTIL {
+        if engine.step(UNTIL).is_err() {
+            return Some(Found { steps, seconds: seconds(), end: Ok(f64::INFINITY) });
         }
         engine.settle();
+        let (part, so_far) = (engine.state().t / UNTIL, seconds());
+        if so_far > PATIENCE && part < 0.99 {
+            let seconds = ready + (so_far - ready) / part;
+            return Some(Found { steps, seconds, end: Err((so_far, part)) });
+        }
     }
-    clock.elapsed().as_secs_f64() / steps as f64
+    Some(Found { steps, seconds: seconds(), end: Ok(exact.off(machine, &engine.state().q)) })
+}
+
+/// The first number of steps, doubled from a given one, that reaches the accuracy or takes too long.
+fn reach(machine: &Machine, way: &str, from: usize, exact: &Exact) -> Option<Found> {
+    let mut steps = from;
+    loop {
+        let found = run(machine, way, steps, exact)?;
+        if !found.end.is_ok_and(|error| error >= ACCURACY || error.is_nan()) || steps >= MOST {
+            // the clock of the processor ticks in some ms
+            let times = (0.1 / found.seconds.max(1e-3)) as usize;
+            let again: Vec<Found> = (0..times).filter_map(|_| run(machine, way, steps, exact)).collect();
+            let seconds = again.iter().map(|f| f.seconds).sum::<f64>() / times.max(1) as f64;
+            return Some(if times > 1 { Found { seconds, ..found } } else { found });
+        }
+        steps *= 2;
+    }
 }
 
 /// The diagram of chains and nets.
 pub fn diagram(report: &mut Report, quick: bool) {
     let sizes: &[usize] = if quick { &[100, 1000] } else { &[100, 1000, 10_000, 100_000] };
-    let reference = Machine::new(&pendulum(6, 6, 0.5));
-    let bottom = reference.controlled(Solver::Direct, 1e-11, UNTIL).unwrap_or_default();
-    let small_net = Machine::new(&net(6, 6, 0.5, false));
-    let at = reference.system.model.bodies.iter().position(|b| b.name == "v6").unwrap_or(0);
-    let from = bellcrank_model::Dynamics::layout(&*reference.system).bodies[at].start;
-    let place =
-        [bottom.get(from).copied().unwrap_or(f64::NAN) + 5.0, bottom.get(from + 1).copied().unwrap_or(f64::NAN)];
-    let net_off = |q: &[f64]| small_net.end_off(q, 35, &place);
-    let small_chain = Machine::new(&chain(4));
-    let known = small_chain.controlled(Solver::Direct, 1e-11, UNTIL).unwrap_or_default();
-    let corner = |k: usize| {
-        let from = bellcrank_model::Dynamics::layout(&*small_chain.system).bodies[4 * k + 2].start;
-        [known.get(from).copied().unwrap_or(f64::NAN), known.get(from + 1).copied().unwrap_or(f64::NAN)]
-    };
-    let corners: Vec<[f64; 2]> = (0..4).map(corner).collect();
-    let chain_off = |q: &[f64]| small_chain.corners_off(q, &corners);
-    let kinds: [(&'static str, &str, (usize, usize)); 2] = [
-        ("time-chain", "chain of squares", steps(&small_chain, &chain_off)),
-        ("time-net", "square net", steps(&small_net, &net_off)),
-    ];
     let mut rows = Vec::new();
-    for (file, kind, (srm_steps, direct_steps)) in kinds {
-        let mut curves: Vec<Curve> = ["srm", "loop-cg", "direct"]
-            .iter()
-            .map(|name| Curve { name: name.to_string(), points: Vec::new(), marked: true })
-            .collect();
+    for (file, kind) in [("time-chain", "chain of squares"), ("time-net", "square net")] {
+        let mut curves = WAYS.map(|name| Curve { name: name.into(), points: Vec::new(), marked: true });
+        let mut stopped = WAYS.map(|name| Curve { name: format!("{name}, stopped"), points: Vec::new(), marked: true });
+        let mut least = [25, 1, 1];
         for &n in sizes {
             let w = ((n as f64 / 2.0).sqrt()).round() as usize;
-            let (machine, n) = match file {
-                "time-chain" => (Machine::new(&chain(n / 4)), n / 4 * 4),
-                _ => (Machine::new(&net(w, w, 0.5, false)), (2 * w - 1) * w),
+            let (text, n, exact) = match file {
+                "time-chain" => (chain(n / 4), n / 4 * 4, exact_chain()),
+                _ => (net(w, w, 0.5, false), (2 * w - 1) * w, exact_net(w)),
             };
-            let count = if n > 20_000 { 2 } else { 4 };
-            let (h, long) = (UNTIL / srm_steps as f64, UNTIL / direct_steps as f64);
-            let srm = machine.regularized(&RK2, h, Setup::default()).map_or(f64::NAN, |mut e| fastest(&mut e, count));
-            let of = |solver: Solver| {
-                let engine = machine.engine(&DORMAND_PRINCE_5, solver, Some(long), 1e-6);
-                engine.map_or(f64::NAN, |mut e| mean(&mut e, direct_steps.clamp(2, 4)))
-            };
-            let (cg, direct) = (of(Solver::LoopCg), of(Solver::Direct));
-            let totals = [srm * srm_steps as f64, cg * direct_steps as f64, direct * direct_steps as f64];
-            curves.iter_mut().zip(totals).for_each(|(c, t)| c.points.push((n as f64, t)));
-            let cells = [short(srm), short(cg), short(direct)].into_iter().chain(totals.map(short));
-            rows.push([kind.to_string(), n.to_string()].into_iter().chain(cells).collect());
+            let machine = Machine::at_rest(&text);
+            let mut row = vec![kind.to_string(), n.to_string()];
+            let mut steps = Vec::new();
+            for (k, way) in WAYS.into_iter().enumerate() {
+                // what a smaller machine needs, a larger one needs too
+                let Some(found) = reach(&machine, way, least[k], &exact) else { continue };
+                least[k] = found.steps;
+                let curve = if found.end.is_ok() { &mut curves[k] } else { &mut stopped[k] };
+                curve.points.push((n as f64, found.seconds));
+                row.push(found.cell());
+                let error = found.end.map_or("–".into(), short);
+                steps.push(format!("{} ({error} m)", found.steps));
+            }
+            row.append(&mut steps);
+            rows.push(row);
         }
         let growth = |c: &Curve| match (c.points.first(), c.points.last()) {
-            (Some(a), Some(b)) => format!("{:.2}", (b.1 / a.1).ln() / (b.0 / a.0).ln()),
-            _ => String::new(),
+            (Some(a), Some(b)) if b.0 > a.0 => format!("{:.2}", (b.1 / a.1).ln() / (b.0 / a.0).ln()),
+            _ => "–".into(),
         };
-        let exponents = curves.iter().map(growth);
-        rows.push([kind.to_string(), "exponent".into()].into_iter().chain(exponents).collect());
+        rows.push([kind.to_string(), "exponent".into()].into_iter().chain(curves.iter().map(growth)).collect());
+        let curves = curves.into_iter().chain(stopped).filter(|c| !c.points.is_empty()).collect();
         report.figures.push((
             file,
             Figure {
@@ -131,22 +165,17 @@ pub fn diagram(report: &mut Report, quick: bool) {
                 curves,
             },
         ));
-        rows.push(vec![
-            kind.into(),
-            "steps".into(),
-            srm_steps.to_string(),
-            direct_steps.to_string(),
-            direct_steps.to_string(),
-        ]);
     }
     report.tables.push(Table {
         title: format!("Seconds to an error of {ACCURACY:.0e} m at t = {UNTIL} s"),
-        note: "srm: RK2 with two iterates; the others: Dormand and Prince's method of order 5. The number of steps is the one a \
-               small machine needs (doubled until its error is small enough), seconds per step are measured at each n, one \
-               thread, with everything: evaluation of the model, factors, projection. The exponent is that of the growth with n; as clocks \
-               vary, no claim hangs on it."
-            .into(),
-        header: names(["machine", "n", "srm step", "loop-cg step", "direct step", "srm", "loop-cg", "direct"]),
+        note: format!(
+            "srm: RK2 with two iterates; the others: Dormand and Prince's method of order 5. Fixed steps, their number doubled \
+             until the error is small enough; the seconds are those of the processor for the last of these runs, one thread, with \
+             everything: orderings, evaluation of the model, factors, projection. A run that took more than {PATIENCE} s was stopped \
+             at its next step: ≥ is by the part that was done, with as many steps as the next smaller machine needs. The exponent \
+             is that of the growth with n, of whole runs; as clocks vary, no claim hangs on it."
+        ),
+        header: names(["machine", "n", "srm", "loop-cg", "direct", "srm steps (error)", "loop-cg steps", "direct steps"]),
         rows,
     });
 }

@@ -65,7 +65,7 @@ pub fn measure(problem: &str, quick: bool, peers: &Peers, tell: &mut dyn FnMut(&
 }
 
 /// Nanoseconds of the processor so far, where the system tells; else of the clock.
-fn processor(start: Instant) -> f64 {
+pub fn processor(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let first = told.and_then(|t| t.split_whitespace().next().and_then(|x| x.parse::<f64>().ok()));
     first.unwrap_or_else(|| start.elapsed().as_nanos() as f64)

@@ -74,7 +74,7 @@ impl Linear {
     fn factorizations(&self) -> usize {
         match self {
             Linear::Direct(both) => both.0.factorizations + both.1.factorizations(),
-            Linear::Loops(loops) => loops.loops.factorizations + loops.renewals,
+            Linear::Loops(loops) => loops.loops().factorizations + loops.cg.renewals,
         }
     }
 }
@@ -100,9 +100,10 @@ impl Form {
         self.w.invalidate();
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
-        if let Linear::Direct(both) = &self.linear {
-            self.pivots.push((t, both.0.smallest_pivot()));
-        }
+        self.pivots.push(match &self.linear {
+            Linear::Direct(both) => (t, both.0.smallest_pivot()),
+            Linear::Loops(loops) => (t, loops.cg.nearness),
+        });
         let (qdot, rest) = ydot.split_at_mut(n);
         let (vdot, zdot) = rest.split_at_mut(n);
         self.dynamics.rates(&p.q, &p.v, qdot);
@@ -369,7 +370,7 @@ impl Engine for Explicit {
             residual_evaluations: self.form.evaluations,
             jacobian_evaluations: 0,
             factorizations: self.form.linear.factorizations(),
-            iterations: if let Linear::Loops(loops) = &self.form.linear { loops.iterations } else { 0 },
+            iterations: if let Linear::Loops(loops) = &self.form.linear { loops.cg.iterations } else { 0 },
         }
     }
 
@@ -394,13 +395,13 @@ impl Engine for Explicit {
     }
 
     fn loop_report(&self) -> Option<LoopReport> {
-        let Linear::Loops(cg) = &self.form.linear else { return None };
+        let Linear::Loops(loops) = &self.form.linear else { return None };
         Some(LoopReport {
             solver: "loop-cg",
-            equations: cg.loops.size(),
-            solves: cg.solves,
-            iterations: cg.iterations,
-            renewals: cg.renewals,
+            equations: loops.loops().size(),
+            solves: loops.cg.solves,
+            iterations: loops.cg.iterations,
+            renewals: loops.cg.renewals,
             ..LoopReport::default()
         })
     }

@@ -1,21 +1,24 @@
 //! Implicit engines: a method, a formulation and Newton's iteration.
 
-use super::{Engine, Refusal, SplitReport, Statistics, StepError};
+use super::{Engine, LoopReport, Refusal, SplitReport, Statistics, StepError};
 use crate::formulation::Formulation;
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::loop_cg::{DENSE, LoopCg};
+use crate::loop_step::{LoopCounts, LoopStep};
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
-use crate::newton::{Converged, Iteration, IterationError, Newton};
+use crate::newton::{Converged, Iteration, IterationError, Newton, amplified};
 use crate::options::On;
 use crate::splitting::Split;
 use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
 use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::solver::{Flops, LinearError};
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Newton's tolerance in fixed steps, in lengths of the model: the last correction of a full Newton
 /// squares what is left, that of a kept matrix only shrinks it.
@@ -28,6 +31,9 @@ const REACH: f64 = 0.7;
 /// Close to singular positions rounding is amplified: a correction below this that stops shrinking is
 /// taken. 40 windows in a row, all bars on a line but for 1e-3 rad, end at 2e-10.
 const FIXED_STAGNATION: f64 = 1e-8;
+
+/// So much of what rounding may become close to a singular position may be in an estimate of the error.
+const BLURRED: f64 = 0.1;
 
 /// From so many bodies on velocities are condensed in steps of index 3, and the matrices of fixed ones leave (Gᵀλ)_q
 /// out: it costs more in the factors than the iterations it saves.
@@ -50,6 +56,8 @@ pub struct Implicit {
     newton_weights: Weights,
     weights: Weights,
     splitting: Option<Splitting>,
+    /// What conjugate gradients on loops did, where they solve the matrices.
+    loops: Option<Arc<LoopCounts>>,
     state: State,
     shape: Shape,
     formulation: Formulation,
@@ -71,6 +79,22 @@ pub struct Implicit {
     w: Workspace,
 }
 
+/// What solves the matrices of steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Solving {
+    /// Elimination.
+    #[default]
+    Elimination,
+    /// Conjugate gradients on the loops of a tree, where the matrix allows.
+    Loops,
+    /// What takes fewer operations, by count.
+    Cheaper,
+}
+
+/// A step of a large machine takes so many corrections, and factors serve so many steps (`book/src/large-models.md`).
+const CORRECTIONS_OF_A_STEP: f64 = 2.0;
+const STEPS_OF_FACTORS: f64 = 10.0;
+
 /// How a step is solved and tested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
@@ -84,6 +108,8 @@ pub struct Control {
     pub fixed: bool,
     /// DASSL's economy: a matrix is kept while the step size allows, its contraction taken for granted.
     pub as_dassl: bool,
+    /// What solves its matrices.
+    pub solving: Solving,
 }
 
 /// The split in use and what it is chosen from.
@@ -193,6 +219,25 @@ fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point
     }
 }
 
+/// Whether a step takes fewer operations with loop-CG than with factors that cost so much: by a trial.
+fn loops_are_cheaper(dynamics: &Arc<dyn Dynamics>, at: &Point, whole: Flops, w: &mut Workspace) -> bool {
+    let corrections = CORRECTIONS_OF_A_STEP * whole.solve as f64;
+    let eliminated = DENSE * whole.factor as f64 / STEPS_OF_FACTORS + corrections;
+    // five corrections' worth of factors is what a trial could save at least
+    if eliminated < 5.0 * corrections {
+        return false;
+    }
+    let Some(mut cg) = LoopCg::new(dynamics.clone(), at) else { return false };
+    if cg.loops().size() == 0 {
+        return false;
+    }
+    dynamics.realize(at, w);
+    let sweep = 2.0 * cg.loops().factor_entries() as f64;
+    let iterations = cg.trial(at, w).map_or(f64::INFINITY, |k| k as f64);
+    w.invalidate();
+    CORRECTIONS_OF_A_STEP * sweep * (iterations + 2.0) + 2.0 * sweep < eliminated
+}
+
 /// Newton's iteration for a step, on two systems where the formulation allows it; lean matrices of one are taken for
 /// symmetric.
 fn newton(
@@ -224,7 +269,7 @@ impl Implicit {
         start: &Point,
         first_step: impl FnOnce(&Weights) -> f64,
     ) -> Implicit {
-        let Control { iteration, max_iterations, on, fixed, as_dassl } = control;
+        let Control { iteration, max_iterations, on, fixed, as_dassl, solving } = control;
         let mut w = dynamics.workspace();
         let mut state = State::default();
         start.store(&mut state);
@@ -233,13 +278,30 @@ impl Implicit {
         centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let large = dynamics.layout().bodies.len() >= LARGE;
+        let iterated = solving == Solving::Loops && formulation.condenses();
         let sparse = formulation.condenses() || formulation.splits();
-        let lean = fixed && large && iteration == Iteration::Full && sparse;
-        let shape = Shape { condensed: large, lean };
+        let lean = fixed && (large || iterated) && iteration == Iteration::Full && sparse;
+        let shape = Shape { condensed: large || iterated, lean };
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
         step.free_start();
-        let mut newton = newton(&step, &formulation, lean, method.centred(), iteration, max_iterations);
+        let of_loops = || LoopStep::new(&dynamics, start, step.pattern(), &step.unknowns);
+        let by = |loops: LoopStep| {
+            let counts = Some(loops.counts());
+            (counts, Newton::by(Box::new(loops), step.pattern().clone(), iteration, max_iterations))
+        };
+        let (mut counts, mut newton) = match (lean && iterated).then(of_loops).flatten() {
+            Some(loops) => by(loops),
+            None => (None, newton(&step, &formulation, lean, method.centred(), iteration, max_iterations)),
+        };
+        if lean
+            && formulation.condenses()
+            && solving == Solving::Cheaper
+            && loops_are_cheaper(&dynamics, start, newton.linear().flops(), &mut w)
+            && let Some(loops) = of_loops()
+        {
+            (counts, newton) = by(loops);
+        }
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;
         tolerances.see(&state.v);
@@ -275,6 +337,7 @@ impl Implicit {
             newton_weights,
             weights,
             splitting,
+            loops: counts,
             state,
             shape,
             formulation,
@@ -315,7 +378,9 @@ impl Implicit {
             step.weights.clone_from(&self.newton_weights);
             step.weights.scale(1.0 / self.method.precision());
             // DASSL: 100 ε ‖y‖
-            step.round_off = 100.0 * f64::EPSILON * step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            let size = step.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+            step.round_off = 100.0 * f64::EPSILON * size;
+            step.rounding = f64::EPSILON * size;
         }
     }
 
@@ -361,8 +426,25 @@ impl Implicit {
         self.splitting.as_ref().map(|s| (&s.split, s.changes))
     }
 
+    /// The largest error that passes its test: 1, and what rounding makes of itself close to a singular position, where shorter
+    /// steps do not help.
+    fn admitted(&self) -> f64 {
+        match self.fixed {
+            true => 1.0,
+            false => {
+                let size = self.weights.norm(&self.state.q, &self.state.v, &self.state.z);
+                1.0 + BLURRED * amplified(f64::EPSILON * size, self.newton.pivot)
+            }
+        }
+    }
+
     fn collapse(&self, convergence: bool, owner: (Unknown, usize)) -> StepError {
         let (t, h, culprit) = (self.state.t, self.step.stencil.h, self.name(owner));
+        let pivot = self.newton.pivot;
+        if !self.fixed && amplified(1.0, pivot) > 0.0 {
+            let redundant = self.rank().map_or(0, |r| r.0);
+            return StepError::NearSingular { t, h, culprit, pivot, redundant };
+        }
         StepError::Collapse { t, h, culprit, convergence, fixed: self.fixed }
     }
 
@@ -437,6 +519,7 @@ impl Engine for Implicit {
                 if self.method.reject(Rejection::Convergence).is_err() {
                     let (t, culprit) = (self.state.t, self.name(owner));
                     return Err(match why {
+                        _ if !self.fixed && amplified(1.0, self.newton.pivot) > 0.0 => self.collapse(true, owner),
                         IterationError::Linear(LinearError::Singular { .. }) => StepError::Singular { t, culprit },
                         IterationError::NotFinite | IterationError::Linear(LinearError::NotFinite { .. }) => {
                             StepError::NotFinite { t, culprit }
@@ -456,7 +539,7 @@ impl Engine for Implicit {
                 }
             }
             let error = self.method.error(&self.step.point, &self.weights);
-            if error > 1.0 || error.is_nan() {
+            if error > self.admitted() || error.is_nan() {
                 self.error_test_failures += 1;
                 let owner = self.blame();
                 self.refusals.push(Refusal { h, convergence: false, owner });
@@ -609,8 +692,25 @@ impl Engine for Implicit {
         (self.steps > 0 && linear.reveals_rank()).then(|| (dropped, linear.smallest_multiplier_pivot()))
     }
 
+    fn pivot_of_step(&self) -> Option<f64> {
+        (!self.fixed && self.newton.linear().reveals_rank()).then_some(self.newton.pivot)
+    }
+
+    fn loop_report(&self) -> Option<LoopReport> {
+        let counts = self.loops.as_ref()?;
+        Some(LoopReport {
+            solver: "loop-cg",
+            equations: counts.equations,
+            solves: counts.solves.load(Relaxed),
+            iterations: counts.iterations.load(Relaxed),
+            renewals: counts.renewals.load(Relaxed),
+            ..LoopReport::default()
+        })
+    }
+
     fn explain_solver(&self) -> Option<String> {
-        Some(self.newton.linear().explain())
+        // the report of loops tells
+        self.loops.is_none().then(|| self.newton.linear().explain())
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -69,6 +69,19 @@ pub enum StepError {
         /// Whether the step was fixed by the user.
         fixed: bool,
     },
+    /// The step size fell to nothing close to a position in which the constraints depend on each other.
+    NearSingular {
+        /// When.
+        t: f64,
+        /// The last step size tried.
+        h: f64,
+        /// Where it shows, by the user's name.
+        culprit: String,
+        /// The smallest relative pivot of a constraint.
+        pivot: f64,
+        /// How many equations were redundant.
+        redundant: usize,
+    },
     /// The equations do not determine the motion.
     Singular {
         /// When.
@@ -120,6 +133,18 @@ impl fmt::Display for StepError {
                     _ => "look for a force that jumps or grows without bound near this time; try a larger --rtol",
                 };
                 write!(f, "\nhelp: {help}")
+            }
+            StepError::NearSingular { t, h, culprit, pivot, redundant } => {
+                let rank = match redundant {
+                    0 => "the rank of the constraints falls near by".to_string(),
+                    n => format!("the rank of the constraints has fallen by {n}"),
+                };
+                write!(
+                    f,
+                    "the step collapsed at t = {t:.9} s (step {h:.3e} s) at a singular position: {rank} (smallest pivot {pivot:.1e}), \
+                     and rounding is amplified beyond the tolerance; {culprit} is where it shows\n\
+                     help: use --method dop853, which steps over such positions, or a larger --rtol"
+                )
             }
             StepError::Singular { t, culprit } => write!(
                 f,
@@ -241,6 +266,10 @@ pub trait Engine: Send {
     /// smallest relative pivots, where they are known.
     fn pivots(&self) -> &[(f64, f64)] {
         &[]
+    }
+    /// The smallest relative pivot at the last step of an error-controlled method that evaluates nothing inside it.
+    fn pivot_of_step(&self) -> Option<f64> {
+        None
     }
     /// Whether an explicit method finds the problem stiff.
     fn stiff(&self) -> bool {

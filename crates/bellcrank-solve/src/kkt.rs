@@ -33,6 +33,10 @@ pub struct Kkt {
     pub factorizations: usize,
 }
 
+/// From so many bodies on symmetric elimination spares half of the memory. Close to singular positions it is less exact
+/// (square chain, pivots below 1e-6: the residual calls for pivoting, which knows no pivots of multipliers).
+const LARGE: u32 = 64;
+
 /// Up to this dimension the system of a split is solved with pivoting on the dense matrix, to round-off.
 const SMALL: usize = 300;
 
@@ -65,7 +69,7 @@ impl Kkt {
                 Some((from, to, pattern.size(b as usize) as u32, pattern.size(k as usize) as u32))
             })
             .collect();
-        let linear = solver::choose_symmetric(&pattern);
+        let linear = if bodies < LARGE { solver::choose(&pattern) } else { solver::choose_symmetric(&pattern) };
         let rhs = vec![0.0; pattern.dimension()];
         let n = layout.n();
         let matrix = BlockMatrix::new(pattern);

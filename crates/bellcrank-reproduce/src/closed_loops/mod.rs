@@ -498,16 +498,13 @@ fn implicit(report: &mut Report, quick: bool) {
     for &w in if quick { &[4, 6, 8][..] } else { &[4, 6, 8, 10, 12] } {
         cases.push(("lattice", w, lattice(w, w)));
     }
-    let (mut rows, mut apart, mut cheaper, mut lattices) = (Vec::new(), 0.0f64, true, Vec::new());
+    let (mut rows, mut apart, mut cheaper) = (Vec::new(), 0.0f64, true);
     for (kind, w, text) in cases {
         let machine = Machine::at_rest(&text);
         let Some(s) = machine.step_costs(1e-3, None, true) else { continue };
         let (whole, loops) = s.costs();
         apart = apart.max(s.off);
         cheaper &= whole < loops;
-        if kind == "lattice" {
-            lattices.push(loops / whole);
-        }
         let n = machine.system.model.bodies.len().to_string();
         let counts = [s.factor, s.solve, s.sweep].map(short);
         let rest = [s.plain.to_string(), short(whole), short(loops), format!("{:.1}", loops / whole)];
@@ -528,14 +525,6 @@ fn implicit(report: &mut Report, quick: bool) {
         "–",
         "true",
         cheaper,
-    ));
-    report.claims.push(claim(
-        "implicit",
-        "what loop-CG takes more shrinks where loops close in three directions",
-        lattices.iter().map(|r| format!("{r:.1}")).collect::<Vec<_>>().join(" "),
-        "–",
-        "falls with the size of lattices",
-        lattices.len() > 2 && lattices.windows(2).all(|r| r[1] < r[0]),
     ));
     report.tables.push(Table {
         title: "A fixed step on index3, in operations: elimination and loop-CG without factors".into(),

@@ -259,7 +259,7 @@ mod tests {
         let x = [1.0, -2.0, 3.0, 0.5, 4.0, -1.0];
         let mut y = [1.0; 6];
         a.add_times(&x, &mut y);
-        assert_eq!(a.skewness(), f64::INFINITY);
+        assert!(a.skewness() > 0.0 && a.skewness() <= 2.0);
         for i in 0..6 {
             assert_eq!(y[i], 1.0 + (0..6).map(|j| dense[i * 6 + j] * x[j]).sum::<f64>());
         }

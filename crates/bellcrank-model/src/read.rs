@@ -320,8 +320,8 @@ pub struct Read {
     pub model: Model,
     /// Its `[solve]` section.
     pub settings: Settings,
-    /// The document, for messages that point into it.
-    pub document: Document,
+    /// The texts and places, for messages that point into them.
+    pub document: Outline,
 }
 
 /// Reads a model file with overrides `path.to.key=value`.
@@ -337,7 +337,7 @@ pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, R
 fn interpret(document: Document, path: &str) -> Result<Read, Report> {
     let folder = std::path::Path::new(path).parent();
     match Reader::new(&document.root, folder).and_then(|mut r| r.read(path)) {
-        Ok((model, settings)) => Ok(Read { model, settings, document }),
+        Ok((model, settings)) => Ok(Read { model, settings, document: document.outline() }),
         Err(problems) => Err(document.report(problems)),
     }
 }

@@ -37,54 +37,76 @@ use crate::forces;
 use crate::forces::Seen;
 use crate::frames::{Covector, Frame, RIGIDLY};
 use crate::joints::{self, Axes, Place};
-use crate::model::{End, ForceEntry, JointEntry, Model, Probe, Shape, Space};
+use crate::model::{BodyEntry, End, ForceEntry, JointEntry, Model, Probe, Shape, Space};
 use bellcrank_math::{Mat3, Vec3};
 use serde_json::{Value, json};
+use std::io::{self, Write};
 
 /// The version of the format; a viewer refuses a later one.
 pub const VERSION: u32 = 1;
 
 /// Everything the viewer needs to draw the model.
 pub fn scene(model: &Model) -> Value {
-    let bodies: Vec<Value> = model
-        .bodies
-        .iter()
-        .map(|b| {
-            let mut out = json!({
-                "name": b.name,
-                "kind": match b.body {
-                    Body::Rigid(_) => "rigid",
-                    Body::Planar(_) => "planar",
-                    Body::Point(_) => "point",
-                    Body::Rod(_) => "rod",
-                    Body::Flexible(_) => "flexible",
-                },
-                "mass": each!(&b.body, b => b.mass()),
-                "at": b.at.0,
-                "rotation": b.rotation.0,
-                "shape": shape(&b.shape),
-            });
-            if let Some(mesh) = &b.mesh {
-                let bytes: Vec<u8> = mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
-                out["mesh"] = json!({ "triangles": crate::mesh::base64(&bytes) });
-            }
-            if let Body::Flexible(body) = &b.body {
-                out["flexible"] = flexible(&b.name, body);
-            }
-            out
-        })
-        .collect();
+    let mut out = head(model);
+    out["bodies"] = model.bodies.iter().map(body).collect();
+    out["joints"] = model.joints.iter().map(|j| joint(j, model)).collect();
+    out["forces"] = model.forces.iter().map(|f| force(f, model)).collect();
+    out["probes"] = model.probes.iter().map(|p| probe(p, model)).collect();
+    out
+}
+
+/// The same as text, element after element: as values, a body and its joints would take 9 kB.
+pub fn write(model: &Model, out: &mut dyn Write) -> io::Result<()> {
+    let head = head(model).to_string();
+    out.write_all(head.strip_suffix('}').unwrap_or_default().as_bytes())?;
+    list(out, "bodies", model.bodies.iter().map(body))?;
+    list(out, "joints", model.joints.iter().map(|j| joint(j, model)))?;
+    list(out, "forces", model.forces.iter().map(|f| force(f, model)))?;
+    list(out, "probes", model.probes.iter().map(|p| probe(p, model)))?;
+    out.write_all(b"}")
+}
+
+fn list(out: &mut dyn Write, name: &str, elements: impl Iterator<Item = Value>) -> io::Result<()> {
+    write!(out, ",\"{name}\":[")?;
+    for (k, element) in elements.enumerate() {
+        write!(out, "{}{element}", if k > 0 { "," } else { "" })?;
+    }
+    out.write_all(b"]")
+}
+
+fn head(model: &Model) -> Value {
     json!({
         "format": "bellcrank-scene",
         "version": VERSION,
         "model": model.name,
         "space": if model.space == Space::Plane { "plane" } else { "space" },
         "gravity": model.gravity.0,
-        "bodies": bodies,
-        "joints": model.joints.iter().map(|j| joint(j, model)).collect::<Vec<_>>(),
-        "forces": model.forces.iter().map(|f| force(f, model)).collect::<Vec<_>>(),
-        "probes": model.probes.iter().map(|p| probe(p, model)).collect::<Vec<_>>(),
     })
+}
+
+fn body(b: &BodyEntry) -> Value {
+    let mut out = json!({
+        "name": b.name,
+        "kind": match b.body {
+            Body::Rigid(_) => "rigid",
+            Body::Planar(_) => "planar",
+            Body::Point(_) => "point",
+            Body::Rod(_) => "rod",
+            Body::Flexible(_) => "flexible",
+        },
+        "mass": each!(&b.body, b => b.mass()),
+        "at": b.at.0,
+        "rotation": b.rotation.0,
+        "shape": shape(&b.shape),
+    });
+    if let Some(mesh) = &b.mesh {
+        let bytes: Vec<u8> = mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
+        out["mesh"] = json!({ "triangles": crate::mesh::base64(&bytes) });
+    }
+    if let Body::Flexible(body) = &b.body {
+        out["flexible"] = flexible(&b.name, body);
+    }
+    out
 }
 
 /// The places of a flexible body, and how its modal coordinates move them.
@@ -216,7 +238,11 @@ mod tests {
     use crate::read::read_text;
 
     fn of(text: &str) -> Value {
-        scene(&read_text("m.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model)
+        let model = read_text("m.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model;
+        let (mut text, scene) = (Vec::new(), scene(&model));
+        write(&model, &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), scene.to_string());
+        scene
     }
 
     #[test]

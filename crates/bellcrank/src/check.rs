@@ -28,9 +28,9 @@ pub fn check(args: Check) -> Result<(), Failure> {
         let printed = if args.json { print(&object.to_string()) } else { Ok(()) };
         printed.err().unwrap_or(Failure::BadInput(report.to_string()))
     };
-    let read = read_model(&args.model, &args.set).map_err(bad)?;
+    let mut read = read_model(&args.model, &args.set).map_err(bad)?;
     let options = run::options(&run::Run::of(&args.model), &read).map_err(bad)?;
-    let system = Arc::new(read.model.compile());
+    let system = Arc::new(std::mem::take(&mut read.model).into_system());
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {
         true => print(&with_places(found.to_json(), &read).to_string())?,

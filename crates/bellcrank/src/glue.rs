@@ -147,7 +147,10 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
         parts.push(part.start(&how).map_err(|e| Failure::BadInput(e.to_string()))?);
     }
     let mut glued = Coordinator::new(parts, assembly.interface, 0.0, options).map_err(refused)?;
-    let mut folder = args.out.as_ref().map(|out| Folder::new(out).with_scene(bellcrank_model::scene::scene(&whole)));
+    let mut folder = args.out.as_ref().map(|out| {
+        let drawn = std::mem::take(&mut whole);
+        Folder::new(out).with_scene(move |out| bellcrank_model::scene::write(&drawn, out))
+    });
     let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,
@@ -590,7 +593,8 @@ pub fn split(
     }
     let differences = differences(&whole, &memory);
     if let Some(out) = out {
-        let mut folder = Folder::new(out).with_scene(bellcrank_model::scene::scene(&system.model));
+        let drawn = system.clone();
+        let mut folder = Folder::new(out).with_scene(move |out| bellcrank_model::scene::write(&drawn.model, out));
         let failed = |e: std::io::Error| Failure::Failed(e.to_string());
         folder.begin(&memory.header).map_err(failed)?;
         for (k, t) in memory.times.iter().enumerate() {

@@ -7,6 +7,7 @@ use bellcrank_model::Dynamics;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
 use bellcrank_model::read::{Read, read_model};
+use bellcrank_model::scene;
 use bellcrank_model::system::System;
 use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::engines::StepError;
@@ -170,9 +171,9 @@ fn html_file(text: &str) -> Result<PathBuf, &'static str> {
 
 /// Runs a model.
 pub fn run(args: Run) -> Result<(), Failure> {
-    let read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
+    let mut read = read_model(&args.model, &args.set).map_err(|report| Failure::BadInput(report.to_string()))?;
     let options = options(&args, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
-    let system = Arc::new(read.model.compile());
+    let system = Arc::new(std::mem::take(&mut read.model).into_system());
     if !args.split.is_empty() {
         return crate::glue::split(&system, options, &args.split, args.out.as_ref(), args.json);
     }
@@ -199,15 +200,17 @@ pub fn run(args: Run) -> Result<(), Failure> {
     if talk {
         tell_start(&system, &simulation, &found);
     }
-    let drawn = bellcrank_model::scene::scene(&system.model);
     let live = match args.live {
-        true => Some(open_live(&args, &drawn)?),
+        true => Some(open_live(&args, &scene::scene(&system.model))?),
         false => None,
     };
     let mut progress = Progress::new(until, talk);
-    let mut folder = args.out.as_ref().map(|out| Folder::new(out).with_scene(drawn));
-    let channels = simulation.header().channels.len();
-    let mut kept = (args.verify || args.report.is_some()).then(|| Kept::new(&chosen, channels));
+    let mut folder = args.out.as_ref().map(|out| {
+        let drawn = system.clone();
+        Folder::new(out).with_scene(move |out| scene::write(&drawn.model, out))
+    });
+    let mut kept =
+        (args.verify || args.report.is_some()).then(|| Kept::new(&chosen, simulation.header().channels.len()));
     let mut watcher = live.as_ref().map(Live::recorder);
     let mut recorders: Vec<&mut dyn Recorder> = Vec::new();
     recorders.extend(folder.as_mut().map(|r| r as &mut dyn Recorder));
@@ -218,7 +221,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
         return Err(Failure::BadInput(placed(&read, why))); // nothing was computed: the folder was no good
     }
-    let mut told = summary.to_json();
+    let mut told = summary.brief();
     let verification = match (&kept, args.verify, &summary.status) {
         (Some(kept), true, Status::Finished) => {
             verify::verify_with(&|o| Simulation::of(system.clone(), o), &chosen, kept, &summary)
@@ -238,7 +241,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     }
     if args.json {
         told["findings"] = with_places(found.to_json(), &read)["findings"].take();
-        print(&told.to_string())?;
+        print(&summary.json_text(&told))?;
     } else if talk {
         tell_end(&summary, args.out.as_ref());
         if args.verify {
@@ -333,8 +336,7 @@ pub fn place(read: &Read, text: &str) -> Option<Span> {
     let named = |(section, before): (&str, &str)| {
         let at = text.find(before)?;
         let name = text[at + before.len()..].split_once('`')?.0;
-        let entry = read.document.root.get(section)?.as_table()?.entry(name)?;
-        Some((at, entry.span))
+        Some((at, read.document.place(section, name)?))
     };
     let places = [("start", "the start of joint `"), ("joint", "joint `"), ("body", "body `"), ("body", "rod `")];
     places.into_iter().filter_map(named).min_by_key(|(at, _)| *at).map(|(_, span)| span)
@@ -390,9 +392,9 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         _ => true,
     };
     let mut problem = Diagnostic::error(e.message).help(e.help);
-    if let (false, Some(solve)) = (on_command_line, read.document.root.get("solve")) {
+    if !on_command_line {
         // where a step is missing, the method asks for it
-        problem.span = solve.get(&key).or_else(|| solve.get("method")).map(|node| node.span);
+        problem.span = read.document.place("solve", &key).or_else(|| read.document.place("solve", "method"));
     }
     read.document.report(problem.into())
 }

@@ -42,7 +42,47 @@ pub struct Document {
     pub root: Node,
 }
 
+/// What is left of a [`Document`] when its values are read: the tree takes ten times the memory of the text.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    /// The texts that spans point into: the file first, then one per override.
+    pub sources: Sources,
+    /// Sections, and the entries of each with the places of their names; for settings, of their values.
+    sections: Vec<(String, Vec<(Box<str>, Span)>)>,
+}
+
+impl Outline {
+    /// Where the name of an entry of a section stands; of `[solve]`, its value.
+    pub fn place(&self, section: &str, name: &str) -> Option<Span> {
+        let (_, entries) = self.sections.iter().find(|(s, _)| s == section)?;
+        entries.iter().find(|(n, _)| **n == *name).map(|(_, span)| *span)
+    }
+
+    /// The problems found in this document, ready to be shown.
+    pub fn report(&self, problems: Diagnostics) -> Report {
+        Report::new(self.sources.clone(), problems)
+    }
+}
+
 impl Document {
+    /// The texts and the places of the entries, without the values.
+    pub fn outline(self) -> Outline {
+        let Document { sources, root } = self;
+        let Value::Table(root) = root.value else { return Outline { sources, sections: Vec::new() } };
+        let entries = |section: Entry| match section.node.value {
+            Value::Table(table) => {
+                let place = |e: Entry| {
+                    let span = if section.name == "solve" { e.node.span } else { e.span };
+                    (e.name.into_boxed_str(), span)
+                };
+                let places = table.entries.into_iter().map(place).collect();
+                (section.name, places)
+            }
+            _ => (section.name, Vec::new()),
+        };
+        Outline { sources, sections: root.entries.into_iter().map(entries).collect() }
+    }
+
     /// Reads the file at `path` (JSON if it ends in `.json`, otherwise TOML) and puts the overrides
     /// `path.to.key=value` on it.
     pub fn open(path: &str, overrides: &[String], layout: &Layout) -> Result<Document, Report> {

@@ -8,9 +8,15 @@ impl System {
         &self.coordinates
     }
 
+    /// The places a joint coordinate is measured between.
+    fn places(&self, c: &Coordinate) -> [SystemEnd; 2] {
+        let ends = &self.model.joints[c.joint].ends;
+        [place(&ends[0]), place(&ends[1])]
+    }
+
     /// The value of a joint coordinate and its rate.
     pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
-        let ends = c.ends.map(|e| self.frame(&e, w, Some(&at.v)));
+        let ends = self.places(c).map(|e| self.frame(&e, w, Some(&at.v)));
         let seen = Frames { t: at.t, ends: &ends, near: &[] };
         let gradient = c.motion.gradient(&seen);
         let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
@@ -24,18 +30,19 @@ impl System {
 
     /// The rate of a counted angle.
     pub(super) fn turn_rate(&self, angle: &Angle, at: &Point, w: &Workspace) -> f64 {
-        let ends = angle.ends.map(|e| self.frame(&e, w, Some(&at.v)));
+        let ends = self.ends_of(angle).map(|e| self.frame(&e, w, Some(&at.v)));
         let gradient = angle.motion.gradient(&Frames { t: at.t, ends: &ends, near: &[] });
         gradient[0].on(&ends[0]) + gradient[1].on(&ends[1])
     }
 
     /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
     pub fn coordinate_gradient(&self, c: &Coordinate, at: &Point, w: &Workspace) -> Vec<(usize, Vec<f64>)> {
-        let ends = c.ends.map(|e| self.frame(&e, w, None));
+        let places = self.places(c);
+        let ends = places.map(|e| self.frame(&e, w, None));
         let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
         let gradient = c.motion.gradient(&seen);
         let mut out = Vec::new();
-        for (end, form) in c.ends.iter().zip(gradient).filter(|(e, _)| e.body != GROUND) {
+        for (end, form) in places.iter().zip(gradient).filter(|(e, _)| e.body != GROUND) {
             let mut row = vec![0.0; self.width(end.body)];
             self.pull(end, w, form, 1.0, &mut row);
             out.push((end.body as usize, row));

@@ -5,7 +5,12 @@ use super::*;
 impl Model {
     /// Compiles the model into equations in Cartesian coordinates. Does not check its meaning.
     pub fn compile(&self) -> System {
-        System::new(self.clone(), &[])
+        self.clone().into_system()
+    }
+
+    /// The same with no copy of the model, which becomes part of the system.
+    pub fn into_system(self) -> System {
+        System::new(self, &[])
     }
 }
 
@@ -66,9 +71,8 @@ impl System {
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let (equations, motions) = (entry.joint.equations(space), entry.joint.motions(space));
             for motion in motions {
-                let pair = [ends[0], ends[1]];
-                let angle = self.push_angle(pair, motion, false);
-                self.coordinates.push(Coordinate { joint: number, motion, ends: pair, angle });
+                let angle = self.push_angle(Owner::Joint(number as u32), [0, 1], motion, false);
+                self.coordinates.push(Coordinate { joint: number, motion, angle });
             }
             let first = self.constraints.len();
             // position rows and velocity rows stand in different places of a formulation
@@ -77,7 +81,7 @@ impl System {
                 let first_angle = self.angles.len() as u32;
                 let angles: Vec<_> = block.iter().flat_map(|e| e.angles()).collect();
                 for m in &angles {
-                    self.push_angle(m.ends.map(|e| ends[e]), m.motion, true);
+                    self.push_angle(Owner::Joint(number as u32), m.ends.map(|e| e as u8), m.motion, true);
                 }
                 let angle = if angles.is_empty() { NO_ANGLE } else { first_angle };
                 self.push_constraint(block, ends.clone(), Some(number), None, angle);
@@ -93,7 +97,7 @@ impl System {
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let force = entry.force.clone();
             let angle = match force.measures() {
-                Some(motion) => self.push_angle([ends[0], ends[1]], motion, true),
+                Some(motion) => self.push_angle(Owner::Force(number as u32), [0, 1], motion, true),
                 None => NO_ANGLE,
             };
             let mut states = NO_STATES;
@@ -113,11 +117,11 @@ impl System {
         }
     }
 
-    pub(super) fn push_angle(&mut self, ends: [SystemEnd; 2], motion: Motion, acts: bool) -> u32 {
+    fn push_angle(&mut self, of: Owner, ends: [u8; 2], motion: Motion, acts: bool) -> u32 {
         if !motion.turns() {
             return NO_ANGLE;
         }
-        self.angles.push(Angle { ends, motion, acts });
+        self.angles.push(Angle { of, ends, motion, acts });
         self.turns_act |= acts;
         self.angles.len() as u32 - 1
     }

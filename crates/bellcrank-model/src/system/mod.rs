@@ -73,16 +73,22 @@ const NO_STATES: u32 = u32::MAX;
 pub struct Coordinate {
     /// The joint's number in the model.
     pub joint: usize,
-    /// The motion it measures.
+    /// The motion it measures, between the first two places of the joint.
     pub motion: Motion,
-    /// Between which places.
-    ends: [SystemEnd; 2],
     angle: u32,
 }
 
-/// An angle whose turns are counted, with the places it is measured between.
+/// Whose angle is counted.
+#[derive(Clone, Copy)]
+enum Owner {
+    Joint(u32),
+    Force(u32),
+}
+
+/// An angle whose turns are counted, and which places of its owner it is measured between.
 struct Angle {
-    ends: [SystemEnd; 2],
+    of: Owner,
+    ends: [u8; 2],
     motion: Motion,
     /// Whether an equation or a force needs it while a step is computed.
     acts: bool,
@@ -157,12 +163,16 @@ impl System {
             });
         }
         // in the plane the angles of the bodies count turns from the start
-        let turn = |e: &SystemEnd| match e.body {
+        let turn = |e: SystemEnd| match e.body {
             GROUND => 0.0,
             b if self.model.space == Space::Plane => self.model.bodies[b as usize].angle,
             _ => 0.0,
         };
-        s.charts.angles = self.angles.iter().map(|a| turn(&a.ends[1]) - turn(&a.ends[0])).collect();
+        let turned = |a: &Angle| {
+            let [first, second] = self.ends_of(a).map(turn);
+            second - first
+        };
+        s.charts.angles = self.angles.iter().map(turned).collect();
         self.count_turns(&mut s, &mut self.workspace());
         s
     }
@@ -192,7 +202,7 @@ impl System {
         self.locate(&s.q, &s.charts, w);
         s.charts.rates.resize(self.angles.len(), 0.0);
         for (angle, (old, old_rate)) in self.angles.iter().zip(s.charts.angles.iter_mut().zip(&mut s.charts.rates)) {
-            let ends = [0, 1].map(|k| self.frame(&angle.ends[k], w, Some(&s.v)));
+            let ends = self.ends_of(angle).map(|e| self.frame(&e, w, Some(&s.v)));
             let seen = Frames { t: s.t, ends: &ends, near: &[] };
             let gradient = angle.motion.gradient(&seen);
             let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
@@ -207,6 +217,15 @@ impl System {
     fn can_wait(&self, passed: f64, v: &[f64]) -> bool {
         let spin = |b: usize| each!(&self.bodies[b], body => body.spin(&v[self.layout.bodies[b].clone()]));
         !self.turns_act && (0..self.bodies.len()).all(|b| 2.0 * passed * spin(b) < UNCOUNTED)
+    }
+
+    /// The places an angle is measured between.
+    fn ends_of(&self, angle: &Angle) -> [SystemEnd; 2] {
+        let ends = match angle.of {
+            Owner::Joint(j) => &self.model.joints[j as usize].ends,
+            Owner::Force(f) => &self.model.forces[f as usize].ends,
+        };
+        angle.ends.map(|k| place(&ends[k as usize]))
     }
 
     fn locate(&self, q: &[f64], charts: &Charts, w: &mut Workspace) {

@@ -80,7 +80,7 @@ fn resident() -> f64 {
 
 fn compiled(text: &str, changes: &[String]) -> Arc<System> {
     match read_text("model.toml", text, changes) {
-        Ok(read) => Arc::new(read.model.compile()),
+        Ok(read) => Arc::new(read.model.into_system()),
         Err(report) => unreachable!("the models of the bench are right: {report}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
-use super::implicit::{Projection, project};
+use super::implicit::project;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError};
 use crate::kkt::Kkt;
 use crate::loop_cg::LoopCg;
@@ -51,7 +51,7 @@ struct Form {
 /// What solves for v̇ and λ, and projects.
 enum Linear {
     /// Elimination of the whole system, for accelerations and for projections.
-    Direct(Box<(Kkt, Projection)>),
+    Direct(Box<Kkt>),
     /// Conjugate gradients on the loops of a tree.
     Loops(Box<LoopCg>),
 }
@@ -59,21 +59,21 @@ enum Linear {
 impl Linear {
     fn accelerate(&mut self, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         match self {
-            Linear::Direct(both) => both.0.accelerate(p, w),
+            Linear::Direct(kkt) => kkt.accelerate(p, w),
             Linear::Loops(loops) => loops.accelerate(p, w),
         }
     }
 
     fn project(&mut self, dynamics: &dyn Dynamics, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         match self {
-            Linear::Direct(both) => both.1.apply(dynamics, p, w),
+            Linear::Direct(kkt) => project(&mut **kkt, dynamics, p, w),
             Linear::Loops(loops) => project(&mut **loops, dynamics, p, w),
         }
     }
 
     fn factorizations(&self) -> usize {
         match self {
-            Linear::Direct(both) => both.0.factorizations + both.1.factorizations(),
+            Linear::Direct(kkt) => kkt.factorizations,
             Linear::Loops(loops) => loops.loops().factorizations + loops.cg.renewals,
         }
     }
@@ -101,7 +101,7 @@ impl Form {
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
         self.pivots.push(match &self.linear {
-            Linear::Direct(both) => (t, both.0.smallest_pivot()),
+            Linear::Direct(kkt) => (t, kkt.smallest_pivot()),
             Linear::Loops(loops) => (t, loops.cg.nearness),
         });
         let (qdot, rest) = ydot.split_at_mut(n);
@@ -160,7 +160,7 @@ impl Explicit {
         let mut form = Form {
             linear: match loops {
                 Some(loops) => Linear::Loops(Box::new(loops)),
-                None => Linear::Direct(Box::new((Kkt::new(dynamics.clone()), Projection::new(dynamics.clone())))),
+                None => Linear::Direct(Box::new(Kkt::new(dynamics.clone()))),
             },
             point: start.clone(),
             w: dynamics.workspace(),
@@ -277,8 +277,8 @@ impl Engine for Explicit {
                 });
             }
         }
-        if let Linear::Direct(both) = &self.form.linear {
-            self.rank = (both.0.factorizations > 0).then(|| (both.0.dropped(), both.0.smallest_pivot()));
+        if let Linear::Direct(kkt) = &self.form.linear {
+            self.rank = (kkt.factorizations > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()));
         }
         self.rk.accept();
         self.dense_ready = false;
@@ -408,7 +408,7 @@ impl Engine for Explicit {
 
     fn explain_solver(&self) -> Option<String> {
         match &self.form.linear {
-            Linear::Direct(both) => Some(both.0.explain()),
+            Linear::Direct(kkt) => Some(kkt.explain()),
             Linear::Loops(_) => None, // its report tells
         }
     }

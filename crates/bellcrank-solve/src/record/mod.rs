@@ -14,7 +14,8 @@ pub use self::tee::Tee;
 
 use crate::events::Event;
 use crate::history::Taken;
-use std::io;
+use serde_json::json;
+use std::io::{self, Write};
 
 /// The program and its version, as written into every result.
 pub const PROGRAM: &str = concat!("bellcrank ", env!("CARGO_PKG_VERSION"));
@@ -44,6 +45,10 @@ pub trait Recorder {
     fn event(&mut self, _event: &Event) -> io::Result<()> {
         Ok(())
     }
+    /// The values of all channels at the end, where they are known; before `end`.
+    fn last(&mut self, t: f64, values: &[(String, f64)]) {
+        let _ = (t, values);
+    }
     /// After the last frame, also after a failure; `summary` tells how the run ended: its `status`
     /// is `finished`, `failed` or `interrupted`.
     fn end(&mut self, summary: &serde_json::Value) -> io::Result<()>;
@@ -60,6 +65,23 @@ fn check_width(values: &[f64], channels: usize) -> io::Result<()> {
     }
     let message = format!("a frame has {} values for {channels} channels", values.len());
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// The time and the values of channels as the text of a JSON object, `between` before each and `after` the last. As a map
+/// of values they would take ten times the memory.
+pub fn object(t: f64, values: &[(String, f64)], between: &str, after: &str) -> String {
+    let mut out = Vec::with_capacity(40 * (values.len() + 1));
+    let mut put = |name: &str, x: f64| {
+        let first = if out.is_empty() { '{' } else { ',' };
+        // into memory: nothing can fail
+        let _ = write!(out, "{first}{between}{}: {}", json!(name), json!(x));
+    };
+    put("t", t);
+    values.iter().for_each(|(name, x)| put(name, *x));
+    let mut text = String::from_utf8(out).unwrap_or_default();
+    text.push_str(after);
+    text.push('}');
+    text
 }
 
 /// Records nothing.

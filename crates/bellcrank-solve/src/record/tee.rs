@@ -46,6 +46,10 @@ impl Recorder for Tee<'_> {
         self.each(|r| r.event(event))
     }
 
+    fn last(&mut self, t: f64, values: &[(String, f64)]) {
+        self.0.iter_mut().for_each(|r| r.last(t, values));
+    }
+
     fn end(&mut self, summary: &Value) -> io::Result<()> {
         self.each(|r| r.end(summary))
     }

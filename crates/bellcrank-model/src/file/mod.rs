@@ -17,6 +17,7 @@ pub mod fields;
 pub mod json;
 pub mod overrides;
 pub mod parameters;
+mod plain;
 pub mod schema;
 pub mod source;
 pub mod suggest;

@@ -11,6 +11,14 @@ use std::ops::Range;
 
 /// Reads a TOML document. `id` is the number of the source in its [`Sources`](super::Sources).
 pub fn parse(source: &Source, id: u32) -> Result<Node, Diagnostics> {
+    match super::plain::parse(source, id) {
+        Some(root) => Ok(root),
+        None => parse_all(source, id),
+    }
+}
+
+/// Reads any TOML document.
+pub(super) fn parse_all(source: &Source, id: u32) -> Result<Node, Diagnostics> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let convert = Convert { source, id, offset: 0 };
     let mut problems = Diagnostics::new();

@@ -16,6 +16,8 @@ const PARQUET: &str = "results.parquet";
 const CSV: &str = "results.csv";
 const SUMMARY: &str = "summary.json";
 const SCENE: &str = "scene.json";
+/// Rows of many channels wait here, with the ending of what is not complete.
+const WAITING: &str = "results.rows";
 const EVENTS: &str = "events.csv";
 /// The ending of files that are not yet complete.
 const PART: &str = ".part";
@@ -70,7 +72,8 @@ impl Folder {
 
     fn open(&mut self, header: &Header) -> io::Result<()> {
         claim(&self.dir)?;
-        self.add(PARQUET, ParquetFile::new)?;
+        let scratch = self.part(WAITING);
+        self.add(PARQUET, |file| ParquetFile::new(file).with_scratch(scratch))?;
         if header.channels.len() <= CSV_CHANNELS {
             self.add(CSV, Csv::new)?;
         } else {
@@ -106,7 +109,7 @@ impl Folder {
     }
 
     /// Adds a file that is not yet complete.
-    fn add<R: Recorder + Send + 'static>(&mut self, name: &'static str, to: fn(File) -> R) -> io::Result<()> {
+    fn add<R: Recorder + Send + 'static>(&mut self, name: &'static str, to: impl FnOnce(File) -> R) -> io::Result<()> {
         let path = self.part(name);
         let open = || {
             let file = File::options().write(true).create(true).truncate(false).open(&path)?;
@@ -240,7 +243,7 @@ fn claim(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir).map_err(|e| explain(dir, e))? {
         let name = entry.map_err(|e| explain(dir, e))?.file_name();
         // a run that could not even write its first summary leaves these
-        if ![PARQUET, CSV, SUMMARY, SCENE, EVENTS].iter().any(|f| *name == *format!("{f}{PART}")) {
+        if ![PARQUET, CSV, SUMMARY, SCENE, EVENTS, WAITING].iter().any(|f| *name == *format!("{f}{PART}")) {
             let message = format!(
                 "{} has other things in it ({}) and no earlier results; choose another folder with --out, or empty it",
                 dir.display(),

@@ -9,22 +9,25 @@
 //! to its last group. Nothing here depends on the clock: the same run gives the same bytes.
 //! [Apache Parquet format 2.11, File format]
 //!
-//! Measured: 1000 channels take 35 ns a value; a file of 0.7 GB opens in 50 ms. A million channels take
-//! 120 ns a value and 4 GB of memory, nearly all of it the format's own records for each column, and
-//! pyarrow opens such a file only with `thrift_container_size_limit` raised.
+//! Chunks are encoded by the `parquet` crate. The footer is written here, from 20 bytes for each column and 8 for each of its
+//! chunks: as records of that crate, a million columns would take gigabytes. Groups that would take much memory wait in a
+//! file of their own, row after row, and are turned into columns from there.
+//!
+//! Measured: 1000 channels take 35 ns a value; a file of 0.7 GB opens in 50 ms. pyarrow opens a file of a million channels
+//! only with `thrift_container_size_limit` raised.
 
 use super::{Header, PROGRAM, Recorder, check_width};
 use parquet::basic::{Compression, Encoding, Repetition, Type as Physical};
 use parquet::data_type::DoubleType;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A row group has at most so many rows or bytes (before compression), …
@@ -34,43 +37,92 @@ const BYTES: usize = 32 << 20;
 /// chunk of each group, and thus stays smaller than the data it is written with.
 const MIN_ROWS: usize = 64;
 const ROWS_PER_GROUP: usize = 16;
+/// Groups larger than this wait in a file, and are turned into columns in strips of so many bytes.
+const MEMORY: usize = 2 * BYTES;
+const STRIP: usize = BYTES / 2;
 
 /// Writes one Parquet file, row group after row group.
 pub struct ParquetFile {
     file: File,
+    /// Where rows may wait.
+    scratch: Option<PathBuf>,
     /// Nothing before `begin`, after `end` and after a failure.
     writer: Option<Writer>,
 }
 
 struct Writer {
-    /// Time and values, row after row.
+    /// Time and values, row after row, or the file they wait in.
     rows: Vec<f64>,
-    width: usize,
-    /// The column that is being encoded, and the bytes of all that are.
+    waiting: Option<Waiting>,
+    count: usize,
+    /// The column that is being encoded.
     column: Vec<f64>,
-    bytes: TrackedWrite<Vec<u8>>,
     properties: Arc<WriterProperties>,
-    about: FileMetaData,
-    groups: Vec<RowGroupMetaData>,
-    /// Where the row groups end in the file and the footer begins, and the footer.
+    /// The schema of a file of one column: chunks do not know their names.
+    one: Arc<SchemaDescriptor>,
+    about: About,
+    /// Where the row groups end in the file and the footer begins.
     end: u64,
-    footer: Vec<u8>,
+}
+
+/// What the footer tells.
+struct About {
+    model: String,
+    /// The names of all columns in a row, the end of each, and its unit.
+    names: String,
+    ends: Vec<u32>,
+    units: Vec<&'static str>,
+    groups: Vec<Group>,
+}
+
+/// A row group: its number of rows and its place, the encodings and the sizes of its chunks before and after compression.
+struct Group {
+    rows: usize,
+    start: u64,
+    encodings: Vec<Encoding>,
+    sizes: Vec<[u32; 2]>,
+}
+
+/// A file that rows wait in; it goes with its owner.
+struct Waiting {
+    file: File,
+    path: PathBuf,
+}
+
+impl Waiting {
+    fn new(path: PathBuf) -> io::Result<Waiting> {
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
+        Ok(Waiting { file, path })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 impl ParquetFile {
     /// Writes to `file`, from its beginning.
     pub fn new(file: File) -> ParquetFile {
-        ParquetFile { file, writer: None }
+        ParquetFile { file, scratch: None, writer: None }
+    }
+
+    /// The same; rows of many channels wait in a file at `path` until a group of them is complete.
+    pub fn with_scratch(self, path: PathBuf) -> ParquetFile {
+        ParquetFile { scratch: Some(path), ..self }
     }
 
     /// Does `action`; after a failure puts the last good footer back and writes no more.
     fn attempt(&mut self, action: impl FnOnce(&mut Writer, &mut File) -> io::Result<()>) -> io::Result<()> {
         let missing = || io::Error::other("the Parquet file is not open, or could not be written before");
         let writer = self.writer.as_mut().ok_or_else(missing)?;
+        let groups = writer.about.groups.len();
         let result = action(writer, &mut self.file);
         if result.is_err() {
             // a full disk has room for it: the footer was there before
-            let _ = put(&mut self.file, writer.end, &[], &writer.footer);
+            writer.about.groups.truncate(groups);
+            let _ = writer.put(&mut self.file, &mut io::empty());
             self.writer = None;
         }
         result
@@ -84,18 +136,35 @@ impl Recorder for ParquetFile {
     }
 
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
+        let scratch = self.scratch.clone();
         self.attempt(|w, file| {
-            check_width(values, w.width - 1)?;
-            let capacity = w.width * group_rows(w.width, w.groups.len());
-            if w.rows.is_empty() {
-                w.rows.reserve_exact(capacity);
+            let width = w.about.width();
+            check_width(values, width - 1)?;
+            let most = group_rows(width, w.about.groups.len());
+            match scratch {
+                Some(path) if 8 * width * most > MEMORY => {
+                    let waiting = match w.waiting.take() {
+                        Some(waiting) => waiting,
+                        None => Waiting::new(path)?,
+                    };
+                    let waiting = w.waiting.insert(waiting);
+                    waiting.file.seek(SeekFrom::Start((8 * w.count * width) as u64))?;
+                    let mut out = BufWriter::with_capacity(1 << 20, &waiting.file);
+                    for x in std::iter::once(&t).chain(values) {
+                        out.write_all(&x.to_le_bytes())?;
+                    }
+                    out.flush()?;
+                }
+                _ => {
+                    if w.rows.is_empty() {
+                        w.rows.reserve_exact(width * most);
+                    }
+                    w.rows.push(t);
+                    w.rows.extend_from_slice(values);
+                }
             }
-            w.rows.push(t);
-            w.rows.extend_from_slice(values);
-            if w.rows.len() < capacity {
-                return Ok(());
-            }
-            w.write(file)
+            w.count += 1;
+            if w.count < most { Ok(()) } else { w.write(file) }
         })
     }
 
@@ -108,23 +177,21 @@ impl Recorder for ParquetFile {
 
 impl Writer {
     fn new(header: &Header) -> io::Result<Writer> {
-        let mut meta = vec![
-            KeyValue::new("program".into(), PROGRAM.to_string()),
-            KeyValue::new("model".into(), header.model.clone()),
-        ];
-        let mut names = HashSet::new();
-        let mut fields = Vec::with_capacity(header.channels.len() + 1);
+        let mut about =
+            About { model: header.model.clone(), names: String::new(), ends: vec![], units: vec![], groups: vec![] };
+        let mut seen = HashSet::with_capacity(header.channels.len() + 1);
         let channels = header.channels.iter().map(|c| (c.name.as_str(), c.unit));
         for (name, unit) in std::iter::once(("time", "s")).chain(channels) {
-            if !names.insert(name) {
+            if !seen.insert(name) {
                 let message = format!("two channels have the name {name:?}: rename a body, joint or probe");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             }
-            let field = Type::primitive_type_builder(name, Physical::DOUBLE).with_repetition(Repetition::REQUIRED);
-            fields.push(Arc::new(field.build().map_err(plain)?));
-            meta.push(KeyValue::new(format!("unit.{name}"), unit.to_string()));
+            about.names.push_str(name);
+            about.ends.push(u32::try_from(about.names.len()).map_err(io::Error::other)?);
+            about.units.push(unit);
         }
-        let width = fields.len();
+        let field = Type::primitive_type_builder("", Physical::DOUBLE).with_repetition(Repetition::REQUIRED);
+        let fields = vec![Arc::new(field.build().map_err(plain)?)];
         let schema = Type::group_type_builder("results").with_fields(fields).build().map_err(plain)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
@@ -133,74 +200,289 @@ impl Writer {
             .set_statistics_enabled(EnabledStatistics::None)
             .set_offset_index_disabled(true)
             .build();
-        let schema = Arc::new(SchemaDescriptor::new(schema.into()));
-        let version = properties.writer_version().as_num();
-        let about = FileMetaData::new(version, 0, Some(PROGRAM.replace(' ', " version ")), Some(meta), schema, None);
-        let mut bytes = TrackedWrite::new(Vec::new());
-        bytes.write_all(b"PAR1")?;
         Ok(Writer {
             rows: vec![],
-            width,
+            waiting: None,
+            count: 0,
             column: vec![],
-            bytes,
             properties: properties.into(),
+            one: Arc::new(SchemaDescriptor::new(schema.into())),
             about,
-            groups: vec![],
             end: 0,
-            footer: vec![],
         })
     }
 
     /// Writes the waiting rows, if any, as one group, and the footer.
     fn write(&mut self, file: &mut File) -> io::Result<()> {
-        if !self.rows.is_empty() {
-            self.encode().map_err(plain)?;
-            self.rows.clear();
+        let begin: &[u8] = if self.end == 0 { b"PAR1" } else { b"" };
+        if self.count == 0 {
+            return self.put(file, &mut &*begin);
         }
-        self.bytes.flush()?;
-        let data = std::mem::take(self.bytes.inner_mut());
-        let footer = self.encode_footer().map_err(plain)?;
-        put(file, self.end, &data, &footer)?;
-        self.end += data.len() as u64;
-        self.footer = footer;
+        match self.waiting.take() {
+            None => {
+                let mut data = TrackedWrite::new(begin.to_vec());
+                let (rows, width) = (std::mem::take(&mut self.rows), self.about.width());
+                self.encode(&mut data, begin.len(), &mut |first, strip| {
+                    let all = first..first + strip.len() / (rows.len() / width);
+                    for (row, out) in rows.chunks_exact(width).zip(strip.chunks_exact_mut(all.len())) {
+                        out.copy_from_slice(&row[all.clone()]);
+                    }
+                    Ok(())
+                })?;
+                self.rows = rows;
+                self.rows.clear();
+                let data = data.into_inner()?;
+                self.put(file, &mut data.as_slice())
+            }
+            Some(waiting) => {
+                // encoded behind the rows, so that the file is without a footer for a short time only
+                let (width, count) = (self.about.width(), self.count);
+                let after = (8 * width * count) as u64;
+                let mut behind = File::options().write(true).open(&waiting.path)?;
+                behind.seek(SeekFrom::Start(after))?;
+                let mut data = TrackedWrite::new(behind);
+                data.write_all(begin)?;
+                let mut bytes = Vec::new();
+                self.encode(&mut data, begin.len(), &mut |first, strip| {
+                    let columns = strip.len() / count;
+                    bytes.resize(8 * columns, 0);
+                    for (k, out) in strip.chunks_exact_mut(columns).enumerate() {
+                        (&waiting.file).seek(SeekFrom::Start((8 * (k * width + first)) as u64))?;
+                        (&waiting.file).read_exact(&mut bytes)?;
+                        for (x, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+                            *x = f64::from_le_bytes(*bytes);
+                        }
+                    }
+                    Ok(())
+                })?;
+                data.flush()?;
+                drop(data.into_inner()?);
+                (&waiting.file).seek(SeekFrom::Start(after))?;
+                self.put(file, &mut &waiting.file)?;
+                waiting.file.set_len(0)?;
+                self.waiting = Some(waiting);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the rows as a group. `strip` gives the values of some columns from the first on, row after row.
+    fn encode<W: Write + Send>(
+        &mut self,
+        out: &mut TrackedWrite<W>,
+        before: usize,
+        strip: &mut dyn FnMut(usize, &mut [f64]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (width, rows) = (self.about.width(), self.count);
+        let mut group =
+            Group { rows, start: self.end + before as u64, encodings: vec![], sizes: Vec::with_capacity(width) };
+        let mut values = Vec::new();
+        let most = (STRIP / (8 * rows)).clamp(1, width);
+        for first in (0..width).step_by(most) {
+            let columns = most.min(width - first);
+            values.resize(columns * rows, 0.0);
+            strip(first, &mut values)?;
+            for j in 0..columns {
+                self.column.clear();
+                self.column.extend(values[j..].iter().step_by(columns));
+                let chunk = self.encode_column(out).map_err(plain)?;
+                group.encodings = chunk.0;
+                group.sizes.push(chunk.1);
+            }
+        }
+        self.about.groups.push(group);
+        self.count = 0;
         Ok(())
     }
 
-    fn encode(&mut self) -> Result<(), ParquetError> {
-        let (schema, properties) = (self.about.schema_descr_ptr(), self.properties.clone());
-        let number = i32::try_from(self.groups.len())?;
-        let mut group = SerializedRowGroupWriter::new(schema, properties, &mut self.bytes, number, None);
-        for j in 0..self.width {
-            self.column.clear();
-            self.column.extend(self.rows[j..].iter().step_by(self.width));
-            let Some(mut chunk) = group.next_column()? else { break };
-            chunk.typed::<DoubleType>().write_batch(&self.column, None, None)?;
-            chunk.close()?;
-        }
-        self.groups.push(Arc::unwrap_or_clone(group.close()?));
-        Ok(())
+    /// Encodes a column; gives its encodings and its size before and after compression.
+    fn encode_column<W: Write + Send>(
+        &self,
+        out: &mut TrackedWrite<W>,
+    ) -> Result<(Vec<Encoding>, [u32; 2]), ParquetError> {
+        let mut group = SerializedRowGroupWriter::new(self.one.clone(), self.properties.clone(), out, 0, None);
+        let missing = || ParquetError::General("a group without a column".into());
+        let mut chunk = group.next_column()?.ok_or_else(missing)?;
+        chunk.typed::<DoubleType>().write_batch(&self.column, None, None)?;
+        chunk.close()?;
+        let group = group.close()?;
+        let column = group.column(0);
+        let sizes = [column.uncompressed_size(), column.compressed_size()];
+        Ok((column.encodings().collect(), [u32::try_from(sizes[0])?, u32::try_from(sizes[1])?]))
     }
 
-    fn encode_footer(&mut self) -> Result<Vec<u8>, ParquetError> {
-        let mut out = Vec::new();
-        let all = ParquetMetaData::new(self.about.clone(), std::mem::take(&mut self.groups));
-        let result = ParquetMetaDataWriter::new(&mut out, &all).finish();
-        self.groups = all.into_builder().take_row_groups();
-        result.map(|()| out)
+    /// Puts data at the end of the groups, and the footer behind it.
+    fn put(&mut self, file: &mut File, data: &mut dyn Read) -> io::Result<()> {
+        file.seek(SeekFrom::Start(self.end))?;
+        let size = io::copy(data, file)?;
+        let mut out = Compact { out: BufWriter::with_capacity(1 << 16, &mut *file), written: 0 };
+        self.about.write(&mut out)?;
+        let footer = u32::try_from(out.written).map_err(io::Error::other)?;
+        out.out.write_all(&footer.to_le_bytes())?;
+        out.out.write_all(b"PAR1")?;
+        out.out.flush()?;
+        drop(out);
+        file.set_len(self.end + size + u64::from(footer) + 8)?;
+        self.end += size;
+        Ok(())
+    }
+}
+
+/// Numbers of the types of fields in Thrift's compact protocol, and what the format calls things.
+mod code {
+    pub const I32: u8 = 5;
+    pub const I64: u8 = 6;
+    pub const BINARY: u8 = 8;
+    pub const LIST: u8 = 9;
+    pub const STRUCT: u8 = 12;
+    pub const DOUBLE: i64 = 5;
+    pub const REQUIRED: i64 = 0;
+    pub const SNAPPY: i64 = 1;
+    pub const VERSION: i64 = 1;
+}
+
+/// Thrift's compact protocol, as far as the footer needs it: fields by their distance from the one before.
+struct Compact<W: Write> {
+    out: W,
+    written: u64,
+}
+
+impl<W: Write> Compact<W> {
+    fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.written += bytes.len() as u64;
+        self.out.write_all(bytes)
+    }
+
+    fn varint(&mut self, mut n: u64) -> io::Result<()> {
+        let (mut bytes, mut k) = ([0; 10], 0);
+        while n >= 0x80 {
+            bytes[k] = n as u8 | 0x80;
+            (n, k) = (n >> 7, k + 1);
+        }
+        bytes[k] = n as u8;
+        self.bytes(&bytes[..=k])
+    }
+
+    fn integer(&mut self, n: i64) -> io::Result<()> {
+        self.varint(((n << 1) ^ (n >> 63)) as u64)
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        self.varint(text.len() as u64)?;
+        self.bytes(text.as_bytes())
+    }
+
+    fn field(&mut self, distance: u8, kind: u8) -> io::Result<()> {
+        self.bytes(&[distance << 4 | kind])
+    }
+
+    fn integer_field(&mut self, distance: u8, kind: u8, n: i64) -> io::Result<()> {
+        self.field(distance, kind)?;
+        self.integer(n)
+    }
+
+    fn text_field(&mut self, distance: u8, text: &str) -> io::Result<()> {
+        self.field(distance, code::BINARY)?;
+        self.text(text)
+    }
+
+    fn list_field(&mut self, distance: u8, kind: u8, length: usize) -> io::Result<()> {
+        self.field(distance, code::LIST)?;
+        match length {
+            0..15 => self.bytes(&[(length as u8) << 4 | kind]),
+            _ => {
+                self.bytes(&[0xf0 | kind])?;
+                self.varint(length as u64)
+            }
+        }
+    }
+
+    fn stop(&mut self) -> io::Result<()> {
+        self.bytes(&[0])
+    }
+
+    fn pair(&mut self, key: &str, value: &str) -> io::Result<()> {
+        self.text_field(1, key)?;
+        self.text_field(1, value)?;
+        self.stop()
+    }
+}
+
+impl About {
+    fn width(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn name(&self, column: usize) -> &str {
+        let start = if column == 0 { 0 } else { self.ends[column - 1] };
+        &self.names[start as usize..self.ends[column] as usize]
+    }
+
+    /// The `FileMetaData` of the format.
+    fn write<W: Write>(&self, out: &mut Compact<W>) -> io::Result<()> {
+        use code::*;
+        out.integer_field(1, I32, VERSION)?;
+        out.list_field(1, STRUCT, self.width() + 1)?;
+        out.text_field(4, "results")?;
+        out.integer_field(1, I32, self.width() as i64)?;
+        out.stop()?;
+        for j in 0..self.width() {
+            out.integer_field(1, I32, DOUBLE)?;
+            out.integer_field(2, I32, REQUIRED)?;
+            out.text_field(1, self.name(j))?;
+            out.stop()?;
+        }
+        out.integer_field(1, I64, self.groups.iter().map(|g| g.rows as i64).sum())?;
+        out.list_field(1, STRUCT, self.groups.len())?;
+        self.groups.iter().try_for_each(|group| self.write_group(group, out))?;
+        out.list_field(1, STRUCT, self.width() + 2)?;
+        out.pair("program", PROGRAM)?;
+        out.pair("model", &self.model)?;
+        let mut key = String::new();
+        for j in 0..self.width() {
+            key.clear();
+            key.push_str("unit.");
+            key.push_str(self.name(j));
+            out.pair(&key, self.units[j])?;
+        }
+        out.text_field(1, &PROGRAM.replace(' ', " version "))?;
+        out.stop()
+    }
+
+    /// A `RowGroup`.
+    fn write_group<W: Write>(&self, group: &Group, out: &mut Compact<W>) -> io::Result<()> {
+        use code::*;
+        out.list_field(1, STRUCT, group.sizes.len())?;
+        let (mut at, mut sums) = (group.start as i64, [0; 2]);
+        for (j, sizes) in group.sizes.iter().enumerate() {
+            let [plain, packed] = sizes.map(i64::from);
+            out.integer_field(2, I64, 0)?;
+            out.field(1, STRUCT)?;
+            out.integer_field(1, I32, DOUBLE)?;
+            out.list_field(1, I32, group.encodings.len())?;
+            group.encodings.iter().try_for_each(|e| out.integer(*e as i64))?;
+            out.list_field(1, BINARY, 1)?;
+            out.text(self.name(j))?;
+            out.integer_field(1, I32, SNAPPY)?;
+            out.integer_field(1, I64, group.rows as i64)?;
+            out.integer_field(1, I64, plain)?;
+            out.integer_field(1, I64, packed)?;
+            out.integer_field(2, I64, at)?;
+            out.stop()?;
+            out.stop()?;
+            (at, sums) = (at + packed, [sums[0] + plain, sums[1] + packed]);
+        }
+        out.integer_field(1, I64, sums[0])?;
+        out.integer_field(1, I64, group.rows as i64)?;
+        out.integer_field(2, I64, group.start as i64)?;
+        out.integer_field(1, I64, sums[1])?;
+        out.stop()
     }
 }
 
 /// The number of rows of the next group.
 fn group_rows(width: usize, groups: usize) -> usize {
     (BYTES / (8 * width)).clamp(MIN_ROWS, ROWS).max(ROWS_PER_GROUP * groups)
-}
-
-/// Puts data and footer at `at`, as the end of the file.
-fn put(file: &mut File, at: u64, data: &[u8], footer: &[u8]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(at))?;
-    file.write_all(data)?;
-    file.write_all(footer)?;
-    file.set_len(at + (data.len() + footer.len()) as u64)
 }
 
 /// The error of the file system where there is one.
@@ -309,12 +591,36 @@ mod tests {
         p.begin(&header(&["x"])).unwrap();
         (0..ROWS).for_each(|i| p.frame(i as f64, &[0.5]).unwrap());
         let full = p.attempt(|w, file| {
-            put(file, w.end, &[0xff; 1000], &[])?; // half a group, then no space
+            file.seek(SeekFrom::Start(w.end))?;
+            file.write_all(&[0xff; 1000])?; // half a group, then no space
             Err(io::ErrorKind::StorageFull.into())
         });
         assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert!(p.frame(0.0, &[0.5]).is_err() && p.end(&Value::Null).is_err());
         assert_eq!(read(&path).0[1].1, vec![0.5; ROWS]);
+    }
+
+    /// As wide as a model of tens of thousands of bodies: the rows wait in a file, and come back.
+    #[test]
+    fn many_channels_wait_in_a_file() {
+        let s = Scratch::new("parquet-wide");
+        let (path, rows) = (s.path().join("r.parquet"), s.path().join("rows"));
+        let width = 1 + MEMORY / (8 * MIN_ROWS);
+        let names: Vec<String> = (0..width - 1).map(|k| format!("c{k}")).collect();
+        let mut p = ParquetFile::new(File::create(&path).unwrap()).with_scratch(rows.clone());
+        p.begin(&header(&names)).unwrap();
+        for k in 0..2 {
+            p.frame(k as f64, &(1..width).map(|c| (k * c) as f64 + 0.5).collect::<Vec<_>>()).unwrap();
+        }
+        assert!(rows.metadata().unwrap().len() as usize == 2 * 8 * width && p.writer.as_ref().unwrap().rows.is_empty());
+        p.end(&Value::Null).unwrap();
+        assert!(!rows.exists());
+        let (columns, groups) = read(&path);
+        assert_eq!((groups, columns.len()), (1, width));
+        assert_eq!(columns[0], ("time".into(), vec![0.0, 1.0]));
+        for (c, column) in columns.iter().enumerate().skip(1) {
+            assert_eq!(*column, (format!("c{}", c - 1), vec![0.5, c as f64 + 0.5]));
+        }
     }
 
     #[test]

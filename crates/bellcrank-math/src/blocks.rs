@@ -1,5 +1,6 @@
 //! Block-sparse matrices: a fixed pattern of small dense blocks in one array.
 
+use crate::team;
 use std::{ops::Range, sync::Arc};
 
 /// What an unknown item is; it decides when the item may be eliminated.
@@ -134,7 +135,7 @@ impl BlockMatrix {
 
     /// Sets every value to zero.
     pub fn clear(&mut self) {
-        self.values.fill(0.0);
+        team::fill([&mut self.values], |_, [values]| values.fill(0.0));
     }
 
     fn place(&self, row: usize, column: usize) -> Option<Range<usize>> {

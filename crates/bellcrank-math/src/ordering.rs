@@ -147,7 +147,8 @@ pub fn symbolic(pattern: &BlockPattern) -> Result<Symbolic, LinearError> {
     }
     // a chain is eliminated from end to end: it takes a cut in the middle
     let halves = stages(pattern, &graph, 1);
-    let halved = halves.and_then(|stages| structure(pattern, &graph, elimination_order(pattern, &graph, Some(&stages))).ok());
+    let halved =
+        halves.and_then(|stages| structure(pattern, &graph, elimination_order(pattern, &graph, Some(&stages))).ok());
     let parted = halved.filter(|h| h.work <= MORE_WORK * whole.work).and_then(|h| h.parted(pattern, 2));
     Ok(match parted {
         Some(parted) => Symbolic { dissection: whole.dissection, ..parted },
@@ -175,7 +176,8 @@ impl Symbolic {
     fn parted(&self, pattern: &BlockPattern, most: usize) -> Option<Symbolic> {
         let n = self.order.len();
         let size = |k: usize| pattern.size(self.order[k] as usize) as f64;
-        let work = |k: usize| size(k) * (size(k) + self.below[k].iter().map(|&j| size(j as usize)).sum::<f64>()).powi(2);
+        let work =
+            |k: usize| size(k) * (size(k) + self.below[k].iter().map(|&j| size(j as usize)).sum::<f64>()).powi(2);
         // in postorder the subtree of k is first[k]..=k
         let mut first: Vec<u32> = (0..n as u32).collect();
         let mut subtree: Vec<f64> = (0..n).map(work).collect();
@@ -200,7 +202,8 @@ impl Symbolic {
         while let Some(&(heaviest, Reverse(root))) = heap.peek() {
             let even = UNEVEN * (total - rest) / most as f64;
             if f64::from_bits(heaviest) <= even {
-                let roots: Vec<u32> = heap.clone().into_sorted_vec().into_iter().rev().map(|(_, root)| root.0).collect();
+                let roots: Vec<u32> =
+                    heap.clone().into_sorted_vec().into_iter().rev().map(|(_, root)| root.0).collect();
                 let mut loads: Vec<f64> = vec![0.0; most];
                 let mut parts: Vec<Vec<u32>> = vec![Vec::new(); most];
                 for root in roots {
@@ -234,7 +237,9 @@ impl Symbolic {
             })
             .collect();
         // what was numbered first is worked on by the first thread, here and elsewhere
-        let middle = |part: &Vec<u32>| part.iter().map(|&k| self.order[k as usize] as u64).sum::<u64>() / part.len().max(1) as u64;
+        let middle = |part: &Vec<u32>| {
+            part.iter().map(|&k| self.order[k as usize] as u64).sum::<u64>() / part.len().max(1) as u64
+        };
         parts.sort_by_key(middle);
         let ends = parts.iter().scan(0, |end, part| {
             *end += part.len() as u32;

@@ -459,9 +459,7 @@ impl Plan {
                 assert!(inside(panel as u32 + opening.panel, size, self.length));
                 assert!(inside(opening.first, opening.p, self.dimension));
                 for copy in take(&mut lists.copies, opening.copies as usize) {
-                    assert!(
-                        copy.rows > 0 && copy.columns > 0 && inside(copy.from, copy.rows * copy.columns, entries)
-                    );
+                    assert!(copy.rows > 0 && copy.columns > 0 && inside(copy.from, copy.rows * copy.columns, entries));
                     assert!(inside(copy.to + (copy.rows - 1) * copy.stride, copy.columns, size as usize));
                 }
             }

@@ -198,6 +198,50 @@ pub fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Sync) {
     divided(rest.len(), 1, |range| cut(&mut rest, range.len()), |items: &mut [T]| items.iter_mut().for_each(&work));
 }
 
+/// Fewer numbers than this are not worth a thread.
+const LEAST: usize = 1000;
+
+/// Fills arrays of one length: `work` gets a range of their indices, and the arrays within it.
+pub fn fill<const K: usize>(arrays: [&mut [f64]; K], work: impl Fn(Range<usize>, [&mut [f64]; K]) + Sync) {
+    let n = arrays.iter().map(|array| array.len()).min().unwrap_or(0);
+    let mut rest = arrays;
+    divided(
+        n,
+        LEAST,
+        |range| (range.clone(), std::array::from_fn(|k| cut(&mut rest[k], range.len()))),
+        |(range, pieces)| work(range, pieces),
+    );
+}
+
+/// to ← from, which is as long.
+pub fn copy(from: &[f64], to: &mut Vec<f64>) {
+    to.resize(from.len(), 0.0);
+    fill([to], |range, [to]| to.copy_from_slice(&from[range]));
+}
+
+/// A long array is reduced in so many ranges.
+const RANGES: usize = 16;
+
+/// What `part` gives for ranges of 0..n, combined in their order. The ranges do not depend on who works.
+pub fn reduced<T: Copy + Default + Send>(
+    n: usize,
+    part: impl Fn(Range<usize>) -> T + Sync,
+    combine: impl FnMut(T, T) -> T,
+) -> T {
+    if n < 2 * LEAST {
+        return part(0..n);
+    }
+    let mut found = [T::default(); RANGES];
+    let mut rest = &mut found[..];
+    divided(
+        RANGES,
+        1,
+        |range| (range.clone(), cut(&mut rest, range.len())),
+        |(range, found)| range.zip(found).for_each(|(k, x)| *x = part(n * k / RANGES..n * (k + 1) / RANGES)),
+    );
+    found.into_iter().reduce(combine).unwrap_or_default()
+}
+
 /// Takes the first n of a slice.
 #[inline]
 pub fn cut<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
@@ -235,6 +279,20 @@ mod tests {
                 assert_eq!(team.lead(|| squares(1000)), alone);
             }
             assert_eq!(team.lead(|| squares(3)), [0.0, 1.0, 4.0]);
+        }
+    }
+
+    #[test]
+    fn sums_do_not_depend_on_who_works() {
+        for n in [0, 1, 999, 12345] {
+            let of = || reduced(n, |range| range.map(|i| 1.0 / (i + 1) as f64).sum::<f64>(), |a, b| a + b);
+            let alone = of();
+            assert!((alone - (1..=n).rev().map(|i| 1.0 / i as f64).sum::<f64>()).abs() < 1e-12);
+            assert!([2, 3, 16].into_iter().all(|size| Team::of(size).lead(of) == alone));
+            let from: Vec<f64> = (0..n).map(|i| i as f64).collect();
+            let mut to = Vec::new();
+            Team::of(2).lead(|| copy(&from, &mut to));
+            assert_eq!(to, from);
         }
     }
 

@@ -8,6 +8,7 @@ pub mod block_lu;
 pub mod blocks;
 pub mod dense;
 mod dissection;
+pub mod lazy;
 pub mod matrix;
 pub mod ordering;
 mod plan;

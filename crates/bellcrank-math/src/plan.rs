@@ -365,6 +365,7 @@ pub fn plans(pattern: &BlockPattern, symmetric: bool) -> Result<(Outline, Vec<Pl
         plan.scalar.iter().for_each(|&i| assert!(!std::mem::replace(&mut taken[i as usize], true)));
     }
     assert!(taken.iter().all(|taken| *taken), "every row belongs to one part");
+    plans.iter_mut().for_each(Plan::shrink);
     Ok((outline, plans))
 }
 
@@ -412,6 +413,19 @@ fn add_openings(plans: &mut [Plan], pattern: &BlockPattern, layout: &Layout, ope
 }
 
 impl Plan {
+    /// Gives back what the lists do not need.
+    fn shrink(&mut self) {
+        self.nodes.shrink_to_fit();
+        self.blocks.shrink_to_fit();
+        self.border.shrink_to_fit();
+        self.pieces.shrink_to_fit();
+        self.targets.shrink_to_fit();
+        self.sources.shrink_to_fit();
+        self.openings.shrink_to_fit();
+        self.copies.shrink_to_fit();
+        self.scalar.shrink_to_fit();
+    }
+
     /// Lists the border of node s, of part r; returns the number of its pieces.
     fn add_border(&mut self, layout: &Layout, r: usize, s: usize) -> u32 {
         let rows = layout.border(s);

@@ -391,6 +391,10 @@ impl<'a> Reader<'a> {
                 self.model.gravity = values.optional_vector("gravity").unwrap_or_default();
             }
         }
+        let length = |section: &str| self.root.get(section).and_then(Node::as_table).map_or(0, |t| t.entries.len());
+        let (bodies, joints) = (length("body"), length("joint"));
+        self.model.bodies.reserve_exact(bodies);
+        self.model.joints.reserve_exact(joints);
         self.each("body", Reader::read_body);
         // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
         std::mem::take(&mut self.problems).or(())?;

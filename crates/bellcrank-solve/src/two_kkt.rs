@@ -54,25 +54,40 @@ struct Body {
 
 /// A block between rows and columns.
 struct Block {
-    rows: Range<usize>,
-    columns: Range<usize>,
-    offset: usize,
+    rows: Range<u32>,
+    columns: Range<u32>,
+    offset: u32,
+}
+
+impl Block {
+    fn new(rows: Range<usize>, columns: Range<usize>, offset: usize) -> Block {
+        Block { rows: narrow(rows), columns: narrow(columns), offset: offset as u32 }
+    }
+}
+
+/// There are tens of these lists for every body of a large machine: they count in four bytes, as patterns do.
+fn narrow(range: Range<usize>) -> Range<u32> {
+    range.start as u32..range.end as u32
+}
+
+fn wide(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
 }
 
 /// A block W of a body, and where S⁻¹W is kept.
 struct Pull {
-    body: usize,
-    columns: Range<usize>,
-    from: usize,
-    to: usize,
+    body: u32,
+    columns: Range<u32>,
+    from: u32,
+    to: u32,
 }
 
 /// A block G times a block S⁻¹W, for G S⁻¹W.
 struct Product {
-    gradient: usize,
-    pull: usize,
-    to: usize,
-    sizes: [usize; 3],
+    gradient: u32,
+    pull: u32,
+    to: u32,
+    sizes: [u16; 3],
 }
 
 /// The system of accelerations: its matrix, and where its rows and columns are in the whole one.
@@ -153,9 +168,10 @@ impl TwoKkt {
                 _ => true,
             };
             for (column, offset) in pattern.row(row).filter(|(c, _)| seen && owner(*c).0 == Unknown::Q) {
-                others.push(Block { rows: pattern.range(row), columns: pattern.range(column), offset });
+                others.push(Block::new(pattern.range(row), pattern.range(column), offset));
             }
         }
+        others.shrink_to_fit();
         let n = pattern.dimension();
         TwoKkt {
             expected: pattern.values(),
@@ -440,7 +456,7 @@ impl Position {
         for (k, &(lambda, _)) in pairs.iter().enumerate() {
             for (column, offset) in pattern.row(lambda).filter(|(c, _)| owner(*c).0 == Unknown::Q) {
                 if let Some(body) = body_of[column] {
-                    gradients.push(Block { rows: first[k].clone(), columns: pattern.range(column), offset });
+                    gradients.push(Block::new(first[k].clone(), pattern.range(column), offset));
                     gradient_of.push((k, body as usize));
                 }
             }
@@ -453,26 +469,31 @@ impl Position {
             let Some(body) = body_of[v].map(|b| b as usize) else { continue };
             let begin = pulls.len();
             for (column, from) in pattern.row(v).filter(|(c, _)| place[*c] != usize::MAX) {
-                pulls.push(Pull { body, columns: first[place[column]].clone(), from, to: pulled });
-                pulled += pattern.size(v) * pattern.size(column);
+                let columns = narrow(first[place[column]].clone());
+                pulls.push(Pull { body: body as u32, columns, from: from as u32, to: pulled });
+                pulled += (pattern.size(v) * pattern.size(column)) as u32;
             }
             of_body[body] = begin..pulls.len();
         }
         let block_at = |scalar: usize| first.partition_point(|r| r.end <= scalar);
         let mut found = Vec::new();
         for (g, &(k, body)) in gradient_of.iter().enumerate() {
-            found.extend(of_body[body].clone().map(|w| (k, block_at(pulls[w].columns.start), g, w)));
+            found.extend(of_body[body].clone().map(|w| (k, block_at(pulls[w].columns.start as usize), g, w)));
         }
         let sizes: Vec<usize> = first.iter().map(|r| r.len()).collect();
         let diagonal = (0..sizes.len() as u32).map(|b| (b, b));
         let entries = found.iter().map(|f| (f.0 as u32, f.1 as u32)).chain(diagonal).collect();
         let own = Arc::new(BlockPattern::new(sizes.clone(), vec![Class::Multiplier; sizes.len()], entries));
         let products = found.iter().filter_map(|&(k, l, g, w)| {
-            let sizes = [sizes[k], gradients[g].columns.len(), sizes[l]];
-            Some(Product { gradient: gradients[g].offset, pull: pulls[w].to, to: own.offset(k, l)? as usize, sizes })
+            let sizes = [sizes[k], gradients[g].columns.len(), sizes[l]].map(|n| n as u16);
+            Some(Product { gradient: gradients[g].offset, pull: pulls[w].to, to: own.offset(k, l)?, sizes })
         });
+        let mut products: Vec<Product> = products.collect();
+        products.shrink_to_fit();
+        pulls.shrink_to_fit();
+        gradients.shrink_to_fit();
         Position {
-            products: products.collect(),
+            products,
             lambda: pairs.iter().map(|p| pattern.range(p.0)).collect(),
             mu: pairs.iter().map(|p| pattern.range(p.1)).collect(),
             x: vec![0.0; own.dimension()],
@@ -481,7 +502,7 @@ impl Position {
             matrix: BlockMatrix::new(own),
             gradients,
             pulls,
-            pulled: vec![0.0; pulled],
+            pulled: vec![0.0; pulled as usize],
         }
     }
 
@@ -489,16 +510,17 @@ impl Position {
     fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize {
         let mut flops = 0;
         for pull in &self.pulls {
-            let body = &bodies[pull.body];
+            let body = &bodies[pull.body as usize];
             let entries = body.size * pull.columns.len();
-            flops += slopes.set_before(&values[pull.from..][..entries], body, &mut self.pulled[pull.to..][..entries]);
+            let (from, to) = (pull.from as usize, pull.to as usize);
+            flops += slopes.set_before(&values[from..][..entries], body, &mut self.pulled[to..][..entries]);
         }
         self.matrix.clear();
         for p in &self.products {
-            let [rows, inner, columns] = p.sizes;
-            let g = values[p.gradient..][..rows * inner].chunks_exact(inner);
-            let w = &self.pulled[p.pull..][..inner * columns];
-            let out = self.matrix.values[p.to..][..rows * columns].chunks_exact_mut(columns);
+            let [rows, inner, columns] = p.sizes.map(usize::from);
+            let g = values[p.gradient as usize..][..rows * inner].chunks_exact(inner);
+            let w = &self.pulled[p.pull as usize..][..inner * columns];
+            let out = self.matrix.values[p.to as usize..][..rows * columns].chunks_exact_mut(columns);
             for (out, g) in out.zip(g) {
                 for (g, w) in g.iter().zip(w.chunks_exact(columns)) {
                     out.iter_mut().zip(w).for_each(|(o, w)| *o += g * w);
@@ -512,9 +534,9 @@ impl Position {
     /// x += G δq; `dq` are all unknowns.
     fn add_opening(&mut self, values: &[f64], dq: &[f64]) {
         for b in &self.gradients {
-            let dq = &dq[b.columns.clone()];
-            let block = values[b.offset..].chunks_exact(dq.len());
-            for (x, row) in self.x[b.rows.clone()].iter_mut().zip(block) {
+            let dq = &dq[wide(&b.columns)];
+            let block = values[b.offset as usize..].chunks_exact(dq.len());
+            for (x, row) in self.x[wide(&b.rows)].iter_mut().zip(block) {
                 *x += row.iter().zip(dq).map(|(a, d)| a * d).sum::<f64>();
             }
         }
@@ -529,8 +551,8 @@ impl Position {
             at += mu.len();
         }
         for pull in &self.pulls {
-            let (body, x) = (&bodies[pull.body], &self.x[pull.columns.clone()]);
-            let block = self.pulled[pull.to..].chunks_exact(x.len());
+            let (body, x) = (&bodies[pull.body as usize], &self.x[wide(&pull.columns)]);
+            let block = self.pulled[pull.to as usize..].chunks_exact(x.len());
             for (q, row) in sum[body.q..body.q + body.size].iter_mut().zip(block) {
                 *q -= row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
             }
@@ -557,9 +579,9 @@ impl Position {
 /// rest −= B δq over some blocks; `dq` are all unknowns.
 fn subtract(blocks: &[Block], values: &[f64], dq: &[f64], rest: &mut [f64]) {
     for b in blocks {
-        let x = &dq[b.columns.clone()];
-        let block = values[b.offset..].chunks_exact(x.len());
-        for (r, row) in rest[b.rows.clone()].iter_mut().zip(block) {
+        let x = &dq[wide(&b.columns)];
+        let block = values[b.offset as usize..].chunks_exact(x.len());
+        for (r, row) in rest[wide(&b.rows)].iter_mut().zip(block) {
             *r -= row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
         }
     }

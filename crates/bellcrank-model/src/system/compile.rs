@@ -54,8 +54,21 @@ impl System {
         s.add_joints();
         s.add_forces(modes);
         s.pulls = Pulls::new(s.bodies.len(), &s.touches, &s.layout.bodies);
+        s.shrink();
         s.length = s.typical_length();
         s
+    }
+
+    /// Gives back what the lists do not need.
+    fn shrink(&mut self) {
+        self.layout.constraints.shrink_to_fit();
+        self.layout.rates.shrink_to_fit();
+        self.constraints.shrink_to_fit();
+        self.joint_blocks.shrink_to_fit();
+        self.angles.shrink_to_fit();
+        self.coordinates.shrink_to_fit();
+        self.touches.shrink_to_fit();
+        self.tables.shrink();
     }
 
     pub(super) fn add_own_constraints(&mut self) {

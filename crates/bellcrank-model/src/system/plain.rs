@@ -90,6 +90,14 @@ pub(super) struct Tables {
     pub mixed: bool,
 }
 
+impl Tables {
+    pub(super) fn shrink(&mut self) {
+        self.pins.shrink_to_fit();
+        self.bars.shrink_to_fit();
+        self.others.shrink_to_fit();
+    }
+}
+
 /// Calls a function with the sizes of a block as constants where they are usual, and as they are elsewhere.
 macro_rules! with_block {
     ($rows:expr, $width:expr, $call:ident, $($argument:expr),*) => {

@@ -14,6 +14,7 @@ use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
 use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
+use bellcrank_math::lazy;
 use bellcrank_math::solver::{Flops, LinearError};
 use bellcrank_math::team;
 use bellcrank_model::dynamics::CHART_LIMIT;
@@ -249,13 +250,15 @@ fn newton(
     iteration: Iteration,
     most: usize,
 ) -> Newton {
-    let splits = formulation.splits() && !step.unknowns.range(Unknown::Lambda).is_empty();
-    let make = if lean && !formulation.splits() { Newton::nearly_symmetric } else { Newton::new };
-    let mut newton = make(step.pattern().clone(), iteration, most);
-    if splits {
-        newton.prefer(Box::new(TwoKkt::new(step.pattern(), &step.unknowns, lean && centred)));
+    let pattern = step.pattern();
+    if formulation.splits() && !step.unknowns.range(Unknown::Lambda).is_empty() {
+        // most runs never need the whole
+        let mut newton = Newton::by(lazy::choose(pattern), pattern.clone(), iteration, most);
+        newton.prefer(Box::new(TwoKkt::new(pattern, &step.unknowns, lean && centred)));
+        return newton;
     }
-    newton
+    let make = if lean && !formulation.splits() { Newton::nearly_symmetric } else { Newton::new };
+    make(pattern.clone(), iteration, most)
 }
 
 impl Implicit {

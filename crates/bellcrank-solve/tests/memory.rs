@@ -1,0 +1,164 @@
+//! Memory of large models, counted: bytes at the peak from the text of a file to the end of a run, per body.
+
+use bellcrank_model::read::read_text;
+use bellcrank_model::{System, scene};
+use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_solve::simulation::{Simulation, Status};
+use std::alloc::{GlobalAlloc, Layout};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts what is alive, on all threads, with eight bytes more for each piece, in units of sixteen, as allocators take them.
+struct Counting;
+
+fn taken(size: usize) -> usize {
+    (size + 8).next_multiple_of(16).max(32)
+}
+
+fn add(size: usize) {
+    let live = LIVE.fetch_add(taken(size), Relaxed) + taken(size);
+    PEAK.fetch_max(live, Relaxed);
+}
+
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        unsafe { std::alloc::System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(taken(layout.size()), Relaxed);
+        unsafe { std::alloc::System.dealloc(p, layout) }
+    }
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // the system moves pages of large pieces and copies small ones: the old one counts no more
+        LIVE.fetch_sub(taken(layout.size()), Relaxed);
+        add(size);
+        unsafe { std::alloc::System.realloc(p, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A ladder of m squares in the plane: 3m + 1 rods, pinned.
+fn ladder(m: usize) -> String {
+    let mut out = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
+    let body = |out: &mut String, name: String, x: f64, y: f64| {
+        writeln!(out, "body.{name} = {{ mass = 1, inertia = 0.08333333333333333, at = [{x:?}, {y:?}] }}").unwrap();
+    };
+    for i in 0..=m {
+        let x = i as f64;
+        body(&mut out, format!("v{i}"), x, -0.5);
+        if i < m {
+            body(&mut out, format!("t{i}"), x + 0.5, 0.0);
+            body(&mut out, format!("b{i}"), x + 0.5, -1.0);
+        }
+    }
+    let mut pins = 0;
+    let mut pin = |out: &mut String, a: String, b: String, x: usize, y: i32| {
+        pins += 1;
+        let joint = "type = \"revolute\", between";
+        writeln!(out, "joint.p{pins} = {{ {joint} = [\"{a}\", \"{b}\"], at = [{x}, {y}] }}").unwrap();
+    };
+    pin(&mut out, "ground".into(), "v0".into(), 0, 0);
+    for i in 0..=m {
+        for (rail, y) in [("t", 0), ("b", -1)] {
+            if i > 0 {
+                pin(&mut out, format!("{rail}{}", i - 1), format!("v{i}"), i, y);
+            }
+            if i < m {
+                pin(&mut out, format!("v{i}"), format!("{rail}{i}"), i, y);
+            }
+        }
+    }
+    out
+}
+
+/// What a stage leaves and the most it needs, in bytes per body.
+struct Stage {
+    left: f64,
+    peak: f64,
+}
+
+/// Bytes at the peak of a run of a few steps, stage by stage: the file, the solver, the run.
+fn stages(m: usize, options: Options, recorded: bool) -> [Stage; 3] {
+    let text = ladder(m);
+    let bodies = (3 * m + 1) as f64;
+    let before = LIVE.load(Relaxed);
+    let mut last = before;
+    let mut stage = || {
+        let (live, peak) = (LIVE.load(Relaxed), PEAK.load(Relaxed));
+        let stage = Stage { left: (live as f64 - last as f64) / bodies, peak: (peak - before) as f64 / bodies };
+        last = live;
+        PEAK.store(live, Relaxed);
+        stage
+    };
+    PEAK.store(before, Relaxed);
+    let system: Arc<System> = Arc::new(read_text("ladder.toml", &text, &[]).expect("reads").model.into_system());
+    let file = stage();
+    let mut simulation = Simulation::of(system.clone(), options).expect("starts");
+    let solver = stage();
+    let dir = std::env::temp_dir().join(format!("bellcrank-memory-{}", std::process::id()));
+    let mut folder = Folder::new(&dir).with_scene(move |out| scene::write(&system.model, out));
+    let recorder: &mut dyn Recorder = if recorded { &mut folder } else { &mut Silent };
+    let summary = simulation.run(recorder, &mut |_, _| {});
+    assert_eq!(summary.status, Status::Finished);
+    assert!(summary.statistics.steps > 0 && summary.last.len() > 12 * 3 * m);
+    let text = summary.json_text(&summary.brief());
+    assert!(text.len() > 100 * m);
+    let run = stage();
+    let _ = std::fs::remove_dir_all(dir);
+    [file, solver, run]
+}
+
+/// The runs people make of it.
+fn runs() -> [(&'static str, Options); 3] {
+    let (until, sample) = (2e-3, Some(1e-3));
+    let fixed = Options {
+        method: MethodName::GeneralizedAlpha,
+        formulation: Some("index3"),
+        step: Some(1e-3),
+        until,
+        sample,
+        ..Options::default()
+    };
+    [
+        ("auto", Options { until, sample, ..Options::default() }),
+        ("fixed steps on index3", fixed.clone()),
+        ("fixed steps on si2", Options { formulation: Some("si2"), ..fixed }),
+    ]
+}
+
+const GIBIBYTE: f64 = (1u64 << 30) as f64;
+
+#[test]
+fn a_ladder_of_a_hundred_thousand_bodies_fits_into_a_gibibyte() {
+    for (name, options) in runs() {
+        for recorded in [false, true] {
+            let peak = stages(1000, options.clone(), recorded).iter().fold(0.0f64, |m, s| m.max(s.peak));
+            assert!(1e5 * peak < GIBIBYTE, "{name}: {peak:.0} bytes per body, recorded: {recorded}");
+        }
+    }
+}
+
+/// The table of the book: `cargo test --release -p bellcrank-solve --test memory -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints a table, and needs minutes"]
+fn table() {
+    for (name, options) in runs() {
+        for m in [333, 3333] {
+            for recorded in [false, true] {
+                let [file, solver, run] = stages(m, options.clone(), recorded);
+                println!(
+                    "{name}, {} bodies, recorded {recorded}: file {:.0} (peak {:.0}), solver {:.0} (peak {:.0}), run {:.0} (peak {:.0})",
+                    3 * m + 1, file.left, file.peak, solver.left, solver.peak, run.left, run.peak
+                );
+            }
+        }
+    }
+}

@@ -169,13 +169,9 @@ impl Robust {
 
     /// A solver for matrices of this pattern, analyzed.
     pub fn for_pattern(pattern: &Arc<BlockPattern>) -> Robust {
-        let n = pattern.dimension();
         Robust {
             pattern: Some(pattern.clone()),
             block: BlockLu::for_pattern(pattern).ok(), // without it, if too large
-            right_side: vec![0.0; n],
-            residual: vec![0.0; n],
-            scale: vec![0.0; n],
             poor: POOR,
             ..Robust::default()
         }
@@ -184,13 +180,9 @@ impl Robust {
     /// A solver for symmetric matrices of this pattern, analyzed; a relative error above `poor` calls for pivoting.
     fn for_symmetric(pattern: &Arc<BlockPattern>, poor: f64) -> Robust {
         let Ok(block) = BlockLu::for_symmetric(pattern) else { return Robust::for_pattern(pattern) };
-        let [right_side, residual, scale] = [(); 3].map(|()| vec![0.0; pattern.dimension()]);
         Robust {
             pattern: Some(pattern.clone()),
             block: Some(block),
-            right_side,
-            residual,
-            scale,
             poor,
             ..Robust::default()
         }
@@ -222,6 +214,8 @@ impl Robust {
 
     /// The largest |A x − b| relative to |A||x| + |b|, over the rows that were not dropped.
     fn error(&mut self, a: &BlockMatrix, x: &[f64], dropped: &[usize]) -> f64 {
+        self.residual.resize(self.right_side.len(), 0.0);
+        self.scale.resize(self.right_side.len(), 0.0);
         for ((r, s), b) in self.residual.iter_mut().zip(&mut self.scale).zip(&self.right_side) {
             (*r, *s) = (-b, b.abs());
         }
@@ -285,15 +279,17 @@ impl LinearSolver for Robust {
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
-        if b.len() != self.right_side.len() {
-            return Err(LinearError::Sizes { expected: self.right_side.len(), found: b.len() });
+        let expected = self.pattern.as_ref().map_or(0, |p| p.dimension());
+        if b.len() != expected {
+            return Err(LinearError::Sizes { expected, found: b.len() });
         }
         if self.pivoted {
             self.taken_out.iter().for_each(|&i| b[i] = 0.0);
             return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
         }
         if self.check {
-            self.right_side.copy_from_slice(b);
+            self.right_side.clear();
+            self.right_side.extend_from_slice(b);
         }
         if let Some(lu) = &mut self.block {
             lu.solve(b)?;

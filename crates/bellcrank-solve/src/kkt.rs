@@ -12,7 +12,8 @@ use bellcrank_math::dense::DenseLu;
 use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_model::dynamics::{Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// M, G and their factors at a point.
 pub struct Kkt {
@@ -31,6 +32,44 @@ pub struct Kkt {
     independent: Option<Vec<f64>>,
     /// Factorizations so far.
     pub factorizations: usize,
+}
+
+/// One system for several who use it in turn, each from factors of its own to the end; it is analyzed when it is first
+/// needed.
+#[derive(Clone)]
+pub struct SharedKkt {
+    dynamics: Arc<dyn Dynamics>,
+    kkt: Arc<Mutex<Option<Kkt>>>,
+}
+
+impl SharedKkt {
+    /// The system of some equations of motion.
+    pub fn new(dynamics: Arc<dyn Dynamics>) -> SharedKkt {
+        SharedKkt { dynamics, kkt: Arc::default() }
+    }
+
+    /// The system, until the guard is gone.
+    pub fn lock(&self) -> KktGuard<'_> {
+        let mut guard = self.kkt.lock().unwrap_or_else(|e| e.into_inner());
+        guard.get_or_insert_with(|| Kkt::new(self.dynamics.clone()));
+        KktGuard(guard)
+    }
+}
+
+/// A [`SharedKkt`] in use.
+pub struct KktGuard<'a>(MutexGuard<'a, Option<Kkt>>);
+
+impl Deref for KktGuard<'_> {
+    type Target = Kkt;
+    fn deref(&self) -> &Kkt {
+        self.0.as_ref().unwrap_or_else(|| unreachable!("made when it was locked"))
+    }
+}
+
+impl DerefMut for KktGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Kkt {
+        self.0.as_mut().unwrap_or_else(|| unreachable!("made when it was locked"))
+    }
 }
 
 /// From so many bodies on symmetric elimination spares half of the memory. Close to singular positions it is less exact

@@ -9,7 +9,7 @@ use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::kkt::{Kkt, RowScales, add_position_residual, add_velocity_residual};
+use crate::kkt::{Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
 use crate::loop_cg::LoopCg;
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
@@ -114,8 +114,12 @@ impl Summary {
 
     /// The same as text, with other entries: the values of a million channels take a tenth of the memory.
     pub fn json_text(&self, object: &Value) -> String {
-        let last = record::object(self.t, &self.last, "", "");
-        format!("{},\"final\":{last}}}", object.to_string().strip_suffix('}').unwrap_or_default())
+        let mut text = object.to_string();
+        text.pop();
+        text.push_str(",\"final\":");
+        record::add_object(self.t, &self.last, "", "", &mut text);
+        text.push('}');
+        text
     }
 
     /// The same without the final values.
@@ -263,7 +267,7 @@ impl Simulation {
         let switches = if method.is_some() { dynamics.switches() } else { 0 };
         let start = if switches > 0 { observer.lock(&start).map_err(StartError::Step)? } else { start };
         let dynamics = observer.dynamics.clone();
-        let engine = build_engine(&dynamics, &options, method, &start).map_err(StartError::Step)?;
+        let engine = build_engine(&dynamics, &options, method, &start, &observer.kkt).map_err(StartError::Step)?;
         if options.solver == Solver::Auto && engine.loop_report().is_some() {
             choices.push("many loops: loop-cg".into());
         }
@@ -527,7 +531,7 @@ impl Simulation {
         let start = self.observer.consistent()?;
         if holds {
             self.dynamics = self.observer.dynamics.clone();
-            self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start)?);
+            self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start, &self.observer.kkt)?);
         } else {
             self.engine.restart(&start)?;
         }
@@ -568,7 +572,9 @@ impl Simulation {
             self.observer.go_to(t, &mut *self.engine)?;
             self.observer.observe()?;
             if self.engine.rank().is_none() && self.engine.pivots().is_empty() {
-                let (redundant, pivot) = (self.observer.kkt.dropped(), self.observer.kkt.smallest_pivot());
+                let kkt = self.observer.kkt.lock();
+                let (redundant, pivot) = (kkt.dropped(), kkt.smallest_pivot());
+                drop(kkt);
                 self.observer.notice(t, redundant, pivot);
             }
             let observed = clock.map(|from| from.elapsed().as_secs_f64());
@@ -587,7 +593,7 @@ impl Simulation {
         let start = self.observer.complete(&state)?;
         self.choices.push(format!("stiff at t = {:.6} s: went on with bdf on ggl", state.t));
         self.method = Some(MethodName::Bdf);
-        self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start)?);
+        self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start, &self.observer.kkt)?);
         Ok(())
     }
 
@@ -658,7 +664,8 @@ const NO_TIME: f64 = 1e-13;
 /// The engine that options choose, from a consistent point with its rates.
 pub fn engine(dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Result<Box<dyn Engine>, StepError> {
     let free = Assembly { degrees_of_freedom: 1, ..Assembly::default() };
-    build_engine(dynamics, options, choose_method(options, &free, &mut Vec::new()), start)
+    let method = choose_method(options, &free, &mut Vec::new());
+    build_engine(dynamics, options, method, start, &SharedKkt::new(dynamics.clone()))
 }
 
 /// The method that is meant; none where nothing is free to move.
@@ -692,6 +699,7 @@ fn build_engine(
     options: &Options,
     method: Option<MethodName>,
     start: &Point,
+    kkt: &SharedKkt,
 ) -> Result<Box<dyn Engine>, StepError> {
     let Some(method) = method else {
         let h = options.step.unwrap_or(options.sample_distance());
@@ -736,7 +744,7 @@ fn build_engine(
         _ => None,
     };
     let tolerances = Tolerances::new(&**dynamics, options, options.test.unwrap_or(Tested::QV));
-    Ok(Box::new(Explicit::new(dynamics.clone(), tableau, options.step, tolerances, start, loops)?))
+    Ok(Box::new(Explicit::new(dynamics.clone(), tableau, options.step, tolerances, start, loops, kkt)?))
 }
 
 fn implicit_engine(
@@ -826,7 +834,8 @@ impl Sampler {
 /// Looks at states: accelerations, reactions, channels, drift and energy.
 struct Observer {
     dynamics: Arc<dyn Dynamics>,
-    kkt: Kkt,
+    /// Lent to explicit engines, which are done with it between steps.
+    kkt: SharedKkt,
     point: Point,
     w: Workspace,
     state: State,
@@ -864,7 +873,7 @@ impl Observer {
         let mut state = State::default();
         start.store(&mut state);
         let mut observer = Observer {
-            kkt: Kkt::new(dynamics.clone()),
+            kkt: SharedKkt::new(dynamics.clone()),
             point: start.clone(),
             w: dynamics.workspace(),
             state,
@@ -1021,9 +1030,10 @@ impl Observer {
     fn pivot(&mut self, t: f64, engine: &mut dyn Engine) -> Result<(isize, f64), StepError> {
         self.go_to(t, engine)?;
         self.place();
-        let factored = self.kkt.factor(&self.point, &mut self.w);
+        let mut kkt = self.kkt.lock();
+        let factored = kkt.factor(&self.point, &mut self.w);
         factored.map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
-        Ok((-(self.kkt.dropped() as isize), self.kkt.smallest_pivot()))
+        Ok((-(kkt.dropped() as isize), kkt.smallest_pivot()))
     }
 
     fn tell(&mut self, t: f64, what: String) {
@@ -1058,7 +1068,7 @@ impl Observer {
     /// Changes to the equations that hold what the modes of `self.state` hold; whether they are others.
     fn hold(&mut self) -> bool {
         let Some(dynamics) = self.dynamics.holding(&self.state.charts.modes) else { return false };
-        self.kkt = Kkt::new(dynamics.clone());
+        self.kkt = SharedKkt::new(dynamics.clone());
         self.point = Point::at(&self.state, dynamics.layout());
         self.w = dynamics.workspace();
         self.rows = vec![0.0; dynamics.layout().m()];
@@ -1085,7 +1095,8 @@ impl Observer {
     fn strike(&mut self, impact: &Impact) -> Result<f64, StepError> {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let t = self.state.t;
-        let response = self.kkt.respond(&impact.row);
+        let mut kkt = self.kkt.lock();
+        let response = kkt.respond(&impact.row);
         let response = response.map_err(|_| StepError::Singular { t, culprit: "the model".into() })?;
         let before = dot(&impact.row, &self.state.v);
         let mobility = dot(&impact.row, response);
@@ -1099,7 +1110,7 @@ impl Observer {
 
     /// λ of least size among those that pull alike.
     fn least(&mut self) -> Result<(), StepError> {
-        if self.kkt.dropped() == 0 {
+        if self.kkt.lock().dropped() == 0 {
             return Ok(());
         }
         let (kkt, scales) = self.least.get_or_insert_with(|| {
@@ -1123,6 +1134,7 @@ impl Observer {
         self.place();
         let t = self.state.t;
         self.kkt
+            .lock()
             .accelerate(&mut self.point, &mut self.w)
             .map_err(|_| StepError::Singular { t, culprit: "the model".into() })
     }

@@ -10,6 +10,7 @@ use bellcrank_solve::engines::srm::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
+use bellcrank_solve::kkt::SharedKkt;
 use bellcrank_solve::loop_cg::LoopCg;
 use bellcrank_solve::loop_step::LoopStep;
 use bellcrank_solve::methods::tableau::Tableau;
@@ -220,7 +221,7 @@ impl Machine {
         let options = Options { rtol, ..Options::default() };
         let tolerances = Tolerances::new(&*self.system, &options, Tested::QV);
         let loops = if solver == Solver::LoopCg { LoopCg::new(self.dynamics(), &self.start) } else { None };
-        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, loops)
+        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, loops, &SharedKkt::new(self.dynamics()))
     }
 
     /// So many steps of an explicit method.

@@ -2,7 +2,7 @@
 
 use super::implicit::project;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError};
-use crate::kkt::Kkt;
+use crate::kkt::{Kkt, SharedKkt};
 use crate::loop_cg::LoopCg;
 use crate::methods::Rejection;
 use crate::methods::runge_kutta::RungeKutta;
@@ -50,30 +50,39 @@ struct Form {
 
 /// What solves for v̇ and λ, and projects.
 enum Linear {
-    /// Elimination of the whole system, for accelerations and for projections.
-    Direct(Box<Kkt>),
+    /// Elimination of the whole system, for accelerations and for projections, and how often it was factored.
+    Direct(SharedKkt, usize),
     /// Conjugate gradients on the loops of a tree.
     Loops(Box<LoopCg>),
+}
+
+/// Does something with a system that others use too, and counts what was factored for it.
+fn counted<T>(kkt: &SharedKkt, factored: &mut usize, action: impl FnOnce(&mut Kkt) -> T) -> T {
+    let mut kkt = kkt.lock();
+    let before = kkt.factorizations;
+    let result = action(&mut kkt);
+    *factored += kkt.factorizations - before;
+    result
 }
 
 impl Linear {
     fn accelerate(&mut self, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         match self {
-            Linear::Direct(kkt) => kkt.accelerate(p, w),
+            Linear::Direct(kkt, factored) => counted(kkt, factored, |kkt| kkt.accelerate(p, w)),
             Linear::Loops(loops) => loops.accelerate(p, w),
         }
     }
 
     fn project(&mut self, dynamics: &dyn Dynamics, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         match self {
-            Linear::Direct(kkt) => project(&mut **kkt, dynamics, p, w),
+            Linear::Direct(kkt, factored) => counted(kkt, factored, |kkt| project(kkt, dynamics, p, w)),
             Linear::Loops(loops) => project(&mut **loops, dynamics, p, w),
         }
     }
 
     fn factorizations(&self) -> usize {
         match self {
-            Linear::Direct(kkt) => kkt.factorizations,
+            Linear::Direct(_, factored) => *factored,
             Linear::Loops(loops) => loops.loops().factorizations + loops.cg.renewals,
         }
     }
@@ -101,7 +110,7 @@ impl Form {
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
         self.pivots.push(match &self.linear {
-            Linear::Direct(kkt) => (t, kkt.smallest_pivot()),
+            Linear::Direct(kkt, _) => (t, kkt.lock().smallest_pivot()),
             Linear::Loops(loops) => (t, loops.cg.nearness),
         });
         let (qdot, rest) = ydot.split_at_mut(n);
@@ -133,7 +142,8 @@ fn norm(weights: &Weights, n: usize, y: &[f64]) -> f64 {
 }
 
 impl Explicit {
-    /// Starts a tableau from a consistent point, with the whole system eliminated or its loops iterated for. A tableau without error estimate needs a fixed step.
+    /// Starts a tableau from a consistent point, with the whole system eliminated (in `kkt`, which others may use between
+    /// steps) or its loops iterated for. A tableau without error estimate needs a fixed step.
     pub fn new(
         dynamics: Arc<dyn Dynamics>,
         tableau: &'static Tableau,
@@ -141,6 +151,7 @@ impl Explicit {
         mut tolerances: Tolerances,
         start: &Point,
         loops: Option<LoopCg>,
+        kkt: &SharedKkt,
     ) -> Result<Explicit, StepError> {
         let t = start.t;
         let mut rk = RungeKutta::new(tableau, fixed_step).map_err(|_| StepError::Collapse {
@@ -160,7 +171,7 @@ impl Explicit {
         let mut form = Form {
             linear: match loops {
                 Some(loops) => Linear::Loops(Box::new(loops)),
-                None => Linear::Direct(Box::new(Kkt::new(dynamics.clone()))),
+                None => Linear::Direct(kkt.clone(), 0),
             },
             point: start.clone(),
             w: dynamics.workspace(),
@@ -277,8 +288,9 @@ impl Engine for Explicit {
                 });
             }
         }
-        if let Linear::Direct(kkt) = &self.form.linear {
-            self.rank = (kkt.factorizations > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()));
+        if let Linear::Direct(kkt, factored) = &self.form.linear {
+            let kkt = kkt.lock();
+            self.rank = (*factored > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()));
         }
         self.rk.accept();
         self.dense_ready = false;
@@ -408,7 +420,7 @@ impl Engine for Explicit {
 
     fn explain_solver(&self) -> Option<String> {
         match &self.form.linear {
-            Linear::Direct(kkt) => Some(kkt.explain()),
+            Linear::Direct(kkt, _) => Some(kkt.lock().explain()),
             Linear::Loops(_) => None, // its report tells
         }
     }

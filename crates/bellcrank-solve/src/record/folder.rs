@@ -183,7 +183,7 @@ impl Recorder for Folder {
     }
 
     fn last(&mut self, t: f64, values: &[(String, f64)]) {
-        self.last = super::object(t, values, "\n    ", "\n  ");
+        super::add_object(t, values, "\n    ", "\n  ", &mut self.last);
     }
 
     fn end(&mut self, summary: &Value) -> io::Result<()> {

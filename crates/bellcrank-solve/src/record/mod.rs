@@ -15,7 +15,8 @@ pub use self::tee::Tee;
 use crate::events::Event;
 use crate::history::Taken;
 use serde_json::json;
-use std::io::{self, Write};
+use std::fmt::Write;
+use std::io;
 
 /// The program and its version, as written into every result.
 pub const PROGRAM: &str = concat!("bellcrank ", env!("CARGO_PKG_VERSION"));
@@ -67,21 +68,19 @@ fn check_width(values: &[f64], channels: usize) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// The time and the values of channels as the text of a JSON object, `between` before each and `after` the last. As a map
+/// Adds the time and the values of channels to a text as a JSON object, `between` before each and `after` the last. As a map
 /// of values they would take ten times the memory.
-pub fn object(t: f64, values: &[(String, f64)], between: &str, after: &str) -> String {
-    let mut out = Vec::with_capacity(40 * (values.len() + 1));
+pub fn add_object(t: f64, values: &[(String, f64)], between: &str, after: &str, text: &mut String) {
+    let mut first = '{';
     let mut put = |name: &str, x: f64| {
-        let first = if out.is_empty() { '{' } else { ',' };
         // into memory: nothing can fail
-        let _ = write!(out, "{first}{between}{}: {}", json!(name), json!(x));
+        let _ = write!(text, "{first}{between}{}: {}", json!(name), json!(x));
+        first = ',';
     };
     put("t", t);
     values.iter().for_each(|(name, x)| put(name, *x));
-    let mut text = String::from_utf8(out).unwrap_or_default();
     text.push_str(after);
     text.push('}');
-    text
 }
 
 /// Records nothing.

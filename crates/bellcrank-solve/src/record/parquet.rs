@@ -38,8 +38,8 @@ const BYTES: usize = 32 << 20;
 const MIN_ROWS: usize = 64;
 const ROWS_PER_GROUP: usize = 16;
 /// Groups larger than this wait in a file, and are turned into columns in strips of so many bytes.
-const MEMORY: usize = 2 * BYTES;
-const STRIP: usize = BYTES / 2;
+const MEMORY: usize = BYTES / 2;
+const STRIP: usize = BYTES / 4;
 
 /// Writes one Parquet file, row group after row group.
 pub struct ParquetFile {

@@ -142,14 +142,15 @@ pub fn symbolic(pattern: &BlockPattern) -> Result<Symbolic, LinearError> {
         return Ok(whole);
     }
     let most = if whole.dissection.is_some_and(|ratio| ratio < 1.0) { PARTS_OF_WIDE } else { 2 };
-    if let Some(parted) = whole.parted(pattern, most) {
+    let share = if most > 2 { SHARE_OF_REST } else { SMALL_REST };
+    if let Some(parted) = whole.parted(pattern, most, share) {
         return Ok(parted);
     }
     // a chain is eliminated from end to end: it takes a cut in the middle
     let halves = stages(pattern, &graph, 1);
     let halved =
         halves.and_then(|stages| structure(pattern, &graph, elimination_order(pattern, &graph, Some(&stages))).ok());
-    let parted = halved.filter(|h| h.work <= MORE_WORK * whole.work).and_then(|h| h.parted(pattern, 2));
+    let parted = halved.filter(|h| h.work <= MORE_WORK * whole.work).and_then(|h| h.parted(pattern, 2, SHARE_OF_REST));
     Ok(match parted {
         Some(parted) => Symbolic { dissection: whole.dissection, ..parted },
         None => whole,
@@ -165,15 +166,16 @@ const PARTS_OF_WIDE: usize = 4;
 /// The largest part may have this much more than the mean.
 const UNEVEN: f64 = 1.15;
 
-/// What waits for all parts may have this share of the work, of wide graphs and of others.
+/// What waits for all parts may have this share of the work; where a cut would leave next to nothing, this one.
 const SHARE_OF_REST: f64 = 0.25;
+const SMALL_REST: f64 = 0.01;
 
 /// A cut for two threads may cost this much more work in all.
 const MORE_WORK: f64 = 1.1;
 
 impl Symbolic {
     /// The same with subtrees of the elimination tree gathered in parts of like work; none where the tree does not allow it.
-    fn parted(&self, pattern: &BlockPattern, most: usize) -> Option<Symbolic> {
+    fn parted(&self, pattern: &BlockPattern, most: usize, share: f64) -> Option<Symbolic> {
         let n = self.order.len();
         let size = |k: usize| pattern.size(self.order[k] as usize) as f64;
         let work =
@@ -220,7 +222,7 @@ impl Symbolic {
             in_rest[root as usize] = true;
             rest += work(root as usize);
             heap.extend(children.of(root as usize).iter().map(|&child| weight(child)));
-            if rest > SHARE_OF_REST * total {
+            if rest > share * total {
                 break;
             }
         }

@@ -648,7 +648,7 @@ impl Residual for Step {
         }
     }
 
-    fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
+    fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix) {
         self.dynamics.realize(&self.point, &mut self.w);
         let mut elimination = self.elimination.take();
         let manifold = elimination.as_mut().filter(|e| e.on_manifold && e.factored);
@@ -664,7 +664,9 @@ impl Residual for Step {
         self.pull();
         let slopes = self.stencil.slopes;
         for term in &self.terms {
-            if bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified {
+            let above =
+                matches!((term.piece, term.wrt), (Piece::GtLambda, Unknown::Lambda) | (Piece::GtMu, Unknown::Mu));
+            if bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified || above && !whole {
                 continue;
             }
             let mut out = Targets::rising(&mut j.values, &term.offsets);

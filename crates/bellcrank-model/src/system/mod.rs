@@ -219,7 +219,8 @@ impl System {
     /// other by less than [`UNCOUNTED`].
     fn can_wait(&self, passed: f64, v: &[f64]) -> bool {
         let spin = |b: usize| each!(&self.bodies[b], body => body.spin(&v[self.layout.bodies[b].clone()]));
-        !self.turns_act && (0..self.bodies.len()).all(|b| 2.0 * passed * spin(b) < UNCOUNTED)
+        let slow = |mut bodies: std::ops::Range<usize>| bodies.all(|b| 2.0 * passed * spin(b) < UNCOUNTED);
+        !self.turns_act && team::reduced(self.bodies.len(), slow, |a, b| a && b)
     }
 
     /// The places an angle is measured between.

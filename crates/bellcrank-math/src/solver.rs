@@ -185,12 +185,7 @@ impl Robust {
     /// A solver for symmetric matrices of this pattern, analyzed; a relative error above `poor` calls for pivoting.
     fn for_symmetric(pattern: &Arc<BlockPattern>, poor: f64) -> Robust {
         let Ok(block) = BlockLu::for_symmetric(pattern) else { return Robust::for_pattern(pattern) };
-        Robust {
-            pattern: Some(pattern.clone()),
-            block: Some(block),
-            poor,
-            ..Robust::default()
-        }
+        Robust { pattern: Some(pattern.clone()), block: Some(block), poor, ..Robust::default() }
     }
 
     /// Leaves symmetric elimination for good where a matrix is far from symmetric.

@@ -63,6 +63,15 @@ impl Block {
     fn new(rows: Range<usize>, columns: Range<usize>, offset: usize) -> Block {
         Block { rows: narrow(rows), columns: narrow(columns), offset: offset as u32 }
     }
+
+    fn entries(&self) -> usize {
+        self.rows.len() * self.columns.len()
+    }
+}
+
+/// The number of values of some blocks.
+fn entries(blocks: &[Block]) -> usize {
+    blocks.iter().map(Block::entries).sum()
 }
 
 /// There are tens of these lists for every body of a large machine: they count in four bytes, as patterns do.
@@ -128,8 +137,8 @@ pub struct TwoKkt {
     exact: bool,
     /// Blocks in the columns of q that the motion sees.
     others: Vec<Block>,
-    /// The values of the last matrix.
-    values: Vec<f64>,
+    /// What solutions need of the last matrix: S of every body, then the blocks `others`, then G.
+    kept: Vec<f64>,
     v: Range<usize>,
     q: Range<usize>,
     slope: f64,
@@ -176,14 +185,14 @@ impl TwoKkt {
         TwoKkt {
             expected: pattern.values(),
             motion,
-            position,
             bodies,
             inverses: vec![0.0; inverse],
             lean,
             plain: false,
             exact: false,
+            kept: vec![0.0; inverse + entries(&others) + entries(&position.gradients)],
             others,
-            values: vec![0.0; pattern.values()],
+            position,
             v: unknowns.range(Unknown::V),
             q: unknowns.range(Unknown::Q),
             slope: 1.0,
@@ -203,13 +212,13 @@ impl TwoKkt {
         if a.values.len() != self.expected {
             return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
         }
-        self.values.copy_from_slice(&a.values);
+        self.keep(&a.values);
         self.fresh = true;
         self.invert()?;
         let slopes = Slopes { plain: self.plain.then_some(1.0 / self.slope), inverses: &self.inverses };
         let inverted: usize = if self.plain { 0 } else { self.bodies.iter().map(|b| 2 * b.size.pow(3)).sum() };
-        let filled = self.motion.fill(&self.values, &self.bodies, slopes) + inverted;
-        let formed = self.position.fill(&self.values, &self.bodies, slopes);
+        let filled = self.motion.fill(&a.values, &self.bodies, slopes) + inverted;
+        let formed = self.position.fill(&a.values, &self.bodies, slopes);
         by(&mut *self.motion.linear, &self.motion.matrix)?;
         by(&mut *self.position.linear, &self.position.matrix)?;
         // positions are foreseen once for every factorization
@@ -227,17 +236,27 @@ impl TwoKkt {
         }
     }
 
+    fn keep(&mut self, values: &[f64]) {
+        let TwoKkt { kept, bodies, others, position, .. } = self;
+        let blocks = others.iter().chain(&position.gradients).map(|b| (b.offset as usize, b.entries()));
+        let mut at = 0;
+        for (from, n) in bodies.iter().map(|b| (b.block, b.size * b.size)).chain(blocks) {
+            kept[at..at + n].copy_from_slice(&values[from..from + n]);
+            at += n;
+        }
+    }
+
     /// s, whether S = s I, and S⁻¹ where it is not.
     fn invert(&mut self) -> Result<(), LinearError> {
         let (mut sum, mut count) = (0.0, 0);
         for b in &self.bodies {
-            sum += (0..b.size).map(|i| self.values[b.block + i * (b.size + 1)]).sum::<f64>();
+            sum += (0..b.size).map(|i| self.kept[b.inverse + i * (b.size + 1)]).sum::<f64>();
             count += b.size;
         }
-        let values = &self.values;
-        let first = self.bodies.first().map_or(1.0, |b| values[b.block]);
+        let kept = &self.kept;
+        let first = self.bodies.first().map_or(1.0, |b| kept[b.inverse]);
         self.exact = self.bodies.iter().all(|b| {
-            let block = &values[b.block..][..b.size * b.size];
+            let block = &kept[b.inverse..][..b.size * b.size];
             block.iter().enumerate().all(|(k, x)| *x == if k % (b.size + 1) == 0 { first } else { 0.0 })
         });
         self.plain = self.exact || self.lean;
@@ -247,7 +266,7 @@ impl TwoKkt {
         }
         for b in &self.bodies {
             let inverse = &mut self.inverses[b.inverse..][..b.size * b.size];
-            inverse.copy_from_slice(&values[b.block..][..b.size * b.size]);
+            inverse.copy_from_slice(&kept[b.inverse..][..b.size * b.size]);
             if !invert(inverse, b.size) {
                 return Err(LinearError::Singular { row: b.v });
             }
@@ -531,12 +550,13 @@ impl Position {
         flops
     }
 
-    /// x += G δq; `dq` are all unknowns.
-    fn add_opening(&mut self, values: &[f64], dq: &[f64]) {
+    /// x += G δq; `values` are those of G, `dq` all unknowns.
+    fn add_opening(&mut self, mut values: &[f64], dq: &[f64]) {
         for b in &self.gradients {
             let dq = &dq[wide(&b.columns)];
-            let block = values[b.offset as usize..].chunks_exact(dq.len());
-            for (x, row) in self.x[wide(&b.rows)].iter_mut().zip(block) {
+            let (block, later) = values.split_at(b.entries());
+            values = later;
+            for (x, row) in self.x[wide(&b.rows)].iter_mut().zip(block.chunks_exact(dq.len())) {
                 *x += row.iter().zip(dq).map(|(a, d)| a * d).sum::<f64>();
             }
         }
@@ -576,12 +596,13 @@ impl Position {
     }
 }
 
-/// rest −= B δq over some blocks; `dq` are all unknowns.
-fn subtract(blocks: &[Block], values: &[f64], dq: &[f64], rest: &mut [f64]) {
+/// rest −= B δq over some blocks with their values; `dq` are all unknowns.
+fn subtract(blocks: &[Block], mut values: &[f64], dq: &[f64], rest: &mut [f64]) {
     for b in blocks {
         let x = &dq[wide(&b.columns)];
-        let block = values[b.offset as usize..].chunks_exact(x.len());
-        for (r, row) in rest[wide(&b.rows)].iter_mut().zip(block) {
+        let (block, later) = values.split_at(b.entries());
+        values = later;
+        for (r, row) in rest[wide(&b.rows)].iter_mut().zip(block.chunks_exact(x.len())) {
             *r -= row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
         }
     }
@@ -608,7 +629,9 @@ impl LinearSolver for TwoKkt {
             return Err(LinearError::Sizes { expected: self.rest.len(), found: b.len() });
         }
         let (v, q) = (self.v.clone(), self.q.clone());
-        let TwoKkt { motion, position, bodies, values, rest, sum, .. } = self;
+        let TwoKkt { motion, position, bodies, kept, rest, sum, .. } = self;
+        let (slope_blocks, kept) = kept.split_at(self.inverses.len());
+        let (other_blocks, gradients) = kept.split_at(entries(&self.others));
         let slopes = Slopes { plain: self.plain.then_some(1.0 / self.slope), inverses: &self.inverses };
         rest.copy_from_slice(b);
         sum.fill(0.0);
@@ -622,17 +645,17 @@ impl LinearSolver for TwoKkt {
                 }
                 at += mu.len();
             }
-            position.add_opening(values, sum);
+            position.add_opening(gradients, sum);
             position.solve(bodies, sum)?;
         }
-        subtract(&self.others, values, sum, rest);
+        subtract(&self.others, other_blocks, sum, rest);
         motion.solve(rest, sum)?;
         let (of_v, of_q) = sum.split_at_mut(q.start);
         TwoKkt::follow(bodies, slopes, &of_v[v], &mut of_q[..q.len()]);
         let corrects = self.plain && !self.exact;
         for b in bodies.iter().filter(|_| corrects) {
             // δq ← 2 δq − S δq/s
-            let (block, dq) = (&values[b.block..][..b.size * b.size], &mut sum[b.q..b.q + b.size]);
+            let (block, dq) = (&slope_blocks[b.inverse..][..b.size * b.size], &mut sum[b.q..b.q + b.size]);
             let kept = &mut rest[b.v..b.v + b.size];
             kept.copy_from_slice(dq);
             for (q, row) in dq.iter_mut().zip(block.chunks_exact(b.size)) {
@@ -644,7 +667,7 @@ impl LinearSolver for TwoKkt {
             position.x[at..at + lambda.len()].iter_mut().zip(&b[lambda.clone()]).for_each(|(x, r)| *x = -r);
             at += lambda.len();
         }
-        position.add_opening(values, sum);
+        position.add_opening(gradients, sum);
         position.solve(bodies, sum)?;
         let others: usize = self.others.iter().map(|b| 2 * b.rows.len() * b.columns.len()).sum();
         let blocks: usize = bodies.iter().map(|b| 2 * b.size * b.size).sum();

@@ -167,7 +167,13 @@ fn table() {
                 let [file, solver, run] = stages(m, options.clone(), recorded);
                 println!(
                     "{name}, {} bodies, recorded {recorded}: file {:.0} (peak {:.0}), solver {:.0} (peak {:.0}), run {:.0} (peak {:.0})",
-                    3 * m + 1, file.left, file.peak, solver.left, solver.peak, run.left, run.peak
+                    3 * m + 1,
+                    file.left,
+                    file.peak,
+                    solver.left,
+                    solver.peak,
+                    run.left,
+                    run.peak
                 );
             }
         }

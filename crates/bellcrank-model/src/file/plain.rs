@@ -419,7 +419,10 @@ mod tests {
             seed ^= seed << 17;
             (seed % n.max(1) as u64) as usize
         };
-        let bits = ["[", "]", "{", "}", "=", ".", ",", "\"", "'", "\n", "\r", "#", " ", "0", "-", "e", "a", "b.c", "\\", "\t", "ä"];
+        let bits = [
+            "[", "]", "{", "}", "=", ".", ",", "\"", "'", "\n", "\r", "#", " ", "0", "-", "e", "a", "b.c", "\\", "\t",
+            "ä",
+        ];
         let mut read = 0;
         for round in 0..30_000 {
             let mut text: Vec<char> = PLAIN[1 + round % (PLAIN.len() - 1)].chars().collect();

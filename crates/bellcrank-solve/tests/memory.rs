@@ -129,8 +129,8 @@ fn runs() -> [(&'static str, Options, f64); 3] {
     };
     [
         ("auto", Options { until, sample, ..Options::default() }, 900.0),
-        ("fixed steps on index3", fixed.clone(), 1024.0),
-        ("fixed steps on si2", Options { formulation: Some("si2"), ..fixed }, 1500.0),
+        ("fixed steps on index3", fixed.clone(), 930.0),
+        ("fixed steps on si2", Options { formulation: Some("si2"), ..fixed }, 1400.0),
     ]
 }
 
@@ -138,7 +138,8 @@ const MIB: f64 = (1u64 << 20) as f64;
 
 /// Bytes at the peak of everything with so many bodies, as the line through two sizes tells: buffers do not grow with them.
 fn foreseen(bodies: f64, options: &Options, recorded: bool) -> f64 {
-    let [small, large] = [700, 1400].map(|m| {
+    // recorded ones are as wide as tables whose rows wait in a file
+    let [small, large] = (if recorded { [900, 1400] } else { [300, 600] }).map(|m| {
         let peak = stages(m, options.clone(), recorded).iter().fold(0.0f64, |most, s| most.max(s.peak));
         let n = (3 * m + 1) as f64;
         (n, n * peak)
@@ -149,7 +150,8 @@ fn foreseen(bodies: f64, options: &Options, recorded: bool) -> f64 {
 #[test]
 fn a_ladder_of_a_hundred_thousand_bodies_fits_into_a_gibibyte() {
     for (name, options, most) in runs() {
-        for recorded in [false, true] {
+        // what recording adds does not depend on the method
+        for recorded in [false, true].into_iter().filter(|recorded| !recorded || name == "auto") {
             let bytes = foreseen(1e5, &options, recorded);
             println!("{name}, recorded {recorded}: {:.0} MiB", bytes / MIB);
             assert!(bytes < most * MIB, "{name}: {:.0} MiB, recorded: {recorded}", bytes / MIB);
@@ -162,7 +164,7 @@ fn a_ladder_of_a_hundred_thousand_bodies_fits_into_a_gibibyte() {
 #[ignore = "prints a table, and needs minutes"]
 fn table() {
     for (name, options, _) in runs() {
-        for m in [333, 3333] {
+        for m in [333, 3333, 33_333] {
             for recorded in [false, true] {
                 let [file, solver, run] = stages(m, options.clone(), recorded);
                 println!(

@@ -9,6 +9,7 @@
 use bellcrank_math::blocks::BlockMatrix;
 use bellcrank_math::solver::LinearSolver;
 use bellcrank_math::sparse::SparseLu;
+use bellcrank_math::team::Team;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::formulation;
@@ -338,7 +339,9 @@ fn main() {
             baseline(&system, 1e-3) * 1e-3,
             best.time() / both.time(),
         );
-        println!("{:32} µs per body: {}", "", phases(&system, &options, if bodies > 5e4 { 20 } else { 100 }));
+        let steps = if bodies > 5e4 { 20 } else { 100 };
+        println!("{:32} µs per body: {}", "", phases(&system, &options, steps));
+        println!("{:32} two threads: {}", "", Team::of(2).lead(|| phases(&system, &options, steps)));
     }
     small(is_wanted, repetitions);
 }

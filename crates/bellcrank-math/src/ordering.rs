@@ -66,9 +66,9 @@ pub fn graph(pattern: &BlockPattern) -> Lists {
 /// The blocks in their order of elimination.
 ///
 /// Approximate minimum degree on the quotient graph [Amestoy, Davis & Duff 1996], degrees weighted
-/// by block sizes, of ties what is farther from the ground first: a chain is eliminated from its free end, so that no joint
-/// closes two long halves, each of which hardly moves (a spatial ladder of n squares would have pivots of n⁻³ there). There
-/// are three rules:
+/// by block sizes, of ties what is closer to the ground first: a chain is eliminated from there to its free end, so that every
+/// joint meets a body that still moves on its own. (Where two long halves meet, or all meets the ground, pivots of a spatial
+/// ladder of n squares, rigid out of its plane, are n⁻³.) There are three rules:
 /// * velocities go first;
 /// * a multiplier waits for the bodies that are its neighbours once the velocities are gone;
 /// * a multiplier that touches velocities (μ of a velocity row) also waits for those that do not
@@ -111,8 +111,8 @@ pub fn elimination_order(pattern: &BlockPattern, graph: &Lists, stages: Option<&
     order
 }
 
-/// How much closer than the farthest block every block is to the ground, which holds joints on one body alone.
-fn nearness(pattern: &BlockPattern, graph: &Lists) -> Vec<u32> {
+/// How far blocks are from the ground, which holds joints on one body alone.
+fn distances(pattern: &BlockPattern, graph: &Lists) -> Vec<u32> {
     let n = pattern.blocks();
     let bodies = |i: usize| graph.of(i).iter().filter(|&&j| pattern.class(j as usize) == Class::Body).count();
     let held = (0..n).filter(|&i| pattern.class(i) == Class::Multiplier && bodies(i) == 1);
@@ -127,8 +127,7 @@ fn nearness(pattern: &BlockPattern, graph: &Lists) -> Vec<u32> {
             queue.push(j);
         }
     }
-    let farthest = queue.last().map_or(0, |&i| distance[i as usize]);
-    distance.into_iter().map(|d| farthest - d.min(farthest)).collect()
+    distance
 }
 
 /// More entries than this are left to other solvers; offsets must fit 32 bits, and memory.
@@ -424,8 +423,8 @@ struct Quotient<'a> {
     outside: Vec<u32>,
     seen: Vec<u32>,
     heap: BinaryHeap<Reverse<(u32, bool, u32, u32)>>,
-    /// How much closer than the farthest block a block is to the ground.
-    nearness: Vec<u32>,
+    /// How far blocks are from the ground.
+    distance: Vec<u32>,
     ready: Vec<bool>,
     waiting: Vec<u32>,
     waiters: Lists,
@@ -460,7 +459,7 @@ impl<'a> Quotient<'a> {
             outside: vec![0; n],
             seen: vec![0; n],
             heap: BinaryHeap::new(),
-            nearness: nearness(pattern, graph),
+            distance: distances(pattern, graph),
             ready: vec![false; n],
             waiting: Vec::new(),
             waiters: Lists::default(),
@@ -471,7 +470,7 @@ impl<'a> Quotient<'a> {
     fn push(&mut self, i: usize) {
         if self.ready[i] {
             let later = self.pattern.class(i) == Class::Multiplier;
-            self.heap.push(Reverse((self.degree[i], later, self.nearness[i], i as u32)));
+            self.heap.push(Reverse((self.degree[i], later, self.distance[i], i as u32)));
         }
     }
 

@@ -142,6 +142,10 @@ const POOR: f64 = 1e-9;
 /// Up to this dimension pivoting is done on the dense matrix.
 const SMALL: usize = 300;
 
+/// Systems as small as this might be solved by dense LU, but block elimination is faster for any of them
+/// (`cargo bench -p bellcrank-math --bench block_lu -- small`).
+const FEW: usize = 60;
+
 /// Block elimination that falls back to LU with pivoting across the whole matrix.
 ///
 /// It does so when a pivot of a body vanishes, and when the first solution after a factorization
@@ -331,7 +335,12 @@ impl LinearSolver for Robust {
     }
 
     fn explain(&self) -> String {
-        self.active().map_or_else(String::new, |solver| solver.explain())
+        let told = self.active().map_or_else(String::new, |solver| solver.explain());
+        match (self.pivoted, self.pattern.as_ref().map_or(0, |p| p.dimension())) {
+            (true, _) => format!("{told}, because elimination by blocks met a pivot that vanishes"),
+            (false, n) if n <= FEW => format!("{told}; dense LU of {n} unknowns would be slower"),
+            (false, _) => told,
+        }
     }
 
     fn flops(&self) -> Flops {

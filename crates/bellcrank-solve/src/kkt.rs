@@ -39,19 +39,33 @@ pub struct Kkt {
 #[derive(Clone)]
 pub struct SharedKkt {
     dynamics: Arc<dyn Dynamics>,
+    dense: bool,
     kkt: Arc<Mutex<Option<Kkt>>>,
 }
 
 impl SharedKkt {
     /// The system of some equations of motion.
     pub fn new(dynamics: Arc<dyn Dynamics>) -> SharedKkt {
-        SharedKkt { dynamics, kkt: Arc::default() }
+        SharedKkt { dynamics, dense: false, kkt: Arc::default() }
+    }
+
+    /// The same by dense LU.
+    pub fn dense(dynamics: Arc<dyn Dynamics>) -> SharedKkt {
+        SharedKkt { dense: true, ..SharedKkt::new(dynamics) }
+    }
+
+    /// The system of other equations, solved in the same way.
+    pub fn of(&self, dynamics: Arc<dyn Dynamics>) -> SharedKkt {
+        SharedKkt { dense: self.dense, ..SharedKkt::new(dynamics) }
     }
 
     /// The system, until the guard is gone.
     pub fn lock(&self) -> KktGuard<'_> {
         let mut guard = self.kkt.lock().unwrap_or_else(|e| e.into_inner());
-        guard.get_or_insert_with(|| Kkt::new(self.dynamics.clone()));
+        guard.get_or_insert_with(|| match self.dense {
+            true => Kkt::dense(self.dynamics.clone()),
+            false => Kkt::new(self.dynamics.clone()),
+        });
         KktGuard(guard)
     }
 }
@@ -123,13 +137,21 @@ impl Kkt {
         }
     }
 
+    /// The system, solved by dense LU.
+    pub fn dense(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        let mut kkt = Kkt::new(dynamics);
+        let mut dense = DenseLu::new();
+        if dense.analyze(kkt.matrix.pattern()).is_ok() {
+            kkt.linear = Box::new(dense);
+        }
+        kkt
+    }
+
     /// The system with XXᵀ in the place of M: its multipliers are those of the split, (GY)ᵀλ = Yᵀf.
     pub fn split(dynamics: Arc<dyn Dynamics>) -> Kkt {
         let mut kkt = Kkt::new(dynamics);
-        let pattern = kkt.matrix.pattern().clone();
-        let mut dense = DenseLu::new();
-        if kkt.is_small() && dense.analyze(&pattern).is_ok() {
-            kkt.linear = Box::new(dense);
+        if kkt.is_small() {
+            kkt = Kkt::dense(kkt.dynamics);
         }
         kkt.independent = Some(vec![1.0; kkt.n]);
         kkt

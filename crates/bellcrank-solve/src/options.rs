@@ -136,6 +136,10 @@ pub enum Solver {
     Auto,
     /// Elimination of the whole system, at every evaluation.
     Direct,
+    /// Dense LU of the whole matrix, with pivoting.
+    Dense,
+    /// Relative coordinates, and a recursion over their tree, where nothing closes a loop.
+    Recursion,
     /// A recursion over a tree of joints, and conjugate gradients on the equations that close its loops.
     LoopCg,
     /// Sequential regularization of the equations that close loops [Ascher & Lin 2000].
@@ -147,7 +151,13 @@ pub enum Solver {
 /// The names of all solvers, with one sentence each.
 pub const SOLVERS: &[(Solver, &str, &str)] = &[
     (Solver::Auto, "auto", "what is cheapest by count"),
-    (Solver::Direct, "direct", "elimination of the whole system"),
+    (Solver::Direct, "direct", "elimination of the whole system, block by block"),
+    (Solver::Dense, "dense", "LU of the whole matrix with pivoting, for small models"),
+    (
+        Solver::Recursion,
+        "recursion",
+        "relative coordinates and a recursion over their tree, without loops; explicit methods",
+    ),
     (
         Solver::LoopCg,
         "loop-cg",
@@ -474,6 +484,10 @@ impl Options {
             _ => method.default_formulation(),
         });
         let full = self.iteration.is_none_or(|i| i == crate::newton::Iteration::Full);
+        if solver == Solver::Recursion && !explicit {
+            let message = format!("recursion gives accelerations, and {} needs matrices", method.name());
+            return wrong("--solver", message, "use --method dopri5, or leave --solver out");
+        }
         if solver == Solver::LoopCg && !explicit && !(self.step.is_some() && formulation == "index3" && full) {
             let how = match self.step {
                 Some(_) if full => format!("on {formulation}"),

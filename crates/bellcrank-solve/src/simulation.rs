@@ -36,6 +36,9 @@ const DEEPEST: usize = 2_000_000;
 const LARGE: usize = 64;
 const TURN: usize = 16;
 
+/// Dense LU is for no more unknowns than this: it takes seconds for a factorization.
+const DENSE: usize = 1500;
+
 /// Below this relative tolerance `auto` starts with the pair of order 8.
 const HIGH_ORDER: f64 = 1e-7;
 
@@ -262,6 +265,16 @@ impl Simulation {
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
         let mut observer = Observer::new(dynamics.clone(), &start, assembly.redundant);
+        if options.solver == Solver::Dense {
+            let layout = dynamics.layout();
+            let unknowns = layout.n() + layout.m();
+            if unknowns > DENSE {
+                let message = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
+                let help = "leave --solver out: elimination by blocks does it".into();
+                return Err(StartError::Option(OptionError { option: "--solver", message, help }));
+            }
+            observer.kkt = SharedKkt::dense(dynamics.clone());
+        }
         let method = choose_method(&options, &assembly, &mut choices);
         // what is moved by drives alone goes by the present values
         let switches = if method.is_some() { dynamics.switches() } else { 0 };
@@ -310,7 +323,8 @@ impl Simulation {
     /// alike.
     pub fn of(system: Arc<System>, options: Options) -> Result<Simulation, StartError> {
         let (name, state) = (system.model.name.clone(), system.initial_state());
-        if options.coordinates == Coordinates::Cartesian {
+        let recursion = options.solver == Solver::Recursion;
+        if options.coordinates == Coordinates::Cartesian && !recursion {
             return Simulation::new(&name, system, &state, options);
         }
         options.check().map_err(StartError::Option)?;
@@ -324,6 +338,12 @@ impl Simulation {
         let whole: Arc<dyn Dynamics> = system.clone();
         let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
         let relative = Arc::new(system.relative(&start));
+        if recursion && !relative.recursive() {
+            let message =
+                "recursion alone is for open trees, and there are loops, or joints that a tree cannot have".into();
+            let help = "leave --solver out, or use --solver loop-cg".into();
+            return Err(StartError::Option(OptionError { option: "--solver", message, help }));
+        }
         let implicit = !options.method.explicit() && (options.method != MethodName::Auto || options.step.is_some());
         if implicit && relative.tree.paths() > DEEPEST {
             return Err(StartError::Option(OptionError {
@@ -678,8 +698,8 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
     if method == MethodName::Auto {
         (method, _) = match (options.step, options.formulation) {
             (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, choices.push("srm: rk2".into())),
-            (Some(_), None | Some("index1")) if options.solver == Solver::LoopCg => {
-                (MethodName::Rk4, choices.push("loop-cg: rk4".into()))
+            (Some(_), None | Some("index1")) if matches!(options.solver, Solver::LoopCg | Solver::Recursion) => {
+                (MethodName::Rk4, choices.push(format!("{}: rk4", options.solver.name())))
             }
             (Some(_), Some("index1")) => (MethodName::Rk4, choices.push("fixed step on index1: rk4".into())),
             (Some(_), _) => (MethodName::GeneralizedAlpha, choices.push("fixed step: gen-alpha on si2".into())),
@@ -775,6 +795,7 @@ fn implicit_engine(
         as_dassl: false,
         solving: match options.solver {
             Solver::LoopCg => Solving::Loops,
+            Solver::Dense => Solving::Dense,
             Solver::Auto => Solving::Cheaper,
             _ => Solving::Elimination,
         },
@@ -1068,7 +1089,7 @@ impl Observer {
     /// Changes to the equations that hold what the modes of `self.state` hold; whether they are others.
     fn hold(&mut self) -> bool {
         let Some(dynamics) = self.dynamics.holding(&self.state.charts.modes) else { return false };
-        self.kkt = SharedKkt::new(dynamics.clone());
+        self.kkt = self.kkt.of(dynamics.clone());
         self.point = Point::at(&self.state, dynamics.layout());
         self.w = dynamics.workspace();
         self.rows = vec![0.0; dynamics.layout().m()];

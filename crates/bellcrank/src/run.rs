@@ -76,7 +76,7 @@ pub struct Run {
     /// Coordinates: cartesian, or relative (those of the joints on a tree, and equations of loops).
     #[arg(long)]
     coordinates: Option<String>,
-    /// What solves for accelerations and reactions: auto, direct; loop-cg (many closed loops: explicit methods, and fixed
+    /// What solves for accelerations and reactions: auto, direct, dense, recursion (open trees, in relative coordinates); loop-cg (many closed loops: explicit methods, and fixed
     /// steps on index3), srm or srm-all (sequential regularization: euler, rk2, rk4).
     #[arg(long)]
     solver: Option<String>,
@@ -605,14 +605,12 @@ fn tell_verification(verification: &Result<Verification, String>, summary: &Summ
 
 fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
     const MOST: usize = 24;
-    const LARGE: usize = 64;
     let s = &summary.statistics;
     let (method, formulation, iteration) = summary.names;
     for choice in &summary.choices {
         tell_line(format!("auto: {choice}"));
     }
-    // small models need no talk of their matrices
-    if let Some(solver) = summary.solver.as_ref().filter(|_| summary.bodies >= LARGE) {
+    if let Some(solver) = &summary.solver {
         tell_line(format!("solver: {solver}"));
     }
     tell_line(format!(

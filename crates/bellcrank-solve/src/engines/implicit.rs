@@ -14,8 +14,9 @@ use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
 use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
+use bellcrank_math::dense::DenseLu;
 use bellcrank_math::lazy;
-use bellcrank_math::solver::{Flops, LinearError};
+use bellcrank_math::solver::{Flops, LinearError, LinearSolver};
 use bellcrank_math::team;
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
@@ -91,6 +92,8 @@ pub enum Solving {
     Loops,
     /// What takes fewer operations, by count.
     Cheaper,
+    /// Dense LU.
+    Dense,
 }
 
 /// A step of a large machine takes so many corrections, and factors serve so many steps (`book/src/large-models.md`).
@@ -284,7 +287,7 @@ impl Implicit {
         let large = dynamics.layout().bodies.len() >= LARGE;
         let iterated = solving == Solving::Loops && formulation.condenses();
         let sparse = formulation.condenses() || formulation.splits();
-        let lean = fixed && (large || iterated) && iteration == Iteration::Full && sparse;
+        let lean = fixed && solving != Solving::Dense && (large || iterated) && iteration == Iteration::Full && sparse;
         let shape = Shape { condensed: large || iterated, lean };
         let mut step = Step::shaped(dynamics.clone(), formulation.clone(), point, shape);
         step.prepare(iteration);
@@ -305,6 +308,10 @@ impl Implicit {
             && let Some(loops) = of_loops()
         {
             (counts, newton) = by(loops);
+        }
+        let mut dense = DenseLu::new();
+        if solving == Solving::Dense && dense.analyze(step.pattern()).is_ok() {
+            newton = Newton::by(Box::new(dense), step.pattern().clone(), iteration, max_iterations);
         }
         newton.trust_old_contraction = as_dassl;
         newton.once = lean;

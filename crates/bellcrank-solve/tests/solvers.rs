@@ -1,0 +1,80 @@
+//! What solves the linear systems, why, and that all of them give the same motion.
+
+mod common;
+
+use bellcrank_solve::options::{Coordinates, MethodName, Options, Solver};
+use bellcrank_solve::record::Silent;
+use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use common::{FOUR_BAR, last, system};
+use std::fmt::Write;
+
+/// A chain of rods that hangs from the ground.
+fn chain(n: usize) -> String {
+    let mut text = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
+    for i in 0..n {
+        let before = if i == 0 { "ground".to_string() } else { format!("r{}", i - 1) };
+        writeln!(text, "body.r{i} = {{ mass = 1, inertia = 0.1, at = [{}.5, 0] }}", i).unwrap();
+        writeln!(text, "joint.p{i} = {{ type = \"revolute\", between = [\"{before}\", \"r{i}\"], at = [{i}, 0] }}")
+            .unwrap();
+    }
+    text
+}
+
+fn run(text: &str, options: Options) -> Result<Summary, String> {
+    let mut simulation = Simulation::of(system(text), options).map_err(|e| e.to_string())?;
+    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    assert_eq!(summary.status, Status::Finished);
+    Ok(summary)
+}
+
+fn told(summary: &Summary) -> &str {
+    summary.solver.as_deref().unwrap_or("nothing")
+}
+
+#[test]
+fn every_choice_says_what_it_does_and_gives_the_same_motion() {
+    let until = 0.3;
+    let explicit = Options { until, rtol: 1e-10, method: MethodName::Dop853, ..Options::default() };
+    let fixed = Options {
+        until,
+        step: Some(1e-3),
+        method: MethodName::GeneralizedAlpha,
+        formulation: Some("index3"),
+        ..Options::default()
+    };
+    let text = chain(3);
+    for base in [explicit, fixed] {
+        let reference = run(&text, base.clone()).unwrap();
+        assert!(
+            told(&reference).starts_with("block LU") && told(&reference).contains("dense LU of"),
+            "{}",
+            told(&reference)
+        );
+        let direct = run(&text, Options { solver: Solver::Direct, ..base.clone() }).unwrap();
+        assert_eq!(direct.last, reference.last);
+        let dense = run(&text, Options { solver: Solver::Dense, ..base.clone() }).unwrap();
+        assert!(told(&dense).starts_with("dense LU"), "{}", told(&dense));
+        assert!((last(&dense, "r2.x") - last(&reference, "r2.x")).abs() < 1e-8);
+        let recursion = run(&text, Options { solver: Solver::Recursion, ..base.clone() });
+        match base.method.explicit() {
+            true => {
+                let recursion = recursion.unwrap();
+                assert!(told(&recursion).starts_with("recursion"), "{}", told(&recursion));
+                assert!((last(&recursion, "r2.x") - last(&reference, "r2.x")).abs() < 1e-7);
+            }
+            false => assert!(recursion.is_err_and(|e| e.contains("needs matrices"))),
+        }
+    }
+}
+
+#[test]
+fn size_and_topology_choose() {
+    let options = Options { until: 1e-3, ..Options::default() };
+    let relative = Options { coordinates: Coordinates::Relative, ..options.clone() };
+    assert!(told(&run(&chain(70), options.clone()).unwrap()).starts_with("block LDLᵀ"));
+    assert!(told(&run(&chain(70), relative.clone()).unwrap()).starts_with("recursion"));
+    assert!(told(&run(FOUR_BAR, relative).unwrap()).starts_with("block LU"));
+    let refused = |text: &str, solver| run(text, Options { solver, ..options.clone() }).map(|_| ()).unwrap_err();
+    assert!(refused(FOUR_BAR, Solver::Recursion).contains("loops"));
+    assert!(refused(&chain(400), Solver::Dense).contains("2000 unknowns"));
+}

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! and controls order and step by the norms of y − y⁰ and of the highest differences
-//! [Brenan, Campbell & Petzold 1996, ch. 5]. λ and μ have no history but their last two values.
+//! [Brenan, Campbell & Petzold 1996, ch. 5]. λ and μ have no differences, only their last few values; with
+//! [`BdfOptions::as_dassl`] they are unknowns like the others, from rates of zero at the start.
 
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
@@ -59,7 +60,8 @@ pub struct BdfOptions {
     pub fixed_step: Option<f64>,
     /// No step is longer.
     pub max_step: f64,
-    /// DASSL's rules to the letter: the order may fall to one, and a step may grow right after a failure.
+    /// DASSL's rules to the letter: the order may fall to one, a step may grow right after a failure, and multipliers
+    /// have differences like all other unknowns.
     pub as_dassl: bool,
     /// Errors that alternate from step to step weigh less than those that add up; for tests of coordinates
     /// alone, where an oscillation may be damped.
@@ -104,7 +106,7 @@ pub struct Bdf {
     phi: Vec<f64>,
     coefficients: Coefficients,
     stencil: Stencil,
-    /// y⁰, and y − y⁰.
+    /// y⁰, and y − y⁰, with λ and μ behind q, v, z as in DASSL or without.
     prediction: Vec<f64>,
     correction: Vec<f64>,
     scratch: Vec<f64>,
@@ -212,7 +214,7 @@ impl Bdf {
 
     fn norm(&self, weights: &Weights, y: &[f64]) -> f64 {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        weights.norm(&y[..n], &y[n..n + m], &y[n + m..])
+        weights.norm(&y[..n], &y[n..n + m], &y[n + m..][..self.stencil.eta_z.len()])
     }
 
     /// y − y⁰.
@@ -334,9 +336,9 @@ impl Bdf {
     }
 }
 
-/// y = (q, v, z).
+/// y = (q, v, z) and, for those who want more, λ and μ.
 fn stacked(p: &Point) -> impl Iterator<Item = &f64> {
-    p.q.iter().chain(&p.v).chain(&p.z)
+    p.q.iter().chain(&p.v).chain(&p.z).chain(&p.lambda).chain(&p.mu)
 }
 
 /// y += c x.
@@ -354,7 +356,8 @@ fn factor(error: f64, k: usize) -> f64 {
 impl Method for Bdf {
     fn start(&mut self, at: &Point, h: f64) {
         let h = self.options.fixed_step.unwrap_or(h).min(self.options.max_step);
-        let size = at.q.len() + at.v.len() + at.z.len();
+        let multipliers = if self.options.as_dassl { at.lambda.len() + at.mu.len() } else { 0 };
+        let size = at.q.len() + at.v.len() + at.z.len() + multipliers;
         self.clock = Clock::at(at.t);
         (self.k, self.h, self.k_last, self.h_last) = (1, h, 0, 0.0);
         (self.equal_steps, self.opening, self.estimate) = (0, true, None);
@@ -432,8 +435,14 @@ impl Method for Bdf {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
         guess.q.copy_from_slice(&self.prediction[..n]);
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
-        guess.z.copy_from_slice(&self.prediction[n + m..]);
+        let (z, multipliers) = self.prediction[n + m..].split_at(self.stencil.eta_z.len());
+        guess.z.copy_from_slice(z);
         self.stencil.rates(guess);
+        if self.options.as_dassl {
+            let all = guess.lambda.iter_mut().chain(&mut guess.mu);
+            all.zip(multipliers).for_each(|(x, predicted)| *x = *predicted);
+            return;
+        }
         // as smooth as the rest: with linear extrapolation the error of λ hides from the first correction
         self.lambda.extrapolate(self.stencil.t, self.k + 1, &mut guess.lambda);
         self.mu.extrapolate(self.stencil.t, self.k + 1, &mut guess.mu);
@@ -443,12 +452,12 @@ impl Method for Bdf {
     /// within the step.
     fn predict_positions(&self, guess: &mut Point) {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        let (size, y) = (self.size(), &self.phi);
+        let (nz, y) = (self.stencil.eta_z.len(), &self.phi);
         guess.v.copy_from_slice(&y[n..n + m]);
         for i in 0..n {
             guess.q[i] = y[i] + self.h * y[n + i];
         }
-        guess.z.copy_from_slice(&y[n + m..size]);
+        guess.z.copy_from_slice(&y[n + m..][..nz]);
         self.stencil.rates(guess);
         if self.k_last == 0 {
             guess.lambda.fill(0.0);
@@ -536,8 +545,9 @@ impl Method for Bdf {
     /// The polynomial through y_n, …, y_{n−k}. The charts of `out` stay as they are.
     fn interpolate(&self, t: f64, out: &mut State) {
         let (n, m, size) = (self.stencil.eta_q.len(), self.stencil.eta_v.len(), self.size());
+        let nz = self.stencil.eta_z.len();
         out.t = t;
-        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..size)] {
+        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..n + m + nz)] {
             x.resize(at.len(), 0.0);
             x.fill(0.0);
             // before the first step there is the start and its rates

@@ -35,6 +35,8 @@ pub struct Setting {
     /// DASSL's control to the letter: its economy with matrices and contraction rates, multipliers that are unknowns like all
     /// others, and steps that go past the end, where the solution is interpolated.
     pub as_dassl: bool,
+    /// Whether the errors of all steps share a hundred tolerances.
+    pub shared: bool,
     /// Give up after so many steps.
     pub max_steps: usize,
 }
@@ -87,6 +89,7 @@ impl Preset {
             max_order,
             max_iterations: 4,
             as_dassl: true,
+            shared: false,
             max_steps: 20_000,
         }
     }
@@ -151,9 +154,14 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     tolerances.multipliers_converge = s.multipliers;
     let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
     let averaged = s.tested == Tested::Q && !s.as_dassl;
-    let bdf =
-        BdfOptions { max_order: s.max_order, fixed_step: step, as_dassl: s.as_dassl, averaged, ..Default::default() };
-    let bdf = Bdf::new(bdf);
+    let bdf = Bdf::new(BdfOptions {
+        max_order: s.max_order,
+        fixed_step: step,
+        as_dassl: s.as_dassl,
+        averaged,
+        horizon: s.shared.then_some(until - start.t),
+        ..Default::default()
+    });
     let control = Control {
         iteration: s.iteration,
         max_iterations: s.max_iterations,

@@ -8,6 +8,7 @@ mod projector;
 #[cfg(test)]
 mod tests;
 
+use crate::low_order::runs::together;
 use crate::report::{Claim, Report, Table};
 use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
 use bellcrank_model::own::Equations;
@@ -311,8 +312,10 @@ fn s1c(report: &mut Report, quick: bool) {
     let mut table = Table {
         title: "S1c: a point mass on a circle and a radial spring of stiffness 1/ε, TOL 1e-5, order ≤ 2".into(),
         note: "The motion does not depend on ε, nor do the counts of CS and of auto*. Multipliers in the tests (GGL) and left out \
-               of them (GGL*) both fail as ε → 0. Errors are tested on the independent coordinate for all of them. At ε = 1e-10 \
-               most attempts of GGL and GGL* fail and the counts hang on the last bit: asked for were > 4499 and 339."
+               of them (GGL*) both fail as ε → 0. DASSL's control and tests as in table 4. At ε = 1e-10 the rounding of the spring's \
+               length is 1e-6 in its force, which GGL's iteration cannot get below: what becomes of it hangs on the last \
+               bit. It stalls at t ≈ 1.4e-4 (asked for: > 4499 evaluations in 1500 steps), gives up, or comes through with \
+               some 900."
             .into(),
         header: strings(&["ε", "CS", "CM", "GGL*", "GGL", "auto", "auto*", "error of auto*"]),
         rows: Vec::new(),
@@ -334,15 +337,17 @@ fn s1c(report: &mut Report, quick: bool) {
         if quick && epsilon == 1e-8 {
             continue;
         }
-        let dynamics = own(PointMass::s1c(epsilon));
-        let Some(start) = consistent(&dynamics, &[1.0, 0.0], &[0.0; 2]) else { continue };
-        let go = |preset: Preset, as_dassl| {
+        let go = |epsilon: f64, preset: Preset, as_dassl| {
+            let dynamics = own(PointMass::s1c(epsilon));
+            let start = consistent(&dynamics, &[1.0, 0.0], &[0.0; 2])?;
             let setting = Setting { max_steps: 1500, as_dassl, ..preset.setting(1e-5, 2) };
-            run(&dynamics, &start, 1.0, None, &setting)
+            Some(run(&dynamics, &start, 1.0, None, &setting))
         };
         let presets = [Preset::Cs, Preset::Cm, Preset::GglStar, Preset::Ggl, Preset::Auto];
-        let outcomes: Vec<Outcome> = presets.iter().map(|p| go(*p, true)).collect();
-        let (own, own_cs) = (go(Preset::Auto, false), go(Preset::Cs, false));
+        let outcomes: Vec<Outcome> = presets.iter().filter_map(|p| go(epsilon, *p, true)).collect();
+        let (Some(own), Some(own_cs)) = (go(epsilon, Preset::Auto, false), go(epsilon, Preset::Cs, false)) else {
+            continue;
+        };
         let error = |o: &Outcome| (o.last.q[0] - 0.879548132412).abs().max((o.last.q[1] + 0.475809922943).abs());
         let mut row = vec![format!("{epsilon:e}")];
         row.extend(outcomes.iter().chain([&own]).map(|o| slashed(&o.counts())));
@@ -362,12 +367,19 @@ fn s1c(report: &mut Report, quick: bool) {
         claim("CM", slashed(&c), format!("{}/{} {asked}", cm[0], cm[1]), near(c[0], cm[0]) && near(c[1], cm[1]));
         for (name, k, theirs) in [("GGL", 3, multipliers[0]), ("GGL*", 2, multipliers[1])] {
             let f = counts(k)[1];
-            let (asked, holds) = match epsilon {
-                1e-2 => (format!("{theirs} ± 15 %"), within(f, theirs, 0.15)),
-                1e-10 => ("collapse: more than 5 × CS".into(), f > 5 * cs[1]),
-                _ => (format!("{theirs} within a factor 2"), f <= 2 * theirs && 2 * f >= theirs),
+            let twice = |f: usize| f <= 2 * theirs && 2 * f >= theirs;
+            let (ours, asked, holds) = match (epsilon, name) {
+                (1e-2, _) => (String::new(), format!("{theirs} ± 15 %"), within(f, theirs, 0.15)),
+                // what becomes of it hangs on the last bit
+                (1e-10, "GGL") => {
+                    let near = (-10..=10).filter_map(|j| go(epsilon * (1.0 + 1e-3 * j as f64), Preset::Ggl, true));
+                    let stalled = near.filter(|o| twice(o.counts()[1])).count();
+                    let ours = format!("; {stalled} of 21 runs with ε ± 1 % stall like that");
+                    (ours, format!("> {theirs} within a factor 2, here or in 5 of 21 runs"), twice(f) || stalled >= 5)
+                }
+                _ => (String::new(), format!("{theirs} within a factor 2"), twice(f)),
             };
-            claim(&format!("{name} evaluations"), slashed(&counts(k)), asked, holds);
+            claim(&format!("{name} evaluations"), slashed(&counts(k)) + &ours, asked, holds);
         }
         let (f, best) = (own.counts()[1], own_cs.counts()[1]);
         claim(
@@ -403,6 +415,96 @@ fn tight(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64], until: f64) -> Opti
     (summary.status == Status::Finished).then(|| simulation.state().q.clone())
 }
 
+/// A problem of the comparison.
+struct Problem {
+    name: String,
+    dynamics: Arc<dyn Dynamics>,
+    q: Vec<f64>,
+    v: Vec<f64>,
+    until: f64,
+    /// Where it ends, where that is known.
+    end: Option<Vec<f64>>,
+    /// Of an oscillation that nothing damps: the lowest order whose errors can be shared in less than a million steps.
+    followed: Option<usize>,
+}
+
+/// CS, CM and `auto` at one order and tolerance, and where nothing is damped `auto` with shared errors.
+struct Race {
+    order: usize,
+    tolerance: f64,
+    evaluations: [usize; 3],
+    finished: bool,
+    /// CM ends elsewhere than CS and `auto` do: it has converged falsely.
+    astray: bool,
+    /// Of CS and `auto`, at the end.
+    errors: [f64; 2],
+    shared: Option<(usize, f64)>,
+}
+
+impl Problem {
+    fn all(quick: bool) -> Vec<Problem> {
+        let mut all = Vec::new();
+        let mut add = |name: String, dynamics, q: &[f64], v: &[f64], until, end: &Option<Vec<f64>>, followed| {
+            all.push(Problem { name, dynamics, q: q.to_vec(), v: v.to_vec(), until, end: end.clone(), followed });
+        };
+        let (q, v) = TwoBody::start();
+        let (at, rest) = ([1.0, 0.0], [0.0; 2]);
+        // where the motion does not depend on ε, the softest spring has the least rounding
+        let circle = tight(&own(PointMass::s1c(1e-2)), &at, &rest, 1.0);
+        let two_body = tight(&own(TwoBody::with_stiffness(1e2)), &q, &v, 0.5);
+        for epsilon in [1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
+            add(format!("S1c, ε = {epsilon:e}"), own(PointMass::s1c(epsilon)), &at, &rest, 1.0, &circle, None);
+            if epsilon >= if quick { 1e-2 } else { 1e-6 } {
+                for angle in [-0.25f64, 0.2] {
+                    let least = Some(if epsilon < 1e-5 { 5 } else { 2 });
+                    let (q, from) = ([angle.cos(), angle.sin()], format!("from {angle}, ε = {epsilon:e}"));
+                    let [a, b] = [own(PointMass::s1a(epsilon)), own(PointMass::s1b(epsilon))];
+                    add(format!("S1a {from}"), a, &q, &rest, 2.0, &None, least);
+                    add(format!("S1b {from}"), b, &q, &rest, 2.0, &None, least);
+                }
+            }
+            let stiff = own(TwoBody::with_stiffness(1.0 / epsilon));
+            add(format!("table 4, ε = {epsilon:e}"), stiff, &q, &v, 0.5, &two_body, None);
+        }
+        all
+    }
+
+    /// All orders and tolerances.
+    fn races(&self, tolerances: &[f64], max_steps: usize) -> Vec<Race> {
+        let Some(start) = consistent(&self.dynamics, &self.q, &self.v) else { return Vec::new() };
+        let known = self.end.clone().or_else(|| tight(&self.dynamics, &self.q, &self.v, self.until));
+        let Some(exact) = known else { return Vec::new() };
+        let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        let race = |order: usize, tolerance: f64| {
+            let go = |preset: Preset, shared| {
+                let max_steps = if shared { MOST_SHARED } else { max_steps };
+                let setting = Setting { as_dassl: false, max_steps, shared, ..preset.setting(tolerance, order) };
+                run(&self.dynamics, &start, self.until, None, &setting)
+            };
+            let [cs, cm, ours] = [Preset::Cs, Preset::Cm, Preset::Auto].map(|p| go(p, false));
+            let agree = apart(&cs.last.q, &ours.last.q);
+            let shared = self.followed.filter(|least| order >= *least).map(|_| {
+                let o = go(Preset::Auto, true);
+                let error = if o.finished { apart(&o.last.q, &exact) } else { f64::INFINITY };
+                (o.statistics.residual_evaluations, error)
+            });
+            Race {
+                order,
+                tolerance,
+                evaluations: [&cs, &cm, &ours].map(|o| o.statistics.residual_evaluations),
+                finished: ours.finished,
+                astray: !cm.finished || apart(&cm.last.q, &ours.last.q) > (20.0 * agree).max(20.0 * tolerance),
+                errors: [&cs, &ours].map(|o| apart(&o.last.q, &exact)),
+                shared,
+            }
+        };
+        [2, 5].iter().flat_map(|order| tolerances.iter().map(|t| race(*order, *t))).collect()
+    }
+}
+
+/// Most steps of a run with shared errors.
+const MOST_SHARED: usize = 1_500_000;
+
 /// All problems for `auto` against CS and CM, our own control, the same test for all.
 fn auto(report: &mut Report, quick: bool) {
     let mut table = Table {
@@ -411,110 +513,93 @@ fn auto(report: &mut Report, quick: bool) {
                convergence test far from the solution. S1a and S1b are not damped, and with the velocities tested the \
                oscillation is followed, for 318 periods at ε = 1e-6. A BDF of order k lags behind by O(h^k) in every period, so the \
                error at the end goes with TOL^{k/(k+1)} times the number of periods: with orders ≤ 2 error/TOL grows by 2.2 for \
-               every decade, whatever the iteration. Those runs are held against CS instead, which has the same \
-               errors. On S1c and table 4 the bound of 100 TOL is claimed."
+               every decade, whatever the iteration, when every step may err by TOL. For such motions errors can be shared \
+               (--errors run): a step may then err by min(1, 10 h/T) TOL, so that all of them together stay below 10 TOL and a factor of ten is left for growth. The last \
+               two columns are auto with shared errors, – where that would take millions of steps: orders ≤ 2 at ε = 1e-6. From 0.2 \
+               the amplitude is half a radian, and the period depends on it: an error of the amplitude shifts the phase more \
+               with every period, and errors add up twice."
             .into(),
-        header: strings(&["problem", "order", "TOL", "CS", "CM", "auto", "auto/best", "error of CS", "error of auto", "error/TOL"]),
+        header: strings(&[
+            "problem",
+            "order",
+            "TOL",
+            "CS",
+            "CM",
+            "auto",
+            "auto/best",
+            "error of CS/TOL",
+            "error of auto/TOL",
+            "auto, shared",
+            "error/TOL",
+        ]),
         rows: Vec::new(),
     };
     let tolerances: &[f64] = if quick { &[1e-3, 1e-5] } else { &[1e-3, 1e-4, 1e-5, 1e-6] };
-    let mut problems: Vec<(String, Arc<dyn Dynamics>, Vec<f64>, Vec<f64>, f64)> = Vec::new();
-    for epsilon in [1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
-        problems.push((
-            format!("S1c, ε = {epsilon:e}"),
-            own(PointMass::s1c(epsilon)),
-            vec![1.0, 0.0],
-            vec![0.0; 2],
-            1.0,
-        ));
-        if epsilon >= if quick { 1e-2 } else { 1e-6 } {
-            for angle in [-0.25f64, 0.2] {
-                let q = vec![angle.cos(), angle.sin()];
-                let at = format!("from {angle}, ε = {epsilon:e}");
-                problems.push((format!("S1a {at}"), own(PointMass::s1a(epsilon)), q.clone(), vec![0.0; 2], 2.0));
-                problems.push((format!("S1b {at}"), own(PointMass::s1b(epsilon)), q, vec![0.0; 2], 2.0));
-            }
+    let problems = Problem::all(quick);
+    let races = together(&problems, |p| p.races(tolerances, if quick { 1500 } else { 1_000_000 }));
+    // of the undamped runs: how many, how many of CS, auto and auto with shared errors within 100 TOL, and
+    // log(error of auto/error of CS)
+    let (mut followed, mut near, mut ratios) = (0, [0; 3], 0.0);
+    for (problem, race) in problems.iter().zip(&races).flat_map(|(p, races)| races.iter().map(move |r| (p, r))) {
+        let Race { order, tolerance, evaluations: f, errors, .. } = race;
+        let best = if race.astray { f[0] } else { f[0].min(f[1]) };
+        let ratio = f[2] as f64 / best as f64;
+        let cm_shown = if race.astray { format!("{} (astray)", f[1]) } else { f[1].to_string() };
+        let what = format!("{}, order ≤ {order}, TOL {tolerance:e}", problem.name);
+        let units = |error: f64| format!("{:.1}", error / tolerance);
+        let (shared, shared_error) =
+            race.shared.map_or(("–".into(), "–".into()), |(f, e)| (f.to_string(), units(e)));
+        table.rows.push(vec![
+            problem.name.clone(),
+            order.to_string(),
+            format!("{tolerance:e}"),
+            f[0].to_string(),
+            cm_shown.clone(),
+            f[2].to_string(),
+            format!("{ratio:.2}"),
+            units(errors[0]),
+            units(errors[1]),
+            shared,
+            shared_error,
+        ]);
+        report.claims.push(Claim {
+            table: "auto",
+            what: what.clone(),
+            ours: format!("{} against CS {}, CM {cm_shown}", f[2], f[0]),
+            paper: "–".into(),
+            asked: "≤ 1.10 × the best".into(),
+            holds: race.finished && ratio <= 1.10,
+        });
+        if problem.followed.is_some() {
+            followed += 1;
+            (0..2).for_each(|i| near[i] += (errors[i] <= 100.0 * tolerance) as usize);
+            near[2] += race.shared.is_some_and(|s| s.1 <= 100.0 * tolerance) as usize;
+            ratios += (errors[1] / errors[0]).ln();
         }
-        let (q, v) = TwoBody::start();
-        problems.push((
-            format!("table 4, ε = {epsilon:e}"),
-            own(TwoBody::with_stiffness(1.0 / epsilon)),
-            q.to_vec(),
-            v.to_vec(),
-            0.5,
-        ));
-    }
-    // of the undamped runs: how many, how many of CS and auto within 100 TOL, and log(error of auto/error of CS)
-    let (mut followed, mut near, mut ratios) = (0, [0; 2], 0.0);
-    for (name, dynamics, q, v, until) in &problems {
-        let Some(start) = consistent(dynamics, q, v) else { continue };
-        let Some(exact) = tight(dynamics, q, v, *until) else { continue };
-        for order in [2, 5] {
-            for &tolerance in tolerances {
-                let go = |preset: Preset| {
-                    let max_steps = if quick { 1500 } else { 1_000_000 };
-                    let setting = Setting { as_dassl: false, max_steps, ..preset.setting(tolerance, order) };
-                    run(dynamics, &start, *until, None, &setting)
-                };
-                let [cs, cm, ours] = [Preset::Cs, Preset::Cm, Preset::Auto].map(go);
-                let f = [&cs, &cm, &ours].map(|o| o.statistics.residual_evaluations);
-                // a CM that ends elsewhere than CS and auto do has converged falsely
-                let apart = |a: &Outcome, b: &Outcome| {
-                    a.last.q.iter().zip(&b.last.q).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()))
-                };
-                let agree = apart(&cs, &ours);
-                let astray = !cm.finished || apart(&cm, &ours) > (20.0 * agree).max(20.0 * tolerance);
-                let best = if astray { f[0] } else { f[0].min(f[1]) };
-                let ratio = f[2] as f64 / best as f64;
-                let away = |o: &Outcome| o.last.q.iter().zip(&exact).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
-                let (error, error_cs) = (away(&ours), away(&cs));
-                let cm_shown = if astray { format!("{} (astray)", f[1]) } else { f[1].to_string() };
-                table.rows.push(vec![
-                    name.clone(),
-                    order.to_string(),
-                    format!("{tolerance:e}"),
-                    f[0].to_string(),
-                    cm_shown.clone(),
-                    f[2].to_string(),
-                    format!("{ratio:.2}"),
-                    format!("{error_cs:.1e}"),
-                    format!("{error:.1e}"),
-                    format!("{:.1}", error / tolerance),
-                ]);
-                report.claims.push(Claim {
-                    table: "auto",
-                    what: format!("{name}, order ≤ {order}, TOL {tolerance:e}"),
-                    ours: format!("{} against CS {}, CM {cm_shown}", f[2], f[0]),
-                    paper: "–".into(),
-                    asked: "≤ 1.10 × the best".into(),
-                    holds: ours.finished && ratio <= 1.10,
-                });
-                if name.starts_with("S1a") || name.starts_with("S1b") {
-                    followed += 1;
-                    near[0] += (error_cs <= 100.0 * tolerance) as usize;
-                    near[1] += (error <= 100.0 * tolerance) as usize;
-                    ratios += (error / error_cs).ln();
-                } else {
-                    report.claims.push(Claim {
-                        table: "auto",
-                        what: format!("{name}, order ≤ {order}, TOL {tolerance:e}: error of auto at the end"),
-                        ours: format!("{error:.1e}"),
-                        paper: "–".into(),
-                        asked: format!("≤ {:.0e}", 100.0 * tolerance),
-                        holds: error <= 100.0 * tolerance,
-                    });
-                }
-            }
-        }
+        let (how, error) = match (problem.followed, race.shared) {
+            (None, _) => ("", errors[1]),
+            (Some(_), Some((_, error))) => (" with shared errors", error),
+            (Some(_), None) => continue,
+        };
+        report.claims.push(Claim {
+            table: "auto",
+            what: format!("{what}: error of auto{how} at the end"),
+            ours: format!("{error:.1e}"),
+            paper: "–".into(),
+            asked: format!("≤ {:.0e}", 100.0 * tolerance),
+            holds: error <= 100.0 * tolerance,
+        });
     }
     let mean = (ratios / followed as f64).exp();
     report.claims.push(Claim {
         table: "auto",
-        what: format!("S1a and S1b, {followed} runs: error of auto by that of CS, geometric mean; runs within 100 TOL"),
-        ours: format!("{mean:.2}; {} of auto, {} of CS", near[1], near[0]),
+        what: format!(
+            "S1a and S1b, {followed} runs, every step within TOL: error of auto by that of CS, geometric mean; runs within 100 TOL"
+        ),
+        ours: format!("{mean:.2}; {} of auto, {} of CS, {} of auto with shared errors", near[1], near[0], near[2]),
         paper: "–".into(),
-        asked: "≤ 1.25; as many as of CS, give or take 5".into(),
-        holds: mean <= 1.25 && near[1] + 5 >= near[0],
+        asked: "≤ 1.25; as many as of CS, give or take 5; more with shared errors".into(),
+        holds: mean <= 1.25 && near[1] + 5 >= near[0] && near[2] >= near[1],
     });
     report.tables.push(table);
 }

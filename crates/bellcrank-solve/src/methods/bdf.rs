@@ -50,6 +50,13 @@ const ALTERNATING: f64 = 0.25;
 /// With averaged errors, which do not jump, a step may grow when it can by this factor. DASSL waits for two.
 const WORTHWHILE: f64 = 1.2;
 
+/// So many tolerances may the errors of all steps of a run add up to, where that is asked for. It leaves a factor of ten to
+/// the hundred that a run should end within, for errors that grow.
+pub const SHARED: f64 = 10.0;
+
+/// No share is smaller than a tolerance by more than this: the opening steps are tiny and few.
+const STRICTEST: f64 = 1e4;
+
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BdfOptions {
@@ -66,6 +73,10 @@ pub struct BdfOptions {
     /// Errors that alternate from step to step weigh less than those that add up; for tests of coordinates
     /// alone, where an oscillation may be damped.
     pub averaged: bool,
+    /// The length T of a run whose local errors are to add up to no more than [`SHARED`] tolerances: a step may err by
+    /// min(1, 10 h/T) tolerances. It is for motions that nothing damps, where all local errors last; a run of less than ten
+    /// steps is the same with it.
+    pub horizon: Option<f64>,
 }
 
 impl Default for BdfOptions {
@@ -76,6 +87,7 @@ impl Default for BdfOptions {
             max_step: f64::INFINITY,
             as_dassl: false,
             averaged: false,
+            horizon: None,
         }
     }
 }
@@ -242,6 +254,19 @@ impl Bdf {
         if part.is_finite() { part.max(ALTERNATING) } else { 1.0 }
     }
 
+    /// How many times its share of the errors of the run a step of size h would have with an error of one tolerance.
+    fn strictness(&self) -> f64 {
+        self.options.horizon.map_or(1.0, |horizon| (horizon / (SHARED * self.h)).clamp(1.0, STRICTEST))
+    }
+
+    /// The factor by which the step could grow at order k; a share shrinks with its step.
+    fn growth(&self, error: f64, k: usize) -> f64 {
+        match self.strictness() {
+            1.0 => factor(error, k),
+            strictness => (2.0 * strictness * error + 1e-4).powf(-1.0 / k as f64),
+        }
+    }
+
     /// The lowest order that the estimates may advise.
     fn lowest_order(&self) -> usize {
         if self.options.as_dassl || self.error_failures > 1 { 1 } else { LOWEST_ORDER }
@@ -276,7 +301,7 @@ impl Bdf {
             }
             self.scratch = scratch;
         }
-        (e, error * norm * part)
+        (e, error * norm * part * self.strictness())
     }
 
     /// Order and step size after an accepted step.
@@ -305,7 +330,7 @@ impl Bdf {
                 error = term_above / (k + 2) as f64;
             }
         }
-        let r = factor(error * e.part, self.k);
+        let r = self.growth(error * e.part, self.k);
         let settled = self.coefficients.equal_steps > k + 1;
         self.careful &= !settled;
         let worthwhile = if self.options.averaged && self.coefficients.equal_steps > k { WORTHWHILE } else { 2.0 };
@@ -524,7 +549,7 @@ impl Method for Bdf {
                 match (self.error_failures, advice) {
                     (1, Some(e)) => {
                         self.k = e.order;
-                        self.h *= (0.9 * factor(e.error * e.part, e.order)).clamp(0.25, 0.9);
+                        self.h *= (0.9 * self.growth(e.error * e.part, e.order)).clamp(0.25, 0.9);
                     }
                     (1 | 2, e) => {
                         self.k = e.map_or(self.k, |e| e.order);
@@ -595,6 +620,11 @@ impl Method for Bdf {
 
     fn order(&self) -> usize {
         self.k
+    }
+
+    /// What Newton leaves adds up like the errors of the steps.
+    fn precision(&self) -> f64 {
+        1.0 / self.strictness()
     }
 }
 
@@ -684,6 +714,31 @@ mod tests {
         };
         let order = (error(0.01) / error(0.005)).log2();
         assert!((order - 2.0).abs() < 0.1, "{order}");
+    }
+
+    #[test]
+    fn shared_errors_of_a_run_stay_below_ten_tolerances() {
+        let error = |y: &[f64], t: f64| (y[0] - t.cos()).hypot(y[1] + t.sin());
+        for max_order in [2, 5] {
+            for tolerance in [1e-3_f64, 1e-5] {
+                let go = |horizon, until| {
+                    let options = BdfOptions { max_order, horizon, ..Default::default() };
+                    run(&OSCILLATOR, options, &[1.0, 0.0], 1e-3 * tolerance.sqrt(), until, (tolerance, tolerance))
+                };
+                // a hundred periods
+                let until = 200.0 * std::f64::consts::PI;
+                let (alone, few) = go(None, until);
+                let (shared, counts) = go(Some(until), until);
+                assert!(error(&alone, until) > 100.0 * tolerance, "{:.1e} at {tolerance:.0e}", error(&alone, until));
+                assert!(error(&shared, until) <= 10.0 * tolerance, "{:.1e} at {tolerance:.0e}", error(&shared, until));
+                assert!(counts.steps > few.steps && counts.error_failures <= 3 + counts.steps / 20, "{counts:?}");
+            }
+        }
+        // few steps have their whole tolerance
+        let short = |horizon| {
+            run(&OSCILLATOR, BdfOptions { horizon, ..Default::default() }, &[1.0, 0.0], 0.1, 2.0, (1e-3, 1e-3))
+        };
+        assert_eq!(short(None), short(Some(2.0)));
     }
 
     #[test]

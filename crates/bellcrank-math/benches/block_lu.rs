@@ -4,7 +4,7 @@
 #[path = "../tests/samples/mod.rs"]
 mod samples;
 
-use bellcrank_math::{block_lu::BlockLu, blocks::BlockMatrix, dense::DenseLu, solver::LinearSolver};
+use bellcrank_math::{block_lu::BlockLu, blocks::BlockMatrix, dense::DenseLu, solver::LinearSolver, team::Team};
 use samples::{Form, Random, Sample};
 use std::time::Instant;
 
@@ -38,13 +38,27 @@ fn measure(name: &str, a: &BlockMatrix, bodies: usize, symmetric: bool) {
         },
         repetitions,
     );
+    let both = match lu.parts() {
+        1 => String::new(),
+        _ => Team::of(2).lead(|| {
+            let factored = best(|| lu.factor(a).expect("regular"), repetitions);
+            let solved = best(
+                || {
+                    x.copy_from_slice(&b);
+                    lu.solve(&mut x).expect("sizes fit");
+                },
+                repetitions,
+            );
+            format!("  two threads {:4.2} × {:4.2} ×", factor / factored, solve / solved)
+        }),
+    };
     let mut residual: Vec<f64> = b.iter().map(|b| -b).collect();
     a.add_times(&x, &mut residual);
     let residual = residual.iter().fold(0.0, |m: f64, r| m.max(r.abs()));
     let n = bodies as f64;
     let residual = if symmetric { String::new() } else { format!("  residual {residual:.0e}") };
     println!(
-        "{name:24} {bodies:7}  {:10}  analysis {analysis:7.3}  factor {:6.3}  solve {:6.3}  entries {:6.1}  {:5.2} Gflop/s{residual}",
+        "{name:24} {bodies:7}  {:10}  analysis {analysis:7.3}  factor {:6.3}  solve {:6.3}  entries {:6.1}  {:5.2} Gflop/s{both}{residual}",
         lu.name(),
         factor / n,
         solve / n,

@@ -18,27 +18,42 @@
 use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
     kernels::{Pivots, at, at_mut, copy, fma, rows, scaled, spread, spread_wide, subtract_products},
-    plan::{Kernel, Node, Opening, PIECE, Plan, Source, take, take_last},
+    plan::{Kernel, Node, Opening, Outline, PIECE, Plan, Source, plans, take, take_last},
     solver::{Flops, LinearError, LinearSolver},
-    symmetric,
+    symmetric, team,
 };
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 /// Block elimination with a static order and pivoting inside the diagonal blocks only: L D⁻¹ U, or of symmetric
 /// matrices L D⁻¹ Lᵀ.
 ///
-/// Results differ in the last bits between processors with and without fused multiply-add.
+/// Large systems are eliminated in parts, subtrees of the elimination tree, at the same time where a team works
+/// ([`crate::team`]); what they leave to the rest is added up in a fixed order, so that results do not depend on who works.
+/// They differ in the last bits between processors with and without fused multiply-add.
 #[derive(Default)]
 pub struct BlockLu {
+    outline: Outline,
+    /// The last one waits for all others.
+    parts: Vec<Part>,
+    dropped: Vec<usize>,
+    flops: Flops,
+}
+
+/// The factors of a part.
+#[derive(Default)]
+struct Part {
     plan: Plan,
+    /// Its own panels, then what it subtracts from those of the last part.
     values: Vec<f64>,
     /// Σ |contributions| to every diagonal entry from bodies and velocities, in elimination order.
     magnitude: Vec<f64>,
     pivots: Pivots,
     x: Vec<f64>,
     strip: Vec<f64>,
-    dropped: Vec<usize>,
-    flops: Flops,
+    outcome: Option<LinearError>,
 }
 
 impl BlockLu {
@@ -61,47 +76,110 @@ impl BlockLu {
     }
 
     fn of(pattern: &BlockPattern, symmetric: bool) -> Result<BlockLu, LinearError> {
-        let plan = Plan::new(pattern, symmetric)?;
+        let (outline, plans) = plans(pattern, symmetric)?;
         let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
         let droppable = multipliers.map(|b| pattern.size(b)).sum();
         // D⁻¹, D⁻¹U and L D⁻¹U of every node, half of the latter where it is symmetric; then twice through D⁻¹, L and U
-        let sizes = || plan.nodes.iter().map(|n| (n.p as usize, n.m as usize));
+        let sizes = || plans.iter().flat_map(|plan| &plan.nodes).map(|n| (n.p as usize, n.m as usize));
         let half = |p: usize, m: usize| if symmetric { m * (m + p) / 2 } else { m * m };
         let flops = Flops {
             factor: sizes().map(|(p, m)| 2 * p * (p * p + p * m + half(p, m))).sum(),
             solve: sizes().map(|(p, m)| 2 * p * (p + 2 * m + if symmetric { p } else { 0 })).sum(),
         };
-        Ok(BlockLu {
-            values: vec![0.0; plan.length],
-            magnitude: vec![0.0; plan.dimension],
-            pivots: Pivots::new(plan.largest, plan.dimension, droppable),
-            x: vec![0.0; plan.dimension],
-            strip: vec![0.0; plan.widest * plan.largest.max(PIECE)],
-            dropped: Vec::with_capacity(droppable),
-            flops,
-            plan,
-        })
+        let parts = plans.into_iter().map(Part::new).collect();
+        Ok(BlockLu { outline, parts, dropped: Vec::with_capacity(droppable), flops })
     }
 
     /// Whether it takes matrices for symmetric.
     pub fn is_symmetric(&self) -> bool {
-        self.plan.symmetric
+        self.outline.symmetric
     }
 
     /// The number of scalars stored in the factors.
     pub fn factor_entries(&self) -> usize {
-        self.plan.length
+        self.parts.iter().map(|part| part.plan.length).sum()
+    }
+
+    /// How many parts can be eliminated at the same time.
+    pub fn parts(&self) -> usize {
+        self.parts.len().saturating_sub(1).max(1)
+    }
+}
+
+/// Calls a method compiled for what the processor can do, `$plain` or `$fused`.
+macro_rules! on_this_processor {
+    ($part:expr, $plain:ident, $fused:ident, $($argument:expr),*) => {{
+        #[cfg(target_arch = "x86_64")]
+        if fused() {
+            // SAFETY: the processor has what the function is compiled for.
+            unsafe { $part.$fused($($argument),*) }
+        } else {
+            $part.$plain::<false>($($argument),*)
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        $part.$plain::<{ cfg!(target_arch = "aarch64") }>($($argument),*)
+    }};
+}
+
+impl Part {
+    fn new(plan: Plan) -> Part {
+        let dimension = plan.dimension + plan.shared_dimension;
+        let multipliers = plan.blocks.iter().filter(|(_, class)| *class == Class::Multiplier);
+        let droppable = multipliers.map(|block| block.0 as usize).sum();
+        Part {
+            values: vec![0.0; plan.length + plan.shared_length],
+            magnitude: vec![0.0; dimension],
+            pivots: Pivots::new(plan.largest, plan.dimension, droppable),
+            x: vec![0.0; dimension],
+            strip: vec![0.0; plan.widest * plan.largest.max(PIECE)],
+            outcome: None,
+            plan,
+        }
+    }
+
+    /// Factors it, the last part with what the others subtract from it.
+    fn factor(&mut self, a: &[f64], others: &[Part]) {
+        self.values[self.plan.length..].fill(0.0);
+        self.magnitude[self.plan.dimension..].fill(0.0);
+        let done = on_this_processor!(self, factor_nodes, factor_nodes_fused, a, others);
+        let row = |k: usize| self.plan.scalar[k] as usize;
+        self.outcome = done.err().map(|error| match error {
+            LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },
+            LinearError::NotFinite { row: k } => LinearError::NotFinite { row: row(k) },
+            other => other,
+        });
+    }
+
+    /// x ← L⁻¹ b, with what the others subtract from it.
+    fn go_forward(&mut self, b: &[f64], others: &[Part]) {
+        let Part { plan, x, .. } = self;
+        let (own, shared) = x.split_at_mut(plan.dimension);
+        for (x, &i) in own.iter_mut().zip(&plan.scalar) {
+            *x = b[i as usize];
+        }
+        shared.fill(0.0);
+        for other in others {
+            own.iter_mut().zip(&other.x[other.plan.dimension..]).for_each(|(x, share)| *x += share);
+        }
+        on_this_processor!(self, forward_nodes, forward_nodes_fused,);
+    }
+
+    /// x ← U⁻¹ x.
+    fn go_backward(&mut self) {
+        on_this_processor!(self, backward_nodes, backward_nodes_fused,);
     }
 
     #[inline(always)]
-    fn factor_nodes<const F: bool>(&mut self, a: &[f64]) -> Result<(), LinearError> {
-        let BlockLu { plan, values, magnitude, pivots, strip, .. } = self;
+    fn factor_nodes<const F: bool>(&mut self, a: &[f64], others: &[Part]) -> Result<(), LinearError> {
+        let Part { plan, values, magnitude, pivots, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = values.as_mut_slice();
+        let mut done = 0;
         pivots.start();
         for node in &plan.nodes {
             for opening in take(&mut lists.openings, node.opens as usize) {
                 open(opening, take(&mut lists.copies, opening.copies as usize), a, values, magnitude, plan.symmetric);
+                others.iter().for_each(|other| other.share(opening, done, values, magnitude));
             }
             let m = node.m as usize;
             let (panel, later) = values.split_at_mut(node.entries as usize);
@@ -132,25 +210,34 @@ impl BlockLu {
                 Kernel::General => step.eliminate::<F>(blocks, strip)?,
             }
             values = later;
+            done += node.entries as usize;
             pivots.first += node.p as usize;
         }
         Ok(())
     }
 
+    /// Adds what this part subtracts from a panel of the last part, and to its magnitudes; `done` values come before
+    /// `values` there.
+    fn share(&self, opening: &Opening, done: usize, values: &mut [f64], magnitude: &mut [f64]) {
+        let (panel, size) = (opening.panel as usize, opening.entries as usize);
+        let mine = &self.values[self.plan.length + done + panel..][..size];
+        values[panel..panel + size].iter_mut().zip(mine).for_each(|(x, mine)| *x += mine);
+        let (first, p) = (opening.first as usize, opening.p as usize);
+        let mine = &self.magnitude[self.plan.dimension + first..][..p];
+        magnitude[first..first + p].iter_mut().zip(mine).for_each(|(x, mine)| *x += mine);
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn factor_nodes_fused(&mut self, a: &[f64]) -> Result<(), LinearError> {
-        self.factor_nodes::<true>(a)
+    fn factor_nodes_fused(&mut self, a: &[f64], others: &[Part]) -> Result<(), LinearError> {
+        self.factor_nodes::<true>(a, others)
     }
 
     #[inline(always)]
-    fn solve_nodes<const F: bool>(&mut self, b: &mut [f64]) {
-        let BlockLu { plan, x, strip, .. } = self;
-        for (x, &i) in x.iter_mut().zip(&plan.scalar) {
-            *x = b[i as usize];
-        }
+    fn forward_nodes<const F: bool>(&mut self) {
+        let Part { plan, values, x, strip, .. } = self;
         let mut lists = plan.lists();
-        let mut values = self.values.as_slice();
+        let mut values = values.as_slice();
         let mut first = 0;
         for node in &plan.nodes {
             let panel = take(&mut values, node.entries as usize);
@@ -165,8 +252,20 @@ impl BlockLu {
             }
             first += node.p as usize;
         }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn forward_nodes_fused(&mut self) {
+        self.forward_nodes::<true>();
+    }
+
+    #[inline(always)]
+    fn backward_nodes<const F: bool>(&mut self) {
+        let Part { plan, values, x, strip, .. } = self;
         let mut lists = plan.lists();
-        let mut values = self.values.as_slice();
+        let mut values = &values[..plan.length];
+        let mut first = plan.dimension;
         for node in plan.nodes.iter().rev() {
             first -= node.p as usize;
             let panel = take_last(&mut values, node.entries as usize);
@@ -183,16 +282,26 @@ impl BlockLu {
                 Kernel::General => backward(node, panel, blocks, border, first, x, strip),
             }
         }
-        for (x, &i) in x.iter().zip(&plan.scalar) {
-            b[i as usize] = *x;
-        }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn solve_nodes_fused(&mut self, b: &mut [f64]) {
-        self.solve_nodes::<true>(b);
+    fn backward_nodes_fused(&mut self) {
+        self.backward_nodes::<true>();
     }
+
+    /// Puts its unknowns where they belong.
+    fn scatter(&self, b: &[AtomicU64]) {
+        for (x, &i) in self.x.iter().zip(&self.plan.scalar) {
+            b[i as usize].store(x.to_bits(), Relaxed);
+        }
+    }
+}
+
+/// Numbers that several threads write, each one of them.
+fn shared(b: &mut [f64]) -> &[AtomicU64] {
+    // SAFETY: both have the size, the alignment and all bit patterns in common, and the borrow is exclusive.
+    unsafe { &*(std::ptr::from_mut(b) as *const [AtomicU64]) }
 }
 
 /// Whether the processor multiplies and adds in one rounding, fast.
@@ -203,33 +312,35 @@ fn fused() -> bool {
 
 impl LinearSolver for BlockLu {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = BlockLu::of(pattern, self.plan.symmetric)?;
+        *self = BlockLu::of(pattern, self.outline.symmetric)?;
         Ok(())
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        self.pivots.decide();
+        self.parts.iter_mut().for_each(|part| part.pivots.decide());
         self.factor_as_told(a)
     }
 
     fn refactor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        self.pivots.freeze();
+        self.parts.iter_mut().for_each(|part| part.pivots.freeze());
         self.factor_as_told(a)
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
-        if b.len() != self.plan.dimension {
-            return Err(LinearError::Sizes { expected: self.plan.dimension, found: b.len() });
+        if b.len() != self.outline.dimension {
+            return Err(LinearError::Sizes { expected: self.outline.dimension, found: b.len() });
         }
-        #[cfg(target_arch = "x86_64")]
-        if fused() {
-            // SAFETY: the processor has what the function is compiled for.
-            unsafe { self.solve_nodes_fused(b) };
-        } else {
-            self.solve_nodes::<false>(b);
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        self.solve_nodes::<{ cfg!(target_arch = "aarch64") }>(b);
+        let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
+        team::each(parts, |part| part.go_forward(b, &[]));
+        last.go_forward(b, parts);
+        last.go_backward();
+        let b = shared(b);
+        last.scatter(b);
+        team::each(parts, |part| {
+            part.x[part.plan.dimension..].copy_from_slice(&last.x);
+            part.go_backward();
+            part.scatter(b);
+        });
         Ok(())
     }
 
@@ -238,25 +349,29 @@ impl LinearSolver for BlockLu {
     }
 
     fn smallest_kept_pivot(&self) -> f64 {
-        self.pivots.smallest
+        self.parts.iter().map(|part| part.pivots.smallest).fold(f64::INFINITY, f64::min)
     }
 
     fn smallest_multiplier_pivot(&self) -> f64 {
-        self.pivots.closest
+        self.parts.iter().map(|part| part.pivots.closest).fold(f64::INFINITY, f64::min)
     }
 
     fn name(&self) -> &'static str {
-        if self.plan.symmetric { "block LDLᵀ" } else { "block LU" }
+        if self.outline.symmetric { "block LDLᵀ" } else { "block LU" }
     }
 
     fn explain(&self) -> String {
-        let order = match self.plan.dissection {
+        let order = match self.outline.dissection {
             None => "by minimum degree (no column is wide)".into(),
             Some(ratio) if ratio < 1.0 => format!("after nested dissection ({ratio:.2} of the work of minimum degree)"),
             Some(ratio) => format!("by minimum degree (nested dissection would be {ratio:.2} of its work)"),
         };
-        let numbers = self.plan.length as f64 / self.plan.bodies.max(1) as f64;
-        format!("{} {order}, {numbers:.0} numbers per body", self.name())
+        let numbers = self.factor_entries() as f64 / self.outline.bodies.max(1) as f64;
+        let parts = match self.parts() {
+            1 => String::new(),
+            n => format!(", in {n} parts at a time"),
+        };
+        format!("{} {order}, {numbers:.0} numbers per body{parts}", self.name())
     }
 
     fn flops(&self) -> Flops {
@@ -273,29 +388,23 @@ fn one_sided(pattern: &BlockPattern) -> Option<usize> {
 impl BlockLu {
     /// Factors, with the rows to drop decided or given.
     fn factor_as_told(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        if a.values.len() != self.plan.entries {
-            return Err(LinearError::Sizes { expected: self.plan.entries, found: a.values.len() });
+        if a.values.len() != self.outline.entries {
+            return Err(LinearError::Sizes { expected: self.outline.entries, found: a.values.len() });
         }
-        #[cfg(target_arch = "x86_64")]
-        let result = if fused() {
-            // SAFETY: the processor has what the function is compiled for.
-            unsafe { self.factor_nodes_fused(&a.values) }
-        } else {
-            self.factor_nodes::<false>(&a.values)
-        };
-        #[cfg(not(target_arch = "x86_64"))]
-        let result = self.factor_nodes::<{ cfg!(target_arch = "aarch64") }>(&a.values);
-        if !self.pivots.is_frozen() {
+        let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
+        team::each(parts, |part| part.factor(&a.values, &[]));
+        last.outcome = parts.iter().find_map(|part| part.outcome);
+        if last.outcome.is_none() {
+            last.factor(&a.values, parts);
+        }
+        if !last.pivots.is_frozen() {
             self.dropped.clear();
-            self.dropped.extend(self.pivots.dropped.iter().map(|&k| self.plan.scalar[k] as usize));
+            for part in &self.parts {
+                self.dropped.extend(part.pivots.dropped.iter().map(|&k| part.plan.scalar[k] as usize));
+            }
             self.dropped.sort_unstable();
         }
-        let row = |k: usize| self.plan.scalar[k] as usize;
-        result.map_err(|error| match error {
-            LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },
-            LinearError::NotFinite { row: k } => LinearError::NotFinite { row: row(k) },
-            other => other,
-        })
+        self.parts.last().and_then(|last| last.outcome).map_or(Ok(()), Err)
     }
 }
 
@@ -817,6 +926,40 @@ mod tests {
         solution(&mut used, &a, &x);
         assert_eq!(x, solution(&mut used, &a, &b));
         assert!(matches!(BlockLu::for_symmetric(a.pattern()), Err(LinearError::OneSided { .. })));
+    }
+
+    #[test]
+    fn parts_are_eliminated_alike_by_any_number_of_threads() {
+        let mut rng = Random(3);
+        let chain = Sample::tree(&mut rng, &[3, 6], 700, 1);
+        let mut twins = Sample::ladder(160);
+        twins.joints.extend_from_within(40..60);
+        let tree = Sample::tree(&mut rng, &[3], 900, 100);
+        for (sample, dropped) in [(chain, 0), (tree, 0), (Sample::ladder(160), 0), (Sample::net(25), 0), (twins, 40)] {
+            let a = mirrored(sample.matrix(Form::Index3, 3.0, &mut rng));
+            let x: Vec<f64> = (0..a.pattern().dimension()).map(|_| rng.number()).collect();
+            let mut b = vec![0.0; x.len()];
+            a.add_times(&x, &mut b);
+            for analyze in [BlockLu::for_symmetric, BlockLu::for_pattern] {
+                let mut lu = analyze(a.pattern()).unwrap();
+                assert!(lu.parts() >= 2, "{} bodies", sample.bodies.len());
+                let mut by = |threads: usize| {
+                    let mut y = b.clone();
+                    team::Team::of(threads).lead(|| {
+                        lu.factor(&a).unwrap();
+                        lu.refactor(&a).unwrap();
+                        lu.solve(&mut y).unwrap();
+                    });
+                    (y, lu.dropped().to_vec(), lu.smallest_kept_pivot())
+                };
+                let alone = by(1);
+                assert!(by(2) == alone && by(3) == alone, "{}", sample.bodies.len());
+                let of_bodies = (0..sample.bodies.len()).flat_map(|k| a.pattern().range(k));
+                let worst = largest(of_bodies.map(|i| alone.0[i] - x[i]));
+                assert!(worst < 1e-7, "{worst:e}");
+                assert_eq!(alone.1.len(), dropped);
+            }
+        }
     }
 
     #[test]

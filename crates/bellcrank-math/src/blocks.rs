@@ -1,5 +1,6 @@
 //! Block-sparse matrices: a fixed pattern of small dense blocks in one array.
 
+use crate::team;
 use std::{ops::Range, sync::Arc};
 
 /// What an unknown item is; it decides when the item may be eliminated.
@@ -134,7 +135,41 @@ impl BlockMatrix {
 
     /// Sets every value to zero.
     pub fn clear(&mut self) {
-        self.values.fill(0.0);
+        team::fill([&mut self.values], |_, [values]| values.fill(0.0));
+    }
+
+    /// Sets every value to zero, but for those of multipliers in the rows of others: what symmetric elimination does not look at.
+    pub fn clear_below(&mut self) {
+        let p = &*self.pattern;
+        let begin = |row: usize| p.offsets[p.rows[row] as usize] as usize;
+        let mut rest = &mut self.values[..];
+        team::divided(
+            p.blocks(),
+            200,
+            |rows| (rows.clone(), team::cut(&mut rest, begin(rows.end) - begin(rows.start))),
+            |(rows, values)| {
+                let base = begin(rows.start);
+                for i in rows {
+                    let above = |j: &usize| p.classes[i] != Class::Multiplier && p.classes[*j] == Class::Multiplier;
+                    let end = p.row(i).find(|(j, _)| above(j)).map_or(begin(i + 1), |(_, offset)| offset);
+                    values[begin(i) - base..end - base].fill(0.0);
+                }
+            },
+        );
+    }
+
+    /// Puts the mirror images of what stands below there, for those that look at it.
+    pub fn mirror(&mut self) {
+        let p = self.pattern.clone();
+        for i in (0..p.blocks()).filter(|&i| p.class(i) == Class::Multiplier) {
+            for (j, from) in p.row(i).filter(|(j, _)| p.class(*j) != Class::Multiplier) {
+                let (m, n) = (p.size(i), p.size(j));
+                let Some(to) = p.offset(j, i) else { continue };
+                for k in 0..m * n {
+                    self.values[to as usize + (k % n) * m + k / n] = self.values[from + k];
+                }
+            }
+        }
     }
 
     fn place(&self, row: usize, column: usize) -> Option<Range<usize>> {
@@ -239,6 +274,28 @@ impl BlockMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_above_is_restored_by_its_mirror_image() {
+        use Class::*;
+        let entries =
+            vec![(0, 0), (1, 1), (2, 2), (3, 3), (0, 2), (2, 0), (1, 2), (2, 1), (1, 3), (3, 1), (0, 1), (1, 0)];
+        let pattern = Arc::new(BlockPattern::new(vec![3, 2, 2, 1], vec![Body, Body, Multiplier, Multiplier], entries));
+        let n = pattern.dimension();
+        let mut a = BlockMatrix::new(pattern.clone());
+        a.values.iter_mut().enumerate().for_each(|(k, x)| *x = (k + 1) as f64);
+        let before = a.to_dense();
+        a.clear_below();
+        let cleared = a.to_dense();
+        for (k, x) in cleared.iter().enumerate() {
+            let above = k / n < 5 && k % n >= 5;
+            assert_eq!(*x, if above { before[k] } else { 0.0 });
+        }
+        a.values.iter_mut().enumerate().filter(|(_, x)| **x == 0.0).for_each(|(k, x)| *x = -(k as f64));
+        a.mirror();
+        let whole = a.to_dense();
+        assert!((0..5).all(|r| (5..n).all(|c| whole[r * n + c] == whole[c * n + r])));
+    }
 
     #[test]
     fn product_is_the_dense_product() {

@@ -25,8 +25,8 @@ const SWEEPS: usize = 6;
 const NONE: u32 = u32::MAX;
 
 /// When every block may be eliminated: blocks of stage s wait for all of earlier stages. None where velocities are
-/// unknowns of their own, or all bodies fit one part.
-pub fn stages(pattern: &BlockPattern, graph: &Lists) -> Option<Vec<u32>> {
+/// unknowns of their own, or all bodies fit one part. Cuts are nested up to some depth.
+pub fn stages(pattern: &BlockPattern, graph: &Lists, depth: u32) -> Option<Vec<u32>> {
     let n = pattern.blocks();
     let is = |i: u32, class: Class| pattern.class(i as usize) == class;
     let bodies: Vec<u32> = (0..n as u32).filter(|&i| is(i, Class::Body)).collect();
@@ -55,8 +55,9 @@ pub fn stages(pattern: &BlockPattern, graph: &Lists) -> Option<Vec<u32>> {
     let mut regions = 1;
     let mut todo = vec![((0..bodies.len() as u32).collect::<Vec<u32>>(), 0)];
     let mut deepest = 0;
+    let most = depth;
     while let Some((part, depth)) = todo.pop() {
-        if part.len() <= SMALL_PART {
+        if part.len() <= SMALL_PART || depth >= most {
             continue;
         }
         let sides = bisect(&whole.part(&part));

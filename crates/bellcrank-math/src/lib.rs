@@ -15,6 +15,7 @@ pub mod rotation;
 pub mod solver;
 pub mod sparse;
 mod symmetric;
+pub mod team;
 pub mod tree;
 pub mod vec3;
 

@@ -124,6 +124,8 @@ pub struct Symbolic {
     pub work: f64,
     /// Where nested dissection was tried: its work over that of minimum degree. The smaller is what was taken.
     pub dissection: Option<f64>,
+    /// Where the parts end that can be eliminated at the same time; the rest waits for all of them. Empty: all waits.
+    pub parts: Vec<u32>,
 }
 
 /// Where a column of the factors is as long as this, a dissection is tried.
@@ -134,14 +136,143 @@ const WIDE: usize = 60;
 /// would take twice as much.)
 pub fn symbolic(pattern: &BlockPattern) -> Result<Symbolic, LinearError> {
     let graph = graph(pattern);
-    let of = |stages: Option<&[u32]>| structure(pattern, &graph, elimination_order(pattern, &graph, stages));
+    let whole = best(pattern, &graph)?;
+    let bodies = (0..pattern.blocks()).filter(|&i| pattern.class(i) != Class::Multiplier).count();
+    if bodies < WORTH_PARTING {
+        return Ok(whole);
+    }
+    let most = if whole.dissection.is_some_and(|ratio| ratio < 1.0) { PARTS_OF_WIDE } else { 2 };
+    let share = if most > 2 { SHARE_OF_REST } else { SMALL_REST };
+    if let Some(parted) = whole.parted(pattern, most, share) {
+        return Ok(parted);
+    }
+    // a chain is eliminated from end to end: it takes a cut in the middle
+    let halves = stages(pattern, &graph, 1);
+    let halved =
+        halves.and_then(|stages| structure(pattern, &graph, elimination_order(pattern, &graph, Some(&stages))).ok());
+    let parted = halved.filter(|h| h.work <= MORE_WORK * whole.work).and_then(|h| h.parted(pattern, 2, SHARE_OF_REST));
+    Ok(match parted {
+        Some(parted) => Symbolic { dissection: whole.dissection, ..parted },
+        None => whole,
+    })
+}
+
+/// From so many bodies on, elimination is parted for several threads: below, they cost more than they give.
+const WORTH_PARTING: usize = 400;
+
+/// Wide graphs fall into parts anyway; copies of what the parts have in common limit their number.
+const PARTS_OF_WIDE: usize = 4;
+
+/// The largest part may have this much more than the mean.
+const UNEVEN: f64 = 1.15;
+
+/// What waits for all parts may have this share of the work; where a cut would leave next to nothing, this one.
+const SHARE_OF_REST: f64 = 0.25;
+const SMALL_REST: f64 = 0.01;
+
+/// A cut for two threads may cost this much more work in all.
+const MORE_WORK: f64 = 1.1;
+
+impl Symbolic {
+    /// The same with subtrees of the elimination tree gathered in parts of like work; none where the tree does not allow it.
+    fn parted(&self, pattern: &BlockPattern, most: usize, share: f64) -> Option<Symbolic> {
+        let n = self.order.len();
+        let size = |k: usize| pattern.size(self.order[k] as usize) as f64;
+        let work =
+            |k: usize| size(k) * (size(k) + self.below[k].iter().map(|&j| size(j as usize)).sum::<f64>()).powi(2);
+        // in postorder the subtree of k is first[k]..=k
+        let mut first: Vec<u32> = (0..n as u32).collect();
+        let mut subtree: Vec<f64> = (0..n).map(work).collect();
+        let mut children: Vec<(u32, u32)> = Vec::new();
+        let mut roots: Vec<u32> = Vec::new();
+        for k in 0..n {
+            match self.below[k].first() {
+                Some(&parent) => {
+                    first[parent as usize] = first[parent as usize].min(first[k]);
+                    subtree[parent as usize] += subtree[k];
+                    children.push((parent, k as u32));
+                }
+                None => roots.push(k as u32),
+            }
+        }
+        let children = Lists::grouped(n, &children);
+        let total: f64 = roots.iter().map(|&r| subtree[r as usize]).sum();
+        let mut in_rest = vec![false; n];
+        let mut rest = 0.0;
+        let weight = |root: u32| (subtree[root as usize].to_bits(), Reverse(root)); // positive numbers sort like their bits
+        let mut heap: BinaryHeap<(u64, Reverse<u32>)> = roots.into_iter().map(weight).collect();
+        while let Some(&(heaviest, Reverse(root))) = heap.peek() {
+            let even = UNEVEN * (total - rest) / most as f64;
+            if f64::from_bits(heaviest) <= even {
+                let roots: Vec<u32> =
+                    heap.clone().into_sorted_vec().into_iter().rev().map(|(_, root)| root.0).collect();
+                let mut loads: Vec<f64> = vec![0.0; most];
+                let mut parts: Vec<Vec<u32>> = vec![Vec::new(); most];
+                for root in roots {
+                    let least = (0..most).min_by(|a, b| loads[*a].total_cmp(&loads[*b])).unwrap_or(0);
+                    loads[least] += subtree[root as usize];
+                    parts[least].push(root);
+                }
+                if loads.iter().all(|load| *load <= even) {
+                    return Some(self.gathered(parts, &first, &in_rest));
+                }
+            }
+            // the heaviest subtree gives its root to the rest
+            heap.pop();
+            in_rest[root as usize] = true;
+            rest += work(root as usize);
+            heap.extend(children.of(root as usize).iter().map(|&child| weight(child)));
+            if rest > share * total {
+                break;
+            }
+        }
+        None
+    }
+
+    /// The same in the order of parts, given by the roots of their subtrees, and the rest at the end.
+    fn gathered(&self, parts: Vec<Vec<u32>>, first: &[u32], in_rest: &[bool]) -> Symbolic {
+        let mut parts: Vec<Vec<u32>> = parts
+            .into_iter()
+            .map(|mut roots| {
+                roots.sort_unstable();
+                roots.into_iter().flat_map(|root| first[root as usize]..=root).collect()
+            })
+            .collect();
+        // what was numbered first is worked on by the first thread, here and elsewhere
+        let middle = |part: &Vec<u32>| {
+            part.iter().map(|&k| self.order[k as usize] as u64).sum::<u64>() / part.len().max(1) as u64
+        };
+        parts.sort_by_key(middle);
+        let ends = parts.iter().scan(0, |end, part| {
+            *end += part.len() as u32;
+            Some(*end)
+        });
+        let ends = ends.collect();
+        let rest = (0..self.order.len() as u32).filter(|&k| in_rest[k as usize]);
+        let taken: Vec<u32> = parts.iter().flatten().copied().chain(rest).collect();
+        let mut renumbered = vec![0; taken.len()];
+        taken.iter().enumerate().for_each(|(new, &old)| renumbered[old as usize] = new as u32);
+        // rows of a column are of its own part, then of the rest: they stay in order
+        let below = taken.iter().map(|&old| self.below[old as usize].iter().map(|&j| renumbered[j as usize]).collect());
+        Symbolic {
+            below: below.collect(),
+            order: taken.iter().map(|&old| self.order[old as usize]).collect(),
+            parts: ends,
+            ..*self
+        }
+    }
+}
+
+/// By minimum degree or after nested dissection.
+fn best(pattern: &BlockPattern, graph: &Lists) -> Result<Symbolic, LinearError> {
+    let of = |stages: Option<&[u32]>| structure(pattern, graph, elimination_order(pattern, graph, stages));
     let by_degree = of(None);
     let length = |rows: &[u32], s: &Symbolic| rows.iter().map(|&j| pattern.size(s.order[j as usize] as usize)).sum();
     let wide = |s: &Symbolic| s.below.iter().any(|rows| rows.len() > 8 && WIDE <= length(rows, s));
     if by_degree.as_ref().is_ok_and(|s| !wide(s)) {
         return by_degree;
     }
-    let dissected = stages(pattern, &graph).and_then(|stages| of(Some(&stages)).ok());
+    let dissected = stages(pattern, graph, u32::MAX).and_then(|stages| of(Some(&stages)).ok());
     let (mut taken, ratio) = match (by_degree, dissected) {
         (Ok(s), Some(d)) => {
             let ratio = d.work / s.work;
@@ -226,6 +357,7 @@ fn structure(pattern: &BlockPattern, graph: &Lists, order: Vec<u32>) -> Result<S
         entries,
         work,
         dissection: None,
+        parts: Vec::new(),
     })
 }
 

@@ -77,9 +77,9 @@ pub struct Copy {
     pub columns: u32,
 }
 
-/// What the analysis found; never changed by the numeric phases.
+/// What the analysis found of the whole.
 #[derive(Default)]
-pub struct Plan {
+pub struct Outline {
     /// Whether panels hold [D; L] alone, both by rows of p numbers, because U = Lᵀ; else [D | U] and L.
     pub symmetric: bool,
     /// The number of diagonal blocks that are not multipliers, and what nested dissection would cost or does.
@@ -88,12 +88,23 @@ pub struct Plan {
     pub dimension: usize,
     /// Number of values of the matrix.
     pub entries: usize,
-    /// Number of values of the factors.
+}
+
+/// The plan of one part; never changed by the numeric phases. Parts but the last see own values and positions, then copies of
+/// those of the last part, into which they subtract what is later added up.
+#[derive(Default)]
+pub struct Plan {
+    pub symmetric: bool,
+    pub dimension: usize,
+    /// Number of values of its factors.
     pub length: usize,
+    /// Dimension and length of the last part, where this is another.
+    pub shared_dimension: usize,
+    pub shared_length: usize,
     pub nodes: Vec<Node>,
     /// Sizes and classes of the diagonal blocks.
     pub blocks: Vec<(u32, Class)>,
-    /// Elimination positions of the border rows.
+    /// Elimination positions of the border rows, counted from the first of the part.
     pub border: Vec<u32>,
     /// Sizes of the pieces of the borders: columns that stay adjacent in every panel.
     pub pieces: Vec<u32>,
@@ -135,7 +146,17 @@ struct Layout {
     /// Row of every border block in its panel.
     places: Vec<u32>,
     node_of: Vec<u32>,
-    length: u32,
+    /// Where the parts begin; the end of all is the last.
+    begins: Vec<Begin>,
+}
+
+/// Where a part begins: the first of its blocks, panels, scalar positions and values.
+#[derive(Clone, Copy)]
+struct Begin {
+    block: usize,
+    panel: usize,
+    scalar: u32,
+    offset: u32,
 }
 
 impl Layout {
@@ -155,11 +176,19 @@ impl Layout {
         let mut node_of = Vec::with_capacity(n);
         let mut offset = 0;
         let mut end = 0;
-        while end < n {
+        let mut begins = Vec::new();
+        let mut ends = symbolic.parts.iter().map(|&end| end as usize).chain([n]).peekable();
+        begins.push(Begin { block: 0, panel: 0, scalar: 0, offset: 0 });
+        while let Some(&part) = ends.peek() {
+            if end == part {
+                begins.push(Begin { block: end, panel: panels.len(), scalar: first[end], offset });
+                ends.next();
+                continue;
+            }
             let start = end;
             end += 1;
             // Columns of one structure share a node.
-            while end < n
+            while end < part
                 && below[end - 1].first() == Some(&(end as u32))
                 && below[end - 1].len() == below[end].len() + 1
                 && match (first[end + 1] - first[start]) as usize {
@@ -179,7 +208,34 @@ impl Layout {
             }
             offset += panel_entries(symmetric, p, m);
         }
-        Ok(Layout { symmetric, symbolic, first, panels, places, node_of, length: offset })
+        Ok(Layout { symmetric, symbolic, first, panels, places, node_of, begins })
+    }
+
+    /// The part of a block; the last is the one that waits for the others.
+    fn part(&self, block: usize) -> usize {
+        self.begins.partition_point(|begin| begin.block <= block).min(self.last() + 1) - 1
+    }
+
+    fn last(&self) -> usize {
+        self.begins.len() - 2
+    }
+
+    /// Scalar position of a block as part r sees it.
+    fn seen_scalar(&self, r: usize, block: usize) -> u32 {
+        let last = self.begins[self.last()];
+        match block < last.block || r == self.last() {
+            true => self.first[block] - self.begins[r].scalar,
+            false => self.first[block] - last.scalar + (self.begins[r + 1].scalar - self.begins[r].scalar),
+        }
+    }
+
+    /// Offset of a value as part r sees it.
+    fn seen_offset(&self, r: usize, offset: u32) -> u32 {
+        let last = self.begins[self.last()];
+        match offset < last.offset || r == self.last() {
+            true => offset - self.begins[r].offset,
+            false => offset - last.offset + (self.begins[r + 1].offset - self.begins[r].offset),
+        }
     }
 
     fn size(&self, k: usize) -> u32 {
@@ -221,28 +277,43 @@ fn panel_entries(symmetric: bool, p: u32, m: u32) -> u32 {
     p * (p + if symmetric { m } else { 2 * m })
 }
 
-impl Plan {
-    /// Plans the elimination of matrices of this pattern, which symmetric elimination must find closed.
-    pub fn new(pattern: &BlockPattern, symmetric: bool) -> Result<Plan, LinearError> {
-        let layout = Layout::new(pattern, symmetric)?;
-        let order = &layout.symbolic.order;
+/// Plans the elimination of matrices of this pattern, which symmetric elimination must find closed: part by part.
+pub fn plans(pattern: &BlockPattern, symmetric: bool) -> Result<(Outline, Vec<Plan>), LinearError> {
+    let layout = Layout::new(pattern, symmetric)?;
+    let order = &layout.symbolic.order;
+    let outline = Outline {
+        symmetric,
+        bodies: (0..pattern.blocks()).filter(|&b| pattern.class(b) != Class::Multiplier).count(),
+        dissection: layout.symbolic.dissection,
+        dimension: pattern.dimension(),
+        entries: pattern.values(),
+    };
+    // The first node that touches a panel, and the first of the same part.
+    let mut touched_by: Vec<u32> = (0..layout.panels.len() as u32).collect();
+    let mut used_by = touched_by.clone();
+    for s in (0..layout.panels.len()).rev() {
+        let part = layout.part(layout.panels[s].start);
+        for &j in layout.border(s) {
+            let t = layout.node_of[j as usize] as usize;
+            touched_by[t] = s as u32;
+            if layout.part(j as usize) == part {
+                used_by[t] = s as u32;
+            }
+        }
+    }
+    let (mut plans, mut opened) = (Vec::new(), Vec::new());
+    for (r, bounds) in layout.begins.windows(2).enumerate() {
+        let [begin, end] = [bounds[0], bounds[1]];
+        let blocks = &order[begin.block..end.block];
         let mut plan = Plan {
             symmetric,
-            bodies: (0..pattern.blocks()).filter(|&b| pattern.class(b) != Class::Multiplier).count(),
-            dissection: layout.symbolic.dissection,
-            dimension: pattern.dimension(),
-            entries: pattern.values(),
-            length: layout.length as usize,
-            scalar: order.iter().flat_map(|&i| pattern.range(i as usize).map(|s| s as u32)).collect(),
+            dimension: (end.scalar - begin.scalar) as usize,
+            length: (end.offset - begin.offset) as usize,
+            scalar: blocks.iter().flat_map(|&i| pattern.range(i as usize).map(|s| s as u32)).collect(),
             ..Plan::default()
         };
-        // The first node that touches a panel.
-        let mut used_by: Vec<u32> = (0..layout.panels.len() as u32).collect();
-        for s in (0..layout.panels.len()).rev() {
-            layout.border(s).iter().for_each(|&j| used_by[layout.node_of[j as usize] as usize] = s as u32);
-        }
-        let mut opened = Vec::new();
-        for (s, panel) in layout.panels.iter().enumerate() {
+        for s in begin.panel..end.panel {
+            let panel = &layout.panels[s];
             let class = |k: usize| pattern.class(order[k] as usize);
             let blocks = plan.blocks.len();
             for k in panel.start..panel.end {
@@ -253,10 +324,10 @@ impl Plan {
                 }
             }
             let small = plan.blocks.len() == blocks + 1 && (1..=SMALL as u32).contains(&panel.p);
-            let leaf = small && panel.end == panel.start + 1 && used_by[s] as usize == s;
+            let leaf = small && panel.end == panel.start + 1 && touched_by[s] as usize == s;
             let sources = leaf.then(|| layout.sources(pattern, s)).flatten();
             let targets = plan.targets.len();
-            let pieces = plan.add_border(&layout, s);
+            let pieces = plan.add_border(&layout, r, s);
             let node = Node {
                 kernel: match (&sources, small) {
                     (Some(_), _) => Kernel::Leaf(panel.p as u8),
@@ -281,14 +352,68 @@ impl Plan {
             plan.widest = plan.widest.max((panel.p + panel.m) as usize);
             plan.nodes.push(node);
         }
-        opened.sort_by_key(|&t| (used_by[t], t));
-        plan.add_openings(pattern, &layout, &opened, &used_by);
-        plan.check();
-        Ok(plan)
+        plans.push(plan);
     }
+    let (dimension, length) = plans.last().map_or((0, 0), |last| (last.dimension, last.length));
+    let last = layout.last();
+    plans[..last].iter_mut().for_each(|p| (p.shared_dimension, p.shared_length) = (dimension, length));
+    opened.sort_by_key(|&t| (used_by[t], t));
+    add_openings(&mut plans, pattern, &layout, &opened, &used_by);
+    let mut taken = vec![false; outline.dimension];
+    for plan in &plans {
+        plan.check(outline.entries);
+        plan.scalar.iter().for_each(|&i| assert!(!std::mem::replace(&mut taken[i as usize], true)));
+    }
+    assert!(taken.iter().all(|taken| *taken), "every row belongs to one part");
+    Ok((outline, plans))
+}
 
-    /// Lists the border of node s; returns the number of its pieces.
-    fn add_border(&mut self, layout: &Layout, s: usize) -> u32 {
+/// Lists the panels `opened` in order of first use, with what they take from the matrix.
+fn add_openings(plans: &mut [Plan], pattern: &BlockPattern, layout: &Layout, opened: &[usize], used_by: &[u32]) {
+    let n = layout.symbolic.order.len();
+    let mut position = vec![0; n];
+    for (k, &i) in layout.symbolic.order.iter().enumerate() {
+        position[i as usize] = k;
+    }
+    let mut is_opened = vec![false; layout.panels.len()];
+    opened.iter().for_each(|&t| is_opened[t] = true);
+    let mut copies = Vec::new();
+    let mut by_node = Vec::new();
+    for i in 0..n {
+        for (j, from) in pattern.row(i) {
+            let t = layout.node_of[position[i].min(position[j])];
+            let (rows, columns) = (pattern.size(i) as u32, pattern.size(j) as u32);
+            let above = layout.symmetric && position[i] < position[j];
+            if !is_opened[t as usize] || rows * columns == 0 || above {
+                continue;
+            }
+            let (to, stride) = layout.offset(position[i], position[j]);
+            let to = to - layout.panels[t as usize].offset;
+            by_node.push((t, copies.len() as u32));
+            copies.push(Copy { from: from as u32, to, stride, rows, columns });
+        }
+    }
+    let by_node = Lists::grouped(layout.panels.len(), &by_node);
+    for &t in opened {
+        let Panel { start, p, m, offset, .. } = layout.panels[t];
+        let r = layout.part(start);
+        let (plan, user) = (&mut plans[r], used_by[t] as usize);
+        let copied = by_node.of(t).iter().map(|&c| copies[c as usize]);
+        plan.openings.push(Opening {
+            panel: offset - layout.panels[user].offset,
+            first: layout.seen_scalar(r, start),
+            p,
+            entries: panel_entries(layout.symmetric, p, m),
+            copies: copied.len() as u32,
+        });
+        plan.copies.extend(copied);
+        plan.nodes[user - layout.begins[r].panel].opens += 1;
+    }
+}
+
+impl Plan {
+    /// Lists the border of node s, of part r; returns the number of its pieces.
+    fn add_border(&mut self, layout: &Layout, r: usize, s: usize) -> u32 {
         let rows = layout.border(s);
         // kernels of few pivots are compiled for each size of a piece
         let few = layout.symmetric && layout.panels[s].p as usize <= SMALL;
@@ -297,8 +422,8 @@ impl Plan {
         let mut previous = usize::MAX;
         for &j in rows {
             let j = j as usize;
-            self.border.extend(layout.first[j]..layout.first[j + 1]);
-            let size = layout.size(j);
+            let (scalar, size) = (layout.seen_scalar(r, j), layout.size(j));
+            self.border.extend(scalar..scalar + size);
             // Neighbours in one node are neighbours in every panel they share.
             let follows = j == previous.wrapping_add(1) && layout.node_of[previous] == layout.node_of[j];
             match pieces.last_mut() {
@@ -308,55 +433,22 @@ impl Plan {
             previous = j;
         }
         let panel = &layout.panels[s];
-        let end = panel.offset + panel_entries(layout.symmetric, panel.p, panel.m);
+        let end = panel.offset + panel_entries(layout.symmetric, panel.p, panel.m) - layout.begins[r].offset;
         for &(j, column, size) in &pieces {
             self.pieces.push(size);
             for &i in rows.iter().filter(|&&i| !layout.symmetric || i as usize >= j) {
                 let (offset, stride) = layout.offset(i as usize, j);
+                let offset = layout.seen_offset(r, offset);
                 let from = if layout.symmetric && i as usize == j { column } else { 0 };
-                self.targets.extend((from..layout.size(i as usize)).map(|r| offset + r * stride + column - end));
+                self.targets.extend((from..layout.size(i as usize)).map(|k| offset + k * stride + column - end));
             }
         }
         pieces.len() as u32
     }
 
-    /// Lists the panels `opened` in order of first use, with what they take from the matrix.
-    fn add_openings(&mut self, pattern: &BlockPattern, layout: &Layout, opened: &[usize], used_by: &[u32]) {
-        let n = layout.symbolic.order.len();
-        let mut position = vec![0; n];
-        for (k, &i) in layout.symbolic.order.iter().enumerate() {
-            position[i as usize] = k;
-        }
-        let mut copies = Vec::new();
-        let mut by_node = Vec::new();
-        for i in 0..n {
-            for (j, from) in pattern.row(i) {
-                let t = layout.node_of[position[i].min(position[j])];
-                let (rows, columns) = (pattern.size(i) as u32, pattern.size(j) as u32);
-                let above = layout.symmetric && position[i] < position[j];
-                if self.nodes[t as usize].sources > 0 || rows * columns == 0 || above {
-                    continue;
-                }
-                let (to, stride) = layout.offset(position[i], position[j]);
-                let to = to - layout.panels[t as usize].offset;
-                by_node.push((t, copies.len() as u32));
-                copies.push(Copy { from: from as u32, to, stride, rows, columns });
-            }
-        }
-        let by_node = Lists::grouped(self.nodes.len(), &by_node);
-        for &t in opened {
-            let user = used_by[t] as usize;
-            let Panel { first, p, offset, .. } = layout.panels[t];
-            let copied = by_node.of(t).iter().map(|&c| copies[c as usize]);
-            let (panel, entries) = (offset - layout.panels[user].offset, self.nodes[t].entries);
-            self.openings.push(Opening { panel, first, p, entries, copies: copied.len() as u32 });
-            self.copies.extend(copied);
-            self.nodes[user].opens += 1;
-        }
-    }
-
     /// Asserts what the unchecked accesses of the kernels rely on.
-    fn check(&self) {
+    fn check(&self, entries: usize) {
+        let (dimension, length) = (self.dimension + self.shared_dimension, self.length + self.shared_length);
         let inside = |offset: u32, size: u32, length: usize| offset as usize + size as usize <= length;
         let mut lists = self.lists();
         let (mut first, mut panel) = (0, 0);
@@ -367,9 +459,7 @@ impl Plan {
                 assert!(inside(panel as u32 + opening.panel, size, self.length));
                 assert!(inside(opening.first, opening.p, self.dimension));
                 for copy in take(&mut lists.copies, opening.copies as usize) {
-                    assert!(
-                        copy.rows > 0 && copy.columns > 0 && inside(copy.from, copy.rows * copy.columns, self.entries)
-                    );
+                    assert!(copy.rows > 0 && copy.columns > 0 && inside(copy.from, copy.rows * copy.columns, entries));
                     assert!(inside(copy.to + (copy.rows - 1) * copy.stride, copy.columns, size as usize));
                 }
             }
@@ -387,15 +477,15 @@ impl Plan {
                 assert!(own.size == p && others.iter().map(|other| other.size).sum::<u32>() == m);
                 assert!(others.iter().all(|other| (1..=SMALL as u32).contains(&other.size)));
                 for source in sources {
-                    assert!(inside(source.upper, p * source.size, self.entries));
-                    assert!(inside(source.lower, p * source.size, self.entries));
+                    assert!(inside(source.upper, p * source.size, entries));
+                    assert!(inside(source.lower, p * source.size, entries));
                 }
             }
             first += p as usize;
             assert_eq!(node.entries, panel_entries(self.symmetric, p, m));
             panel += node.entries as usize;
             let border = take(&mut lists.border, m as usize);
-            assert!(border.iter().all(|&i| (first..self.dimension).contains(&(i as usize))));
+            assert!(border.iter().all(|&i| (first..dimension).contains(&(i as usize))));
             let mut rows = border;
             for source in sources.iter().skip(1) {
                 let block = take(&mut rows, source.size as usize);
@@ -409,12 +499,12 @@ impl Plan {
                 let rows = if self.symmetric { left } else { m };
                 let targets = take(&mut lists.targets, rows as usize);
                 (left, all) = (left - piece, all + rows);
-                assert!(targets.iter().all(|&to| inside(to, piece, self.length - panel)));
+                assert!(targets.iter().all(|&to| inside(to, piece, length - panel)));
             }
             assert_eq!(all, node.targets);
         }
         assert_eq!((first, panel), (self.dimension, self.length));
-        assert!(self.scalar.len() == first && self.scalar.iter().all(|&i| inside(i, 1, first)));
+        assert_eq!(self.scalar.len(), first);
     }
 
     /// The lists, to be taken from by node after node.

@@ -36,6 +36,11 @@ pub trait LinearSolver: Send {
     fn reveals_rank(&self) -> bool {
         true
     }
+    /// Whether the next factorization looks at columns of multipliers in the rows of others. If not, what stands there need
+    /// not be of this matrix.
+    fn looks_above(&self) -> bool {
+        true
+    }
     /// The name of the backend.
     fn name(&self) -> &'static str;
     /// What it does and why, for people.
@@ -326,6 +331,10 @@ impl LinearSolver for Robust {
         !self.taken_out.is_empty() || self.active().is_some_and(|solver| solver.reveals_rank())
     }
 
+    fn looks_above(&self) -> bool {
+        self.unseen == 0 || !self.block.as_ref().is_some_and(|lu| lu.is_symmetric())
+    }
+
     fn name(&self) -> &'static str {
         self.active().map_or("none", |solver| solver.name())
     }
@@ -362,6 +371,9 @@ impl Robust {
                     if self.check {
                         let suspect = self.suspect.get_or_insert_with(|| a.clone());
                         suspect.values.copy_from_slice(&a.values);
+                        if lu.is_symmetric() {
+                            suspect.mirror();
+                        }
                     }
                     return Ok(());
                 }
@@ -371,7 +383,12 @@ impl Robust {
         }
         // sparse LU does not know where it fails
         let large = a.pattern().dimension() > SMALL;
-        self.factor_with_pivoting(a).map_err(|error| match (error, blocked) {
+        let mirrored = self.block.as_ref().filter(|lu| lu.is_symmetric()).map(|_| {
+            let mut a = a.clone();
+            a.mirror();
+            a
+        });
+        self.factor_with_pivoting(mirrored.as_ref().unwrap_or(a)).map_err(|error| match (error, blocked) {
             (LinearError::Singular { .. }, Some(row)) if large => LinearError::Singular { row },
             _ => error,
         })?;

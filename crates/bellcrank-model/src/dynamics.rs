@@ -15,7 +15,7 @@
 //! Δq = N(q) δ**: the pose moves as it would under the velocity δ. So ∂g/∂q is G itself, and a
 //! Newton step is applied by [`Dynamics::retract`].
 
-use bellcrank_math::{Quat, Vec3};
+use bellcrank_math::{Quat, Vec3, team};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -142,9 +142,9 @@ impl Point {
     /// Copies the state out. Allocates nothing once the sizes fit.
     pub fn store(&self, state: &mut State) {
         state.t = self.t;
-        state.q.clone_from(&self.q);
-        state.v.clone_from(&self.v);
-        state.z.clone_from(&self.z);
+        team::copy(&self.q, &mut state.q);
+        team::copy(&self.v, &mut state.v);
+        team::copy(&self.z, &mut state.z);
         state.charts.clone_from(&self.charts);
     }
 }
@@ -268,12 +268,56 @@ pub struct Targets<'a> {
     /// Offsets of the blocks, in the order of [`Dynamics::pattern`].
     pub offsets: &'a [u32],
     next: usize,
+    /// What stands before `values`.
+    base: usize,
+    rising: bool,
 }
 
 impl<'a> Targets<'a> {
     /// Targets for one call of [`Dynamics::add_derivative`].
     pub fn new(values: &'a mut [f64], offsets: &'a [u32]) -> Targets<'a> {
-        Targets { values, offsets, next: 0 }
+        Targets { values, offsets, next: 0, base: 0, rising: false }
+    }
+
+    /// The same, where blocks of a row lie before those of all later rows.
+    pub fn rising(values: &'a mut [f64], offsets: &'a [u32]) -> Targets<'a> {
+        Targets { rising: true, ..Targets::new(values, offsets) }
+    }
+
+    /// Emits the blocks of every row, several rows at the same time where there is a team. `before` tells how many blocks come
+    /// before those of a row.
+    pub(crate) fn each_row(
+        &mut self,
+        rows: usize,
+        before: impl Fn(usize) -> usize,
+        work: impl Fn(usize, &mut Targets) + Sync,
+    ) {
+        if !self.rising {
+            return (0..rows).for_each(|row| work(row, self));
+        }
+        let (offsets, first) = (self.offsets, self.next);
+        let end = self.base + self.values.len();
+        let begin = |row: usize| {
+            // rows may be empty
+            let mut row = row..rows;
+            let blocks = row.find_map(|row| (before(row) < before(row + 1)).then(|| before(row)..before(row + 1)));
+            let least = blocks.and_then(|blocks| offsets[first + blocks.start..first + blocks.end].iter().min());
+            least.map_or(end, |offset| *offset as usize)
+        };
+        let (mut at, mut rest) = (self.base, &mut *self.values);
+        team::divided(
+            rows,
+            crate::shares::LEAST,
+            |range| {
+                let to = begin(range.end);
+                let values = team::cut(&mut rest, to - at);
+                let base = std::mem::replace(&mut at, to);
+                let next = first + before(range.start);
+                (range, Targets { values, offsets, next, base, rising: false })
+            },
+            |(range, mut targets)| range.for_each(|row| work(row, &mut targets)),
+        );
+        self.next = first + before(rows);
     }
 
     /// A place to come back to, when one pair takes several contributions.
@@ -289,7 +333,7 @@ impl<'a> Targets<'a> {
     /// The next block, `rows`×`columns` numbers by rows, to be added into.
     #[inline]
     pub fn block(&mut self, rows: usize, columns: usize) -> &mut [f64] {
-        let at = self.offsets[self.next] as usize;
+        let at = self.offsets[self.next] as usize - self.base;
         self.next += 1;
         &mut self.values[at..at + rows * columns]
     }

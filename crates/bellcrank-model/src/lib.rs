@@ -17,6 +17,7 @@ pub mod read;
 pub mod reference;
 pub mod relative;
 pub mod scene;
+mod shares;
 pub mod system;
 pub mod tape;
 #[doc(hidden)]

@@ -252,7 +252,7 @@ fn baseline(system: &Arc<System>, h: f64) -> f64 {
     let mut step = Step::shaped(dynamics, formulation::index3(), Point { t: h, ..start }, shape);
     step.stencil.slopes = bellcrank_model::Slopes { q: 2.0 / h, v: 2.0 / h, z: 2.0 / h };
     let mut matrix = BlockMatrix::new(step.pattern().clone());
-    step.jacobian(Iteration::Full, &mut matrix);
+    step.jacobian(Iteration::Full, true, &mut matrix);
     let mut solver = SparseLu::new();
     if solver.analyze(step.pattern()).is_err() {
         return f64::NAN;
@@ -309,9 +309,14 @@ fn main() {
             rho: 0.9,
             step: Some(1e-3),
             until: 0.2,
+            sample: Some(0.2),
+            threads: Some(1),
             ..Options::default()
         };
-        let best = best_run(&system, &options, if bodies > 5e4 { repetitions.min(3) } else { repetitions });
+        let repeated = if bodies > 5e4 { repetitions.min(3) } else { repetitions };
+        let best = best_run(&system, &options, repeated);
+        let both = best_run(&system, &Options { threads: Some(2), ..options.clone() }, repeated);
+        assert_eq!(both.last, best.last, "{}: two threads compute what one does", case.name);
         let error = match case.checked {
             true => {
                 let fine = run(&system, &Options { step: Some(1e-4), ..options.clone() });
@@ -324,13 +329,14 @@ fn main() {
         let peak = peak_mebibytes();
         let per_step = best.time() * 1e-3 / best.steps;
         println!(
-            "{:32} {per_step:10.1} {:7.3} {:5.2} {:5.2}  {error:8.1e}  {:6.0}  {:9.1}   (built in {built:.1} s, peak {peak:.0} MiB)",
+            "{:32} {per_step:10.1} {:7.3} {:5.2} {:5.2}  {error:8.1e}  {:6.0}  {:9.1}   two threads {:4.2} ×  (built in {built:.1} s, peak {peak:.0} MiB)",
             case.name,
             per_step / bodies,
             best.iterations / best.steps,
             best.factorizations / best.steps,
             best.bytes as f64 / bodies,
             baseline(&system, 1e-3) * 1e-3,
+            best.time() / both.time(),
         );
         println!("{:32} µs per body: {}", "", phases(&system, &options, if bodies > 5e4 { 20 } else { 100 }));
     }

@@ -57,8 +57,9 @@ impl Iteration {
 pub trait Residual {
     /// r at the present x.
     fn residual(&mut self, r: &mut [f64]);
-    /// ∂r/∂x at the present x; `j` comes cleared.
-    fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix);
+    /// ∂r/∂x at the present x; `j` comes cleared. Where not the whole is wanted, columns of multipliers in the rows of others
+    /// may be left alone.
+    fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix);
     /// x ← x − dx, a retraction where x holds rotations.
     fn correct(&mut self, dx: &[f64]);
     /// The size of a correction in units of the tolerance, over the unknowns that decide.
@@ -476,8 +477,13 @@ impl Newton {
 
     fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64, decide: bool) -> Result<(), IterationError> {
         let clock = self.clock();
-        self.matrix.clear();
-        of.jacobian(self.iteration, &mut self.matrix);
+        let whole = self.linear().looks_above();
+        if whole {
+            self.matrix.clear()
+        } else {
+            self.matrix.clear_below()
+        }
+        of.jacobian(self.iteration, whole, &mut self.matrix);
         self.book(1, clock);
         self.counts.jacobians += 1;
         self.counts.factorizations += 1;

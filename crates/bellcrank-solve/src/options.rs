@@ -3,6 +3,7 @@
 use crate::formulation;
 use crate::methods::alpha::AlphaParameters;
 use crate::newton::{self, Iteration};
+use bellcrank_math::team;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -186,6 +187,10 @@ impl Solver {
     }
 }
 
+/// From so many bodies on several threads work on a run, unless told otherwise, and no more than this.
+const WORTH_THREADS: usize = 800;
+const MOST_THREADS: usize = 4;
+
 /// Sequential regularization takes at most so many iterates: more do not help, and can make it worse.
 pub const MAX_ITERATES: usize = 8;
 
@@ -263,6 +268,8 @@ pub struct Options {
     pub iterates: usize,
     /// ε of sequential regularization, in s; `None`: twice the limit of stability.
     pub epsilon: Option<f64>,
+    /// Threads that work together; `None`: as many as pay. Results do not depend on it.
+    pub threads: Option<usize>,
     /// Set from outside to end the run cleanly.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -292,6 +299,7 @@ impl Default for Options {
             solver: Solver::Auto,
             iterates: 2,
             epsilon: None,
+            threads: None,
             interrupt: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -452,8 +460,18 @@ impl Options {
         Ok(())
     }
 
+    /// How many threads work on a model of so many bodies. Below [`WORTH_THREADS`] they cost more than they give.
+    pub fn threads_for(&self, bodies: usize) -> usize {
+        let offered = || std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
+        self.threads.unwrap_or_else(|| if bodies < WORTH_THREADS { 1 } else { offered() })
+    }
+
     /// Refuses solvers of loops with methods that have no use for them.
     fn check_solver(&self) -> Result<(), OptionError> {
+        if let Some(n) = self.threads.filter(|n| !(1..=team::MOST).contains(n)) {
+            let message = format!("between 1 and {} threads work together, found {n}", team::MOST);
+            return wrong("--threads", message, "leave it out for as many as pay");
+        }
         let (solver, method) = (self.solver, self.method);
         if !(1..=MAX_ITERATES).contains(&self.iterates) {
             let message = format!("between 1 and {MAX_ITERATES} iterates make sense, found {}", self.iterates);

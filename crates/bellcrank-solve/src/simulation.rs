@@ -19,6 +19,7 @@ use crate::options::{Coordinates, Errors, MethodName, OptionError, Options, Solv
 use crate::proof::Proof;
 use crate::record::{Header, Recorder};
 use crate::tolerances::Tolerances;
+use bellcrank_math::team::Team;
 use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
@@ -356,7 +357,8 @@ impl Simulation {
     pub fn run(&mut self, out: &mut dyn Recorder, watch: &mut dyn FnMut(f64, f64)) -> Summary {
         let record = |e: std::io::Error| StepError::Record(e.to_string());
         let begun = out.begin(&self.header()).map_err(record);
-        let ended = begun.and_then(|()| self.advance(out, watch));
+        let team = Team::of(self.options.threads_for(self.dynamics.layout().bodies.len()));
+        let ended = team.lead(|| begun.and_then(|()| self.advance(out, watch)));
         let mut summary = self.summary(ended);
         if let Err(e) = out.end(&summary.to_json()).map_err(record)
             && summary.status == Status::Finished

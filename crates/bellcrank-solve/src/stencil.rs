@@ -1,5 +1,6 @@
 //! What an implicit method is to everything else: an affine law for the rates at the new time.
 
+use bellcrank_math::team;
 use bellcrank_model::{Point, Slopes};
 
 /// q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z at the time `t` = t_n + `h`.
@@ -31,6 +32,14 @@ impl Stencil {
         self.accelerations(p);
     }
 
+    /// Takes another law.
+    pub fn set(&mut self, other: &Stencil) {
+        (self.t, self.h, self.slopes) = (other.t, other.h, other.slopes);
+        team::copy(&other.eta_q, &mut self.eta_q);
+        team::copy(&other.eta_v, &mut self.eta_v);
+        team::copy(&other.eta_z, &mut self.eta_z);
+    }
+
     /// Sets v̇ from v.
     pub fn accelerations(&self, p: &mut Point) {
         affine(&mut p.vdot, self.slopes.v, &p.v, &self.eta_v);
@@ -38,7 +47,9 @@ impl Stencil {
 }
 
 fn affine(rate: &mut [f64], slope: f64, x: &[f64], eta: &[f64]) {
-    for ((r, x), e) in rate.iter_mut().zip(x).zip(eta) {
-        *r = slope * x + e;
-    }
+    team::fill([rate], |range, [rate]| {
+        for ((r, x), e) in rate.iter_mut().zip(&x[range.clone()]).zip(&eta[range]) {
+            *r = slope * x + e;
+        }
+    });
 }

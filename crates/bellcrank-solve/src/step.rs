@@ -9,6 +9,7 @@ use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square, root_mean_square_with_rates};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::solver::LinearError;
+use bellcrank_math::team;
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Unknown, Workspace};
 use std::ops::Range;
@@ -354,10 +355,10 @@ impl Step {
         }
         let p = &mut self.point;
         if self.flat {
-            p.v.copy_from_slice(&p.qdot);
+            team::copy(&p.qdot, &mut p.v);
         } else {
             let mut v = std::mem::take(&mut p.v);
-            v.fill(0.0);
+            team::fill([&mut v], |_, [v]| v.fill(0.0));
             self.dynamics.add(1.0, Piece::Rate, p, &mut self.w, &mut v);
             p.v = v;
         }
@@ -632,7 +633,7 @@ impl Residual for Step {
         self.dynamics.realize(&self.point, &mut self.w);
         self.eliminate();
         self.pull();
-        r.fill(0.0);
+        team::fill([r], |_, [r]| r.fill(0.0));
         for row in self.formulation.rows.iter().filter(|row| !(self.condensed && row.pairs == Unknown::V)) {
             let out = &mut r[self.unknowns.range(row.pairs)];
             for &(c, piece) in &row.terms {
@@ -647,7 +648,7 @@ impl Residual for Step {
         }
     }
 
-    fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
+    fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix) {
         self.dynamics.realize(&self.point, &mut self.w);
         let mut elimination = self.elimination.take();
         let manifold = elimination.as_mut().filter(|e| e.on_manifold && e.factored);
@@ -663,10 +664,12 @@ impl Residual for Step {
         self.pull();
         let slopes = self.stencil.slopes;
         for term in &self.terms {
-            if bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified {
+            let above =
+                matches!((term.piece, term.wrt), (Piece::GtLambda, Unknown::Lambda) | (Piece::GtMu, Unknown::Mu));
+            if bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified || above && !whole {
                 continue;
             }
-            let mut out = Targets::new(&mut j.values, &term.offsets);
+            let mut out = Targets::rising(&mut j.values, &term.offsets);
             let c = self.factor(term.factor, term.piece);
             self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
         }
@@ -684,7 +687,7 @@ impl Residual for Step {
             }
             None => {
                 for t in &self.by_velocity {
-                    let (c, mut out) = (t.factor * slopes.q, Targets::new(&mut j.values, &t.offsets));
+                    let (c, mut out) = (t.factor * slopes.q, Targets::rising(&mut j.values, &t.offsets));
                     self.dynamics.add_derivative(c, t.piece, t.wrt, slopes, &self.point, &mut self.w, &mut out);
                 }
             }
@@ -708,11 +711,14 @@ impl Residual for Step {
 
     fn correct(&mut self, dx: &[f64]) {
         let p = &mut self.point;
-        let minus = |x: &mut [f64], d: &[f64]| x.iter_mut().zip(d).for_each(|(x, d)| *x -= d);
+        let minus = |x: &mut [f64], d: &[f64]| {
+            let n = d.len(); // zero where they are no unknowns
+            team::fill([&mut x[..n]], |range, [x]| x.iter_mut().zip(&d[range]).for_each(|(x, d)| *x -= d));
+        };
         // the retraction adds: hand it the opposite
-        let delta = &mut self.w.scratch;
-        delta.clear();
-        delta.extend(dx[self.unknowns.range(Unknown::Q)].iter().map(|d| -d));
+        let (delta, of_q) = (&mut self.w.scratch, &dx[self.unknowns.range(Unknown::Q)]);
+        delta.resize(of_q.len(), 0.0);
+        team::fill([delta], |range, [delta]| delta.iter_mut().zip(&of_q[range]).for_each(|(x, d)| *x = -d));
         self.dynamics.retract(&mut p.q, delta);
         minus(&mut p.v, &dx[self.unknowns.range(Unknown::V)]);
         minus(&mut p.z, &dx[self.unknowns.range(Unknown::Z)]);
@@ -742,8 +748,10 @@ impl Residual for Step {
         if self.reach == f64::INFINITY {
             return 1.0;
         }
-        let moves = dx[self.unknowns.range(Unknown::Q)].iter().zip(&self.weights.q);
-        self.reach / moves.fold(self.reach, |m, (d, w)| m.max((d * w).abs()))
+        let (dq, w) = (&dx[self.unknowns.range(Unknown::Q)], &self.weights.q);
+        let largest =
+            |i: Range<usize>| dq[i.clone()].iter().zip(&w[i]).fold(0.0, |m: f64, (d, w)| m.max((d * w).abs()));
+        self.reach / team::reduced(dq.len(), largest, f64::max).max(self.reach)
     }
 
     fn round_off(&self) -> f64 {

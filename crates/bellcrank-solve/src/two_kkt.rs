@@ -687,7 +687,7 @@ mod tests {
         method.predict(&mut step.point);
         step.touched();
         let mut matrix = BlockMatrix::new(step.pattern().clone());
-        step.jacobian(Iteration::Full, &mut matrix);
+        step.jacobian(Iteration::Full, true, &mut matrix);
         let mut r = vec![0.0; step.pattern().dimension()];
         step.residual(&mut r);
         // a right-hand side in all rows

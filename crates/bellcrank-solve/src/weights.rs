@@ -1,5 +1,7 @@
 //! Weighted norms: what one unit of error means for every unknown.
 
+use bellcrank_math::team;
+
 /// Reciprocal tolerances of the tested unknowns; zero for those that do not decide.
 #[derive(Debug, Default)]
 pub struct Weights {
@@ -44,12 +46,17 @@ impl Weights {
 
 /// The same for q and z with velocities that follow the coordinates, v = slope · q + …
 pub fn root_mean_square_with_rates(q: &[f64], v: &[f64], slope: f64, dq: &[f64], z: &[f64], dz: &[f64]) -> f64 {
-    let (mut sum, mut count) = (0.0, 0usize);
-    for ((w, u), d) in q.iter().zip(v).zip(dq) {
-        let (a, b) = (w * d, u * slope * d);
-        sum += a * a + b * b;
-        count += (*w != 0.0) as usize + (*u != 0.0) as usize;
-    }
+    let n = dq.len().min(q.len()).min(v.len());
+    let of_q = |i: std::ops::Range<usize>| {
+        let (mut sum, mut count) = (0.0, 0usize);
+        for ((w, u), d) in q[i.clone()].iter().zip(&v[i.clone()]).zip(&dq[i]) {
+            let (a, b) = (w * d, u * slope * d);
+            sum += a * a + b * b;
+            count += (*w != 0.0) as usize + (*u != 0.0) as usize;
+        }
+        (sum, count)
+    };
+    let (mut sum, mut count) = team::reduced(n, of_q, |a, b| (a.0 + b.0, a.1 + b.1));
     for (w, d) in z.iter().zip(dz) {
         sum += (w * d) * (w * d);
         count += (*w != 0.0) as usize;

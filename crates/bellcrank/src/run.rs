@@ -88,6 +88,9 @@ pub struct Run {
     /// ε of srm in s; twice the limit of stability if left out.
     #[arg(long, value_name = "E", value_parser = number, allow_negative_numbers = true)]
     epsilon: Option<f64>,
+    /// Threads that work together; as many as pay if left out. Results do not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// Fixed step size in s.
     #[arg(long, value_name = "H", value_parser = number, allow_negative_numbers = true)]
     step: Option<f64>,
@@ -468,6 +471,7 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         solver: choice(read, "solver", solver, &solvers, Solver::by_name)?.unwrap_or(defaults.solver),
         iterates: count("iterates", args.iterates).unwrap_or(defaults.iterates),
         epsilon: number("epsilon", args.epsilon),
+        threads: args.threads,
         interrupt: defaults.interrupt,
     };
     if let Some(p) = paper {

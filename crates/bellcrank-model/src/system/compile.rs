@@ -39,6 +39,8 @@ impl System {
             turns_act: false,
             holonomic: true,
             touches: Vec::new(),
+            touches_before: vec![0],
+            pulls: Pulls::default(),
             tables: Tables::default(),
             jacobian_size: 0,
             model,
@@ -46,6 +48,7 @@ impl System {
         s.add_own_constraints();
         s.add_joints();
         s.add_forces(modes);
+        s.pulls = Pulls::new(s.bodies.len(), &s.touches, &s.layout.bodies);
         s.length = s.typical_length();
         s
     }
@@ -147,8 +150,10 @@ impl System {
         let (m, k) = (self.layout.m(), self.layout.m_rates());
         for end in ends.iter().filter(|e| e.body != GROUND) {
             let (column, width) = (self.layout.bodies[end.body as usize].start as u32, end.width as u8);
-            self.touches.push(Touch { row: m as u32, rate: k as u32, column, rows: rows as u8, width, holonomic });
+            let (row, rate, jacobian, rows) = (m as u32, k as u32, end.jacobian, rows as u8);
+            self.touches.push(Touch { row, rate, column, jacobian, rows, width, holonomic });
         }
+        self.touches_before.push(self.touches.len() as u32);
         self.tabulate(self.constraints.len(), m, &plain, &ends);
         self.layout.constraints.push(m..m + rows);
         self.layout.rates.push(k..if holonomic { k + rows } else { k });

@@ -14,13 +14,12 @@ impl System {
         rows
     }
 
-    pub(super) fn realize_constraint(&self, c: &Constraint, at: &Point, w: &mut Workspace) {
+    pub(super) fn realize_constraint(&self, c: &Constraint, at: &Point, w: &Workspace, out: &mut plain::Realized) {
         if c.equations.is_empty() {
             let range = self.layout.bodies[c.ends[0].body as usize].clone();
-            let first = c.ends[0].jacobian as usize;
-            let out = &mut w.jacobian[first..first + range.len()];
-            out.fill(0.0);
-            each!(&self.bodies[c.ends[0].body as usize], body => body.own_gradient(&at.q[range], 1.0, out));
+            let block = out.block(c.ends[0].jacobian, range.len());
+            block.fill(0.0);
+            each!(&self.bodies[c.ends[0].body as usize], body => body.own_gradient(&at.q[range], 1.0, block));
             return;
         }
         let frames = self.frames(&c.ends, w, None);
@@ -32,8 +31,7 @@ impl System {
             }
             let b = end.body as usize;
             let width = self.width(end.body);
-            let first = end.jacobian as usize;
-            let block = &mut w.jacobian[first..first + c.rows * width];
+            let block = out.block(end.jacobian, c.rows * width);
             block.fill(0.0);
             for (row, out) in rows.iter().zip(block.chunks_exact_mut(width)) {
                 each!(&self.bodies[b], body => body.pull(&w.bodies[b], &end.on, row[k], 1.0, out));

@@ -6,7 +6,8 @@ use crate::forces::{Force, MAX_STATES, MAX_SWITCHES, Seen, StateSlopes};
 use crate::frames::*;
 use crate::joints::{Equation, Motion, Plain};
 use crate::model::{Model, Space};
-use bellcrank_math::{Quat, Vec3, rotation};
+use crate::shares::{LEAST, add_scaled, each_block, span};
+use bellcrank_math::{Quat, Vec3, rotation, team};
 use std::sync::Arc;
 
 mod asked;
@@ -14,7 +15,7 @@ mod compile;
 mod constraints;
 mod plain;
 
-use plain::{PLAIN, Tables, Touch};
+use plain::{PLAIN, Pulls, Tables, Touch};
 
 /// Stands for the ground where a body's number is expected.
 pub const GROUND: u32 = u32::MAX;
@@ -107,8 +108,10 @@ pub struct System {
     turns_act: bool,
     /// Whether all constraints are holonomic.
     holonomic: bool,
-    /// The blocks of G, by constraint and end.
+    /// The blocks of G, by constraint and end; those of constraint k are `touches_before[k]..touches_before[k + 1]`.
     touches: Vec<Touch>,
+    touches_before: Vec<u32>,
+    pulls: Pulls,
     tables: Tables,
     jacobian_size: usize,
 }
@@ -206,17 +209,26 @@ impl System {
     /// other by less than [`UNCOUNTED`].
     fn can_wait(&self, passed: f64, v: &[f64]) -> bool {
         let spin = |b: usize| each!(&self.bodies[b], body => body.spin(&v[self.layout.bodies[b].clone()]));
-        !self.turns_act && (0..self.bodies.len()).all(|b| 2.0 * passed * spin(b) < UNCOUNTED)
+        let slow = |mut bodies: std::ops::Range<usize>| bodies.all(|b| 2.0 * passed * spin(b) < UNCOUNTED);
+        !self.turns_act && team::reduced(self.bodies.len(), slow, |a, b| a && b)
     }
 
     fn locate(&self, q: &[f64], charts: &Charts, w: &mut Workspace) {
-        for (b, body) in self.bodies.iter().enumerate() {
-            let centre = match self.charts[b] {
-                u32::MAX => Quat::IDENTITY,
-                c => charts.centres[c as usize],
-            };
-            each!(body, body => body.locate(&q[self.layout.bodies[b].clone()], centre, &mut w.bodies[b]));
-        }
+        let mut rest = &mut w.bodies[..];
+        team::divided(
+            self.bodies.len(),
+            LEAST,
+            |bodies| (bodies.clone(), team::cut(&mut rest, bodies.len())),
+            |(bodies, frames)| {
+                for (b, frame) in bodies.zip(frames) {
+                    let centre = match self.charts[b] {
+                        u32::MAX => Quat::IDENTITY,
+                        c => charts.centres[c as usize],
+                    };
+                    each!(&self.bodies[b], body => body.locate(&q[self.layout.bodies[b].clone()], centre, frame));
+                }
+            },
+        );
     }
 
     /// A frame at one end, with its twist under the velocities `v` (none: at rest).
@@ -259,13 +271,12 @@ impl System {
     }
 
     fn add_forces_to(&self, c: f64, at: &Point, w: &Workspace, out: &mut [f64]) {
-        for (b, body) in self.bodies.iter().enumerate() {
-            let range = self.layout.bodies[b].clone();
-            each!(body, body => {
-                body.add_weight(&w.bodies[b], self.gravity, c, &mut out[range.clone()]);
-                body.add_inner(&w.bodies[b], c, &at.v[range.clone()], &mut out[range]);
-            });
-        }
+        each_block(&self.layout.bodies, out, |b, out| {
+            each!(&self.bodies[b], body => {
+                body.add_weight(&w.bodies[b], self.gravity, c, out);
+                body.add_inner(&w.bodies[b], c, &at.v[self.layout.bodies[b].clone()], out);
+            })
+        });
         for f in &self.forces {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let mut loads = [Covector::default(); MAX_ENDS];
@@ -423,99 +434,88 @@ impl Dynamics for System {
         w.valid = true;
     }
 
-    fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+    fn add(&self, c: f64, piece: Piece, at: &Point, whole: &mut Workspace, out: &mut [f64]) {
+        let mut scratch = std::mem::take(&mut whole.scratch);
+        let w: &Workspace = whole;
         let add = |out: &mut [f64], x: &[f64]| out.iter_mut().zip(x).for_each(|(o, x)| *o += c * x);
         match piece {
-            Piece::Rate => {
-                for (b, range) in self.layout.bodies.iter().enumerate() {
-                    match each!(&self.bodies[b], body => body.chart()) {
-                        None => add(&mut out[range.clone()], &at.qdot[range.clone()]),
-                        Some(k) => {
-                            let i = range.start + k;
-                            add(&mut out[range.start..i], &at.qdot[range.start..i]);
-                            let (phi, rate) = (Vec3::from_slice(&at.q[i..i + 3]), Vec3::from_slice(&at.qdot[i..i + 3]));
-                            add(&mut out[i..i + 3], &(rotation::tangent(phi) * rate).0);
-                            add(&mut out[i + 3..range.end], &at.qdot[i + 3..range.end]);
-                        }
+            Piece::Rate => each_block(&self.layout.bodies, out, |b, out| {
+                let range = self.layout.bodies[b].clone();
+                let (q, qdot) = (&at.q[range.clone()], &at.qdot[range]);
+                match each!(&self.bodies[b], body => body.chart()) {
+                    None => add(out, qdot),
+                    Some(k) => {
+                        add(&mut out[..k], &qdot[..k]);
+                        let (phi, rate) = (Vec3::from_slice(&q[k..k + 3]), Vec3::from_slice(&qdot[k..k + 3]));
+                        add(&mut out[k..k + 3], &(rotation::tangent(phi) * rate).0);
+                        add(&mut out[k + 3..], &qdot[k + 3..]);
                     }
                 }
-            }
-            Piece::Speed => add(out, &at.v),
+            }),
+            Piece::Speed => add_scaled(c, &at.v, out),
             Piece::GtMu => self.add_multipliers(c, Unknown::Mu, &at.mu, w, out),
             Piece::GtLambda => self.add_multipliers(c, Unknown::Lambda, &at.lambda, w, out),
             Piece::MinvGtMu => {
-                let mut x = std::mem::take(&mut w.scratch);
-                self.mean_drift(at, w, &mut x);
-                add(out, &x);
-                w.scratch = x;
+                self.mean_drift(at, w, &mut scratch);
+                add(out, &scratch);
             }
-            Piece::MassAccel => {
-                for (b, range) in self.layout.bodies.iter().enumerate() {
-                    let (x, out) = (&at.vdot[range.clone()], &mut out[range.clone()]);
-                    each!(&self.bodies[b], body => body.add_mass_times(&w.bodies[b], c, x, out));
-                }
-            }
+            Piece::MassAccel => each_block(&self.layout.bodies, out, |b, out| {
+                let x = &at.vdot[self.layout.bodies[b].clone()];
+                each!(&self.bodies[b], body => body.add_mass_times(&w.bodies[b], c, x, out))
+            }),
             Piece::Force => self.add_forces_to(c, at, w, out),
-            Piece::Position if !self.tables.mixed => add(out, &w.gap),
-            Piece::Position => {
-                for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
-                    let out = &mut out[range.clone()];
-                    if constraint.plain[0].is_some() {
-                        add(out, &w.gap[range.clone()]);
-                        continue;
-                    }
-                    if !constraint.holonomic {
-                        self.add_velocity(c, constraint, at, w, out);
-                        continue;
-                    }
-                    if constraint.equations.is_empty() {
-                        let b = constraint.ends[0].body as usize;
-                        let q = &at.q[self.layout.bodies[b].clone()];
-                        out[0] += c * each!(&self.bodies[b], body => body.own_value(q));
-                        continue;
-                    }
-                    let frames = self.frames(&constraint.ends, w, None);
-                    let near = Self::near(constraint.angle, w);
-                    let seen = Frames { t: at.t, ends: &frames[..constraint.ends.len()], near };
-                    let mut g = [0.0; MAX_ROWS];
-                    let mut first = 0;
-                    for e in &constraint.equations {
-                        e.value(&seen, &mut g[first..first + e.rows()]);
-                        first += e.rows();
-                    }
-                    add(out, &g[..first]);
+            Piece::Position if !self.tables.mixed => add_scaled(c, &w.gap, out),
+            Piece::Position => each_block(&self.layout.constraints, out, |k, out| {
+                let constraint = &self.constraints[k];
+                if constraint.plain[0].is_some() {
+                    return add(out, &w.gap[self.layout.constraints[k].clone()]);
                 }
-            }
-            Piece::Velocity => {
-                for (constraint, range) in self.constraints.iter().zip(&self.layout.rates) {
-                    if !range.is_empty() {
-                        self.add_velocity(c, constraint, at, w, &mut out[range.clone()]);
-                    }
+                if !constraint.holonomic {
+                    return self.add_velocity(c, constraint, at, w, out);
                 }
-            }
-            Piece::Acceleration => {
-                self.add_all_times(c, &at.vdot, w, out);
-                for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
-                    let out = &mut out[range.clone()];
-                    if let [Some(Plain::Coincide(_)), None, ..] = constraint.plain {
-                        add(out, &self.coincidence_bias(constraint, at, w).0);
-                        continue;
-                    }
-                    self.add_time(c, constraint, at.t, 2, out);
-                    let drift = self.drift(constraint, at, w, &at.v);
-                    for (r, o) in out.iter_mut().enumerate() {
-                        for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
-                            let v = &at.v[self.layout.bodies[end.body as usize].clone()];
-                            let mut row = [0.0; MAX_WIDTH];
-                            self.add_drift(1.0, constraint, &drift, (r, k), &at.v, w, &mut row[..v.len()]);
-                            *o += c * row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
-                        }
+                if constraint.equations.is_empty() {
+                    let b = constraint.ends[0].body as usize;
+                    let q = &at.q[self.layout.bodies[b].clone()];
+                    out[0] += c * each!(&self.bodies[b], body => body.own_value(q));
+                    return;
+                }
+                let frames = self.frames(&constraint.ends, w, None);
+                let near = Self::near(constraint.angle, w);
+                let seen = Frames { t: at.t, ends: &frames[..constraint.ends.len()], near };
+                let mut g = [0.0; MAX_ROWS];
+                let mut first = 0;
+                for e in &constraint.equations {
+                    e.value(&seen, &mut g[first..first + e.rows()]);
+                    first += e.rows();
+                }
+                add(out, &g[..first]);
+            }),
+            Piece::Velocity => each_block(&self.layout.rates, out, |k, out| {
+                if !out.is_empty() {
+                    self.add_velocity(c, &self.constraints[k], at, w, out);
+                }
+            }),
+            Piece::Acceleration => each_block(&self.layout.constraints, out, |k, out| {
+                let constraint = &self.constraints[k];
+                self.add_times(c, k, &at.vdot, w, out);
+                if let [Some(Plain::Coincide(_)), None, ..] = constraint.plain {
+                    return add(out, &self.coincidence_bias(constraint, at, w).0);
+                }
+                self.add_time(c, constraint, at.t, 2, out);
+                let drift = self.drift(constraint, at, w, &at.v);
+                for (r, o) in out.iter_mut().enumerate() {
+                    for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
+                        let v = &at.v[self.layout.bodies[end.body as usize].clone()];
+                        let mut row = [0.0; MAX_WIDTH];
+                        self.add_drift(1.0, constraint, &drift, (r, k), &at.v, w, &mut row[..v.len()]);
+                        *o += c * row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
                     }
                 }
-            }
+            }),
             Piece::ZDot => add(out, &at.zdot),
             Piece::Flow => self.add_flow(c, at, w, out),
         }
+        whole.scratch = scratch;
     }
 
     fn pattern(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)> {
@@ -605,13 +605,14 @@ impl Dynamics for System {
                     (0..n).for_each(|i| block[i * n + i] += c);
                 }
             }
-            (MassAccel, Unknown::V) => {
-                for (b, range) in self.layout.bodies.iter().enumerate() {
-                    let n = range.len();
-                    let block = out.block(n, n);
-                    each!(&self.bodies[b], body => body.add_mass(&w.bodies[b], c * slopes.v, block));
-                }
-            }
+            (MassAccel, Unknown::V) => out.each_row(
+                self.bodies.len(),
+                |b| b,
+                |b, out| {
+                    let n = self.width(b as u32);
+                    each!(&self.bodies[b], body => body.add_mass(&w.bodies[b], c * slopes.v, out.block(n, n)))
+                },
+            ),
             (MassAccel, Unknown::Q) => {
                 for b in self.varying() {
                     let range = self.layout.bodies[b].clone();
@@ -707,30 +708,28 @@ impl Dynamics for System {
     }
 
     fn retract(&self, q: &mut [f64], delta: &[f64]) {
-        for (b, range) in self.layout.bodies.iter().enumerate() {
-            let chart = each!(&self.bodies[b], body => body.chart());
-            let plain = range.start..range.start + chart.unwrap_or(range.len());
-            q[plain.clone()].iter_mut().zip(&delta[plain]).for_each(|(q, d)| *q += d);
-            if let Some(k) = chart {
-                let i = range.start + k;
-                let phi = Vec3::from_slice(&q[i..i + 3]);
-                let step = rotation::inverse_tangent(phi) * Vec3::from_slice(&delta[i..i + 3]);
-                q[i..i + 3].copy_from_slice(&(phi + step).0);
-                let rest = i + 3..range.end;
-                q[rest.clone()].iter_mut().zip(&delta[rest]).for_each(|(q, d)| *q += d);
-            }
-        }
+        let add = |q: &mut [f64], d: &[f64]| q.iter_mut().zip(d).for_each(|(q, d)| *q += d);
+        each_block(&self.layout.bodies, q, |b, q| {
+            let delta = &delta[self.layout.bodies[b].clone()];
+            let Some(k) = each!(&self.bodies[b], body => body.chart()) else { return add(q, delta) };
+            add(&mut q[..k], &delta[..k]);
+            let phi = Vec3::from_slice(&q[k..k + 3]);
+            let step = rotation::inverse_tangent(phi) * Vec3::from_slice(&delta[k..k + 3]);
+            q[k..k + 3].copy_from_slice(&(phi + step).0);
+            add(&mut q[k + 3..], &delta[k + 3..]);
+        });
     }
 
     fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
-        qdot.copy_from_slice(v);
-        for (b, range) in self.layout.bodies.iter().enumerate() {
+        each_block(&self.layout.bodies, qdot, |b, qdot| {
+            let range = self.layout.bodies[b].clone();
+            let (q, v) = (&q[range.clone()], &v[range]);
+            qdot.copy_from_slice(v);
             if let Some(k) = each!(&self.bodies[b], body => body.chart()) {
-                let i = range.start + k;
-                let n = rotation::inverse_tangent(Vec3::from_slice(&q[i..i + 3]));
-                qdot[i..i + 3].copy_from_slice(&(n * Vec3::from_slice(&v[i..i + 3])).0);
+                let n = rotation::inverse_tangent(Vec3::from_slice(&q[k..k + 3]));
+                qdot[k..k + 3].copy_from_slice(&(n * Vec3::from_slice(&v[k..k + 3])).0);
             }
-        }
+        });
     }
 
     fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {

@@ -1,7 +1,7 @@
 //! The plain equations of two ends, evaluated without a detour over frames, and products with the blocks of G.
 //!
 //! A model of thousands of joints spends its time here: sizes are constants where they are usual ones, and what a
-//! product needs of a constraint and an end lies in sixteen bytes ([`Touch`]).
+//! product needs of a constraint and an end lies in few bytes ([`Touch`], [`Pull`]).
 
 use super::*;
 use crate::joints::Plain;
@@ -17,9 +17,47 @@ pub(super) struct Touch {
     pub rate: u32,
     /// The first coordinate.
     pub column: u32,
+    /// Where the block stands in the workspace.
+    pub jacobian: u32,
     pub rows: u8,
     pub width: u8,
     pub holonomic: bool,
+}
+
+/// The same as a body sees it.
+struct Pull {
+    row: u32,
+    rate: u32,
+    jacobian: u32,
+    rows: u8,
+    width: u8,
+    holonomic: bool,
+}
+
+/// The constraints on every body, in their order.
+#[derive(Default)]
+pub(super) struct Pulls {
+    /// Those of body b are `list[start[b]..start[b + 1]]`.
+    start: Vec<u32>,
+    list: Vec<Pull>,
+}
+
+impl Pulls {
+    pub fn new(bodies: usize, touches: &[Touch], ranges: &[std::ops::Range<usize>]) -> Pulls {
+        let body = |t: &Touch| ranges.partition_point(|range| range.end <= t.column as usize) as u32;
+        let mut order: Vec<(u32, u32)> = touches.iter().enumerate().map(|(k, t)| (body(t), k as u32)).collect();
+        order.sort_unstable();
+        let start = (0..=bodies as u32).map(|b| order.partition_point(|o| o.0 < b) as u32).collect();
+        let pull = |&(_, k): &(u32, u32)| {
+            let Touch { row, rate, jacobian, rows, width, holonomic, .. } = touches[k as usize];
+            Pull { row, rate, jacobian, rows, width, holonomic }
+        };
+        Pulls { start, list: order.iter().map(pull).collect() }
+    }
+
+    fn of(&self, body: usize) -> &[Pull] {
+        &self.list[self.start[body] as usize..self.start[body + 1] as usize]
+    }
 }
 
 /// A pin between two bodies of the plane, or one and the ground.
@@ -117,22 +155,6 @@ fn turn<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], o
     }
 }
 
-impl Touch {
-    fn size(&self) -> usize {
-        self.rows as usize * self.width as usize
-    }
-}
-
-/// The blocks of G with what they touch.
-fn blocks<'a>(touches: &'a [Touch], jacobian: &'a [f64]) -> impl Iterator<Item = (&'a Touch, &'a [f64])> {
-    let mut rest = jacobian;
-    touches.iter().map(move |t| {
-        let (g, others) = rest.split_at(t.size());
-        rest = others;
-        (t, g)
-    })
-}
-
 impl System {
     /// The plain equations of a constraint, where it has no others.
     pub(super) fn plain_of(&self, equations: &[Box<dyn Equation>], ends: &[SystemEnd]) -> [Option<Plain>; PLAIN] {
@@ -170,8 +192,35 @@ impl System {
 
     /// g and G of all constraints.
     pub(super) fn realize_constraints(&self, at: &Point, w: &mut Workspace) {
-        let Workspace { bodies: frames, jacobian, gap, .. } = w;
-        for pin in &self.tables.pins {
+        let (mut jacobian, mut gap) = (std::mem::take(&mut w.jacobian), std::mem::take(&mut w.gap));
+        let (mut blocks, mut rows) = (&mut jacobian[..], &mut gap[..]);
+        let touched = |k: usize| self.touches.get(self.touches_before[k] as usize);
+        let begin = |k: usize| touched(k).map_or(self.jacobian_size, |t| t.jacobian as usize);
+        let seen = &*w;
+        team::divided(
+            self.constraints.len(),
+            LEAST,
+            |constraints| {
+                let (first, last) = (begin(constraints.start), begin(constraints.end));
+                let range = span(&self.layout.constraints[constraints.clone()]);
+                let out = Realized {
+                    jacobian: team::cut(&mut blocks, last - first),
+                    first,
+                    gap: team::cut(&mut rows, range.len()),
+                    row: range.start,
+                };
+                (constraints, out)
+            },
+            |(constraints, mut out)| self.realize_some(constraints, at, seen, &mut out),
+        );
+        (w.jacobian, w.gap) = (jacobian, gap);
+    }
+
+    fn realize_some(&self, which: std::ops::Range<usize>, at: &Point, w: &Workspace, out: &mut Realized) {
+        let frames = &w.bodies;
+        // tables are in the order of the constraints
+        let rows = span(&self.layout.constraints[which.clone()]);
+        for pin in between(&self.tables.pins, &rows, |pin| pin.row) {
             let mut ends = [[0.0; 2]; 2];
             for k in 0..2 {
                 let ([x, y], b) = (pin.points[k], pin.bodies[k]);
@@ -184,29 +233,28 @@ impl System {
                 let (x, y) = (cos * x - sin * y, sin * x + cos * y);
                 ends[k] = [frame.p[0] + x, frame.p[1] + y];
                 let c = if k == 0 { -1.0 } else { 1.0 };
-                let out = &mut jacobian[pin.jacobian[k] as usize..][..6];
-                out.copy_from_slice(&[c, 0.0, -c * y, 0.0, c, c * x]);
+                out.block(pin.jacobian[k], 6).copy_from_slice(&[c, 0.0, -c * y, 0.0, c, c * x]);
             }
-            let gap = &mut gap[pin.row as usize..][..2];
+            let gap = &mut out.gap[pin.row as usize - out.row..][..2];
             (gap[0], gap[1]) = (ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]);
         }
-        for bar in &self.tables.bars {
+        for bar in between(&self.tables.bars, &rows, |bar| bar.row) {
             let [p, q] = [0, 1].map(|k| match bar.bodies[k] {
                 GROUND => bar.points[k],
                 b => frames[b as usize].p,
             });
             let d = q - p;
-            gap[bar.row as usize] = 0.5 * (d.dot(d) / bar.length - bar.length);
+            out.gap[bar.row as usize - out.row] = 0.5 * (d.dot(d) / bar.length - bar.length);
             let u = d * (1.0 / bar.length);
             for (k, row) in [-u, u].into_iter().enumerate().filter(|(k, _)| bar.bodies[*k] != GROUND) {
-                jacobian[bar.jacobian[k] as usize..][..3].copy_from_slice(&row.0);
+                out.block(bar.jacobian[k], 3).copy_from_slice(&row.0);
             }
         }
-        for &k in &self.tables.others {
+        for &k in between(&self.tables.others, &which, |k| *k) {
             let (c, range) = (&self.constraints[k as usize], &self.layout.constraints[k as usize]);
             match c.plain[0] {
-                Some(_) => self.realize_plain(c, range.start, w),
-                None => self.realize_constraint(c, at, w),
+                Some(_) => self.realize_plain(c, range.start, frames, out),
+                None => self.realize_constraint(c, at, w, out),
             }
         }
     }
@@ -226,36 +274,36 @@ impl System {
     }
 
     /// g and G of a constraint with plain equations; `first` is its first row.
-    pub(super) fn realize_plain(&self, c: &Constraint, first: usize, w: &mut Workspace) {
-        let Workspace { bodies: frames, jacobian, gap, .. } = w;
+    fn realize_plain(&self, c: &Constraint, first: usize, frames: &[BodyFrame], out: &mut Realized) {
+        let first = first - out.row;
         let [near, far] = [&c.ends[0], &c.ends[1]];
         let (p, q) = (self.point_of(near, frames), self.point_of(far, frames));
         let mut row = 0;
         for plain in c.plain.iter().flatten() {
             match *plain {
                 Plain::Coincide(d) => {
-                    gap[first + row..first + row + d].copy_from_slice(&(q - p).0[..d]);
+                    out.gap[first + row..first + row + d].copy_from_slice(&(q - p).0[..d]);
                     for (end, sign) in [(near, -1.0), (far, 1.0)].into_iter().filter(|(e, _)| e.body != GROUND) {
                         let (b, width) = (end.body as usize, end.width as usize);
-                        let out = &mut jacobian[end.jacobian as usize + row * width..][..d * width];
-                        each!(&self.bodies[b], body => body.point_rows(&frames[b], &end.on, sign, out));
+                        let block = out.block(end.jacobian + (row * width) as u32, d * width);
+                        each!(&self.bodies[b], body => body.point_rows(&frames[b], &end.on, sign, block));
                     }
                     row += d;
                     continue;
                 }
                 Plain::Distance(length) => {
                     let d = q - p;
-                    gap[first + row] = 0.5 * (d.dot(d) / length - length);
+                    out.gap[first + row] = 0.5 * (d.dot(d) / length - length);
                     let u = d * (1.0 / length);
                     let forms = [Covector::new(-u, Vec3::ZERO), Covector::new(u, Vec3::ZERO)];
-                    self.set_row([near, far], row, forms, frames, jacobian);
+                    self.set_row([near, far], row, forms, frames, out);
                 }
                 Plain::Perpendicular(i, j) => {
                     let (a, b) = (self.axis_of(near, i, frames), self.axis_of(far, j, frames));
-                    gap[first + row] = a.dot(b);
+                    out.gap[first + row] = a.dot(b);
                     let turn = a.cross(b);
                     let forms = [Covector::new(Vec3::ZERO, turn), Covector::new(Vec3::ZERO, -turn)];
-                    self.set_row([near, far], row, forms, frames, jacobian);
+                    self.set_row([near, far], row, forms, frames, out);
                 }
             }
             row += 1;
@@ -263,12 +311,19 @@ impl System {
     }
 
     #[inline]
-    fn set_row(&self, ends: [&SystemEnd; 2], row: usize, forms: [Covector; 2], frames: &[BodyFrame], g: &mut [f64]) {
+    fn set_row(
+        &self,
+        ends: [&SystemEnd; 2],
+        row: usize,
+        forms: [Covector; 2],
+        frames: &[BodyFrame],
+        out: &mut Realized,
+    ) {
         for (end, form) in ends.into_iter().zip(forms).filter(|(e, _)| e.body != GROUND) {
             let (b, width) = (end.body as usize, end.width as usize);
-            let out = &mut g[end.jacobian as usize + row * width..][..width];
-            out.fill(0.0);
-            each!(&self.bodies[b], body => body.pull(&frames[b], &end.on, form, 1.0, out));
+            let block = out.block(end.jacobian + (row * width) as u32, width);
+            block.fill(0.0);
+            each!(&self.bodies[b], body => body.pull(&frames[b], &end.on, form, 1.0, block));
         }
     }
 
@@ -286,37 +341,66 @@ impl System {
 
     /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints.
     pub(super) fn add_multipliers(&self, c: f64, of: Unknown, lambda: &[f64], w: &Workspace, out: &mut [f64]) {
-        for (t, g) in blocks(&self.touches, &w.jacobian) {
-            if of == Unknown::Mu && !t.holonomic {
-                continue;
+        each_block(&self.layout.bodies, out, |b, out| {
+            for pull in self.pulls.of(b).iter().filter(|pull| of != Unknown::Mu || pull.holonomic) {
+                let first = if of == Unknown::Mu { pull.rate } else { pull.row };
+                let (g, lambda) = (&w.jacobian[pull.jacobian as usize..], &lambda[first as usize..]);
+                with_block!(pull.rows as usize, pull.width as usize, pull_back, c, g, lambda, out);
             }
-            let first = if of == Unknown::Mu { t.rate } else { t.row };
-            let (lambda, out) = (&lambda[first as usize..], &mut out[t.column as usize..]);
-            with_block!(t.rows as usize, t.width as usize, pull_back, c, g, lambda, out);
-        }
+        });
     }
 
-    /// out += c G x, over all constraints.
-    pub(super) fn add_all_times(&self, c: f64, x: &[f64], w: &Workspace, out: &mut [f64]) {
-        for (t, g) in blocks(&self.touches, &w.jacobian) {
-            let (x, out) = (&x[t.column as usize..], &mut out[t.row as usize..]);
+    /// The blocks of G of a constraint.
+    fn touches_of(&self, constraint: usize) -> &[Touch] {
+        &self.touches[self.touches_before[constraint] as usize..self.touches_before[constraint + 1] as usize]
+    }
+
+    /// out += c G x, for one constraint.
+    pub(super) fn add_times(&self, c: f64, constraint: usize, x: &[f64], w: &Workspace, out: &mut [f64]) {
+        for t in self.touches_of(constraint) {
+            let (g, x) = (&w.jacobian[t.jacobian as usize..], &x[t.column as usize..]);
             with_block!(t.rows as usize, t.width as usize, push, c, g, x, out);
         }
     }
 
     /// Emits G, of all constraints.
     pub(super) fn emit_all(&self, c: f64, w: &Workspace, out: &mut Targets) {
-        for (t, g) in blocks(&self.touches, &w.jacobian) {
-            let block = out.block(t.rows as usize, t.width as usize);
-            with_block!(t.rows as usize, t.width as usize, copy, c, g, block);
-        }
+        let before = |k: usize| self.touches_before[k] as usize;
+        out.each_row(self.constraints.len(), before, |k, out| {
+            for t in self.touches_of(k) {
+                let (g, block) = (&w.jacobian[t.jacobian as usize..], out.block(t.rows as usize, t.width as usize));
+                with_block!(t.rows as usize, t.width as usize, copy, c, g, block);
+            }
+        });
     }
 
     /// Emits Gᵀ, of all constraints or of the holonomic ones.
     pub(super) fn emit_transposed(&self, c: f64, all: bool, w: &Workspace, out: &mut Targets) {
-        for (t, g) in blocks(&self.touches, &w.jacobian).filter(|(t, _)| all || t.holonomic) {
-            let block = out.block(t.width as usize, t.rows as usize);
+        for t in self.touches.iter().filter(|t| all || t.holonomic) {
+            let (g, block) = (&w.jacobian[t.jacobian as usize..], out.block(t.width as usize, t.rows as usize));
             with_block!(t.rows as usize, t.width as usize, turn, c, g, block);
         }
     }
+}
+
+/// Where g and G of some constraints go.
+pub(super) struct Realized<'a> {
+    jacobian: &'a mut [f64],
+    first: usize,
+    gap: &'a mut [f64],
+    row: usize,
+}
+
+impl Realized<'_> {
+    /// A block of G that stands at a place of the workspace.
+    #[inline]
+    pub fn block(&mut self, jacobian: u32, size: usize) -> &mut [f64] {
+        &mut self.jacobian[jacobian as usize - self.first..][..size]
+    }
+}
+
+/// The items of a table with numbers in a range; they ascend.
+fn between<'a, T>(table: &'a [T], range: &std::ops::Range<usize>, number: impl Fn(&T) -> u32) -> &'a [T] {
+    let before = |end: usize| table.partition_point(|item| (number(item) as usize) < end);
+    &table[before(range.start)..before(range.end)]
 }

@@ -284,7 +284,7 @@ impl Machine {
         let mut loops = LoopStep::new(&self.dynamics(), &self.start, step.pattern(), &step.unknowns)?;
         loops.cg.plain = true;
         let mut matrix = BlockMatrix::new(step.pattern().clone());
-        step.jacobian(Iteration::Full, &mut matrix);
+        step.jacobian(Iteration::Full, true, &mut matrix);
         let mut x = 1u64;
         let right: Vec<f64> = (0..step.pattern().dimension())
             .map(|_| {
@@ -320,7 +320,7 @@ impl Machine {
             step.point.q.copy_from_slice(earlier);
             step.touched();
             let mut other = BlockMatrix::new(step.pattern().clone());
-            step.jacobian(Iteration::Full, &mut other);
+            step.jacobian(Iteration::Full, true, &mut other);
             loops.factor(&other).ok()?;
             loops.renew().ok()?;
             loops.factor(&matrix).ok()?;

@@ -141,7 +141,7 @@ fn compare<E: Equations + Clone + 'static>(e: E, p: &Point, h: f64, iteration: I
         step.residual(&mut dx);
         if k == 0 || fresh {
             matrix.clear();
-            step.jacobian(iteration, &mut matrix);
+            step.jacobian(iteration, true, &mut matrix);
             linear.factor(&matrix).unwrap();
             dense = explicit.derivative(&point, slope, keep);
         }

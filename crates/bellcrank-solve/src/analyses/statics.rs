@@ -216,8 +216,8 @@ impl Residual for Creep {
         }
     }
 
-    fn jacobian(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
-        self.step.jacobian(iteration, j);
+    fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix) {
+        self.step.jacobian(iteration, whole, j);
         let pattern = j.pattern().clone();
         for (pairs, _) in self.columns.iter().zip(&self.velocity_rows).filter(|(_, velocity)| **velocity) {
             for &(b, row) in pairs {

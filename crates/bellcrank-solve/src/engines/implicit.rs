@@ -15,6 +15,7 @@ use crate::tolerances::Tolerances;
 use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
 use bellcrank_math::solver::{Flops, LinearError};
+use bellcrank_math::team;
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
@@ -359,7 +360,8 @@ impl Implicit {
     fn set_newton_weights(&mut self) {
         let step = &mut self.step;
         if self.fixed {
-            let largest = self.state.q.iter().fold(0.0f64, |m, q| m.max(q.abs()));
+            let q = &self.state.q;
+            let largest = team::reduced(q.len(), |i| q[i].iter().fold(0.0f64, |m, q| m.max(q.abs())), f64::max);
             let floor = 1e3 * f64::EPSILON * largest / self.dynamics.length();
             let h = self.method.step_size();
             let precision = match self.newton.iteration {
@@ -481,7 +483,7 @@ impl Engine for Implicit {
         let mut cautious = false;
         loop {
             self.method.prepare();
-            self.step.stencil.clone_from(self.method.stencil());
+            self.step.stencil.set(self.method.stencil());
             self.step.retune(self.method.parameters_now());
             self.set_newton_weights();
             let method = &self.method;

@@ -21,8 +21,8 @@ use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square};
-use bellcrank_math::Vec3;
 use bellcrank_math::rotation::inverse_tangent;
+use bellcrank_math::{Vec3, team};
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, Slopes, State};
 
@@ -213,7 +213,7 @@ impl Node {
             (&mut self.z, &p.z),
             (&mut self.zdot, &p.zdot),
         ] {
-            mine.clone_from(theirs);
+            team::copy(theirs, mine);
         }
     }
 }
@@ -296,9 +296,11 @@ impl GeneralizedAlpha {
         let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
         let (now, moved, next) = (&self.now, &self.moved, &mut self.next);
         let of = |next: &mut [f64], a: &[f64], rate: &[f64], rate_before: &[f64]| {
-            for (i, next) in next.iter_mut().enumerate() {
-                *next = ((1.0 - alpha_f) * rate[i] + alpha_f * rate_before[i] - alpha_m * a[i]) / (1.0 - alpha_m);
-            }
+            team::fill([next], |range, [next]| {
+                for (next, i) in next.iter_mut().zip(range) {
+                    *next = ((1.0 - alpha_f) * rate[i] + alpha_f * rate_before[i] - alpha_m * a[i]) / (1.0 - alpha_m);
+                }
+            });
         };
         of(&mut next.v, &moved.v, &p.vdot, &now.vdot);
         of(&mut next.z, &moved.z, &p.zdot, &now.zdot);
@@ -392,30 +394,35 @@ impl Method for GeneralizedAlpha {
         self.h_next = h;
         let now = &self.now;
         let ratio = h / self.h_last;
+        let soft = self.soft > 0;
         let of = |moved: &mut [f64], a: &[f64], rate: &[f64]| {
-            for (i, moved) in moved.iter_mut().enumerate() {
-                *moved = if ratio == 1.0 { a[i] } else { rate[i] + ratio * (a[i] - rate[i]) };
-            }
+            team::fill([moved], |range, [moved]| match (soft, ratio == 1.0) {
+                (true, _) => moved.fill(0.0),
+                (false, true) => moved.copy_from_slice(&a[range]),
+                (false, false) => {
+                    moved.iter_mut().zip(range).for_each(|(moved, i)| *moved = rate[i] + ratio * (a[i] - rate[i]));
+                }
+            });
         };
         of(&mut self.moved.v, &self.a.v, &now.vdot);
         of(&mut self.moved.z, &self.a.z, &now.zdot);
-        if self.soft > 0 {
-            self.moved.v.fill(0.0);
-            self.moved.z.fill(0.0);
-        }
         let (a, s) = (&self.moved, &mut self.stencil);
         let slope_q = gamma / (beta * h);
         let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
         (s.t, s.h, s.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
-        for (i, eta) in s.eta_q.iter_mut().enumerate() {
-            let known = now.q[i] + h * now.v[i] + h * h * (0.5 - beta) * a.v[i];
-            *eta = now.v[i] + h * (1.0 - gamma) * a.v[i] - slope_q * known;
-        }
-        let first_order = |eta: &mut [f64], x: &[f64], rate: &[f64], a: &[f64]| {
-            for (i, eta) in eta.iter_mut().enumerate() {
-                let known = x[i] + h * (1.0 - gamma) * a[i];
-                *eta = (alpha_m * a[i] - alpha_f * rate[i]) / (1.0 - alpha_f) - slope_v * known;
+        team::fill([&mut s.eta_q], |range, [eta]| {
+            for (eta, i) in eta.iter_mut().zip(range) {
+                let known = now.q[i] + h * now.v[i] + h * h * (0.5 - beta) * a.v[i];
+                *eta = now.v[i] + h * (1.0 - gamma) * a.v[i] - slope_q * known;
             }
+        });
+        let first_order = |eta: &mut [f64], x: &[f64], rate: &[f64], a: &[f64]| {
+            team::fill([eta], |range, [eta]| {
+                for (eta, i) in eta.iter_mut().zip(range) {
+                    let known = x[i] + h * (1.0 - gamma) * a[i];
+                    *eta = (alpha_m * a[i] - alpha_f * rate[i]) / (1.0 - alpha_f) - slope_v * known;
+                }
+            });
         };
         first_order(&mut s.eta_v, &now.v, &now.vdot, &a.v);
         first_order(&mut s.eta_z, &now.z, &now.zdot, &a.z);
@@ -439,12 +446,14 @@ impl Method for GeneralizedAlpha {
             let extrapolated = rate + ratio * (rate - rate_before);
             ((1.0 - alpha_f) * extrapolated + alpha_f * rate - alpha_m * a) / (1.0 - alpha_m)
         };
-        for i in 0..guess.v.len() {
-            let a = self.moved.v[i];
-            let change = next(a, now.vdot[i], before.vdot[i]) - a;
-            guess.v[i] = now.v[i] + h * (a + gamma * change);
-            guess.q[i] = now.q[i] + h * (now.v[i] + h * (0.5 * a + beta * change));
-        }
+        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| {
+            for ((q, v), i) in q.iter_mut().zip(v).zip(range) {
+                let a = self.moved.v[i];
+                let change = next(a, now.vdot[i], before.vdot[i]) - a;
+                *v = now.v[i] + h * (a + gamma * change);
+                *q = now.q[i] + h * (now.v[i] + h * (0.5 * a + beta * change));
+            }
+        });
         for i in 0..guess.z.len() {
             let c = self.moved.z[i];
             let change = next(c, now.zdot[i], before.zdot[i]) - c;
@@ -518,8 +527,8 @@ impl Method for GeneralizedAlpha {
         for (i, bend) in self.bend.iter_mut().enumerate() {
             *bend = self.next.z[i] - self.moved.z[i];
         }
-        for (i, mean) in self.mean.iter_mut().enumerate() {
-            *mean = (p.v[i] - self.now.v[i]) / h;
+        if self.additive {
+            self.mean.iter_mut().enumerate().for_each(|(i, mean)| *mean = (p.v[i] - self.now.v[i]) / h);
         }
         std::mem::swap(&mut self.a, &mut self.next);
         std::mem::swap(&mut self.now, &mut self.before);

@@ -1,5 +1,7 @@
 //! The last few values of something that has no history of its own.
 
+use bellcrank_math::team;
+
 /// How many values are kept: enough for a cubic.
 const KEPT: usize = 4;
 
@@ -28,7 +30,7 @@ impl Recent {
     pub fn push(&mut self, t: f64, x: &[f64]) {
         self.values.rotate_right(1);
         self.times.rotate_right(1);
-        self.values[0].copy_from_slice(x);
+        team::copy(x, &mut self.values[0]);
         self.times[0] = t;
         self.count = (self.count + 1).min(KEPT);
     }
@@ -36,11 +38,16 @@ impl Recent {
     /// The polynomial through the last `points` values (or as many as there are), at the time `t`.
     pub fn extrapolate(&self, t: f64, points: usize, out: &mut [f64]) {
         let points = points.clamp(1, self.count.max(1));
-        out.fill(0.0);
-        for i in 0..points {
+        let factor = |i: usize| -> f64 {
             let others = (0..points).filter(|j| *j != i);
-            let c: f64 = others.map(|j| (t - self.times[j]) / (self.times[i] - self.times[j])).product();
-            out.iter_mut().zip(&self.values[i]).for_each(|(o, v)| *o += c * v);
-        }
+            others.map(|j| (t - self.times[j]) / (self.times[i] - self.times[j])).product()
+        };
+        team::fill([out], |range, [out]| {
+            out.fill(0.0);
+            for i in 0..points {
+                let c = factor(i);
+                out.iter_mut().zip(&self.values[i][range.clone()]).for_each(|(o, v)| *o += c * v);
+            }
+        });
     }
 }

@@ -1,0 +1,47 @@
+//! Loops over bodies and constraints that a team of threads divides ([`bellcrank_math::team`]): every item writes to a place
+//! of its own, so that results do not depend on who works.
+
+use bellcrank_math::team;
+use std::ops::Range;
+
+/// Fewer bodies or constraints than this are not worth a thread.
+pub(crate) const LEAST: usize = 100;
+
+/// Fewer numbers than this are not worth a thread.
+const LEAST_NUMBERS: usize = 1000;
+
+/// The numbers that belong to a range of blocks, which follow each other.
+pub(crate) fn span(ranges: &[Range<usize>]) -> Range<usize> {
+    match ranges {
+        [] => 0..0,
+        [first, .., last] => first.start..last.end,
+        [only] => only.clone(),
+    }
+}
+
+/// Does something with every block of `out`; the blocks follow each other.
+pub(crate) fn each_block(ranges: &[Range<usize>], out: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync) {
+    let mut rest = out;
+    team::divided(
+        ranges.len(),
+        LEAST,
+        |blocks| (blocks.clone(), team::cut(&mut rest, span(&ranges[blocks]).len())),
+        |(blocks, mut out)| {
+            for k in blocks {
+                work(k, team::cut(&mut out, ranges[k].len()));
+            }
+        },
+    );
+}
+
+/// out += c x.
+pub(crate) fn add_scaled(c: f64, x: &[f64], out: &mut [f64]) {
+    let n = x.len().min(out.len());
+    let mut rest = &mut out[..n];
+    team::divided(
+        n,
+        LEAST_NUMBERS,
+        |range| (team::cut(&mut rest, range.len()), &x[range]),
+        |(out, x)| out.iter_mut().zip(x).for_each(|(o, x)| *o += c * x),
+    );
+}

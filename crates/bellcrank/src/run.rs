@@ -453,7 +453,7 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
         on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
-        errors: choice(read, "errors", errors, &shares, Errors::by_name)?.unwrap_or(defaults.errors),
+        errors: choice(read, "error budget", errors, &shares, Errors::by_name)?.unwrap_or(defaults.errors),
         coordinates: choice(read, "kind of coordinate", system, &systems, Coordinates::by_name)?
             .unwrap_or(defaults.coordinates),
         step,

@@ -111,9 +111,15 @@ pub fn elimination_order(pattern: &BlockPattern, graph: &Lists, stages: Option<&
     order
 }
 
-/// How far blocks are from the ground, which holds joints on one body alone.
+/// Only chains of so many blocks are long.
+const LONG: usize = 100;
+
+/// How far blocks are from the ground, which holds joints on one body alone; zero in small graphs.
 fn distances(pattern: &BlockPattern, graph: &Lists) -> Vec<u32> {
     let n = pattern.blocks();
+    if n < LONG {
+        return vec![0; n];
+    }
     let bodies = |i: usize| graph.of(i).iter().filter(|&&j| pattern.class(j as usize) == Class::Body).count();
     let held = (0..n).filter(|&i| pattern.class(i) == Class::Multiplier && bodies(i) == 1);
     let mut distance = vec![NONE; n];

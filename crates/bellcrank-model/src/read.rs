@@ -282,6 +282,13 @@ pub const SOLVE: &[Field] = &[
     Field::optional("iteration", FieldKind::Name, "", "by the method", "Newton's iteration"),
     Field::optional("test", FieldKind::Name, "", "q+v", "which unknowns decide"),
     Field::optional("on", FieldKind::Name, "", "all", "on which coordinates errors are tested"),
+    Field::optional(
+        "errors",
+        FieldKind::Name,
+        "",
+        "step",
+        "`run`: the errors of all steps of BDF share ten tolerances",
+    ),
     Field::optional("coordinates", FieldKind::Name, "", "cartesian", "`relative` for joint coordinates on a tree"),
     Field::optional("solver", FieldKind::Name, "", "auto", "what solves for accelerations and reactions"),
     Field::optional("iterates", FieldKind::Count, "", "2", "iterates of sequential regularization"),

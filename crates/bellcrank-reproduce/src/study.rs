@@ -24,14 +24,19 @@ pub struct Setting {
     pub tested: Tested,
     /// On which coordinates.
     pub on: On,
+    /// Whether the iteration is to converge in the multipliers too.
+    pub multipliers: bool,
     /// rtol = atol.
     pub tolerance: f64,
     /// Highest order of BDF.
     pub max_order: usize,
     /// Most iterations per attempt.
     pub max_iterations: usize,
-    /// DASSL's economy with matrices and contraction rates.
+    /// DASSL's control to the letter: its economy with matrices and contraction rates, multipliers that are unknowns like all
+    /// others, and steps that go past the end, where the solution is interpolated.
     pub as_dassl: bool,
+    /// Whether the errors of all steps share a hundred tolerances.
+    pub shared: bool,
     /// Give up after so many steps.
     pub max_steps: usize,
 }
@@ -43,7 +48,7 @@ pub enum Preset {
     Cs,
     /// Its modified iteration.
     Cm,
-    /// Gear, Gupta & Leimkuhler with multipliers in all tests.
+    /// Gear, Gupta & Leimkuhler with multipliers in the test of convergence.
     Ggl,
     /// The same without the multipliers.
     GglStar,
@@ -71,8 +76,7 @@ impl Preset {
         let (iteration, tested, on) = match self {
             Preset::Cs => (Iteration::CoordinateSplit, Tested::QV, On::Independent),
             Preset::Cm => (Iteration::CoordinateModified, Tested::QV, On::Independent),
-            Preset::Ggl => (Iteration::Simplified, Tested::All, On::All),
-            Preset::GglStar => (Iteration::Simplified, Tested::QV, On::All),
+            Preset::Ggl | Preset::GglStar => (Iteration::Simplified, Tested::Q, On::All),
             Preset::Auto => (Iteration::Auto, Tested::QV, On::Independent),
         };
         Setting {
@@ -80,10 +84,12 @@ impl Preset {
             iteration,
             tested,
             on,
+            multipliers: self == Preset::Ggl,
             tolerance,
             max_order,
             max_iterations: 4,
             as_dassl: true,
+            shared: false,
             max_steps: 20_000,
         }
     }
@@ -145,11 +151,17 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     let options = Options { rtol: s.tolerance, atol: Some(s.tolerance), until, ..Options::default() };
     let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
     tolerances.velocities_converge = true;
+    tolerances.multipliers_converge = s.multipliers;
     let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
     let averaged = s.tested == Tested::Q && !s.as_dassl;
-    let bdf =
-        BdfOptions { max_order: s.max_order, fixed_step: step, as_dassl: s.as_dassl, averaged, ..Default::default() };
-    let bdf = Bdf::new(bdf);
+    let bdf = Bdf::new(BdfOptions {
+        max_order: s.max_order,
+        fixed_step: step,
+        as_dassl: s.as_dassl,
+        averaged,
+        horizon: s.shared.then_some(until - start.t),
+        ..Default::default()
+    });
     let control = Control {
         iteration: s.iteration,
         max_iterations: s.max_iterations,
@@ -159,15 +171,23 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         solving: Solving::Elimination,
     };
     let names = ("bdf", form.name);
-    let first = |w: &bellcrank_solve::weights::Weights| first_step(start, w, until - start.t);
+    // DASSL's norm of ẏ runs over all unknowns, and the rates of multipliers start at zero
+    let (others, multipliers) = (start.q.len() + start.v.len() + start.z.len(), 2 * start.lambda.len());
+    let diluted = s.as_dassl && s.iteration == Iteration::Simplified;
+    let dilution = if diluted { ((others + multipliers) as f64 / others as f64).sqrt() } else { 1.0 };
+    let first = |w: &bellcrank_solve::weights::Weights| {
+        (1e-3 * (until - start.t)).min(dilution * first_step(start, w, f64::INFINITY))
+    };
     let mut engine = Implicit::new(dynamics.clone(), Box::new(bdf), names, form, control, tolerances, start, first);
     let mut course = Vec::new();
     let mut w = dynamics.workspace();
     let mut finished = true;
+    let past = s.as_dassl && step.is_none();
+    let stop = if past { f64::INFINITY } else { until };
     while engine.state().t < until {
         let order = engine.order();
         let from = engine.state().t;
-        if engine.statistics().steps >= s.max_steps || engine.step(until).is_err() {
+        if engine.statistics().steps >= s.max_steps || engine.step(stop).is_err() {
             finished = false;
             break;
         }
@@ -178,5 +198,11 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         engine.settle();
     }
     let (statistics, convergence) = (engine.statistics(), engine.convergence());
-    Outcome { statistics, last: engine.point().clone(), course, convergence, finished }
+    let mut last = engine.point().clone();
+    if past && finished {
+        let mut state = State::default();
+        finished = engine.interpolate(until, &mut state).is_ok();
+        (last.t, last.q, last.v, last.z) = (until, state.q, state.v, state.z);
+    }
+    Outcome { statistics, last, course, convergence, finished }
 }

@@ -107,6 +107,19 @@ pub enum On {
 /// The names of all choices of coordinates.
 pub const COORDINATES: &[(On, &str)] = &[(On::All, "all"), (On::Independent, "independent")];
 
+/// What the tolerance is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Errors {
+    /// Every step may err by it.
+    #[default]
+    Step,
+    /// The errors of all steps of the run share ten times it, for long motions that nothing damps.
+    Run,
+}
+
+/// The names of both.
+pub const ERRORS: &[(Errors, &str)] = &[(Errors::Step, "step"), (Errors::Run, "run")];
+
 /// In which coordinates a model moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coordinates {
@@ -231,6 +244,8 @@ pub struct Options {
     pub test: Option<Tested>,
     /// Which coordinates are tested.
     pub on: On,
+    /// What the tolerance is for.
+    pub errors: Errors,
     /// The coordinates of a model; hand-written equations have their own.
     pub coordinates: Coordinates,
     /// Fixed step size.
@@ -277,6 +292,7 @@ impl Default for Options {
             iteration: None,
             test: None,
             on: On::All,
+            errors: Errors::Step,
             coordinates: Coordinates::Cartesian,
             step: None,
             rtol: 1e-6,
@@ -335,6 +351,13 @@ impl Tested {
     /// The test of a name.
     pub fn by_name(name: &str) -> Option<Tested> {
         TESTS.iter().find(|(_, n)| *n == name).map(|(t, _)| *t)
+    }
+}
+
+impl Errors {
+    /// The choice of a name.
+    pub fn by_name(name: &str) -> Option<Errors> {
+        ERRORS.iter().find(|(_, n)| *n == name).map(|(e, _)| *e)
     }
 }
 
@@ -582,6 +605,10 @@ impl Options {
         if method.explicit() && self.on == On::Independent {
             let help = "leave --on out, or use an implicit method such as bdf";
             return wrong("--on", format!("{} has no split of the coordinates", method.name()), help);
+        }
+        if self.errors == Errors::Run && (method != MethodName::Bdf || self.step.is_some()) {
+            let help = "use --method bdf without --step, or leave --errors out";
+            return wrong("--errors", "only bdf with error control lets the steps of a run share their errors", help);
         }
         if self.max_iterations == Some(0) {
             return wrong("--max-iterations", "at least one iteration is needed", "4 is a good choice");

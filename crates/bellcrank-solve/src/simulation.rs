@@ -15,7 +15,7 @@ use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
 use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, EULER, RK2, RK4};
 use crate::newton::Iteration;
-use crate::options::{Coordinates, MethodName, OptionError, Options, Solver, Tested};
+use crate::options::{Coordinates, Errors, MethodName, OptionError, Options, Solver, Tested};
 use crate::proof::Proof;
 use crate::record::{self, Header, Recorder};
 use crate::tolerances::Tolerances;
@@ -812,6 +812,7 @@ fn implicit_engine(
             max_order: options.max_order,
             fixed_step: options.step,
             averaged: tested == Tested::Q,
+            horizon: (options.errors == Errors::Run).then_some(options.until - start.t),
             ..BdfOptions::default()
         })),
     };

@@ -27,6 +27,8 @@ pub struct Tolerances {
     absolute: bool,
     /// Whether velocities belong to the convergence test even where the error test leaves them out.
     pub velocities_converge: bool,
+    /// Whether multipliers belong to the convergence test whatever the error test looks at.
+    pub multipliers_converge: bool,
 }
 
 impl Tolerances {
@@ -44,6 +46,7 @@ impl Tolerances {
             tested,
             absolute: !dynamics.scales().contains(&Scale::Own) && dynamics.layout().nz() == 0,
             velocities_converge: false,
+            multipliers_converge: false,
         }
     }
 
@@ -104,7 +107,7 @@ impl Tolerances {
         let v_decides = self.tested != Tested::Q || self.velocities_converge;
         fill(&mut out.v, state.v.len(), &|i| if v_decides { 1.0 / self.v_tolerance(i, state.v[i]) } else { 0.0 });
         fill(&mut out.z, state.z.len(), &|i| 1.0 / self.own(state.z[i]));
-        let all = self.tested == Tested::All;
+        let all = self.tested == Tested::All || self.multipliers_converge;
         let multiplier = |x: f64| if all { 1.0 / self.own(x) } else { 0.0 };
         fill(&mut out.lambda, point.lambda.len(), &|i| multiplier(point.lambda[i]));
         fill(&mut out.mu, point.mu.len(), &|i| multiplier(point.mu[i]));

@@ -14,8 +14,8 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{
-    COORDINATES, Coordinates, MethodName, On, OptionError, Options, Preset, SOLVERS, SPLITTINGS, SYSTEMS, Solver,
-    TESTS, Tested, method_names,
+    COORDINATES, Coordinates, ERRORS, Errors, MethodName, On, OptionError, Options, Preset, SOLVERS, SPLITTINGS,
+    SYSTEMS, Solver, TESTS, Tested, method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
@@ -73,6 +73,9 @@ pub struct Run {
     /// On which coordinates errors are tested: all, independent.
     #[arg(long)]
     on: Option<String>,
+    /// What the tolerance of bdf is for: step, or run (all steps together err by ten times it; for long undamped motions).
+    #[arg(long)]
+    errors: Option<String>,
     /// Coordinates: cartesian, or relative (those of the joints on a tree, and equations of loops).
     #[arg(long)]
     coordinates: Option<String>,
@@ -384,6 +387,7 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "until" => args.until.is_some(),
         "sample" => args.sample.is_some(),
         "max_order" => args.max_order.is_some(),
+        "errors" => args.errors.is_some(),
         "rho" => args.rho.is_some(),
         "alpha" => args.alpha.is_some(),
         "beta" => args.beta.is_some(),
@@ -422,6 +426,8 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
     let iteration = word(read, "iteration", &args.iteration);
     let test = word(read, "test", &args.test);
     let on = word(read, "on", &args.on);
+    let errors = word(read, "errors", &args.errors);
+    let shares: Vec<&str> = ERRORS.iter().map(|(_, name)| *name).collect();
     let systems: Vec<&str> = SYSTEMS.iter().map(|(_, name)| *name).collect();
     let system = word(read, "coordinates", &args.coordinates);
     let solver = word(read, "solver", &args.solver);
@@ -449,6 +455,7 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
         on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
+        errors: choice(read, "error budget", errors, &shares, Errors::by_name)?.unwrap_or(defaults.errors),
         coordinates: choice(read, "kind of coordinate", system, &systems, Coordinates::by_name)?
             .unwrap_or(defaults.coordinates),
         step,

@@ -8,6 +8,7 @@ mod projector;
 #[cfg(test)]
 mod tests;
 
+use crate::low_order::runs::together;
 use crate::report::{Claim, Report, Table};
 use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
 use bellcrank_model::own::Equations;
@@ -209,46 +210,43 @@ fn two_body_error(o: &Outcome) -> f64 {
     last.iter().zip(TWO_BODY).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
 
-/// The two-body bushing at a tolerance, orders ≤ 5.
-fn two_body(preset: Preset, tolerance: f64, as_dassl: bool, on: On) -> Option<Outcome> {
+/// The two-body bushing at a tolerance, orders ≤ 5, from the start as printed or from one on the circle.
+fn two_body(preset: Preset, tolerance: f64, as_dassl: bool, rounded: bool) -> Option<Outcome> {
     let dynamics = own(TwoBody::with_stiffness(1e5));
     let (q, v) = TwoBody::start();
-    let start = consistent(&dynamics, &q, &v)?;
-    let setting = Setting { as_dassl, on, max_steps: 5000, ..preset.setting(tolerance, 5) };
+    let mut start = consistent(&dynamics, &q, &v)?;
+    if rounded {
+        let (q, v) = TwoBody::rounded_start();
+        (start.q, start.qdot, start.v) = (q.to_vec(), v.to_vec(), v.to_vec());
+    }
+    let setting = Setting { as_dassl, max_steps: 5000, ..preset.setting(tolerance, 5) };
     Some(run(&dynamics, &start, 0.5, None, &setting))
-}
-
-/// The least and the most steps and evaluations when TOL changes by up to 5 %.
-fn spread(preset: Preset, tolerance: f64, on: On) -> [(usize, usize); 2] {
-    let near = (-10..=10).map(|k| tolerance * (1.0 + 0.005 * k as f64));
-    let counts: Vec<_> = near.filter_map(|t| two_body(preset, t, true, on)).map(|o| o.counts()).collect();
-    [0, 1].map(|i| {
-        let of = counts.iter().map(|c| c[i]);
-        (of.clone().min().unwrap_or(0), of.max().unwrap_or(usize::MAX))
-    })
-}
-
-/// Whether a count lies within 15 % of another, or that one within a spread.
-fn alike(ours: usize, theirs: usize, (least, most): (usize, usize)) -> bool {
-    within(ours, theirs, 0.15) || (least..=most).contains(&theirs)
 }
 
 fn table_4(report: &mut Report, _: bool) {
     let mut table = Table {
         title: "Table 4: the two-body bushing, 0 … 0.5 s, orders ≤ 5 (steps/f/J/etf/ctf)".into(),
         note: "The paper's rows look like these with the labels CS and CM exchanged; the cause is unknown. Data as corrected: \
-               g = 13.75 (13.5 in print), y₂ = −.01485, x₂ = √(1 − y₂²). Errors are tested on the independent coordinates, \
-               Newton's corrections on all q and v, and for GGL on the multipliers too. auto* is auto with our own control. \
-               Counts hang on small things: where TOL changes by up to 5 %, those of CS at 1e-6 go from 103 to 195, with 0 to 5 failed \
-               error tests, and at 1e-6 itself they are 15.6 % above those asked for, which lie in the middle of that. So the \
-               spread is told, and a count agrees that is within 15 % of the one asked for or has it within its spread. Our \
-               control differs from DASSL's in that multipliers have no history of their own: they are extrapolated from at most four \
-               values, and tested in the iteration but never for errors. GGL takes up to a third more steps and the same \
-               evaluations. GGL* stops its iteration without looking at the multipliers and shows it most: at 1e-3 it takes 43 where 30 \
-               are asked for, and 34 when errors are tested on all coordinates; which of both was meant is not known, and \
-               both are told."
+               g = 13.75 (13.5 in print), y₂ = −.01485. DASSL's control to the letter: steps go past the end, and the solution there is \
+               interpolated. CS and CM test errors on the independent q and v and corrections on all q and v; GGL* tests errors on \
+               all q and corrections on all q and v, GGL corrections on the multipliers too, which are unknowns with \
+               differences of their own. The first step is ½/‖ẏ‖ over all unknowns. Counts hang on small things: they \
+               are those of x₂ = .99989 (.9989 in print), which is off the circle by 2.7e-7. From √(1 − y₂²), the next \
+               column, CS takes other steps at 1e-5 and 1e-6. auto* is auto with our own control from a start on the circle."
             .into(),
-        header: strings(&["TOL", "CS", "CM", "GGL*", "GGL", "auto", "auto*", "error of auto*", "paper CS", "paper CM"]),
+        header: strings(&[
+            "TOL",
+            "CS",
+            "CS, x₂ = √(1 − y₂²)",
+            "CM",
+            "GGL*",
+            "GGL",
+            "auto",
+            "auto*",
+            "error of auto*",
+            "paper CS",
+            "paper CM",
+        ]),
         rows: Vec::new(),
     };
     let mut steps = Figure {
@@ -258,60 +256,34 @@ fn table_4(report: &mut Report, _: bool) {
         curves: Vec::new(),
     };
     let rows = [
-        (1e-3, [25, 42], [142, 528], [44, 30], "125/465/147/19/28", "27/55/9/0/0"),
-        (1e-4, [35, 47], [730, 1725], [73, 55], "96/278/86/2/22", "35/72/11/1/0"),
-        (1e-5, [77, 134], [161, 431], [91, 79], "188/630/225/1/57", "45/94/7/0/0"),
-        (1e-6, [84, 135], [149, 333], [123, 119], "172/542/148/2/39", "60/122/8/1/0"),
+        (1e-3, [25, 42], [142, 528], [19, 30], [19, 44], "125/465/147/19/28", "27/55/9/0/0"),
+        (1e-4, [35, 47], [730, 1725], [34, 55], [30, 73], "96/278/86/2/22", "35/72/11/1/0"),
+        (1e-5, [77, 134], [161, 431], [48, 79], [44, 91], "188/630/225/1/57", "45/94/7/0/0"),
+        (1e-6, [84, 135], [149, 333], [62, 119], [57, 123], "172/542/148/2/39", "60/122/8/1/0"),
     ];
-    for (tolerance, cs, cm, [ggl, star], paper_cs, paper_cm) in rows {
+    for (tolerance, cs, cm, star, ggl, paper_cs, paper_cm) in rows {
         let presets = [Preset::Cs, Preset::Cm, Preset::GglStar, Preset::Ggl, Preset::Auto];
-        let outcomes: Vec<Outcome> =
-            presets.iter().filter_map(|p| two_body(*p, tolerance, true, On::Independent)).collect();
-        let Some(own) = two_body(Preset::Auto, tolerance, false, On::Independent) else { continue };
+        let outcomes: Vec<Outcome> = presets.iter().filter_map(|p| two_body(*p, tolerance, true, true)).collect();
+        let Some(own) = two_body(Preset::Auto, tolerance, false, false) else { continue };
+        let Some(on_circle) = two_body(Preset::Cs, tolerance, true, false) else { continue };
         let mut row = vec![format!("{tolerance:e}")];
-        row.extend(outcomes.iter().chain([&own]).map(|o| slashed(&o.counts())));
+        let shown = outcomes[..1].iter().chain([&on_circle]).chain(&outcomes[1..]).chain([&own]);
+        row.extend(shown.map(|o| slashed(&o.counts())));
         row.extend([format!("{:.1e}", two_body_error(&own)), paper_cs.into(), paper_cm.into()]);
         table.rows.push(row);
-        let count = |k: usize| (outcomes[k].counts()[0], outcomes[k].counts()[1]);
-        let [steps_of, f_of] = spread(Preset::Cs, tolerance, On::Independent);
-        report.claims.push(Claim {
-            table: "4",
-            what: format!("CS steps and evaluations at TOL {tolerance:e}"),
-            ours: format!(
-                "{} ({}–{} steps, {}–{} evaluations for TOL ± 5 %)",
-                slashed(&outcomes[0].counts()),
-                steps_of.0,
-                steps_of.1,
-                f_of.0,
-                f_of.1
-            ),
-            paper: paper_cm.into(),
-            asked: format!("{}/{} ± 15 %, or within the spread (the paper's CM row)", cs[0], cs[1]),
-            holds: alike(count(0).0, cs[0], steps_of) && alike(count(0).1, cs[1], f_of),
-        });
-        report.claims.push(Claim {
-            table: "4",
-            what: format!("CM steps and evaluations at TOL {tolerance:e}"),
-            ours: slashed(&outcomes[1].counts()),
-            paper: paper_cs.into(),
-            asked: format!("{}/{} within a factor 2: failures dominate", cm[0], cm[1]),
-            holds: count(1).1 <= 2 * cm[1] && 2 * count(1).1 >= cm[1],
-        });
-        for (preset, k, theirs) in [(Preset::Ggl, 3, ggl), (Preset::GglStar, 2, star)] {
-            let on = [On::Independent, On::All];
-            let all = two_body(preset, tolerance, true, On::All).map_or(usize::MAX, |o| o.counts()[1]);
-            let f = [count(k).1, all];
-            let spreads = on.map(|on| spread(preset, tolerance, on)[1]);
+        let known = [(cs, 0.15, paper_cm), (cm, 1.0, paper_cs), (star, 0.15, "–"), (ggl, 0.15, "–")];
+        for ((preset, o), (theirs, part, paper)) in presets.iter().zip(&outcomes).zip(known) {
+            let c = o.counts();
+            let twice = |a: usize, b: usize| a <= 2 * b && 2 * a >= b;
+            let near = |a: usize, b: usize| if part < 1.0 { within(a, b, part) } else { twice(a, b) };
+            let how = if part < 1.0 { "± 15 %" } else { "within a factor 2: failures dominate" };
             report.claims.push(Claim {
                 table: "4",
-                what: format!("{} evaluations at TOL {tolerance:e}", preset.name()),
-                ours: format!(
-                    "{} ({}–{} for TOL ± 5 %); on all coordinates {} ({}–{})",
-                    f[0], spreads[0].0, spreads[0].1, f[1], spreads[1].0, spreads[1].1
-                ),
-                paper: "–".into(),
-                asked: format!("{theirs} ± 15 %, or within a spread"),
-                holds: (0..2).any(|i| alike(f[i], theirs, spreads[i])),
+                what: format!("{} steps and evaluations at TOL {tolerance:e}", preset.name()),
+                ours: slashed(&c),
+                paper: paper.into(),
+                asked: format!("{}/{} {how}", theirs[0], theirs[1]),
+                holds: o.finished && near(c[0], theirs[0]) && near(c[1], theirs[1]),
             });
         }
         for (name, o) in [("CS", &outcomes[0]), ("GGL", &outcomes[3]), ("auto", &outcomes[4]), ("auto*", &own)] {
@@ -340,8 +312,10 @@ fn s1c(report: &mut Report, quick: bool) {
     let mut table = Table {
         title: "S1c: a point mass on a circle and a radial spring of stiffness 1/ε, TOL 1e-5, order ≤ 2".into(),
         note: "The motion does not depend on ε, nor do the counts of CS and of auto*. Multipliers in the tests (GGL) and left out \
-               of them (GGL*) both fail as ε → 0. Errors are tested on the independent coordinate for all of them. At ε = 1e-10 \
-               most attempts of GGL and GGL* fail and the counts hang on the last bit: asked for were > 4499 and 339."
+               of them (GGL*) both fail as ε → 0. DASSL's control and tests as in table 4. At ε = 1e-10 the rounding of the spring's \
+               length is 1e-6 in its force, which GGL's iteration cannot get below: what becomes of it hangs on the last \
+               bit. It stalls at t ≈ 1.4e-4 (asked for: > 4499 evaluations in 1500 steps), gives up, or comes through with \
+               some 900."
             .into(),
         header: strings(&["ε", "CS", "CM", "GGL*", "GGL", "auto", "auto*", "error of auto*"]),
         rows: Vec::new(),
@@ -363,16 +337,17 @@ fn s1c(report: &mut Report, quick: bool) {
         if quick && epsilon == 1e-8 {
             continue;
         }
-        let dynamics = own(PointMass::s1c(epsilon));
-        let Some(start) = consistent(&dynamics, &[1.0, 0.0], &[0.0; 2]) else { continue };
-        let go = |preset: Preset, as_dassl| {
-            let on = On::Independent;
-            let setting = Setting { max_steps: 1500, as_dassl, on, ..preset.setting(1e-5, 2) };
-            run(&dynamics, &start, 1.0, None, &setting)
+        let go = |epsilon: f64, preset: Preset, as_dassl| {
+            let dynamics = own(PointMass::s1c(epsilon));
+            let start = consistent(&dynamics, &[1.0, 0.0], &[0.0; 2])?;
+            let setting = Setting { max_steps: 1500, as_dassl, ..preset.setting(1e-5, 2) };
+            Some(run(&dynamics, &start, 1.0, None, &setting))
         };
         let presets = [Preset::Cs, Preset::Cm, Preset::GglStar, Preset::Ggl, Preset::Auto];
-        let outcomes: Vec<Outcome> = presets.iter().map(|p| go(*p, true)).collect();
-        let (own, own_cs) = (go(Preset::Auto, false), go(Preset::Cs, false));
+        let outcomes: Vec<Outcome> = presets.iter().filter_map(|p| go(epsilon, *p, true)).collect();
+        let (Some(own), Some(own_cs)) = (go(epsilon, Preset::Auto, false), go(epsilon, Preset::Cs, false)) else {
+            continue;
+        };
         let error = |o: &Outcome| (o.last.q[0] - 0.879548132412).abs().max((o.last.q[1] + 0.475809922943).abs());
         let mut row = vec![format!("{epsilon:e}")];
         row.extend(outcomes.iter().chain([&own]).map(|o| slashed(&o.counts())));
@@ -392,12 +367,19 @@ fn s1c(report: &mut Report, quick: bool) {
         claim("CM", slashed(&c), format!("{}/{} {asked}", cm[0], cm[1]), near(c[0], cm[0]) && near(c[1], cm[1]));
         for (name, k, theirs) in [("GGL", 3, multipliers[0]), ("GGL*", 2, multipliers[1])] {
             let f = counts(k)[1];
-            let (asked, holds) = match epsilon {
-                1e-2 => (format!("{theirs} ± 15 %"), within(f, theirs, 0.15)),
-                1e-10 => ("collapse: more than 5 × CS".into(), f > 5 * cs[1]),
-                _ => (format!("{theirs} within a factor 2"), f <= 2 * theirs && 2 * f >= theirs),
+            let twice = |f: usize| f <= 2 * theirs && 2 * f >= theirs;
+            let (ours, asked, holds) = match (epsilon, name) {
+                (1e-2, _) => (String::new(), format!("{theirs} ± 15 %"), within(f, theirs, 0.15)),
+                // what becomes of it hangs on the last bit
+                (1e-10, "GGL") => {
+                    let near = (-10..=10).filter_map(|j| go(epsilon * (1.0 + 1e-3 * j as f64), Preset::Ggl, true));
+                    let stalled = near.filter(|o| twice(o.counts()[1])).count();
+                    let ours = format!("; {stalled} of 21 runs with ε ± 1 % stall like that");
+                    (ours, format!("> {theirs} within a factor 2, here or in 5 of 21 runs"), twice(f) || stalled >= 5)
+                }
+                _ => (String::new(), format!("{theirs} within a factor 2"), twice(f)),
             };
-            claim(&format!("{name} evaluations"), slashed(&counts(k)), asked, holds);
+            claim(&format!("{name} evaluations"), slashed(&counts(k)) + &ours, asked, holds);
         }
         let (f, best) = (own.counts()[1], own_cs.counts()[1]);
         claim(
@@ -433,6 +415,96 @@ fn tight(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64], until: f64) -> Opti
     (summary.status == Status::Finished).then(|| simulation.state().q.clone())
 }
 
+/// A problem of the comparison.
+struct Problem {
+    name: String,
+    dynamics: Arc<dyn Dynamics>,
+    q: Vec<f64>,
+    v: Vec<f64>,
+    until: f64,
+    /// Where it ends, where that is known.
+    end: Option<Vec<f64>>,
+    /// Of an oscillation that nothing damps: the lowest order whose errors can be shared in less than a million steps.
+    followed: Option<usize>,
+}
+
+/// CS, CM and `auto` at one order and tolerance, and where nothing is damped `auto` with shared errors.
+struct Race {
+    order: usize,
+    tolerance: f64,
+    evaluations: [usize; 3],
+    finished: bool,
+    /// CM ends elsewhere than CS and `auto` do: it has converged falsely.
+    astray: bool,
+    /// Of CS and `auto`, at the end.
+    errors: [f64; 2],
+    shared: Option<(usize, f64)>,
+}
+
+impl Problem {
+    fn all(quick: bool) -> Vec<Problem> {
+        let mut all = Vec::new();
+        let mut add = |name: String, dynamics, q: &[f64], v: &[f64], until, end: &Option<Vec<f64>>, followed| {
+            all.push(Problem { name, dynamics, q: q.to_vec(), v: v.to_vec(), until, end: end.clone(), followed });
+        };
+        let (q, v) = TwoBody::start();
+        let (at, rest) = ([1.0, 0.0], [0.0; 2]);
+        // where the motion does not depend on ε, the softest spring has the least rounding
+        let circle = tight(&own(PointMass::s1c(1e-2)), &at, &rest, 1.0);
+        let two_body = tight(&own(TwoBody::with_stiffness(1e2)), &q, &v, 0.5);
+        for epsilon in [1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
+            add(format!("S1c, ε = {epsilon:e}"), own(PointMass::s1c(epsilon)), &at, &rest, 1.0, &circle, None);
+            if epsilon >= if quick { 1e-2 } else { 1e-6 } {
+                for angle in [-0.25f64, 0.2] {
+                    let least = Some(if epsilon < 1e-5 { 5 } else { 2 });
+                    let (q, from) = ([angle.cos(), angle.sin()], format!("from {angle}, ε = {epsilon:e}"));
+                    let [a, b] = [own(PointMass::s1a(epsilon)), own(PointMass::s1b(epsilon))];
+                    add(format!("S1a {from}"), a, &q, &rest, 2.0, &None, least);
+                    add(format!("S1b {from}"), b, &q, &rest, 2.0, &None, least);
+                }
+            }
+            let stiff = own(TwoBody::with_stiffness(1.0 / epsilon));
+            add(format!("table 4, ε = {epsilon:e}"), stiff, &q, &v, 0.5, &two_body, None);
+        }
+        all
+    }
+
+    /// All orders and tolerances.
+    fn races(&self, tolerances: &[f64], max_steps: usize) -> Vec<Race> {
+        let Some(start) = consistent(&self.dynamics, &self.q, &self.v) else { return Vec::new() };
+        let known = self.end.clone().or_else(|| tight(&self.dynamics, &self.q, &self.v, self.until));
+        let Some(exact) = known else { return Vec::new() };
+        let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        let race = |order: usize, tolerance: f64| {
+            let go = |preset: Preset, shared| {
+                let max_steps = if shared { MOST_SHARED } else { max_steps };
+                let setting = Setting { as_dassl: false, max_steps, shared, ..preset.setting(tolerance, order) };
+                run(&self.dynamics, &start, self.until, None, &setting)
+            };
+            let [cs, cm, ours] = [Preset::Cs, Preset::Cm, Preset::Auto].map(|p| go(p, false));
+            let agree = apart(&cs.last.q, &ours.last.q);
+            let shared = self.followed.filter(|least| order >= *least).map(|_| {
+                let o = go(Preset::Auto, true);
+                let error = if o.finished { apart(&o.last.q, &exact) } else { f64::INFINITY };
+                (o.statistics.residual_evaluations, error)
+            });
+            Race {
+                order,
+                tolerance,
+                evaluations: [&cs, &cm, &ours].map(|o| o.statistics.residual_evaluations),
+                finished: ours.finished,
+                astray: !cm.finished || apart(&cm.last.q, &ours.last.q) > (20.0 * agree).max(20.0 * tolerance),
+                errors: [&cs, &ours].map(|o| apart(&o.last.q, &exact)),
+                shared,
+            }
+        };
+        [2, 5].iter().flat_map(|order| tolerances.iter().map(|t| race(*order, *t))).collect()
+    }
+}
+
+/// Most steps of a run with shared errors.
+const MOST_SHARED: usize = 1_500_000;
+
 /// All problems for `auto` against CS and CM, our own control, the same test for all.
 fn auto(report: &mut Report, quick: bool) {
     let mut table = Table {
@@ -441,110 +513,93 @@ fn auto(report: &mut Report, quick: bool) {
                convergence test far from the solution. S1a and S1b are not damped, and with the velocities tested the \
                oscillation is followed, for 318 periods at ε = 1e-6. A BDF of order k lags behind by O(h^k) in every period, so the \
                error at the end goes with TOL^{k/(k+1)} times the number of periods: with orders ≤ 2 error/TOL grows by 2.2 for \
-               every decade, whatever the iteration. Those runs are held against CS instead, which has the same \
-               errors. On S1c and table 4 the bound of 100 TOL is claimed."
+               every decade, whatever the iteration, when every step may err by TOL. For such motions errors can be shared \
+               (--errors run): a step may then err by min(1, 10 h/T) TOL, so that all of them together stay below 10 TOL and a factor of ten is left for growth. The last \
+               two columns are auto with shared errors, – where that would take millions of steps: orders ≤ 2 at ε = 1e-6. From 0.2 \
+               the amplitude is half a radian, and the period depends on it: an error of the amplitude shifts the phase more \
+               with every period, and errors add up twice."
             .into(),
-        header: strings(&["problem", "order", "TOL", "CS", "CM", "auto", "auto/best", "error of CS", "error of auto", "error/TOL"]),
+        header: strings(&[
+            "problem",
+            "order",
+            "TOL",
+            "CS",
+            "CM",
+            "auto",
+            "auto/best",
+            "error of CS/TOL",
+            "error of auto/TOL",
+            "auto, shared",
+            "error/TOL",
+        ]),
         rows: Vec::new(),
     };
     let tolerances: &[f64] = if quick { &[1e-3, 1e-5] } else { &[1e-3, 1e-4, 1e-5, 1e-6] };
-    let mut problems: Vec<(String, Arc<dyn Dynamics>, Vec<f64>, Vec<f64>, f64)> = Vec::new();
-    for epsilon in [1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
-        problems.push((
-            format!("S1c, ε = {epsilon:e}"),
-            own(PointMass::s1c(epsilon)),
-            vec![1.0, 0.0],
-            vec![0.0; 2],
-            1.0,
-        ));
-        if epsilon >= if quick { 1e-2 } else { 1e-6 } {
-            for angle in [-0.25f64, 0.2] {
-                let q = vec![angle.cos(), angle.sin()];
-                let at = format!("from {angle}, ε = {epsilon:e}");
-                problems.push((format!("S1a {at}"), own(PointMass::s1a(epsilon)), q.clone(), vec![0.0; 2], 2.0));
-                problems.push((format!("S1b {at}"), own(PointMass::s1b(epsilon)), q, vec![0.0; 2], 2.0));
-            }
+    let problems = Problem::all(quick);
+    let races = together(&problems, |p| p.races(tolerances, if quick { 1500 } else { 1_000_000 }));
+    // of the undamped runs: how many, how many of CS, auto and auto with shared errors within 100 TOL, and
+    // log(error of auto/error of CS)
+    let (mut followed, mut near, mut ratios) = (0, [0; 3], 0.0);
+    for (problem, race) in problems.iter().zip(&races).flat_map(|(p, races)| races.iter().map(move |r| (p, r))) {
+        let Race { order, tolerance, evaluations: f, errors, .. } = race;
+        let best = if race.astray { f[0] } else { f[0].min(f[1]) };
+        let ratio = f[2] as f64 / best as f64;
+        let cm_shown = if race.astray { format!("{} (astray)", f[1]) } else { f[1].to_string() };
+        let what = format!("{}, order ≤ {order}, TOL {tolerance:e}", problem.name);
+        let units = |error: f64| format!("{:.1}", error / tolerance);
+        let (shared, shared_error) =
+            race.shared.map_or(("–".into(), "–".into()), |(f, e)| (f.to_string(), units(e)));
+        table.rows.push(vec![
+            problem.name.clone(),
+            order.to_string(),
+            format!("{tolerance:e}"),
+            f[0].to_string(),
+            cm_shown.clone(),
+            f[2].to_string(),
+            format!("{ratio:.2}"),
+            units(errors[0]),
+            units(errors[1]),
+            shared,
+            shared_error,
+        ]);
+        report.claims.push(Claim {
+            table: "auto",
+            what: what.clone(),
+            ours: format!("{} against CS {}, CM {cm_shown}", f[2], f[0]),
+            paper: "–".into(),
+            asked: "≤ 1.10 × the best".into(),
+            holds: race.finished && ratio <= 1.10,
+        });
+        if problem.followed.is_some() {
+            followed += 1;
+            (0..2).for_each(|i| near[i] += (errors[i] <= 100.0 * tolerance) as usize);
+            near[2] += race.shared.is_some_and(|s| s.1 <= 100.0 * tolerance) as usize;
+            ratios += (errors[1] / errors[0]).ln();
         }
-        let (q, v) = TwoBody::start();
-        problems.push((
-            format!("table 4, ε = {epsilon:e}"),
-            own(TwoBody::with_stiffness(1.0 / epsilon)),
-            q.to_vec(),
-            v.to_vec(),
-            0.5,
-        ));
-    }
-    // of the undamped runs: how many, how many of CS and auto within 100 TOL, and log(error of auto/error of CS)
-    let (mut followed, mut near, mut ratios) = (0, [0; 2], 0.0);
-    for (name, dynamics, q, v, until) in &problems {
-        let Some(start) = consistent(dynamics, q, v) else { continue };
-        let Some(exact) = tight(dynamics, q, v, *until) else { continue };
-        for order in [2, 5] {
-            for &tolerance in tolerances {
-                let go = |preset: Preset| {
-                    let max_steps = if quick { 1500 } else { 1_000_000 };
-                    let setting = Setting { as_dassl: false, max_steps, ..preset.setting(tolerance, order) };
-                    run(dynamics, &start, *until, None, &setting)
-                };
-                let [cs, cm, ours] = [Preset::Cs, Preset::Cm, Preset::Auto].map(go);
-                let f = [&cs, &cm, &ours].map(|o| o.statistics.residual_evaluations);
-                // a CM that ends elsewhere than CS and auto do has converged falsely
-                let apart = |a: &Outcome, b: &Outcome| {
-                    a.last.q.iter().zip(&b.last.q).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()))
-                };
-                let agree = apart(&cs, &ours);
-                let astray = !cm.finished || apart(&cm, &ours) > (20.0 * agree).max(20.0 * tolerance);
-                let best = if astray { f[0] } else { f[0].min(f[1]) };
-                let ratio = f[2] as f64 / best as f64;
-                let away = |o: &Outcome| o.last.q.iter().zip(&exact).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
-                let (error, error_cs) = (away(&ours), away(&cs));
-                let cm_shown = if astray { format!("{} (astray)", f[1]) } else { f[1].to_string() };
-                table.rows.push(vec![
-                    name.clone(),
-                    order.to_string(),
-                    format!("{tolerance:e}"),
-                    f[0].to_string(),
-                    cm_shown.clone(),
-                    f[2].to_string(),
-                    format!("{ratio:.2}"),
-                    format!("{error_cs:.1e}"),
-                    format!("{error:.1e}"),
-                    format!("{:.1}", error / tolerance),
-                ]);
-                report.claims.push(Claim {
-                    table: "auto",
-                    what: format!("{name}, order ≤ {order}, TOL {tolerance:e}"),
-                    ours: format!("{} against CS {}, CM {cm_shown}", f[2], f[0]),
-                    paper: "–".into(),
-                    asked: "≤ 1.10 × the best".into(),
-                    holds: ours.finished && ratio <= 1.10,
-                });
-                if name.starts_with("S1a") || name.starts_with("S1b") {
-                    followed += 1;
-                    near[0] += (error_cs <= 100.0 * tolerance) as usize;
-                    near[1] += (error <= 100.0 * tolerance) as usize;
-                    ratios += (error / error_cs).ln();
-                } else {
-                    report.claims.push(Claim {
-                        table: "auto",
-                        what: format!("{name}, order ≤ {order}, TOL {tolerance:e}: error of auto at the end"),
-                        ours: format!("{error:.1e}"),
-                        paper: "–".into(),
-                        asked: format!("≤ {:.0e}", 100.0 * tolerance),
-                        holds: error <= 100.0 * tolerance,
-                    });
-                }
-            }
-        }
+        let (how, error) = match (problem.followed, race.shared) {
+            (None, _) => ("", errors[1]),
+            (Some(_), Some((_, error))) => (" with shared errors", error),
+            (Some(_), None) => continue,
+        };
+        report.claims.push(Claim {
+            table: "auto",
+            what: format!("{what}: error of auto{how} at the end"),
+            ours: format!("{error:.1e}"),
+            paper: "–".into(),
+            asked: format!("≤ {:.0e}", 100.0 * tolerance),
+            holds: error <= 100.0 * tolerance,
+        });
     }
     let mean = (ratios / followed as f64).exp();
     report.claims.push(Claim {
         table: "auto",
-        what: format!("S1a and S1b, {followed} runs: error of auto by that of CS, geometric mean; runs within 100 TOL"),
-        ours: format!("{mean:.2}; {} of auto, {} of CS", near[1], near[0]),
+        what: format!(
+            "S1a and S1b, {followed} runs, every step within TOL: error of auto by that of CS, geometric mean; runs within 100 TOL"
+        ),
+        ours: format!("{mean:.2}; {} of auto, {} of CS, {} of auto with shared errors", near[1], near[0], near[2]),
         paper: "–".into(),
-        asked: "≤ 1.25; as many as of CS, give or take 5".into(),
-        holds: mean <= 1.25 && near[1] + 5 >= near[0],
+        asked: "≤ 1.25; as many as of CS, give or take 5; more with shared errors".into(),
+        holds: mean <= 1.25 && near[1] + 5 >= near[0] && near[2] >= near[1],
     });
     report.tables.push(table);
 }
@@ -614,7 +669,8 @@ fn compare<E: Equations + Clone + 'static>(
         let Some(start) = consistent(&dynamics, q, v) else { continue };
         let go = |preset: Preset, on: Option<On>| -> Vec<(f64, usize)> {
             let of = |tolerance| {
-                let setting = Setting { as_dassl: false, max_steps: 5000, ..preset.setting(tolerance, 5) };
+                let tested = Tested::QV;
+                let setting = Setting { as_dassl: false, tested, max_steps: 5000, ..preset.setting(tolerance, 5) };
                 let o = run(&dynamics, &start, until, None, &Setting { on: on.unwrap_or(setting.on), ..setting });
                 let error = if o.finished { away(&o.last.q) } else { f64::INFINITY };
                 (error, o.statistics.residual_evaluations)
@@ -666,7 +722,7 @@ fn partition<E: Equations + Clone + 'static>(
     let of = |tolerance| {
         let dynamics = own(Partitioned::new(equations.clone(), q));
         let start = consistent(&dynamics, &whole.part(q), &whole.part(v))?;
-        let setting = Preset::GglStar.setting(tolerance, 5);
+        let setting = Setting { tested: Tested::QV, ..Preset::GglStar.setting(tolerance, 5) };
         let o = run(&dynamics, &start, until, None, &Setting { as_dassl: false, max_steps: 5000, ..setting });
         let error = if o.finished { away(&whole.complete(&o.last.q, &o.last.v).0) } else { f64::INFINITY };
         Some((error, o.statistics.residual_evaluations))

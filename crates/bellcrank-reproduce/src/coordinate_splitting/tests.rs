@@ -26,6 +26,21 @@ fn table_4_counts_and_reference() {
     all_hold("4");
 }
 
+/// Of the runs that few failures disturb.
+#[test]
+fn dassl_is_met_count_for_count() {
+    let counts = |preset, tolerance| slashed(&two_body(preset, tolerance, true, true).unwrap().counts());
+    for (tolerance, cs, star) in [
+        (1e-3, "25/42/7/1/0", "19/30/8/1/0"),
+        (1e-4, "35/47/10/0/0", "34/55/11/1/0"),
+        (1e-5, "77/134/13/1/0", "48/79/13/0/0"),
+        (1e-6, "84/135/15/3/0", "62/119/17/0/0"),
+    ] {
+        assert_eq!(counts(Preset::Cs, tolerance), cs);
+        assert_eq!(counts(Preset::GglStar, tolerance), star);
+    }
+}
+
 #[test]
 fn s1c_does_not_depend_on_the_stiffness() {
     all_hold("s1c");

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! and controls order and step by the norms of y − y⁰ and of the highest differences
-//! [Brenan, Campbell & Petzold 1996, ch. 5]. λ and μ have no history but their last two values.
+//! [Brenan, Campbell & Petzold 1996, ch. 5]. λ and μ have no differences, only their last few values; with
+//! [`BdfOptions::as_dassl`] they are unknowns like the others, from rates of zero at the start.
 
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
@@ -49,6 +50,13 @@ const ALTERNATING: f64 = 0.25;
 /// With averaged errors, which do not jump, a step may grow when it can by this factor. DASSL waits for two.
 const WORTHWHILE: f64 = 1.2;
 
+/// So many tolerances may the errors of all steps of a run add up to, where that is asked for. It leaves a factor of ten to
+/// the hundred that a run should end within, for errors that grow.
+pub const SHARED: f64 = 10.0;
+
+/// No share is smaller than a tolerance by more than this: the opening steps are tiny and few.
+const STRICTEST: f64 = 1e4;
+
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BdfOptions {
@@ -59,11 +67,16 @@ pub struct BdfOptions {
     pub fixed_step: Option<f64>,
     /// No step is longer.
     pub max_step: f64,
-    /// DASSL's rules to the letter: the order may fall to one, and a step may grow right after a failure.
+    /// DASSL's rules to the letter: the order may fall to one, a step may grow right after a failure, and multipliers
+    /// have differences like all other unknowns.
     pub as_dassl: bool,
     /// Errors that alternate from step to step weigh less than those that add up; for tests of coordinates
     /// alone, where an oscillation may be damped.
     pub averaged: bool,
+    /// The length T of a run whose local errors are to add up to no more than [`SHARED`] tolerances: a step may err by
+    /// min(1, 10 h/T) tolerances. It is for motions that nothing damps, where all local errors last; a run of less than ten
+    /// steps is the same with it.
+    pub horizon: Option<f64>,
 }
 
 impl Default for BdfOptions {
@@ -74,6 +87,7 @@ impl Default for BdfOptions {
             max_step: f64::INFINITY,
             as_dassl: false,
             averaged: false,
+            horizon: None,
         }
     }
 }
@@ -104,7 +118,7 @@ pub struct Bdf {
     phi: Vec<f64>,
     coefficients: Coefficients,
     stencil: Stencil,
-    /// y⁰, and y − y⁰.
+    /// y⁰, and y − y⁰, with λ and μ behind q, v, z as in DASSL or without.
     prediction: Vec<f64>,
     correction: Vec<f64>,
     scratch: Vec<f64>,
@@ -212,7 +226,7 @@ impl Bdf {
 
     fn norm(&self, weights: &Weights, y: &[f64]) -> f64 {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        weights.norm(&y[..n], &y[n..n + m], &y[n + m..])
+        weights.norm(&y[..n], &y[n..n + m], &y[n + m..][..self.stencil.eta_z.len()])
     }
 
     /// y − y⁰.
@@ -238,6 +252,19 @@ impl Bdf {
         }
         let part = self.norm(weights, &self.next_mean) / norm;
         if part.is_finite() { part.max(ALTERNATING) } else { 1.0 }
+    }
+
+    /// How many times its share of the errors of the run a step of size h would have with an error of one tolerance.
+    fn strictness(&self) -> f64 {
+        self.options.horizon.map_or(1.0, |horizon| (horizon / (SHARED * self.h)).clamp(1.0, STRICTEST))
+    }
+
+    /// The factor by which the step could grow at order k; a share shrinks with its step.
+    fn growth(&self, error: f64, k: usize) -> f64 {
+        match self.strictness() {
+            1.0 => factor(error, k),
+            strictness => (2.0 * strictness * error + 1e-4).powf(-1.0 / k as f64),
+        }
     }
 
     /// The lowest order that the estimates may advise.
@@ -274,7 +301,7 @@ impl Bdf {
             }
             self.scratch = scratch;
         }
-        (e, error * norm * part)
+        (e, error * norm * part * self.strictness())
     }
 
     /// Order and step size after an accepted step.
@@ -303,7 +330,7 @@ impl Bdf {
                 error = term_above / (k + 2) as f64;
             }
         }
-        let r = factor(error * e.part, self.k);
+        let r = self.growth(error * e.part, self.k);
         let settled = self.coefficients.equal_steps > k + 1;
         self.careful &= !settled;
         let worthwhile = if self.options.averaged && self.coefficients.equal_steps > k { WORTHWHILE } else { 2.0 };
@@ -334,9 +361,9 @@ impl Bdf {
     }
 }
 
-/// y = (q, v, z).
+/// y = (q, v, z) and, for those who want more, λ and μ.
 fn stacked(p: &Point) -> impl Iterator<Item = &f64> {
-    p.q.iter().chain(&p.v).chain(&p.z)
+    p.q.iter().chain(&p.v).chain(&p.z).chain(&p.lambda).chain(&p.mu)
 }
 
 /// y += c x.
@@ -354,7 +381,8 @@ fn factor(error: f64, k: usize) -> f64 {
 impl Method for Bdf {
     fn start(&mut self, at: &Point, h: f64) {
         let h = self.options.fixed_step.unwrap_or(h).min(self.options.max_step);
-        let size = at.q.len() + at.v.len() + at.z.len();
+        let multipliers = if self.options.as_dassl { at.lambda.len() + at.mu.len() } else { 0 };
+        let size = at.q.len() + at.v.len() + at.z.len() + multipliers;
         self.clock = Clock::at(at.t);
         (self.k, self.h, self.k_last, self.h_last) = (1, h, 0, 0.0);
         (self.equal_steps, self.opening, self.estimate) = (0, true, None);
@@ -432,8 +460,14 @@ impl Method for Bdf {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
         guess.q.copy_from_slice(&self.prediction[..n]);
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
-        guess.z.copy_from_slice(&self.prediction[n + m..]);
+        let (z, multipliers) = self.prediction[n + m..].split_at(self.stencil.eta_z.len());
+        guess.z.copy_from_slice(z);
         self.stencil.rates(guess);
+        if self.options.as_dassl {
+            let all = guess.lambda.iter_mut().chain(&mut guess.mu);
+            all.zip(multipliers).for_each(|(x, predicted)| *x = *predicted);
+            return;
+        }
         // as smooth as the rest: with linear extrapolation the error of λ hides from the first correction
         self.lambda.extrapolate(self.stencil.t, self.k + 1, &mut guess.lambda);
         self.mu.extrapolate(self.stencil.t, self.k + 1, &mut guess.mu);
@@ -443,12 +477,12 @@ impl Method for Bdf {
     /// within the step.
     fn predict_positions(&self, guess: &mut Point) {
         let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        let (size, y) = (self.size(), &self.phi);
+        let (nz, y) = (self.stencil.eta_z.len(), &self.phi);
         guess.v.copy_from_slice(&y[n..n + m]);
         for i in 0..n {
             guess.q[i] = y[i] + self.h * y[n + i];
         }
-        guess.z.copy_from_slice(&y[n + m..size]);
+        guess.z.copy_from_slice(&y[n + m..][..nz]);
         self.stencil.rates(guess);
         if self.k_last == 0 {
             guess.lambda.fill(0.0);
@@ -515,7 +549,7 @@ impl Method for Bdf {
                 match (self.error_failures, advice) {
                     (1, Some(e)) => {
                         self.k = e.order;
-                        self.h *= (0.9 * factor(e.error * e.part, e.order)).clamp(0.25, 0.9);
+                        self.h *= (0.9 * self.growth(e.error * e.part, e.order)).clamp(0.25, 0.9);
                     }
                     (1 | 2, e) => {
                         self.k = e.map_or(self.k, |e| e.order);
@@ -536,8 +570,9 @@ impl Method for Bdf {
     /// The polynomial through y_n, …, y_{n−k}. The charts of `out` stay as they are.
     fn interpolate(&self, t: f64, out: &mut State) {
         let (n, m, size) = (self.stencil.eta_q.len(), self.stencil.eta_v.len(), self.size());
+        let nz = self.stencil.eta_z.len();
         out.t = t;
-        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..size)] {
+        for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..n + m + nz)] {
             x.resize(at.len(), 0.0);
             x.fill(0.0);
             // before the first step there is the start and its rates
@@ -585,6 +620,11 @@ impl Method for Bdf {
 
     fn order(&self) -> usize {
         self.k
+    }
+
+    /// What Newton leaves adds up like the errors of the steps.
+    fn precision(&self) -> f64 {
+        1.0 / self.strictness()
     }
 }
 
@@ -674,6 +714,31 @@ mod tests {
         };
         let order = (error(0.01) / error(0.005)).log2();
         assert!((order - 2.0).abs() < 0.1, "{order}");
+    }
+
+    #[test]
+    fn shared_errors_of_a_run_stay_below_ten_tolerances() {
+        let error = |y: &[f64], t: f64| (y[0] - t.cos()).hypot(y[1] + t.sin());
+        for max_order in [2, 5] {
+            for tolerance in [1e-3_f64, 1e-5] {
+                let go = |horizon, until| {
+                    let options = BdfOptions { max_order, horizon, ..Default::default() };
+                    run(&OSCILLATOR, options, &[1.0, 0.0], 1e-3 * tolerance.sqrt(), until, (tolerance, tolerance))
+                };
+                // a hundred periods
+                let until = 200.0 * std::f64::consts::PI;
+                let (alone, few) = go(None, until);
+                let (shared, counts) = go(Some(until), until);
+                assert!(error(&alone, until) > 100.0 * tolerance, "{:.1e} at {tolerance:.0e}", error(&alone, until));
+                assert!(error(&shared, until) <= 10.0 * tolerance, "{:.1e} at {tolerance:.0e}", error(&shared, until));
+                assert!(counts.steps > few.steps && counts.error_failures <= 3 + counts.steps / 20, "{counts:?}");
+            }
+        }
+        // few steps have their whole tolerance
+        let short = |horizon| {
+            run(&OSCILLATOR, BdfOptions { horizon, ..Default::default() }, &[1.0, 0.0], 0.1, 2.0, (1e-3, 1e-3))
+        };
+        assert_eq!(short(None), short(Some(2.0)));
     }
 
     #[test]

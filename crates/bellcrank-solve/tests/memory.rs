@@ -116,7 +116,8 @@ fn stages(m: usize, options: Options, recorded: bool) -> [Stage; 3] {
     [file, solver, run]
 }
 
-/// The runs people make of it, and the MiB that 10⁵ bodies may take.
+/// The runs people make of it, and the MiB that 10⁵ bodies may take. `si2` takes more where it needs the whole matrix, as ladders
+/// of some thousand bodies do (1.6 GiB for 10⁵; `book/src/large-models.md`): that is not in its bound.
 fn runs() -> [(&'static str, Options, f64); 3] {
     let (until, sample) = (2e-3, Some(1e-3));
     let fixed = Options {

@@ -85,6 +85,8 @@ pub struct Outline {
     /// The number of diagonal blocks that are not multipliers, and what nested dissection would cost or does.
     pub bodies: usize,
     pub dissection: Option<f64>,
+    /// Whether the graph was cut for the parts' sake.
+    pub cut: bool,
     pub dimension: usize,
     /// Number of values of the matrix.
     pub entries: usize,
@@ -160,8 +162,8 @@ struct Begin {
 }
 
 impl Layout {
-    fn new(pattern: &BlockPattern, symmetric: bool) -> Result<Layout, LinearError> {
-        let symbolic = symbolic(pattern)?;
+    fn new(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<Layout, LinearError> {
+        let symbolic = symbolic(pattern, parted)?;
         let (order, below) = (&symbolic.order, &symbolic.below);
         let n = order.len();
         let class = |k: usize| pattern.class(order[k] as usize);
@@ -277,14 +279,16 @@ fn panel_entries(symmetric: bool, p: u32, m: u32) -> u32 {
     p * (p + if symmetric { m } else { 2 * m })
 }
 
-/// Plans the elimination of matrices of this pattern, which symmetric elimination must find closed: part by part.
-pub fn plans(pattern: &BlockPattern, symmetric: bool) -> Result<(Outline, Vec<Plan>), LinearError> {
-    let layout = Layout::new(pattern, symmetric)?;
+/// Plans the elimination of matrices of this pattern, which symmetric elimination must find closed: part by part, or all at
+/// once.
+pub fn plans(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<(Outline, Vec<Plan>), LinearError> {
+    let layout = Layout::new(pattern, symmetric, parted)?;
     let order = &layout.symbolic.order;
     let outline = Outline {
         symmetric,
         bodies: (0..pattern.blocks()).filter(|&b| pattern.class(b) != Class::Multiplier).count(),
         dissection: layout.symbolic.dissection,
+        cut: layout.symbolic.cut,
         dimension: pattern.dimension(),
         entries: pattern.values(),
     };

@@ -365,7 +365,14 @@ impl Robust {
         self.look_at_symmetry(a);
         let mut blocked = None;
         if let Some(lu) = &mut self.block {
-            match by_blocks(lu, a) {
+            let mut done = by_blocks(lu, a);
+            if lu.meets_poorly()
+                && let Ok(whole) = lu.whole(a.pattern())
+            {
+                *lu = whole;
+                done = lu.factor(a);
+            }
+            match done {
                 Ok(()) => {
                     self.check = lu.smallest_kept_pivot() < SUSPICIOUS;
                     if self.check {

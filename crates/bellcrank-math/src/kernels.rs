@@ -385,7 +385,7 @@ impl Pivots {
     ) -> Result<[[f64; P]; P], LinearError> {
         if self.holds_given(self.first, P)
             && class == Class::Multiplier
-            && let Some(inverse) = self.without_given::<F, P>(d, magnitude)
+            && let Some(inverse) = self.without_given::<P>(d, magnitude)
         {
             return Ok(inverse);
         }
@@ -398,7 +398,7 @@ impl Pivots {
     }
 
     /// The inverse of the rows that were not dropped before, zero in the others; none if a pivot is not safe.
-    fn without_given<const F: bool, const P: usize>(
+    fn without_given<const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
@@ -411,7 +411,8 @@ impl Pivots {
             }
             (d[r][r], magnitude[r]) = (1.0, 1.0);
         }
-        let (mut inverse, safe) = invert::<F, P>(&d, &magnitude);
+        // not fused: this is compiled for any processor, where that would be a call
+        let (mut inverse, safe) = invert::<false, P>(&d, &magnitude);
         if !safe {
             return None;
         }

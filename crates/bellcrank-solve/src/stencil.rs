@@ -32,6 +32,20 @@ impl Stencil {
         self.accelerations(p);
     }
 
+    /// The same where v = q̇, which is set too.
+    pub fn rates_with_velocities(&self, p: &mut Point) {
+        p.t = self.t;
+        let (Slopes { q: slope_q, v: slope_v, .. }, q) = (self.slopes, &p.q);
+        team::fill([&mut p.qdot, &mut p.v, &mut p.vdot], |range, [qdot, v, vdot]| {
+            let known = q[range.clone()].iter().zip(&self.eta_q[range.clone()]).zip(&self.eta_v[range]);
+            for (((qdot, v), vdot), ((q, eta_q), eta_v)) in qdot.iter_mut().zip(v).zip(vdot).zip(known) {
+                let rate = slope_q * q + eta_q;
+                (*qdot, *v, *vdot) = (rate, rate, slope_v * rate + eta_v);
+            }
+        });
+        affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
+    }
+
     /// Takes another law.
     pub fn set(&mut self, other: &Stencil) {
         (self.t, self.h, self.slopes) = (other.t, other.h, other.slopes);

@@ -347,21 +347,29 @@ impl Step {
         }
     }
 
-    /// Sets v = T q̇ and v̇ from q, where velocities follow it.
+    /// Sets the rates from q, v and z; v = T q̇ where velocities follow q.
     pub fn follow(&mut self) {
-        self.stencil.rates(&mut self.point);
+        if self.condensed && self.flat {
+            self.stencil.rates_with_velocities(&mut self.point);
+        } else {
+            self.stencil.rates(&mut self.point);
+            self.follow_rates();
+        }
+    }
+
+    /// Sets v = T q̇ and v̇, where velocities follow q.
+    pub fn follow_rates(&mut self) {
         if !self.condensed {
             return;
         }
         let p = &mut self.point;
         if self.flat {
-            team::copy(&p.qdot, &mut p.v);
-        } else {
-            let mut v = std::mem::take(&mut p.v);
-            team::fill([&mut v], |_, [v]| v.fill(0.0));
-            self.dynamics.add(1.0, Piece::Rate, p, &mut self.w, &mut v);
-            p.v = v;
+            return self.stencil.rates_with_velocities(p);
         }
+        let mut v = std::mem::take(&mut p.v);
+        team::fill([&mut v], |_, [v]| v.fill(0.0));
+        self.dynamics.add(1.0, Piece::Rate, p, &mut self.w, &mut v);
+        p.v = v;
         self.stencil.accelerations(p);
     }
 

@@ -47,3 +47,70 @@ fn a_long_chain_steps() {
         assert!((y + 0.5 * 9.81 * 25e-6).abs() < 1e-7, "{y}");
     }
 }
+
+/// n × n masses in space, joined by links, two corners held, with springs across.
+fn net(n: usize) -> String {
+    let mut text = String::from("model = { gravity = [0, 0, -9.81] }\n");
+    for i in 0..n {
+        for j in 0..n {
+            let _ = writeln!(text, "body.m{i}_{j} = {{ mass = 1, at = [{i}, {j}, 0] }}");
+        }
+    }
+    let mut join = |name: String, kind: &str, a: (usize, usize), b: (usize, usize)| {
+        let between = format!("[\"m{}_{}\", \"m{}_{}\"]", a.0, a.1, b.0, b.1);
+        let _ = match kind {
+            "spring" => writeln!(
+                text,
+                "force.{name} = {{ type = \"spring-damper\", between = {between}, at = [[{}, {}, 0], [{}, {}, 0]], stiffness = 10, damping = 0.1 }}",
+                a.0, a.1, b.0, b.1
+            ),
+            _ => writeln!(
+                text,
+                "joint.{name} = {{ type = \"distance\", between = {between}, on = [[0, 0, 0], [0, 0, 0]] }}"
+            ),
+        };
+    };
+    for i in 0..n {
+        for j in 0..n {
+            for (k, l) in [(i + 1, j), (i, j + 1)].into_iter().filter(|(k, l)| *k < n && *l < n) {
+                join(format!("l{i}_{j}_{k}_{l}"), "distance", (i, j), (k, l));
+            }
+            if i + 1 < n && j + 1 < n && (i + j) % 7 == 0 {
+                join(format!("s{i}_{j}"), "spring", (i, j), (i + 1, j + 1));
+            }
+        }
+    }
+    for i in [0, n - 1] {
+        let _ = writeln!(
+            text,
+            "joint.c{i} = {{ type = \"spherical\", between = [\"ground\", \"m{i}_{i}\"], at = [{i}, {i}, 0] }}"
+        );
+    }
+    text
+}
+
+#[test]
+fn any_number_of_threads_computes_the_same() {
+    use MethodName::*;
+    let ways = [
+        (GeneralizedAlpha, Some("index3"), Some(1e-3)),
+        (GeneralizedAlpha, Some("si2"), Some(1e-3)),
+        (Bdf, Some("ggl"), None),
+        (Dopri5, None, None),
+    ];
+    for text in [chain(420), windows(210, false), windows(210, true), net(21)] {
+        let s = system(&text);
+        for (method, formulation, step) in ways {
+            let by = |threads: usize| {
+                let (rtol, until, threads) = (1e-4, 2e-3, Some(threads));
+                let summary =
+                    run(&s, Options { method, formulation, step, rtol, until, threads, ..Options::default() });
+                let last: Vec<u64> = summary.last.iter().map(|(_, x)| x.to_bits()).collect();
+                (summary.statistics, summary.drift, summary.energy, last)
+            };
+            let alone = by(1);
+            assert!(alone.3.len() > 1000);
+            assert!(by(2) == alone && by(3) == alone, "{method:?} {formulation:?}");
+        }
+    }
+}

@@ -493,7 +493,7 @@ impl Engine for Implicit {
                 } else {
                     method.predict(&mut s.point)
                 }
-                s.follow();
+                s.follow_rates();
                 s.touched();
                 s.add_reactions();
             };

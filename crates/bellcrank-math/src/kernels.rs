@@ -398,11 +398,7 @@ impl Pivots {
     }
 
     /// The inverse of the rows that were not dropped before, zero in the others; none if a pivot is not safe.
-    fn without_given<const P: usize>(
-        &mut self,
-        d: &[[f64; P]; P],
-        magnitude: &[f64; P],
-    ) -> Option<[[f64; P]; P]> {
+    fn without_given<const P: usize>(&mut self, d: &[[f64; P]; P], magnitude: &[f64; P]) -> Option<[[f64; P]; P]> {
         let (mut d, mut magnitude) = (*d, *magnitude);
         let given: [bool; P] = std::array::from_fn(|r| self.given[self.first + r]);
         for r in (0..P).filter(|&r| given[r]) {

@@ -341,7 +341,8 @@ impl Machine {
     }
 
     fn simulation(&self, solver: Solver, rtol: f64, until: f64) -> Option<Simulation> {
-        let options = Options { method: MethodName::Dop853, solver, rtol, until, ..Options::default() };
+        let (method, threads) = (MethodName::Dop853, Some(1));
+        let options = Options { method, solver, rtol, until, threads, ..Options::default() };
         Simulation::of(self.system.clone(), options).ok()
     }
 

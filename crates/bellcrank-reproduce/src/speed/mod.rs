@@ -86,7 +86,8 @@ fn compiled(text: &str, changes: &[String]) -> Arc<System> {
 }
 
 fn simulation(system: &Arc<System>, options: &Options) -> Option<Simulation> {
-    Simulation::of(system.clone(), Options { sample: Some(options.until), ..options.clone() }).ok()
+    let (sample, threads) = (Some(options.until), Some(1));
+    Simulation::of(system.clone(), Options { sample, threads, ..options.clone() }).ok()
 }
 
 /// How a run goes, untimed.

@@ -470,7 +470,7 @@ impl Options {
         Ok(())
     }
 
-    /// How many threads work on a model of so many bodies. Below [`WORTH_THREADS`] they cost more than they give.
+    /// How many threads work on a model of so many bodies. On small ones they cost more than they give.
     pub fn threads_for(&self, bodies: usize) -> usize {
         let offered = || std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
         self.threads.unwrap_or_else(|| if bodies < WORTH_THREADS { 1 } else { offered() })

@@ -165,15 +165,15 @@ unsafe impl<T: Send> Sync for Slot<T> {}
 
 /// Divides 0..n among the team: `piece` hands out what belongs to a range, the ranges in ascending order, and `work` is done
 /// on all pieces at the same time. Less than `least` per thread is not divided.
+#[inline]
 pub fn divided<T: Send>(n: usize, least: usize, mut piece: impl FnMut(Range<usize>) -> T, work: impl Fn(T) + Sync) {
+    // small models come here a thousand times in a step's time
+    if n < 2 * least {
+        return work(piece(0..n));
+    }
     // while it works, who leads has no team: pieces are not divided further
     let Some(crew) = LED.take() else { return work(piece(0..n)) };
-    let hands = crew.size.min(n / least.max(1)).max(1);
-    if hands == 1 {
-        work(piece(0..n));
-        LED.set(Some(crew));
-        return;
-    }
+    let hands = crew.size.min(n / least.max(1));
     let mut slots: [Slot<T>; MOST] = std::array::from_fn(|_| Slot(UnsafeCell::new(None)));
     for (k, slot) in slots.iter_mut().enumerate().take(hands) {
         *slot.0.get_mut() = Some(piece(n * k / hands..n * (k + 1) / hands));

@@ -14,9 +14,12 @@
 //! What stands above the diagonal of the matrix is never looked at, but for diagonal blocks of leaves, of which the
 //! symmetric part is taken.
 
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::Avx2;
 use crate::{
     block_lu::{Step, dot},
     blocks::Class,
+    lanes::{Machine, Plain, Row},
     kernels::{at, at_mut, fma, rows, subtract_products, tile_rows},
     plan::{Node, Source, take},
     solver::LinearError,
@@ -85,7 +88,7 @@ impl Step<'_> {
     #[target_feature(enable = "avx2,fma")]
     #[inline(never)]
     fn finish_fused<const P: usize>(&mut self, d: &[[f64; P]; P], magnitude: &[f64; P]) -> Result<(), LinearError> {
-        self.finish_small::<true, P>(d, magnitude)
+        self.finish_small::<true, Avx2, P>(d, magnitude)
     }
 
     #[inline(never)]
@@ -94,11 +97,11 @@ impl Step<'_> {
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
     ) -> Result<(), LinearError> {
-        self.finish_small::<F, P>(d, magnitude)
+        self.finish_small::<F, Plain<F>, P>(d, magnitude)
     }
 
     #[inline(always)]
-    fn finish_small<const F: bool, const P: usize>(
+    fn finish_small<const F: bool, M: Machine, const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
@@ -108,32 +111,35 @@ impl Step<'_> {
             *at_mut(self.panel, i * P) = inverse[i];
         }
         let body = self.node.class != Class::Multiplier;
+        let (m, panel) = (self.node.m as usize, &*self.panel);
         let (mut targets, mut done) = (self.targets, 0);
         for &piece in self.pieces {
-            let targets = take(&mut targets, self.node.m as usize - done);
+            let targets = take(&mut targets, m - done);
+            let lower = &panel[P * (P + done)..];
             with_size!(piece, 1 2 3 4 5; 6, B => {
-                let mut w = [[0.0; B]; P]; // D⁻¹Lᵀ
+                let mut l = [M::Row::<P>::zero(); B];
                 for c in 0..B {
-                    let l = at::<P>(self.panel, P * (P + done + c));
-                    let mut sum = 0.0;
-                    for r in 0..P {
-                        for k in 0..P {
-                            w[r][c] = fma::<F>(inverse[r][k], l[k], w[r][c]);
-                        }
-                        sum += (l[r] * w[r][c]).abs();
+                    l[c] = Row::load(lower, P * c);
+                }
+                let l = M::transposed(&l);
+                let mut w = [M::Row::<B>::zero(); P]; // D⁻¹Lᵀ
+                let mut sum = M::Row::<B>::zero();
+                for r in 0..P {
+                    for k in 0..P {
+                        w[r] = w[r].plus(at::<1>(panel, r * P + k)[0], l[k]);
                     }
-                    if body {
-                        at_mut::<1>(self.magnitude, self.border[done + c] as usize)[0] += sum;
-                    }
+                    sum = sum.plus_magnitudes(l[r], w[r]);
+                }
+                if body {
+                    let first = self.border[done] as usize; // and those of the piece follow it
+                    M::Row::<B>::load(self.magnitude, first).plus_row(sum).store(self.magnitude, first);
                 }
                 for (i, &to) in targets.iter().enumerate() {
-                    let l = at::<P>(self.panel, P * (P + done + i));
-                    let x = at_mut::<B>(self.later, to as usize);
+                    let mut x = M::Row::<B>::load(self.later, to as usize);
                     for r in 0..P {
-                        for c in 0..B {
-                            x[c] = fma::<F>(-l[r], w[r][c], x[c]);
-                        }
+                        x = x.minus(at::<1>(lower, P * i + r)[0], w[r]);
                     }
+                    x.store(self.later, to as usize);
                 }
             });
             done += piece as usize;

@@ -1,7 +1,7 @@
 //! Short rows of numbers in registers: plain arrays, or AVX2's registers where the processor has them. Left to itself, the
 //! compiler takes numbers one by one wherever a row is not a multiple of four long.
 
-use crate::kernels::{at, at_mut, fma};
+use crate::kernels::{at, at_mut};
 
 /// A row of N numbers, at most eight.
 pub trait Row<const N: usize>: Copy {
@@ -27,10 +27,16 @@ pub trait Row<const N: usize>: Copy {
     fn plus_row(self, a: Self) -> Self;
 }
 
-/// What computes with rows.
+/// What computes with numbers and rows of them.
 pub trait Machine {
+    /// Whether its code must be compiled for AVX2 and FMA.
+    const AVX2: bool;
+
     /// Its rows of N numbers.
     type Row<const N: usize>: Row<N>;
+
+    /// a b + c, in one rounding where the processor does that fast.
+    fn fma(a: f64, b: f64, c: f64) -> f64;
 
     /// C rows of R numbers from R rows of C.
     fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C];
@@ -62,7 +68,7 @@ impl<const FUSED: bool, const N: usize> Row<N> for PlainRow<FUSED, N> {
     #[inline(always)]
     fn plus(mut self, factor: f64, row: Self) -> Self {
         for k in 0..N {
-            self.0[k] = fma::<FUSED>(factor, row.0[k], self.0[k]);
+            self.0[k] = Plain::<FUSED>::fma(factor, row.0[k], self.0[k]);
         }
         self
     }
@@ -90,7 +96,13 @@ impl<const FUSED: bool, const N: usize> Row<N> for PlainRow<FUSED, N> {
 }
 
 impl<const FUSED: bool> Machine for Plain<FUSED> {
+    const AVX2: bool = false;
     type Row<const N: usize> = PlainRow<FUSED, N>;
+
+    #[inline(always)]
+    fn fma(a: f64, b: f64, c: f64) -> f64 {
+        if FUSED { a.mul_add(b, c) } else { a * b + c }
+    }
 
     #[inline(always)]
     fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C] {
@@ -221,7 +233,13 @@ mod avx2 {
     }
 
     impl Machine for Avx2 {
+        const AVX2: bool = true;
         type Row<const N: usize> = Pair<N>;
+
+        #[inline(always)]
+        fn fma(a: f64, b: f64, c: f64) -> f64 {
+            a.mul_add(b, c)
+        }
 
         #[inline(always)]
         fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C] {

@@ -213,7 +213,8 @@ impl System {
                 if all(|body| matches!(body, Body::Rigid(_)))
                     && [first, second].iter().flatten().all(|p| matches!(p, Plain::Perpendicular(..))) =>
             {
-                let (points, pairs) = ([near, far].map(|e| e.on.point), [first, second].iter().flatten().count() as u32);
+                let (points, pairs) =
+                    ([near, far].map(|e| e.on.point), [first, second].iter().flatten().count() as u32);
                 let axes = [first, second].map(|pair| match pair {
                     Some(Plain::Perpendicular(i, j)) => [near.on.axes.column(i), far.on.axes.column(j)],
                     _ => [Vec3::ZERO; 2],

@@ -15,9 +15,12 @@
 //! that were listed by the analysis. Diagonal blocks are kept inverted, U is kept as D⁻¹U:
 //! right-looking block LU [Golub & Van Loan 2013, 3.2.10] on a supernodal structure.
 
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::Avx2;
 use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
-    kernels::{Pivots, at, at_mut, copy, fma, rows, scaled, spread, spread_wide, subtract_products},
+    kernels::{Pivots, at, at_mut, copy, rows, scaled, spread, spread_wide, subtract_products},
+    lanes::{Machine, Plain, Row},
     plan::{Kernel, Node, Opening, Outline, PIECE, Plan, Source, plans, take, take_last},
     solver::{Flops, LinearError, LinearSolver},
     symmetric, team,
@@ -129,10 +132,10 @@ macro_rules! on_this_processor {
             // SAFETY: the processor has what the function is compiled for.
             unsafe { $part.$fused($($argument),*) }
         } else {
-            $part.$plain::<false>($($argument),*)
+            $part.$plain::<Plain<false>>($($argument),*)
         }
         #[cfg(not(target_arch = "x86_64"))]
-        $part.$plain::<{ cfg!(target_arch = "aarch64") }>($($argument),*)
+        $part.$plain::<Plain<{ cfg!(target_arch = "aarch64") }>>($($argument),*)
     }};
 }
 
@@ -185,7 +188,7 @@ impl Part {
     }
 
     #[inline(always)]
-    fn factor_nodes<const F: bool>(&mut self, a: &[f64], others: &[Part]) -> Result<(), LinearError> {
+    fn factor_nodes<M: Machine>(&mut self, a: &[f64], others: &[Part]) -> Result<(), LinearError> {
         let Part { plan, values, magnitude, pivots, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = values.as_mut_slice();
@@ -213,16 +216,16 @@ impl Part {
                 Kernel::Leaf(p) => {
                     let sources = take(&mut lists.sources, node.sources as usize);
                     with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
-                        true => step.eliminate_symmetric_leaf::<F, P>(a, sources)?,
-                        false => step.eliminate_leaf::<F, P>(a, sources)?,
+                        true => step.eliminate_symmetric_leaf::<M, P>(a, sources)?,
+                        false => step.eliminate_leaf::<M, P>(a, sources)?,
                     })
                 }
                 Kernel::Small(p) => with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
-                    true => step.eliminate_symmetric_small::<F, P>()?,
-                    false => step.eliminate_small::<F, P>()?,
+                    true => step.eliminate_symmetric_small::<M, P>()?,
+                    false => step.eliminate_small::<M, P>()?,
                 }),
-                Kernel::General if plan.symmetric => step.eliminate_symmetric::<F>(blocks, strip)?,
-                Kernel::General => step.eliminate::<F>(blocks, strip)?,
+                Kernel::General if plan.symmetric => step.eliminate_symmetric::<M>(blocks, strip)?,
+                Kernel::General => step.eliminate::<M>(blocks, strip)?,
             }
             values = later;
             done += node.entries as usize;
@@ -245,11 +248,11 @@ impl Part {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     fn factor_nodes_fused(&mut self, a: &[f64], others: &[Part]) -> Result<(), LinearError> {
-        self.factor_nodes::<true>(a, others)
+        self.factor_nodes::<Avx2>(a, others)
     }
 
     #[inline(always)]
-    fn forward_nodes<const F: bool>(&mut self) {
+    fn forward_nodes<M: Machine>(&mut self) {
         let Part { plan, values, x, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = values.as_slice();
@@ -260,7 +263,7 @@ impl Part {
             let blocks = take(&mut lists.blocks, node.blocks as usize);
             match node.kernel {
                 Kernel::Leaf(p) | Kernel::Small(p) => {
-                    with_size!(p, 1 2 3 4 5; 6, P => forward_small::<F, P>(panel, border, first, x, plan.symmetric));
+                    with_size!(p, 1 2 3 4 5; 6, P => forward_small::<M, P>(panel, border, first, x, plan.symmetric));
                 }
                 Kernel::General if plan.symmetric => symmetric::forward(node, panel, blocks, border, first, x, strip),
                 Kernel::General => forward(node, panel, blocks, border, first, x, strip),
@@ -272,11 +275,11 @@ impl Part {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     fn forward_nodes_fused(&mut self) {
-        self.forward_nodes::<true>();
+        self.forward_nodes::<Avx2>();
     }
 
     #[inline(always)]
-    fn backward_nodes<const F: bool>(&mut self) {
+    fn backward_nodes<M: Machine>(&mut self) {
         let Part { plan, values, x, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = &values[..plan.length];
@@ -289,8 +292,8 @@ impl Part {
             match node.kernel {
                 Kernel::Leaf(p) | Kernel::Small(p) => {
                     with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
-                        true => symmetric::backward_small::<F, P>(panel, border, first, x),
-                        false => backward_small::<F, P>(panel, border, first, x),
+                        true => symmetric::backward_small::<M, P>(panel, border, first, x),
+                        false => backward_small::<M, P>(panel, border, first, x),
                     });
                 }
                 Kernel::General if plan.symmetric => symmetric::backward(node, panel, blocks, border, first, x, strip),
@@ -302,7 +305,7 @@ impl Part {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     fn backward_nodes_fused(&mut self) {
-        self.backward_nodes::<true>();
+        self.backward_nodes::<Avx2>();
     }
 
     /// Puts its unknowns where they belong.
@@ -470,18 +473,14 @@ pub(crate) struct Step<'a> {
 impl Step<'_> {
     /// Eliminates a node of P pivots straight from the matrix.
     #[inline(always)]
-    fn eliminate_leaf<const F: bool, const P: usize>(
-        &mut self,
-        a: &[f64],
-        sources: &[Source],
-    ) -> Result<(), LinearError> {
+    fn eliminate_leaf<M: Machine, const P: usize>(&mut self, a: &[f64], sources: &[Source]) -> Result<(), LinearError> {
         let Some((own, sources)) = sources.split_first() else { return Ok(()) };
         let d: [[f64; P]; P] = rows(a, own.upper as usize, P);
         let mut magnitude = [0.0; P];
         for r in 0..P {
             magnitude[r] = d[r][r].abs();
         }
-        let inverse = self.pivots.inverse::<F, P>(&d, &magnitude, self.node.class)?;
+        let inverse = self.pivots.inverse::<M, P>(&d, &magnitude, self.node.class)?;
         let width = P + self.node.m as usize;
         for i in 0..P {
             *at_mut(self.panel, i * width) = inverse[i];
@@ -490,32 +489,34 @@ impl Step<'_> {
         for source in sources {
             let (upper, lower) = (source.upper as usize, source.lower as usize);
             with_size!(source.size, 1 2 3 4 5; 6, C => {
-                let u = scaled::<F, P, C>(&inverse, a, upper, C);
-                for r in 0..P {
-                    *at_mut(self.panel, r * width + P + done) = u[r];
-                }
-                let magnitude = at_mut::<C>(self.magnitude, self.border[done] as usize);
+                let u = scaled::<M, P, C>(&inverse, a, upper, C);
+                let mut l = [M::Row::<P>::zero(); C];
                 for c in 0..C {
-                    let l = *at::<P>(a, lower + c * P);
-                    *at_mut(self.panel, P * (width + done + c)) = l;
-                    for r in 0..P {
-                        magnitude[c] += (l[r] * u[r][c]).abs();
-                    }
+                    l[c] = Row::load(a, lower + c * P);
+                    l[c].store(self.panel, P * (width + done + c));
                 }
+                let l = M::transposed(&l);
+                let first = self.border[done] as usize; // and those of the block follow it
+                let mut magnitude = M::Row::<C>::load(self.magnitude, first);
+                for r in 0..P {
+                    u[r].store(self.panel, r * width + P + done);
+                    magnitude = magnitude.plus_magnitudes(l[r], u[r]);
+                }
+                magnitude.store(self.magnitude, first);
                 done += C;
             });
         }
-        self.spread::<F, P>();
+        self.spread::<M, P>();
         Ok(())
     }
 
     /// Eliminates a node of P pivots.
     #[inline(always)]
-    fn eliminate_small<const F: bool, const P: usize>(&mut self) -> Result<(), LinearError> {
+    fn eliminate_small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
         let width = P + self.node.m as usize;
         let d: [[f64; P]; P] = rows(self.panel, 0, width);
         let magnitude = *at(self.magnitude, self.pivots.first);
-        let inverse = self.pivots.inverse::<F, P>(&d, &magnitude, self.node.class)?;
+        let inverse = self.pivots.inverse::<M, P>(&d, &magnitude, self.node.class)?;
         for i in 0..P {
             *at_mut(self.panel, i * width) = inverse[i];
         }
@@ -523,9 +524,9 @@ impl Step<'_> {
         while column < width {
             let columns = (width - column).min(4);
             with_size!(columns, 1 2 3; 4, C => {
-                let u = scaled::<F, P, C>(&inverse, self.panel, column, width);
+                let u = scaled::<M, P, C>(&inverse, self.panel, column, width);
                 for r in 0..P {
-                    *at_mut(self.panel, r * width + column) = u[r];
+                    u[r].store(self.panel, r * width + column);
                 }
             });
             column += columns;
@@ -533,19 +534,19 @@ impl Step<'_> {
         if self.node.class != Class::Multiplier {
             self.add_magnitudes();
         }
-        self.spread::<F, P>();
+        self.spread::<M, P>();
         Ok(())
     }
 
     /// Subtracts L (D⁻¹ U) from the panels of the border.
     #[inline(always)]
-    fn spread<const F: bool, const P: usize>(&mut self) {
+    fn spread<M: Machine, const P: usize>(&mut self) {
         let width = P + self.node.m as usize;
         let mut targets = self.targets;
         let mut column = P;
         for &piece in self.pieces {
             let targets = take(&mut targets, self.node.m as usize);
-            with_size!(piece, 1 2 3 4 5 6 7; 8, B => spread::<F, P, B>(self.panel, column, width, targets, self.later));
+            with_size!(piece, 1 2 3 4 5 6 7; 8, B => spread::<M, P, B>(self.panel, column, width, targets, self.later));
             column += piece as usize;
         }
     }
@@ -562,7 +563,7 @@ impl Step<'_> {
 
     /// Eliminates any node.
     #[inline(always)]
-    fn eliminate<const F: bool>(&mut self, blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> {
+    fn eliminate<M: Machine>(&mut self, blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> {
         let (p, m) = (self.node.p as usize, self.node.m as usize);
         let (first, width) = (self.pivots.first, p + m);
         let mut k = 0;
@@ -584,7 +585,7 @@ impl Step<'_> {
             }
             for r in 0..n {
                 let row = &mut upper[(k + r) * width + end..(k + r + 1) * width];
-                subtract_products::<F>(row, &inverse[r * n..(r + 1) * n], -1.0, old, tail);
+                subtract_products::<M>(row, &inverse[r * n..(r + 1) * n], -1.0, old, tail);
             }
 
             // The rest of the node's pivots.
@@ -593,13 +594,13 @@ impl Step<'_> {
             for (r, row) in rest.chunks_exact_mut(width.max(1)).enumerate() {
                 let before = row[end + r];
                 let (factors, row) = row[k..].split_at_mut(n);
-                subtract_products::<F>(row, factors, 1.0, done, width);
+                subtract_products::<M>(row, factors, 1.0, done, width);
                 self.magnitude[first + end + r] += (row[r] - before).abs();
             }
             if end < p {
                 for row in lower.chunks_exact_mut(p) {
                     let (factors, row) = row[k..].split_at_mut(n);
-                    subtract_products::<F>(row, factors, 1.0, done, width);
+                    subtract_products::<M>(row, factors, 1.0, done, width);
                 }
             }
             k = end;
@@ -612,7 +613,7 @@ impl Step<'_> {
         for &piece in self.pieces {
             let targets = take(&mut targets, m);
             with_size!(piece, 1 2 3 4 5 6 7; 8, B => {
-                spread_wide::<F, B>(self.panel, column, p, width, targets, self.later)
+                spread_wide::<M, B>(self.panel, column, p, width, targets, self.later)
             });
             column += piece as usize;
         }
@@ -622,7 +623,7 @@ impl Step<'_> {
 
 /// x ← D⁻¹ x at the pivots of a node, then x −= L x at its border.
 #[inline(always)]
-fn forward_small<const F: bool, const P: usize>(
+fn forward_small<M: Machine, const P: usize>(
     panel: &[f64],
     border: &[u32],
     first: usize,
@@ -635,7 +636,7 @@ fn forward_small<const F: bool, const P: usize>(
     for r in 0..P {
         let inverse = at::<P>(panel, r * width);
         for c in 0..P {
-            own[r] = fma::<F>(inverse[c], old[c], own[r]);
+            own[r] = M::fma(inverse[c], old[c], own[r]);
         }
     }
     *at_mut(x, first) = own;
@@ -643,7 +644,7 @@ fn forward_small<const F: bool, const P: usize>(
         let l = at::<P>(panel, P * (width + i));
         let x = &mut at_mut::<1>(x, to as usize)[0];
         for r in 0..P {
-            *x = fma::<F>(-l[r], own[r], *x);
+            *x = M::fma(-l[r], own[r], *x);
         }
     }
 }
@@ -654,7 +655,7 @@ const GATHERED: usize = 64;
 
 /// x −= D⁻¹U x at the pivots of a node, from those of its border.
 #[inline(always)]
-fn backward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
+fn backward_small<M: Machine, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
     let width = P + border.len();
     let mut own = *at::<P>(x, first);
     if (WIDE..=GATHERED).contains(&border.len()) {
@@ -670,12 +671,12 @@ fn backward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], 
             for u in &mut rows {
                 let g = at::<4>(&gathered, i);
                 for k in 0..4 {
-                    sum[k] = fma::<F>(u[k], g[k], sum[k]);
+                    sum[k] = M::fma(u[k], g[k], sum[k]);
                 }
                 i += 4;
             }
             for &u in rows.remainder() {
-                sum[0] = fma::<F>(u, gathered[i], sum[0]);
+                sum[0] = M::fma(u, gathered[i], sum[0]);
                 i += 1;
             }
             own[r] -= (sum[0] + sum[1]) + (sum[2] + sum[3]);
@@ -686,7 +687,7 @@ fn backward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], 
     for (i, &from) in border.iter().enumerate() {
         let x = at::<1>(x, from as usize)[0];
         for r in 0..P {
-            own[r] = fma::<F>(-at::<1>(panel, r * width + P + i)[0], x, own[r]);
+            own[r] = M::fma(-at::<1>(panel, r * width + P + i)[0], x, own[r]);
         }
     }
     *at_mut(x, first) = own;

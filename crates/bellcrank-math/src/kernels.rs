@@ -1,6 +1,11 @@
 //! Small dense kernels of the block elimination.
 
-use crate::{blocks::Class, plan::Copy, solver::LinearError};
+use crate::{
+    blocks::Class,
+    lanes::{Machine, Plain, Row},
+    plan::Copy,
+    solver::LinearError,
+};
 
 /// Calls a kernel with the constant that equals a number, the last one for all others.
 macro_rules! with_size {
@@ -51,15 +56,9 @@ pub fn rows<const R: usize, const C: usize>(v: &[f64], first: usize, stride: usi
     rows
 }
 
-/// a b + c, in one rounding if FUSED. Only where the processor fuses: elsewhere that is a slow call.
-#[inline(always)]
-pub fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
-
 /// C + A B.
 #[inline(always)]
-fn add_product<const F: bool, const R: usize, const K: usize, const C: usize>(
+fn add_product<M: Machine, const R: usize, const K: usize, const C: usize>(
     c: &[[f64; C]; R],
     a: &[[f64; K]; R],
     b: &[[f64; C]; K],
@@ -68,7 +67,7 @@ fn add_product<const F: bool, const R: usize, const K: usize, const C: usize>(
     for r in 0..R {
         for k in 0..K {
             for j in 0..C {
-                sum[r][j] = fma::<F>(a[r][k], b[k][j], sum[r][j]);
+                sum[r][j] = M::fma(a[r][k], b[k][j], sum[r][j]);
             }
         }
     }
@@ -103,7 +102,7 @@ fn is_safe(next: f64, last: f64, magnitude: f64) -> bool {
 
 /// W⁻¹ without a search for pivots, and whether all of them were safe.
 #[inline(always)]
-pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P]) -> ([[f64; P]; P], bool) {
+pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P]) -> ([[f64; P]; P], bool) {
     let mut inverse = [[0.0; P]; P];
     // P is a constant: one branch stays. Sizes up to three by cofactors, for one division.
     let safe = match P {
@@ -138,9 +137,9 @@ pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64
                 & is_safe(leading, w[0][0], magnitude[1])
                 & is_safe(det, leading, magnitude[2])
         }
-        4 => invert_by_parts::<F, P, 2, 2>(w, magnitude, &mut inverse),
-        5 => invert_by_parts::<F, P, 3, 2>(w, magnitude, &mut inverse),
-        6 => invert_by_parts::<F, P, 3, 3>(w, magnitude, &mut inverse),
+        4 => invert_by_parts::<M, P, 2, 2>(w, magnitude, &mut inverse),
+        5 => invert_by_parts::<M, P, 3, 2>(w, magnitude, &mut inverse),
+        6 => invert_by_parts::<M, P, 3, 3>(w, magnitude, &mut inverse),
         _ => false,
     };
     (inverse, safe)
@@ -148,25 +147,25 @@ pub fn invert<const F: bool, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64
 
 /// [A B; C D]⁻¹ = [A⁻¹ + X S⁻¹ Y, −X S⁻¹; −S⁻¹ Y, S⁻¹], X = A⁻¹B, Y = C A⁻¹, S = D − C X.
 #[inline(always)]
-fn invert_by_parts<const F: bool, const P: usize, const N: usize, const M: usize>(
+fn invert_by_parts<M: Machine, const P: usize, const N: usize, const K: usize>(
     w: &[[f64; P]; P],
     magnitude: &[f64; P],
     inverse: &mut [[f64; P]; P],
 ) -> bool {
-    let (b, c): ([[f64; M]; N], [[f64; N]; M]) = (part(w, 0, N), part(w, N, 0));
-    let (a, first) = invert::<F, N>(&part(w, 0, 0), at(magnitude, 0));
-    let x = add_product::<F, N, N, M>(&[[0.0; M]; N], &a, &b);
-    let y = add_product::<F, M, N, N>(&[[0.0; N]; M], &c, &a);
-    let schur = add_product::<F, M, N, M>(&part(w, N, N), &negative(&c), &x);
-    let (s, second) = invert::<F, M>(&schur, at(magnitude, N));
-    let minus_xs = add_product::<F, N, M, M>(&[[0.0; M]; N], &negative(&x), &s);
-    let minus_sy = add_product::<F, M, M, N>(&[[0.0; N]; M], &negative(&s), &y);
-    let corner = add_product::<F, N, M, N>(&a, &negative(&minus_xs), &y);
+    let (b, c): ([[f64; K]; N], [[f64; N]; K]) = (part(w, 0, N), part(w, N, 0));
+    let (a, first) = invert::<M, N>(&part(w, 0, 0), at(magnitude, 0));
+    let x = add_product::<M, N, N, K>(&[[0.0; K]; N], &a, &b);
+    let y = add_product::<M, K, N, N>(&[[0.0; N]; K], &c, &a);
+    let schur = add_product::<M, K, N, K>(&part(w, N, N), &negative(&c), &x);
+    let (s, second) = invert::<M, K>(&schur, at(magnitude, N));
+    let minus_xs = add_product::<M, N, K, K>(&[[0.0; K]; N], &negative(&x), &s);
+    let minus_sy = add_product::<M, K, K, N>(&[[0.0; N]; K], &negative(&s), &y);
+    let corner = add_product::<M, N, K, N>(&a, &negative(&minus_xs), &y);
     for i in 0..N {
         inverse[i][..N].copy_from_slice(&corner[i]);
         inverse[i][N..].copy_from_slice(&minus_xs[i]);
     }
-    for i in 0..M {
+    for i in 0..K {
         inverse[N + i][..N].copy_from_slice(&minus_sy[i]);
         inverse[N + i][N..].copy_from_slice(&s[i]);
     }
@@ -183,39 +182,58 @@ pub fn copy<const C: usize>(copy: &Copy, from: &[f64], to: &mut [f64]) {
 
 /// C columns of D⁻¹ U, where U begins at `first` with rows `stride` apart.
 #[inline(always)]
-pub fn scaled<const F: bool, const P: usize, const C: usize>(
+pub fn scaled<M: Machine, const P: usize, const C: usize>(
     inverse: &[[f64; P]; P],
     u: &[f64],
     first: usize,
     stride: usize,
-) -> [[f64; C]; P] {
-    add_product::<F, P, P, C>(&[[0.0; C]; P], inverse, &rows(u, first, stride))
+) -> [M::Row<C>; P] {
+    let mut scaled = [M::Row::<C>::zero(); P];
+    for k in 0..P {
+        let u = M::Row::<C>::load(u, first + k * stride);
+        for r in 0..P {
+            scaled[r] = scaled[r].plus(inverse[r][k], u);
+        }
+    }
+    scaled
 }
 
 /// Subtracts B columns of L (D⁻¹U), from `column` on, from the places of the border rows.
 #[inline(always)]
-pub fn spread<const F: bool, const P: usize, const B: usize>(
+pub fn spread<M: Machine, const P: usize, const B: usize>(
     panel: &[f64],
     column: usize,
     width: usize,
     targets: &[u32],
     later: &mut [f64],
 ) {
-    let u: [[f64; B]; P] = rows(panel, column, width);
+    let mut u = [M::Row::<B>::zero(); P];
+    for r in 0..P {
+        u[r] = Row::load(panel, column + r * width);
+    }
+    subtract::<M, P, B>(&panel[P * width..], &u, targets, later);
+}
+
+/// Subtracts the products of the rows of `lower`, P numbers each, with `upper` from their places.
+#[inline(always)]
+pub fn subtract<M: Machine, const P: usize, const B: usize>(
+    lower: &[f64],
+    upper: &[M::Row<B>; P],
+    targets: &[u32],
+    later: &mut [f64],
+) {
     for (i, &to) in targets.iter().enumerate() {
-        let l = at::<P>(panel, P * (width + i));
-        let x = at_mut::<B>(later, to as usize);
+        let mut x = M::Row::<B>::load(later, to as usize);
         for r in 0..P {
-            for c in 0..B {
-                x[c] = fma::<F>(-l[r], u[r][c], x[c]);
-            }
+            x = x.minus(at::<1>(lower, P * i + r)[0], upper[r]);
         }
+        x.store(later, to as usize);
     }
 }
 
 /// `spread` for any number of pivots.
 #[inline(always)]
-pub fn spread_wide<const F: bool, const B: usize>(
+pub fn spread_wide<M: Machine, const B: usize>(
     panel: &[f64],
     column: usize,
     p: usize,
@@ -224,13 +242,13 @@ pub fn spread_wide<const F: bool, const B: usize>(
     later: &mut [f64],
 ) {
     let (upper, lower) = panel.split_at(p * width);
-    tile_rows::<F, B>(lower, &upper[column..], p, width, targets, later);
+    tile_rows::<M, B>(lower, &upper[column..], p, width, targets, later);
 }
 
 /// Subtracts B columns of `lower` × `upper`, of p products each, from the places of the rows of `lower`. Rows of `upper`
 /// are `stride` apart.
 #[inline(always)]
-pub fn tile_rows<const F: bool, const B: usize>(
+pub fn tile_rows<M: Machine, const B: usize>(
     lower: &[f64],
     upper: &[f64],
     p: usize,
@@ -242,18 +260,18 @@ pub fn tile_rows<const F: bool, const B: usize>(
     let mut rows = targets.chunks_exact(R);
     let mut first = 0;
     for targets in &mut rows {
-        tile::<F, R, B>(&lower[first * p..], upper, p, stride, targets, later);
+        tile::<M, R, B>(&lower[first * p..], upper, p, stride, targets, later);
         first += R;
     }
     for targets in rows.remainder().chunks_exact(1) {
-        tile::<F, 1, B>(&lower[first * p..], upper, p, stride, targets, later);
+        tile::<M, 1, B>(&lower[first * p..], upper, p, stride, targets, later);
         first += 1;
     }
 }
 
 /// `tile_rows` for R rows.
 #[inline(always)]
-fn tile<const F: bool, const R: usize, const B: usize>(
+fn tile<M: Machine, const R: usize, const B: usize>(
     lower: &[f64],
     upper: &[f64],
     p: usize,
@@ -267,7 +285,7 @@ fn tile<const F: bool, const R: usize, const B: usize>(
         for r in 0..R {
             let l = at::<1>(lower, r * p + k)[0];
             for c in 0..B {
-                sum[r][c] = fma::<F>(l, u[c], sum[r][c]);
+                sum[r][c] = M::fma(l, u[c], sum[r][c]);
             }
         }
     }
@@ -281,15 +299,15 @@ fn tile<const F: bool, const R: usize, const B: usize>(
 
 /// x −= sign Σ factors[k] rows[k], where the rows are `stride` apart.
 #[inline(always)]
-pub fn subtract_products<const F: bool>(x: &mut [f64], factors: &[f64], sign: f64, rows: &[f64], stride: usize) {
+pub fn subtract_products<M: Machine>(x: &mut [f64], factors: &[f64], sign: f64, rows: &[f64], stride: usize) {
     for (k, factors) in factors.chunks(6).enumerate() {
         let rows = &rows[k * 6 * stride..];
-        with_size!(factors.len(), 1 2 3 4 5; 6, N => subtract_rows::<F, N>(x, at(factors, 0), sign, rows, stride));
+        with_size!(factors.len(), 1 2 3 4 5; 6, N => subtract_rows::<M, N>(x, at(factors, 0), sign, rows, stride));
     }
 }
 
 #[inline(always)]
-fn subtract_rows<const F: bool, const N: usize>(
+fn subtract_rows<M: Machine, const N: usize>(
     x: &mut [f64],
     factors: &[f64; N],
     sign: f64,
@@ -301,7 +319,7 @@ fn subtract_rows<const F: bool, const N: usize>(
     let factors = factors.map(|factor| -sign * factor);
     for (j, x) in x.iter_mut().enumerate() {
         for k in 0..N {
-            *x = fma::<F>(factors[k], at::<1>(rows[k], j)[0], *x);
+            *x = M::fma(factors[k], at::<1>(rows[k], j)[0], *x);
         }
     }
 }
@@ -377,7 +395,7 @@ impl Pivots {
 
     /// D⁻¹ for the diagonal block of a node with one.
     #[inline(always)]
-    pub fn inverse<const F: bool, const P: usize>(
+    pub fn inverse<M: Machine, const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
@@ -389,7 +407,7 @@ impl Pivots {
         {
             return Ok(inverse);
         }
-        let (inverse, safe) = invert::<F, P>(d, magnitude);
+        let (inverse, safe) = invert::<M, P>(d, magnitude);
         if safe && !self.holds_given(self.first, P) {
             return Ok(inverse);
         }
@@ -408,7 +426,7 @@ impl Pivots {
             (d[r][r], magnitude[r]) = (1.0, 1.0);
         }
         // not fused: this is compiled for any processor, where that would be a call
-        let (mut inverse, safe) = invert::<false, P>(&d, &magnitude);
+        let (mut inverse, safe) = invert::<Plain<false>, P>(&d, &magnitude);
         if !safe {
             return None;
         }

@@ -8,6 +8,7 @@ pub mod block_lu;
 pub mod blocks;
 pub mod dense;
 mod dissection;
+mod lanes;
 pub mod lazy;
 pub mod matrix;
 pub mod ordering;

@@ -514,6 +514,8 @@ impl Plan {
             assert!(pieces.iter().sum::<u32>() == m && pieces.iter().all(|&piece| piece as usize <= most));
             let (mut left, mut all) = (m, 0);
             for &piece in pieces {
+                let positions = &border[(m - left) as usize..][..piece as usize];
+                assert!(positions.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a piece lies together");
                 let rows = if self.symmetric { left } else { m };
                 let targets = take(&mut lists.targets, rows as usize);
                 (left, all) = (left - piece, all + rows);

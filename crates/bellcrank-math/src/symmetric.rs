@@ -14,10 +14,13 @@
 //! What stands above the diagonal of the matrix is never looked at, but for diagonal blocks of leaves, of which the
 //! symmetric part is taken.
 
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::Avx2;
 use crate::{
     block_lu::{Step, dot},
     blocks::Class,
-    kernels::{at, at_mut, fma, rows, subtract_products, tile_rows},
+    kernels::{at, at_mut, rows, subtract, subtract_products, tile_rows},
+    lanes::{Machine, Row},
     plan::{Node, Source, take},
     solver::LinearError,
 };
@@ -25,7 +28,7 @@ use crate::{
 impl Step<'_> {
     /// Eliminates a node of P pivots straight from the matrix.
     #[inline(always)]
-    pub fn eliminate_symmetric_leaf<const F: bool, const P: usize>(
+    pub fn eliminate_symmetric_leaf<M: Machine, const P: usize>(
         &mut self,
         a: &[f64],
         sources: &[Source],
@@ -49,12 +52,12 @@ impl Step<'_> {
                 row += C;
             });
         }
-        self.finish::<F, P>(&d, &magnitude)
+        self.finish::<M, P>(&d, &magnitude)
     }
 
     /// Eliminates a node of P pivots.
     #[inline(always)]
-    pub fn eliminate_symmetric_small<const F: bool, const P: usize>(&mut self) -> Result<(), LinearError> {
+    pub fn eliminate_symmetric_small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
         let mut d: [[f64; P]; P] = rows(self.panel, 0, P);
         for r in 0..P {
             for c in 0..r {
@@ -62,79 +65,76 @@ impl Step<'_> {
             }
         }
         let magnitude = *at(self.magnitude, self.pivots.first);
-        self.finish::<F, P>(&d, &magnitude)
+        self.finish::<M, P>(&d, &magnitude)
     }
 
     /// Inverts D and subtracts L D⁻¹ Lᵀ from the panels of the border. One copy of the code for leaves and others: it
     /// takes long to compile.
     #[inline(always)]
-    fn finish<const F: bool, const P: usize>(
+    fn finish<M: Machine, const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
     ) -> Result<(), LinearError> {
         #[cfg(target_arch = "x86_64")]
-        if F {
-            // SAFETY: F tells that the processor has what the function is compiled for.
+        if M::AVX2 {
+            // SAFETY: M tells that the processor has what the function is compiled for.
             return unsafe { self.finish_fused(d, magnitude) };
         }
-        self.finish_plain::<F, P>(d, magnitude)
+        self.finish_plain::<M, P>(d, magnitude)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     #[inline(never)]
     fn finish_fused<const P: usize>(&mut self, d: &[[f64; P]; P], magnitude: &[f64; P]) -> Result<(), LinearError> {
-        self.finish_small::<true, P>(d, magnitude)
+        self.finish_small::<Avx2, P>(d, magnitude)
     }
 
     #[inline(never)]
-    fn finish_plain<const F: bool, const P: usize>(
+    fn finish_plain<M: Machine, const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
     ) -> Result<(), LinearError> {
-        self.finish_small::<F, P>(d, magnitude)
+        self.finish_small::<M, P>(d, magnitude)
     }
 
     #[inline(always)]
-    fn finish_small<const F: bool, const P: usize>(
+    fn finish_small<M: Machine, const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
     ) -> Result<(), LinearError> {
-        let inverse = self.pivots.inverse::<F, P>(d, magnitude, self.node.class)?;
+        let inverse = self.pivots.inverse::<M, P>(d, magnitude, self.node.class)?;
         for i in 0..P {
             *at_mut(self.panel, i * P) = inverse[i];
         }
         let body = self.node.class != Class::Multiplier;
+        let (m, panel) = (self.node.m as usize, &*self.panel);
         let (mut targets, mut done) = (self.targets, 0);
         for &piece in self.pieces {
-            let targets = take(&mut targets, self.node.m as usize - done);
+            let targets = take(&mut targets, m - done);
+            let lower = &panel[P * (P + done)..];
             with_size!(piece, 1 2 3 4 5; 6, B => {
-                let mut w = [[0.0; B]; P]; // D⁻¹Lᵀ
+                let mut l = [M::Row::<P>::zero(); B];
                 for c in 0..B {
-                    let l = at::<P>(self.panel, P * (P + done + c));
-                    let mut sum = 0.0;
-                    for r in 0..P {
-                        for k in 0..P {
-                            w[r][c] = fma::<F>(inverse[r][k], l[k], w[r][c]);
-                        }
-                        sum += (l[r] * w[r][c]).abs();
-                    }
-                    if body {
-                        at_mut::<1>(self.magnitude, self.border[done + c] as usize)[0] += sum;
-                    }
+                    l[c] = Row::load(lower, P * c);
                 }
-                for (i, &to) in targets.iter().enumerate() {
-                    let l = at::<P>(self.panel, P * (P + done + i));
-                    let x = at_mut::<B>(self.later, to as usize);
-                    for r in 0..P {
-                        for c in 0..B {
-                            x[c] = fma::<F>(-l[r], w[r][c], x[c]);
-                        }
+                let l = M::transposed(&l);
+                let mut w = [M::Row::<B>::zero(); P]; // D⁻¹Lᵀ
+                let mut sum = M::Row::<B>::zero();
+                for r in 0..P {
+                    for k in 0..P {
+                        w[r] = w[r].plus(at::<1>(panel, r * P + k)[0], l[k]);
                     }
+                    sum = sum.plus_magnitudes(l[r], w[r]);
                 }
+                if body {
+                    let first = self.border[done] as usize; // and those of the piece follow it
+                    M::Row::<B>::load(self.magnitude, first).plus_row(sum).store(self.magnitude, first);
+                }
+                subtract::<M, P, B>(lower, &w, targets, self.later);
             });
             done += piece as usize;
         }
@@ -143,7 +143,7 @@ impl Step<'_> {
 
     /// Eliminates any node.
     #[inline(always)]
-    pub fn eliminate_symmetric<const F: bool>(
+    pub fn eliminate_symmetric<M: Machine>(
         &mut self,
         blocks: &[(u32, Class)],
         strip: &mut [f64],
@@ -177,7 +177,7 @@ impl Step<'_> {
                 let (factors, row) = row[k..].split_at_mut(n);
                 let columns = rest.min(r + 1);
                 let before = if r < rest { row[r] } else { 0.0 };
-                subtract_products::<F>(&mut row[..columns], factors, 1.0, strip, rest);
+                subtract_products::<M>(&mut row[..columns], factors, 1.0, strip, rest);
                 if r < rest {
                     self.magnitude[first + end + r] += (row[r] - before).abs();
                 }
@@ -189,7 +189,7 @@ impl Step<'_> {
         for &piece in self.pieces {
             let targets = take(&mut targets, m - done);
             let w = &mut strip[..p * piece as usize];
-            self.scaled_piece::<F>(blocks, done, piece as usize, w);
+            self.scaled_piece::<M>(blocks, done, piece as usize, w);
             if bodies {
                 for c in 0..piece as usize {
                     let l = &self.panel[p * (p + done + c)..p * (p + done + c + 1)];
@@ -199,7 +199,7 @@ impl Step<'_> {
                 }
             }
             let lower = &self.panel[p * (p + done)..];
-            with_size!(piece, 1 2 3 4 5 6 7; 8, B => tile_rows::<F, B>(lower, w, p, B, targets, self.later));
+            with_size!(piece, 1 2 3 4 5 6 7; 8, B => tile_rows::<M, B>(lower, w, p, B, targets, self.later));
             done += piece as usize;
         }
         Ok(())
@@ -207,7 +207,7 @@ impl Step<'_> {
 
     /// `w` ← D⁻¹Lᵀ for some columns of the border.
     #[inline(always)]
-    fn scaled_piece<const F: bool>(&self, blocks: &[(u32, Class)], first: usize, columns: usize, w: &mut [f64]) {
+    fn scaled_piece<M: Machine>(&self, blocks: &[(u32, Class)], first: usize, columns: usize, w: &mut [f64]) {
         let p = self.node.p as usize;
         for c in 0..columns {
             let l = &self.panel[p * (p + first + c)..p * (p + first + c + 1)];
@@ -217,7 +217,7 @@ impl Step<'_> {
                 for r in k..end {
                     let mut sum = 0.0;
                     for i in k..end {
-                        sum = fma::<F>(at::<1>(self.panel, r * p + i)[0], l[i], sum);
+                        sum = M::fma(at::<1>(self.panel, r * p + i)[0], l[i], sum);
                     }
                     w[r * columns + c] = sum;
                 }
@@ -229,19 +229,18 @@ impl Step<'_> {
 
 /// x −= D⁻¹Lᵀ x at the pivots of a node, from those of its border.
 #[inline(always)]
-pub fn backward_small<const F: bool, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
-    let mut sum = [0.0; P];
+pub fn backward_small<M: Machine, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
+    let mut sums = M::Row::<P>::zero();
     for (i, &from) in border.iter().enumerate() {
-        let (l, x) = (at::<P>(panel, P * (P + i)), at::<1>(x, from as usize)[0]);
-        for r in 0..P {
-            sum[r] = fma::<F>(l[r], x, sum[r]);
-        }
+        sums = sums.plus(at::<1>(x, from as usize)[0], Row::load(panel, P * (P + i)));
     }
+    let mut sum = [0.0; P];
+    sums.store(&mut sum, 0);
     let own = at_mut::<P>(x, first);
     for r in 0..P {
         let inverse = at::<P>(panel, r * P);
         for c in 0..P {
-            own[r] = fma::<F>(-inverse[c], sum[c], own[r]);
+            own[r] = M::fma(-inverse[c], sum[c], own[r]);
         }
     }
 }

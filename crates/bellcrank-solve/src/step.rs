@@ -292,7 +292,9 @@ impl Step {
             Some(_) => (of_old(Unknown::V), of_old(Unknown::Q)),
             None => (Vec::new(), Vec::new()),
         };
-        let diagonal = (0..unknowns.sizes.len() as u32).map(|b| (b, b));
+        // multipliers have none: nothing is copied and cleared for their sake
+        let has_own = |b: &u32| unknowns.classes[*b as usize] != Class::Multiplier;
+        let diagonal = (0..unknowns.sizes.len() as u32).filter(has_own).map(|b| (b, b));
         let diagonal = diagonal.chain(old_kinematics.iter().copied()).chain(old_balance.iter().copied());
         let entries = found.iter().flat_map(|f| f.1.iter().copied()).chain(diagonal).collect();
         let pattern = Arc::new(BlockPattern::new(unknowns.sizes.clone(), unknowns.classes.clone(), entries));

@@ -78,12 +78,25 @@ pub(super) struct Bar {
     points: [Vec3; 2],
 }
 
+/// A point that two rigid bodies share, or one with the ground, and up to two pairs of axes that stay perpendicular:
+/// spherical, universal and revolute joints.
+pub(super) struct Hinge {
+    bodies: [u32; 2],
+    jacobian: [u32; 2],
+    row: u32,
+    pairs: u32,
+    points: [Vec3; 2],
+    /// Of each pair, the axis of the first end and that of the second, in their frames.
+    axes: [[Vec3; 2]; 2],
+}
+
 /// The usual plain constraints, each kind in a table of its own: there are thousands of them where there are thousands
 /// of constraints.
 #[derive(Default)]
 pub(super) struct Tables {
     pins: Vec<Pin>,
     bars: Vec<Bar>,
+    hinges: Vec<Hinge>,
     /// The numbers of all others.
     others: Vec<u32>,
     /// Whether some constraints are not plain.
@@ -94,6 +107,7 @@ impl Tables {
     pub(super) fn shrink(&mut self) {
         self.pins.shrink_to_fit();
         self.bars.shrink_to_fit();
+        self.hinges.shrink_to_fit();
         self.others.shrink_to_fit();
     }
 }
@@ -106,6 +120,7 @@ macro_rules! with_block {
             (1, 3) => $call::<1, 3>(1, 3, $($argument),*),
             (3, 3) => $call::<3, 3>(3, 3, $($argument),*),
             (5, 6) => $call::<5, 6>(5, 6, $($argument),*),
+            (4, 6) => $call::<4, 6>(4, 6, $($argument),*),
             (3, 6) => $call::<3, 6>(3, 6, $($argument),*),
             (2, 4) => $call::<2, 4>(2, 4, $($argument),*),
             (1, 4) => $call::<1, 4>(1, 4, $($argument),*),
@@ -194,6 +209,19 @@ impl System {
                 let (bodies, jacobian) = ([near.body, far.body], [near.jacobian, far.jacobian]);
                 self.tables.bars.push(Bar { bodies, jacobian, row, length, points });
             }
+            ([Some(Plain::Coincide(3)), first, second, None], [near, far])
+                if all(|body| matches!(body, Body::Rigid(_)))
+                    && [first, second].iter().flatten().all(|p| matches!(p, Plain::Perpendicular(..))) =>
+            {
+                let (points, pairs) =
+                    ([near, far].map(|e| e.on.point), [first, second].iter().flatten().count() as u32);
+                let axes = [first, second].map(|pair| match pair {
+                    Some(Plain::Perpendicular(i, j)) => [near.on.axes.column(i), far.on.axes.column(j)],
+                    _ => [Vec3::ZERO; 2],
+                });
+                let (bodies, jacobian) = ([near.body, far.body], [near.jacobian, far.jacobian]);
+                self.tables.hinges.push(Hinge { bodies, jacobian, row, pairs, points, axes });
+            }
             _ => self.tables.others.push(number as u32),
         }
     }
@@ -256,6 +284,13 @@ impl System {
             let u = d * (1.0 / bar.length);
             for (k, row) in [-u, u].into_iter().enumerate().filter(|(k, _)| bar.bodies[*k] != GROUND) {
                 out.block(bar.jacobian[k], 3).copy_from_slice(&row.0);
+            }
+        }
+        for hinge in between(&self.tables.hinges, &rows, |hinge| hinge.row) {
+            match hinge.pairs {
+                0 => hinge.realize::<0>(frames, out),
+                1 => hinge.realize::<1>(frames, out),
+                _ => hinge.realize::<2>(frames, out),
             }
         }
         for &k in between(&self.tables.others, &which, |k| *k) {
@@ -387,6 +422,44 @@ impl System {
         for t in self.touches.iter().filter(|t| all || t.holonomic) {
             let (g, block) = (&w.jacobian[t.jacobian as usize..], out.block(t.width as usize, t.rows as usize));
             with_block!(t.rows as usize, t.width as usize, turn, c, g, block);
+        }
+    }
+}
+
+impl Hinge {
+    /// g = (p₂ − p₁, a·b of every pair) and its rows ±(1, r × Rᵀ), ±(0, Rᵀ(a × b)).
+    #[inline]
+    fn realize<const PAIRS: usize>(&self, frames: &[BodyFrame], out: &mut Realized) {
+        let (mut at, mut world) = (self.points, self.axes);
+        for k in 0..2 {
+            if let Some(frame) = frames.get(self.bodies[k] as usize) {
+                at[k] = frame.p + frame.r * self.points[k];
+                for pair in 0..PAIRS {
+                    world[pair][k] = frame.r * self.axes[pair][k];
+                }
+            }
+        }
+        let gap = &mut out.gap[self.row as usize - out.row..][..3 + PAIRS];
+        gap[..3].copy_from_slice(&(at[1] - at[0]).0);
+        let mut turn = [Vec3::ZERO; PAIRS];
+        for pair in 0..PAIRS {
+            let [a, b] = world[pair];
+            gap[3 + pair] = a.dot(b);
+            turn[pair] = a.cross(b);
+        }
+        for k in 0..2 {
+            let Some(frame) = frames.get(self.bodies[k] as usize) else { continue };
+            let sign = if k == 0 { -1.0 } else { 1.0 };
+            let (rows, _) = out.block(self.jacobian[k], 6 * (3 + PAIRS)).as_chunks_mut::<6>();
+            for i in 0..3 {
+                let [x, y, z] = (self.points[k].cross(frame.r.row(i)) * sign).0;
+                rows[i] = [0.0, 0.0, 0.0, x, y, z];
+                rows[i][i] = sign;
+            }
+            for pair in 0..PAIRS {
+                let [x, y, z] = frame.r.transpose_times(turn[pair] * -sign).0;
+                rows[3 + pair] = [0.0, 0.0, 0.0, x, y, z];
+            }
         }
     }
 }

@@ -1,0 +1,286 @@
+//! Short rows of numbers in registers: plain arrays, or AVX2's registers where the processor has them. Left to itself, the
+//! compiler takes numbers one by one wherever a row is not a multiple of four long.
+
+use crate::kernels::{at, at_mut};
+
+/// A row of N numbers, at most eight.
+pub trait Row<const N: usize>: Copy {
+    /// Zeros.
+    fn zero() -> Self;
+
+    /// N numbers of `v` from `i` on, which a `Plan` has checked.
+    fn load(v: &[f64], i: usize) -> Self;
+
+    /// Writes them to `v` from `i` on.
+    fn store(self, v: &mut [f64], i: usize);
+
+    /// self + factor row.
+    fn plus(self, factor: f64, row: Self) -> Self;
+
+    /// self − factor row.
+    fn minus(self, factor: f64, row: Self) -> Self;
+
+    /// self + |a b|, number by number.
+    fn plus_magnitudes(self, a: Self, b: Self) -> Self;
+
+    /// self + a, number by number.
+    fn plus_row(self, a: Self) -> Self;
+}
+
+/// What computes with numbers and rows of them.
+pub trait Machine {
+    /// Whether its code must be compiled for AVX2 and FMA.
+    const AVX2: bool;
+
+    /// Its rows of N numbers.
+    type Row<const N: usize>: Row<N>;
+
+    /// a b + c, in one rounding where the processor does that fast.
+    fn fma(a: f64, b: f64, c: f64) -> f64;
+
+    /// C rows of R numbers from R rows of C.
+    fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C];
+}
+
+/// Any processor; FUSED if it multiplies and adds in one rounding.
+pub struct Plain<const FUSED: bool>;
+
+/// A row in an array.
+#[derive(Clone, Copy)]
+pub struct PlainRow<const FUSED: bool, const N: usize>([f64; N]);
+
+impl<const FUSED: bool, const N: usize> Row<N> for PlainRow<FUSED, N> {
+    #[inline(always)]
+    fn zero() -> Self {
+        PlainRow([0.0; N])
+    }
+
+    #[inline(always)]
+    fn load(v: &[f64], i: usize) -> Self {
+        PlainRow(*at(v, i))
+    }
+
+    #[inline(always)]
+    fn store(self, v: &mut [f64], i: usize) {
+        *at_mut(v, i) = self.0;
+    }
+
+    #[inline(always)]
+    fn plus(mut self, factor: f64, row: Self) -> Self {
+        for k in 0..N {
+            self.0[k] = Plain::<FUSED>::fma(factor, row.0[k], self.0[k]);
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn minus(self, factor: f64, row: Self) -> Self {
+        self.plus(-factor, row)
+    }
+
+    #[inline(always)]
+    fn plus_magnitudes(mut self, a: Self, b: Self) -> Self {
+        for k in 0..N {
+            self.0[k] += (a.0[k] * b.0[k]).abs();
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn plus_row(mut self, a: Self) -> Self {
+        for k in 0..N {
+            self.0[k] += a.0[k];
+        }
+        self
+    }
+}
+
+impl<const FUSED: bool> Machine for Plain<FUSED> {
+    const AVX2: bool = false;
+    type Row<const N: usize> = PlainRow<FUSED, N>;
+
+    #[inline(always)]
+    fn fma(a: f64, b: f64, c: f64) -> f64 {
+        if FUSED { a.mul_add(b, c) } else { a * b + c }
+    }
+
+    #[inline(always)]
+    fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C] {
+        let mut columns = [PlainRow([0.0; R]); C];
+        for r in 0..R {
+            for c in 0..C {
+                columns[c].0[r] = rows[r].0[c];
+            }
+        }
+        columns
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{Machine, Row};
+    use std::arch::x86_64::*;
+
+    /// A processor with AVX2 and FMA. All of its methods are to be called in functions compiled for these alone.
+    pub struct Avx2;
+
+    /// A row in two registers, the second of which is idle up to four numbers; what is beyond N is never written.
+    #[derive(Clone, Copy)]
+    pub struct Pair<const N: usize>([__m256d; 2]);
+
+    /// Changes both registers of a row, or one if it needs one. (A closure would be compiled without the features of its
+    /// caller.)
+    macro_rules! each {
+        ($row:ident, $k:ident => $change:expr) => {{
+            let mut row = $row;
+            for $k in 0..if N > 4 { 2 } else { 1 } {
+                row.0[$k] = $change;
+            }
+            row
+        }};
+    }
+
+    /// Up to four numbers from p on.
+    ///
+    /// # Safety
+    /// The processor has AVX2, and n numbers can be read.
+    #[inline(always)]
+    unsafe fn load(p: *const f64, n: usize) -> __m256d {
+        // SAFETY: as above; masked numbers are not touched.
+        unsafe {
+            match n {
+                0 => _mm256_setzero_pd(),
+                1 => _mm256_zextpd128_pd256(_mm_load_sd(p)),
+                2 => _mm256_zextpd128_pd256(_mm_loadu_pd(p)),
+                3 => _mm256_maskload_pd(p, _mm256_setr_epi64x(-1, -1, -1, 0)),
+                _ => _mm256_loadu_pd(p),
+            }
+        }
+    }
+
+    /// Writes up to four numbers to p.
+    ///
+    /// # Safety
+    /// The processor has AVX2, and n numbers can be written.
+    #[inline(always)]
+    unsafe fn store(x: __m256d, p: *mut f64, n: usize) {
+        // SAFETY: as above.
+        unsafe {
+            match n {
+                0 => {}
+                1 => _mm_store_sd(p, _mm256_castpd256_pd128(x)),
+                2 => _mm_storeu_pd(p, _mm256_castpd256_pd128(x)),
+                3 => {
+                    _mm_storeu_pd(p, _mm256_castpd256_pd128(x));
+                    _mm_store_sd(p.add(2), _mm256_extractf128_pd::<1>(x));
+                }
+                _ => _mm256_storeu_pd(p, x),
+            }
+        }
+    }
+
+    // SAFETY of all below: callers are compiled for AVX2 and FMA, and offsets were checked by a `Plan`.
+    impl<const N: usize> Row<N> for Pair<N> {
+        #[inline(always)]
+        fn zero() -> Self {
+            unsafe { Pair([_mm256_setzero_pd(); 2]) }
+        }
+
+        #[inline(always)]
+        fn load(v: &[f64], i: usize) -> Self {
+            debug_assert!(N <= 8 && i + N <= v.len());
+            unsafe {
+                let p = v.as_ptr().add(i);
+                Pair([load(p, N.min(4)), load(p.wrapping_add(4), N.saturating_sub(4))])
+            }
+        }
+
+        #[inline(always)]
+        fn store(self, v: &mut [f64], i: usize) {
+            debug_assert!(N <= 8 && i + N <= v.len());
+            unsafe {
+                let p = v.as_mut_ptr().add(i);
+                store(self.0[0], p, N.min(4));
+                store(self.0[1], p.wrapping_add(4), N.saturating_sub(4));
+            }
+        }
+
+        #[inline(always)]
+        fn plus(self, factor: f64, row: Self) -> Self {
+            unsafe { each!(self, k => _mm256_fmadd_pd(_mm256_set1_pd(factor), row.0[k], self.0[k])) }
+        }
+
+        #[inline(always)]
+        fn minus(self, factor: f64, row: Self) -> Self {
+            unsafe { each!(self, k => _mm256_fnmadd_pd(_mm256_set1_pd(factor), row.0[k], self.0[k])) }
+        }
+
+        #[inline(always)]
+        fn plus_magnitudes(self, a: Self, b: Self) -> Self {
+            unsafe {
+                let sign = _mm256_set1_pd(-0.0);
+                each!(self, k => _mm256_add_pd(self.0[k], _mm256_andnot_pd(sign, _mm256_mul_pd(a.0[k], b.0[k]))))
+            }
+        }
+
+        #[inline(always)]
+        fn plus_row(self, a: Self) -> Self {
+            unsafe { each!(self, k => _mm256_add_pd(self.0[k], a.0[k])) }
+        }
+    }
+
+    impl Machine for Avx2 {
+        const AVX2: bool = true;
+        type Row<const N: usize> = Pair<N>;
+
+        #[inline(always)]
+        fn fma(a: f64, b: f64, c: f64) -> f64 {
+            a.mul_add(b, c)
+        }
+
+        #[inline(always)]
+        fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C] {
+            let zero = unsafe { _mm256_setzero_pd() };
+            let mut columns = [Pair([zero; 2]); C];
+            for up in 0..R.div_ceil(4) {
+                for left in 0..C.div_ceil(4) {
+                    let mut square = [zero; 4];
+                    for k in 0..4 {
+                        if 4 * up + k < R {
+                            square[k] = rows[4 * up + k].0[left];
+                        }
+                    }
+                    let square = unsafe { transposed(square) };
+                    for k in 0..4 {
+                        if 4 * left + k < C {
+                            columns[4 * left + k].0[up] = square[k];
+                        }
+                    }
+                }
+            }
+            columns
+        }
+    }
+
+    /// Four rows from four columns.
+    ///
+    /// # Safety
+    /// The processor has AVX2.
+    #[inline(always)]
+    unsafe fn transposed([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
+        // SAFETY: as above.
+        unsafe {
+            let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
+            let (ba, dc) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
+            [
+                _mm256_permute2f128_pd::<0x20>(ab, cd),
+                _mm256_permute2f128_pd::<0x20>(ba, dc),
+                _mm256_permute2f128_pd::<0x31>(ab, cd),
+                _mm256_permute2f128_pd::<0x31>(ba, dc),
+            ]
+        }
+    }
+}

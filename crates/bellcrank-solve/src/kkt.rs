@@ -99,6 +99,15 @@ const LIGHT: f64 = 1e-9;
 impl Kkt {
     /// The system of some equations of motion.
     pub fn new(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        Kkt::made(dynamics, false)
+    }
+
+    /// The system for [`Self::least_multipliers`], with blocks for the multipliers on the diagonal too.
+    pub fn proximal(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        Kkt::made(dynamics, true)
+    }
+
+    fn made(dynamics: Arc<dyn Dynamics>, whole_diagonal: bool) -> Kkt {
         let layout = dynamics.layout();
         let bodies = layout.bodies.len() as u32;
         let sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
@@ -107,7 +116,8 @@ impl Kkt {
         let mass_pairs = if recursive { Vec::new() } else { dynamics.pattern(Piece::MassAccel, Unknown::V) };
         let column_pairs: Vec<(u32, u32)> =
             dynamics.pattern(Piece::GtLambda, Unknown::Lambda).into_iter().map(|(b, k)| (b, bodies + k)).collect();
-        let diagonal = (0..bodies).map(|i| (i, i));
+        let last = if whole_diagonal { sizes.len() as u32 } else { bodies };
+        let diagonal = (0..last).map(|i| (i, i));
         let transposed = column_pairs.iter().map(|&(b, k)| (k, b));
         let entries = mass_pairs.iter().copied().chain(column_pairs.iter().copied()).chain(transposed).chain(diagonal);
         let pattern = Arc::new(BlockPattern::new(sizes, classes.collect(), entries.collect()));
@@ -345,7 +355,7 @@ impl Kkt {
     ///     [ G   −d²  ] [ Δλ'] = [     0      ]
     /// ```
     ///
-    /// whose error falls by ε/(ε + σ²) each time, σ the singular values of d⁻¹G W^(−1/2).
+    /// whose error falls by ε/(ε + σ²) each time, σ the singular values of d⁻¹G W^(−1/2); of a [`Self::proximal`] system.
     pub fn least_multipliers(
         &mut self,
         scales: &RowScales,
@@ -358,7 +368,8 @@ impl Kkt {
         let (mut column, mut row) = (0, 0);
         for k in 0..self.matrix.pattern().blocks() {
             let size = self.matrix.pattern().size(k);
-            let Some(block) = self.matrix.block_mut(k, k) else { continue };
+            let first = self.matrix.pattern().range(k).start;
+            let block = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: first })?;
             for i in 0..size {
                 block[i * size + i] = match k < bodies {
                     true => PROXIMAL * scales.columns[column + i],
@@ -390,7 +401,7 @@ impl Kkt {
     }
 
     /// The constraint blocks whose multipliers can change without any effect at a realized point: random
-    /// ones lose that part of themselves when they are made least.
+    /// ones lose that part of themselves when they are made least; of a [`Self::proximal`] system.
     pub fn not_unique(&mut self, scales: &RowScales, at: &Point, w: &mut Workspace) -> Result<Vec<usize>, LinearError> {
         let mut random = Random(11);
         let any: Vec<f64> = (0..self.dynamics.layout().m()).map(|_| random.next()).collect();

@@ -107,7 +107,8 @@ impl Kkt {
         let mass_pairs = if recursive { Vec::new() } else { dynamics.pattern(Piece::MassAccel, Unknown::V) };
         let column_pairs: Vec<(u32, u32)> =
             dynamics.pattern(Piece::GtLambda, Unknown::Lambda).into_iter().map(|(b, k)| (b, bodies + k)).collect();
-        let diagonal = (0..bodies).map(|i| (i, i));
+        // multipliers have one too: where reactions are not unique, the least ones are found with it
+        let diagonal = (0..sizes.len() as u32).map(|i| (i, i));
         let transposed = column_pairs.iter().map(|&(b, k)| (k, b));
         let entries = mass_pairs.iter().copied().chain(column_pairs.iter().copied()).chain(transposed).chain(diagonal);
         let pattern = Arc::new(BlockPattern::new(sizes, classes.collect(), entries.collect()));

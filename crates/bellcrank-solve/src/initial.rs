@@ -1,18 +1,20 @@
 //! Consistent initial values: positions, velocities, accelerations and multipliers.
 //!
-//! Positions move as little as possible (lengths and angles weighed by the size of the model) until
+//! Positions move as little as possible (lengths and angles weighed by the size of the model, or of its parts
+//! where it is large: [`kkt::turn`]) until
 //! the constraints and the given joint coordinates hold; velocities change as little as possible; the
 //! accelerations and reactions follow from the equations of motion. Redundant rows are harmless:
 //! the linear solver drops them. Near singular positions, and where a full step would not close the
 //! joints further, the step is damped [Levenberg 1944, Marquardt 1963].
 
 use crate::check;
-use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
+use crate::kkt::{self, Kkt, add_position_residual, add_velocity_residual};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::dense;
 use bellcrank_math::solver::{self, LinearSolver};
 use bellcrank_model::dynamics::{Scale, StartRow, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -126,13 +128,12 @@ const MAX_ITERATIONS: usize = 200;
 /// The first damping after a step that did not serve, relative to rows of unit length; each further
 /// one is ten times stronger, up to the last.
 const DAMPING: (f64, f64) = (1e-4, 1e8);
-/// A step is damped that is longer than this many times the gap: the position is all but singular.
+/// A step is damped that is longer than this many times the gap, and as many times as there are bodies (gaps add up
+/// along a chain): the position is all but singular.
 const LONGEST: f64 = 1e3;
 /// So many iterations without closing by a tenth are the end: this is as near as it gets.
 const PATIENCE: usize = 25;
-/// Models of up to so many coordinates are tried from other starts too.
-const SMALL: usize = 3000;
-/// Where the start leads nowhere: other starts are tried near to it, up to this far, in lengths of the model.
+/// Where the start leads nowhere: other starts of models that are not large are tried near to it, up to this far, in lengths of the model.
 const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
 const LARGEST_CHANGE: f64 = 0.5;
@@ -162,7 +163,9 @@ struct Closure {
 }
 
 impl Closure {
-    fn new(dynamics: Arc<dyn Dynamics>, start: Vec<StartRow>, at: &Point, w: &Workspace) -> Closure {
+    fn new(dynamics: Arc<dyn Dynamics>, start: Vec<StartRow>, at: &Point, w: &mut Workspace) -> Closure {
+        // what one radian weighs
+        let turn = kkt::turn(&*dynamics, at, w).powi(2);
         let layout = dynamics.layout();
         let (bodies, constraints) = (layout.bodies.len(), layout.constraints.len());
         let mut sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
@@ -185,12 +188,10 @@ impl Closure {
         let mut pairs = pairs;
         pairs.sort_unstable();
         pairs.dedup();
-        // what one unit of each coordinate weighs
-        let length = dynamics.length();
         let scales = dynamics.scales();
         let mut metric = (0..layout.n())
             .map(|i| match scales[i] {
-                Scale::Angle => length * length,
+                Scale::Angle => turn,
                 _ => 1.0,
             })
             .collect::<Vec<f64>>();
@@ -412,7 +413,7 @@ fn close_positions(
     let (scales, length) = (dynamics.scales(), dynamics.length());
     let held: Vec<usize> = (0..dynamics.layout().bodies.len()).filter(|&b| dynamics.held(b)).collect();
     let mut random = Random(1);
-    for far in DETOURS.into_iter().filter(|_| scales.len() <= SMALL) {
+    for far in DETOURS.into_iter().filter(|_| scales.len() <= kkt::MANY) {
         let mut aside: Vec<f64> = scales.iter().map(|s| far * random.next() * reach(*s, length)).collect();
         held.iter().for_each(|&b| aside[dynamics.layout().bodies[b].clone()].fill(0.0));
         let (mut trial, mut found) = (start.clone(), Assembly::default());
@@ -483,6 +484,7 @@ fn descend(
     let open_before = closure.open(tolerance);
     let (mut damping, mut polished) = (0.0, false);
     let (mut patience, mut milestone) = (PATIENCE, f64::INFINITY);
+    let longest = LONGEST.max(dynamics.layout().bodies.len() as f64);
     while residual > tolerance || !polished {
         // one more iteration after the tolerance is met squares what is left
         polished = residual <= tolerance;
@@ -502,7 +504,7 @@ fn descend(
             let solved = solved && closure.linear.solve(&mut closure.rhs).is_ok();
             let mut delta = closure.rhs[..closure.n].to_vec();
             let long = delta.iter().zip(&closure.metric).map(|(d, w)| d * d * w).sum::<f64>().sqrt();
-            if solved && long.is_finite() && (long <= LONGEST * gap || damping >= 1.0) {
+            if solved && long.is_finite() && (long <= longest * gap || damping >= 1.0) {
                 shorten(&mut delta, &scales, length);
                 dynamics.retract(&mut point.q, &delta);
                 w.invalidate();
@@ -534,7 +536,10 @@ fn descend(
     closure.residual(point, w, false);
     let open = closure.open(0.0);
     report.residual.1 = residual;
-    let after = |name: &str| open.iter().find(|(_, n)| n == name).map_or(0.0, |(r, _)| *r);
+    // the worst of each name comes first
+    let mut after: HashMap<&str, f64> = HashMap::with_capacity(open.len());
+    open.iter().for_each(|(r, name)| _ = *after.entry(name).or_insert(*r));
+    let after = |name: &String| after.get(name.as_str()).copied().unwrap_or(0.0);
     let gaps = open_before.into_iter().map(|(before, name)| Gap { after: after(&name), before, name });
     report.gaps = gaps.collect();
     // a singular position closes only with the square root of the precision
@@ -726,7 +731,7 @@ impl Follower {
     pub fn new(dynamics: Arc<dyn Dynamics>, at: &Point) -> Follower {
         let mut w = dynamics.workspace();
         dynamics.realize(at, &mut w);
-        let closure = Closure::new(dynamics.clone(), Vec::new(), at, &w);
+        let closure = Closure::new(dynamics.clone(), Vec::new(), at, &mut w);
         Follower { kkt: Kkt::new(dynamics.clone()), closure, w, iterations: 0, dynamics }
     }
 

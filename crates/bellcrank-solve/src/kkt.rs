@@ -99,6 +99,15 @@ const LIGHT: f64 = 1e-9;
 impl Kkt {
     /// The system of some equations of motion.
     pub fn new(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        Kkt::made(dynamics, false)
+    }
+
+    /// The system for [`Self::least_multipliers`], with blocks for the multipliers on the diagonal too.
+    pub fn proximal(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        Kkt::made(dynamics, true)
+    }
+
+    fn made(dynamics: Arc<dyn Dynamics>, whole_diagonal: bool) -> Kkt {
         let layout = dynamics.layout();
         let bodies = layout.bodies.len() as u32;
         let sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
@@ -107,8 +116,8 @@ impl Kkt {
         let mass_pairs = if recursive { Vec::new() } else { dynamics.pattern(Piece::MassAccel, Unknown::V) };
         let column_pairs: Vec<(u32, u32)> =
             dynamics.pattern(Piece::GtLambda, Unknown::Lambda).into_iter().map(|(b, k)| (b, bodies + k)).collect();
-        // multipliers have one too: where reactions are not unique, the least ones are found with it
-        let diagonal = (0..sizes.len() as u32).map(|i| (i, i));
+        let last = if whole_diagonal { sizes.len() as u32 } else { bodies };
+        let diagonal = (0..last).map(|i| (i, i));
         let transposed = column_pairs.iter().map(|&(b, k)| (k, b));
         let entries = mass_pairs.iter().copied().chain(column_pairs.iter().copied()).chain(transposed).chain(diagonal);
         let pattern = Arc::new(BlockPattern::new(sizes, classes.collect(), entries.collect()));
@@ -346,7 +355,7 @@ impl Kkt {
     ///     [ G   −d²  ] [ Δλ'] = [     0      ]
     /// ```
     ///
-    /// whose error falls by ε/(ε + σ²) each time, σ the singular values of d⁻¹G W^(−1/2).
+    /// whose error falls by ε/(ε + σ²) each time, σ the singular values of d⁻¹G W^(−1/2); of a [`Self::proximal`] system.
     pub fn least_multipliers(
         &mut self,
         scales: &RowScales,
@@ -359,7 +368,8 @@ impl Kkt {
         let (mut column, mut row) = (0, 0);
         for k in 0..self.matrix.pattern().blocks() {
             let size = self.matrix.pattern().size(k);
-            let Some(block) = self.matrix.block_mut(k, k) else { continue };
+            let first = self.matrix.pattern().range(k).start;
+            let block = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: first })?;
             for i in 0..size {
                 block[i * size + i] = match k < bodies {
                     true => PROXIMAL * scales.columns[column + i],
@@ -391,7 +401,7 @@ impl Kkt {
     }
 
     /// The constraint blocks whose multipliers can change without any effect at a realized point: random
-    /// ones lose that part of themselves when they are made least.
+    /// ones lose that part of themselves when they are made least; of a [`Self::proximal`] system.
     pub fn not_unique(&mut self, scales: &RowScales, at: &Point, w: &mut Workspace) -> Result<Vec<usize>, LinearError> {
         let mut random = Random(11);
         let any: Vec<f64> = (0..self.dynamics.layout().m()).map(|_| random.next()).collect();
@@ -400,6 +410,39 @@ impl Kkt {
         let blocks = self.dynamics.layout().constraints.iter().enumerate();
         let free = |r: &std::ops::Range<usize>| r.clone().any(|i| (any[i] - least[i]).abs() > 1e-4);
         Ok(blocks.filter(|(_, r)| free(r)).map(|(k, _)| k).collect())
+    }
+
+    /// The constraint blocks with redundant rows, and those that hold what these hold: with the factors at hand, the kept
+    /// rows that pull like a random pull of the dropped ones. Also for long chains, where [`Self::not_unique`] needs more
+    /// and more iterations.
+    pub fn taking_part(&mut self, scales: &RowScales) -> Result<Vec<usize>, LinearError> {
+        let mut random = Random(11);
+        let (m, dropped) = (self.dynamics.layout().m(), self.dropped_rows());
+        let mut pull = vec![0.0; m];
+        // what sums up along a chain is rounded least where a torque counts like a force on the arms that it has
+        let d = |i: usize| if scales.rows[i] == 1.0 { 1.0 } else { 1.0 / scales.turn };
+        dropped.iter().for_each(|&r| pull[r] = random.next() / d(r));
+        let mut lambda = vec![0.0; m];
+        let mut largest = 0.0;
+        // what rounding left is solved for again
+        for _ in 0..6 {
+            let mut rest = std::mem::take(&mut self.rhs);
+            rest.fill(0.0);
+            self.add_pull(1.0, &pull, &mut rest[..self.n]);
+            self.add_pull(-1.0, &lambda, &mut rest[..self.n]);
+            let left = rest.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            self.rhs = rest;
+            largest = left.max(largest);
+            if left <= 1e-14 * largest {
+                break;
+            }
+            self.linear.solve(&mut self.rhs)?;
+            lambda.iter_mut().zip(&self.rhs[self.n..]).for_each(|(l, d)| *l += d);
+        }
+        dropped.iter().for_each(|&r| lambda[r] = pull[r]);
+        let pulls = |r: &std::ops::Range<usize>| r.clone().any(|i| (lambda[i] * d(i)).abs() > 1e-4);
+        let blocks = self.dynamics.layout().constraints.iter().enumerate();
+        Ok(blocks.filter(|(_, r)| pulls(r)).map(|(k, _)| k).collect())
     }
 
     /// out += c Gᵀλ with the G of the matrix.
@@ -413,6 +456,21 @@ impl Kkt {
                 for (i, g) in rows.clone().zip(block) {
                     let l = &lambda[columns.start - self.n..columns.end - self.n];
                     out[i] += c * g.iter().zip(l).map(|(g, l)| g * l).sum::<f64>();
+                }
+            }
+        }
+    }
+
+    /// out += c G v with the G of the matrix.
+    pub fn add_rates(&self, c: f64, v: &[f64], out: &mut [f64]) {
+        let pattern = self.matrix.pattern();
+        for b in 0..self.dynamics.layout().bodies.len() {
+            for (k, offset) in pattern.row(b).filter(|(k, _)| pattern.range(*k).start >= self.n) {
+                let columns = pattern.range(k);
+                let block = self.matrix.values[offset..].chunks_exact(columns.len().max(1));
+                let out = &mut out[columns.start - self.n..columns.end - self.n];
+                for (v, g) in v[pattern.range(b)].iter().zip(block) {
+                    out.iter_mut().zip(g).for_each(|(o, g)| *o += c * g * v);
                 }
             }
         }
@@ -462,7 +520,9 @@ const PROXIMAL: f64 = 1e-6;
 
 /// What one unit of each coordinate and of each multiplier weighs.
 pub struct RowScales {
-    /// L² for an angle, 1 for a length.
+    /// The length of a [`turn`].
+    turn: f64,
+    /// Its square for an angle, 1 for a length.
     columns: Vec<f64>,
     /// 1/L for a torque, 1 for a force: a torque counts like the force that makes it with the length of the model.
     rows: Vec<f64>,
@@ -473,7 +533,9 @@ impl RowScales {
     pub fn new(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> RowScales {
         let (length, scales) = (dynamics.length(), dynamics.scales());
         let angle = |i: usize| scales[i] == Scale::Angle;
-        let columns = (0..scales.len()).map(|i| if angle(i) { length * length } else { 1.0 }).collect();
+        // what coordinates weigh decides how fast the multipliers are found, not which
+        let turn = turn(dynamics, at, w);
+        let columns = (0..scales.len()).map(|i| if angle(i) { turn * turn } else { 1.0 }).collect();
         let mut shifts = vec![false; dynamics.layout().m()];
         let layout = dynamics.layout();
         each_block(dynamics, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, |b, k, block| {
@@ -482,7 +544,39 @@ impl RowScales {
                 columns.clone().zip(values).for_each(|(k, g)| shifts[k] |= g.abs() > 1e-9);
             }
         });
-        RowScales { columns, rows: shifts.into_iter().map(|s| if s { 1.0 } else { 1.0 / length }).collect() }
+        RowScales { turn, columns, rows: shifts.into_iter().map(|s| if s { 1.0 } else { 1.0 / length }).collect() }
+    }
+}
+
+/// From so many coordinates on, the length of a model says nothing of its parts.
+pub const MANY: usize = 3000;
+
+/// The length that a turn by one radian counts like, at a realized point: that of the model, and above [`MANY`]
+/// coordinates the arms of what holds its bodies, √(Σ|∂g/∂φ|² / Σ|∂g/∂x|²) over the rows that hold shifts.
+///
+/// With the length L of the model a loop of bars of length l has pivots of (l/L)², and in a model of 10⁵ bars they
+/// look redundant.
+pub fn turn(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> f64 {
+    let (length, layout) = (dynamics.length(), dynamics.layout());
+    if layout.n() <= MANY {
+        return length;
+    }
+    let (scales, mut turns, mut shifts) = (dynamics.scales(), 0.0, 0.0);
+    each_block(dynamics, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, |b, k, block| {
+        let m = layout.constraints[k].len();
+        for j in 0..m {
+            let (mut by_turn, mut by_shift) = (0.0, 0.0);
+            for (g, i) in block.iter().skip(j).step_by(m).zip(layout.bodies[b].clone()) {
+                *if scales[i] == Scale::Angle { &mut by_turn } else { &mut by_shift } += g * g;
+            }
+            if by_shift > 0.0 {
+                (turns, shifts) = (turns + by_turn, shifts + by_shift);
+            }
+        }
+    });
+    match f64::sqrt(turns / shifts) {
+        arm if arm > 0.0 => arm.min(length),
+        _ => length,
     }
 }
 
@@ -512,11 +606,14 @@ pub fn each_block(
     }
 }
 
-/// ∂piece/∂unknown as a list of blocks.
-pub struct Blocks(Vec<(std::ops::Range<usize>, std::ops::Range<usize>, Vec<f64>)>);
+/// ∂piece/∂unknown as a list of blocks, their values one after the other.
+pub struct Blocks {
+    places: Vec<(std::ops::Range<usize>, std::ops::Range<usize>)>,
+    values: Vec<f64>,
+}
 
 impl Blocks {
-    /// The blocks at a realized point.
+    /// The blocks at a realized point; those that vanish are left out.
     pub fn new(
         dynamics: &dyn Dynamics,
         piece: Piece,
@@ -526,27 +623,24 @@ impl Blocks {
         w: &mut Workspace,
     ) -> Blocks {
         let (rows, columns) = (dynamics.layout().rows(piece), dynamics.layout().columns(wrt));
-        let mut list = Vec::new();
+        let (mut places, mut values) = (Vec::new(), Vec::new());
         each_block(dynamics, piece, wrt, slopes, at, w, |r, c, block| {
-            list.push((rows[r].clone(), columns[c].clone(), block.to_vec()));
+            if block.iter().any(|x| *x != 0.0) {
+                places.push((rows[r].clone(), columns[c].clone()));
+                values.extend_from_slice(block);
+            }
         });
-        Blocks(list)
+        Blocks { places, values }
     }
 
     /// out += c · A x.
     pub fn add_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
-        for (rows, columns, block) in &self.0 {
-            for (i, a) in rows.clone().zip(block.chunks_exact(columns.len().max(1))) {
+        let mut rest = &self.values[..];
+        for (rows, columns) in &self.places {
+            let (block, more) = rest.split_at(rows.len() * columns.len());
+            rest = more;
+            for (i, a) in rows.clone().zip(block.chunks_exact(columns.len())) {
                 out[i] += c * a.iter().zip(&x[columns.clone()]).map(|(a, x)| a * x).sum::<f64>();
-            }
-        }
-    }
-
-    /// out += c · Aᵀ x.
-    pub fn add_transposed_times(&self, c: f64, x: &[f64], out: &mut [f64]) {
-        for (rows, columns, block) in &self.0 {
-            for (i, a) in rows.clone().zip(block.chunks_exact(columns.len().max(1))) {
-                out[columns.clone()].iter_mut().zip(a).for_each(|(o, a)| *o += c * a * x[i]);
             }
         }
     }

@@ -923,7 +923,7 @@ impl Observer {
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
         let (kkt, scales) = self.least.get_or_insert_with(|| {
-            (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
+            (Kkt::proximal(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
         });
         let blocks = kkt.not_unique(scales, &self.point, &mut self.w).unwrap_or_default();
         self.not_unique = blocks.iter().map(|k| self.dynamics.name(bellcrank_model::Unknown::Lambda, *k)).collect();
@@ -1136,7 +1136,7 @@ impl Observer {
             return Ok(());
         }
         let (kkt, scales) = self.least.get_or_insert_with(|| {
-            (Kkt::new(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
+            (Kkt::proximal(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
         });
         let mut lambda = std::mem::take(&mut self.point.lambda);
         let found = kkt.least_multipliers(scales, &self.point, &mut self.w, &mut lambda);

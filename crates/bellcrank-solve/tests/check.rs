@@ -831,3 +831,22 @@ fn the_highest_frequency_of_a_large_model_is_found() {
     assert!(s.only_fastest && s.frequencies[0] < exact && s.frequencies[0] > 0.97 * exact, "{s:?} against {exact}");
     assert!(s.decay < 16.0 && s.decay > 15.0, "{s:?}");
 }
+
+#[test]
+fn what_is_said_of_many_bodies_is_said_of_the_first_and_counted() {
+    let mut text = String::from("model = { plane = \"xy\" }\n");
+    // pairs without a ground, with inertias in other units
+    for i in 0..30 {
+        for (name, x) in [("a", 0.0), ("b", 1.0)] {
+            text += &format!("body.{name}{i} = {{ mass = 1, inertia = 83333, at = [{:?}, {i}] }}\n", x + 0.5);
+        }
+        text += &format!("joint.j{i} = {{ type = \"revolute\", between = [\"a{i}\", \"b{i}\"], at = [1, {i}] }}\n");
+    }
+    let c = look(&text);
+    let told = c.to_string();
+    let count = |start: &str| told.lines().filter(|l| l.starts_with(start)).count();
+    assert_eq!((count("warning (inertia): body"), count("note (unconnected): body")), (12, 12), "{told}");
+    assert!(told.contains("warning (inertia): and 48 more like these"), "{told}");
+    assert!(told.contains("note (unconnected): and 18 more like these"), "{told}");
+    assert_eq!(c.to_json()["findings"].as_array().map(Vec::len), Some(60 + 30));
+}

@@ -205,7 +205,7 @@ fn least_multipliers_are_those_of_least_squares() {
     assert_eq!(exact.rank, m - 3);
     let mut least = point.lambda.clone();
     let scales = RowScales::new(&*s, &point, &mut w);
-    Kkt::new(dynamics).least_multipliers(&scales, &point, &mut w, &mut least).unwrap();
+    Kkt::proximal(dynamics).least_multipliers(&scales, &point, &mut w, &mut least).unwrap();
     let size = point.lambda.iter().fold(0.0f64, |m, l| m.max(l.abs()));
     for k in 0..m {
         let expected = exact.x[k] * weight(k);

@@ -550,9 +550,11 @@ fn tell_start(system: &System, simulation: &Simulation, found: &Check) {
             tell_line(format!("  redundant: {} of {joint}", plural(*rows, "equation", "equations")));
         }
     }
-    for f in found.findings.iter().filter(|f| f.level != Level::Note || f.kind == "unconnected") {
+    let (shown, more) = found.shown();
+    for f in shown.into_iter().filter(|f| f.level != Level::Note || f.kind == "unconnected") {
         tell_line(format!("{}: {}", f.level.name(), f.message));
     }
+    more.into_iter().for_each(tell_line);
     if !a.moved.is_empty() {
         let iterations = plural(a.iterations, "iteration", "iterations");
         tell_line(format!("assembled in {iterations} (joints were open by {:.3e} m):", a.residual.0));

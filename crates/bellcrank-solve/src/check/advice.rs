@@ -70,20 +70,26 @@ const MOST: usize = 100_000;
 pub(super) fn advice(system: &System, at: &Point, usual: &Found) -> Result<Vec<String>, String> {
     let joint_of = |k: usize| system.constraints()[k].joint;
     let mut suspects: Vec<usize> = Vec::new();
+    let mut seen = vec![false; system.model.joints.len()];
     let blocks = usual.dependent.iter().rev().map(|r| system.layout().constraints.partition_point(|b| b.end <= *r));
     let involved = blocks.chain(usual.support.iter().copied());
     involved.filter_map(joint_of).for_each(|joint| {
-        if !suspects.contains(&joint) {
+        if !std::mem::replace(&mut seen[joint], true) {
             suspects.push(joint);
         }
     });
     let redundant = usual.dependent.len();
+    let n = system.layout().n();
+    if suspects.len() * n > MOST {
+        let among = format!("of a model with {n} coordinates");
+        return Err(match suspects.len() {
+            many if many > FEW => format!("{many} joints take part, too many to try"),
+            few => format!("{few} joints take part, {among}, too large to try; a model of that part alone tells it"),
+        });
+    }
     if suspects.len() > FEW {
-        return match suspects.len() * system.layout().n() {
-            work if work > MOST => Err(format!("{} joints take part, too many to try", suspects.len())),
-            _ => weaken_one_by_one(system, at, usual.freedom, redundant, &suspects)
-                .ok_or("weaker joints, tried one by one, leave redundant equations".into()),
-        };
+        return weaken_one_by_one(system, at, usual.freedom, redundant, &suspects)
+            .ok_or("weaker joints, tried one by one, leave redundant equations".into());
     }
     let weakened = weaken(system, at, usual.freedom, redundant, &suspects);
     let found = weakened.or_else(|| leave_out(system, at, usual.freedom, redundant, &suspects));

@@ -40,11 +40,10 @@ pub(super) fn unconnected(c: &mut Check, model: &Model) {
         c.push(Level::Note, "unconnected", alone, message, "it moves freely; add a joint if it should not");
     }
     let ground = root(&mut group, n);
-    let mut roots: Vec<usize> = (0..n).filter(|&b| touched[b]).map(|b| root(&mut group, b)).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    for r in roots.into_iter().filter(|r| *r != ground) {
-        let members: Vec<String> = (0..n).filter(|&b| root(&mut group, b) == r).map(name).collect();
+    let mut members: Vec<(usize, usize)> = (0..n).filter(|&b| touched[b]).map(|b| (root(&mut group, b), b)).collect();
+    members.sort_unstable();
+    for members in members.chunk_by(|a, b| a.0 == b.0).filter(|m| m[0].0 != ground) {
+        let members: Vec<String> = members.iter().map(|(_, b)| name(*b)).collect();
         let message = format!(
             "{} not connected to the ground",
             match members.len() {

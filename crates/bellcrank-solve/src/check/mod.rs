@@ -94,6 +94,8 @@ pub struct Check {
     pub method: String,
     /// Whether ranks were found by elimination, as the model is large.
     pub large: bool,
+    /// What the ranks cost: multiplications and additions of the factorizations for them, counted from patterns.
+    pub work: usize,
     /// What was not looked at, and why.
     pub left_out: Vec<(String, String)>,
 }

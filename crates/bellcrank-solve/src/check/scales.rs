@@ -58,8 +58,11 @@ pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
         }
     }
     let heaviest = masses.iter().filter_map(|m| m.first()).fold(0.0f64, |a, m| a.max(*m));
+    // many light bodies reach far
+    const MANY: f64 = 100.0;
+    let total: f64 = masses.iter().filter_map(|m| m.first()).sum();
     let length = system.length();
-    if length > 100.0 && heaviest > 0.0 && heaviest / length < 1e-3 {
+    if length > 100.0 && heaviest > 0.0 && heaviest.max(total / MANY) / length < 1e-3 {
         let message = format!("the model is about {length:.3e} m large, but its heaviest body has {heaviest:.3e} kg");
         warn(c, vec!["model".into()], message, "are the lengths in mm? lengths are in m, masses in kg");
     } else if heaviest / length.powi(3) > 1e7 {

@@ -92,6 +92,7 @@ fn fastest(system: &Arc<System>, at: &Point, w: &mut Workspace) -> Option<Spectr
 /// quotient in a power iteration.
 fn largest(kkt: &mut Kkt, mass: &Blocks, n: usize, times: impl Fn(&[f64], &mut [f64])) -> Option<f64> {
     const ITERATIONS: usize = 60;
+    const SETTLED: f64 = 1e-10;
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let mut random = Random(5);
     let load: Vec<f64> = (0..n).map(|_| random.next()).collect();
@@ -107,7 +108,10 @@ fn largest(kkt: &mut Kkt, mass: &Blocks, n: usize, times: impl Fn(&[f64], &mut [
         x.iter_mut().for_each(|x| *x /= size);
         y.fill(0.0);
         times(&x, &mut y);
-        found = dot(&x, &y);
+        let before = std::mem::replace(&mut found, dot(&x, &y));
+        if (found - before).abs() <= SETTLED * found.abs() {
+            break;
+        }
         x.copy_from_slice(kkt.respond(&y).ok()?);
     }
     found.is_finite().then_some(found)

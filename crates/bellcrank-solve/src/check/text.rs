@@ -1,12 +1,35 @@
 //! The words and the JSON of a check.
 
-use super::{Check, Finding};
+use super::{Check, Finding, Level};
 use crate::initial::Assembly;
 use bellcrank_math::Vec3;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fmt;
 
 impl Check {
+    /// The first findings of each kind, and lines that tell how many more there are.
+    pub fn shown(&self) -> (Vec<&Finding>, Vec<String>) {
+        const SHOWN: usize = 12;
+        let mut counts: Vec<(Level, &str, usize)> = Vec::new();
+        let mut shown = Vec::new();
+        for f in &self.findings {
+            let at = counts.iter().position(|c| (c.0, c.1) == (f.level, f.kind)).unwrap_or(counts.len());
+            if at == counts.len() {
+                counts.push((f.level, f.kind, 0));
+            }
+            counts[at].2 += 1;
+            if counts[at].2 <= SHOWN {
+                shown.push(f);
+            }
+        }
+        let many = counts.into_iter().filter(|c| c.2 > SHOWN);
+        let line = |(level, kind, n): (Level, &str, usize)| {
+            format!("{} ({kind}): and {} more like these (`bellcrank check --json` lists all)", level.name(), n - SHOWN)
+        };
+        (shown, many.map(line).collect())
+    }
+
     /// The object that `--json` prints.
     pub fn to_json(&self) -> Value {
         let finding = |f: &Finding| json!({ "level": f.level.name(), "kind": f.kind, "names": f.names, "message": f.message, "help": f.help });
@@ -82,11 +105,15 @@ impl fmt::Display for Check {
             writeln!(f, "assembled in {}:", plural(a.iterations, "iteration", "iterations"))?;
             table(f, a)?;
         }
-        for finding in &self.findings {
+        let (shown, more) = self.shown();
+        for finding in shown {
             writeln!(f, "{} ({}): {}", finding.level.name(), finding.kind, finding.message.replace('\n', "\n  "))?;
             if !finding.help.is_empty() {
                 writeln!(f, "  help: {}", finding.help.replace('\n', "\n  "))?;
             }
+        }
+        for line in more {
+            writeln!(f, "{line}")?;
         }
         if let Some(s) = &self.spectrum {
             write!(f, "about the start: ")?;
@@ -148,13 +175,8 @@ fn table(f: &mut fmt::Formatter<'_>, a: &Assembly) -> fmt::Result {
 }
 
 pub(super) fn names(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    all.for_each(|name| {
-        if !out.contains(&name) {
-            out.push(name);
-        }
-    });
-    out
+    let mut seen = HashSet::new();
+    all.filter(|name| seen.insert(name.clone())).collect()
 }
 
 /// Words for a direction: `x`, or its components.

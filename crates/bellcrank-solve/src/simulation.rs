@@ -1221,7 +1221,7 @@ impl Budget {
         Budget { initial, now: initial, work: 0.0, largest_error: 0.0, powered: dynamics.has_power() }
     }
 
-    /// Adds the work done in the last step up to a time, by Gauss's rule on the dense output.
+    /// Adds the work done in the last step up to a time: as the method has integrated it, or by Gauss's rule on the dense output.
     fn add_work(
         &mut self,
         from: f64,
@@ -1229,6 +1229,10 @@ impl Budget {
         engine: &mut dyn Engine,
         observer: &mut Observer,
     ) -> Result<(), StepError> {
+        if let Some(work) = engine.work().filter(|_| to == engine.state().t) {
+            self.work += work;
+            return Ok(());
+        }
         let h = to - from;
         for (place, weight) in GAUSS {
             engine.interpolate(from + place * h, &mut observer.state)?;

@@ -35,6 +35,8 @@ pub struct Explicit {
     rank: Option<(usize, f64)>,
     /// Seconds of evaluations and of projections, where they are measured.
     seconds: Option<(f64, f64)>,
+    /// The work done in the last step.
+    work: Option<f64>,
 }
 
 /// The right-hand side: q̇ = N v, v̇ from M v̇ + Gᵀλ = f, G v̇ = γ, ż = φ.
@@ -46,6 +48,9 @@ struct Form {
     evaluations: usize,
     /// The smallest pivots of the present step, with their times.
     pivots: Vec<(f64, f64)>,
+    /// Where forces work, the power at every stage and at the end of the step; at the first stage NaN until it is known.
+    power: Option<Vec<f64>>,
+    weights: &'static [f64],
 }
 
 /// What solves for v̇ and λ, and projects.
@@ -98,7 +103,7 @@ pub(super) fn owner(dynamics: &dyn Dynamics, row: usize) -> (Unknown, usize) {
 }
 
 impl Form {
-    fn rates(&mut self, t: f64, y: &[f64], ydot: &mut [f64]) -> Result<(), LinearError> {
+    fn rates(&mut self, t: f64, stage: usize, y: &[f64], ydot: &mut [f64]) -> Result<(), LinearError> {
         self.evaluations += 1;
         let n = self.dynamics.layout().n();
         let p = &mut self.point;
@@ -119,7 +124,26 @@ impl Form {
         vdot.copy_from_slice(&p.vdot);
         zdot.fill(0.0);
         self.dynamics.add(1.0, Piece::Flow, p, &mut self.w, zdot);
+        self.note_power(stage);
         Ok(())
+    }
+
+    /// Notes the power at a stage that counts. The end of a step may become the beginning of the next.
+    fn note_power(&mut self, stage: usize) {
+        let (Some(power), end) = (&mut self.power, self.weights.len()) else { return };
+        if stage == end || self.weights.get(stage).is_some_and(|b| *b != 0.0) {
+            power[stage] = self.dynamics.energy(&self.point, &mut self.w).power;
+            if stage == end && power[0].is_nan() {
+                power[0] = power[stage];
+            }
+        }
+    }
+
+    /// The step is done: what is known of the power where the next one begins.
+    fn pass_power(&mut self, known: bool) {
+        if let Some(power) = &mut self.power {
+            power[0] = if known { power[self.weights.len()] } else { f64::NAN };
+        }
     }
 }
 
@@ -177,6 +201,8 @@ impl Explicit {
             w: dynamics.workspace(),
             evaluations: 0,
             pivots: Vec::with_capacity(32),
+            power: dynamics.has_power().then(|| vec![f64::NAN; tableau.stages + 1]),
+            weights: tableau.b(),
             dynamics: dynamics.clone(),
         };
         begin(&mut rk, &mut form, &weights, t, &y, state.q.len())?;
@@ -196,6 +222,7 @@ impl Explicit {
             refusals: Vec::with_capacity(16),
             rank: None,
             seconds: None,
+            work: None,
         })
     }
 
@@ -223,7 +250,7 @@ fn begin(
     n: usize,
 ) -> Result<(), StepError> {
     rk.start(t, y, 0.0);
-    let first = rk.choose_first_step(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| norm(weights, n, e));
+    let first = rk.choose_first_step(&mut |t, stage, y, ydot| form.rates(t, stage, y, ydot), &|e| norm(weights, n, e));
     first.map(|_| ()).map_err(|e| singular(form, t, e))
 }
 
@@ -251,7 +278,7 @@ impl Engine for Explicit {
             form.pivots.clear();
             let dynamics = form.dynamics.clone();
             let bodies = &dynamics.layout().bodies;
-            let attempt = self.rk.attempt(&mut |t, _, y, ydot| form.rates(t, y, ydot), &|e| {
+            let attempt = self.rk.attempt(&mut |t, stage, y, ydot| form.rates(t, stage, y, ydot), &|e| {
                 let size = norm(weights, n, e);
                 if size > 1.0 {
                     worst.set(largest(bodies, weights, n, e));
@@ -295,6 +322,13 @@ impl Engine for Explicit {
         self.rk.accept();
         self.dense_ready = false;
         self.steps += 1;
+        let h = self.rk.time() - self.state.t;
+        let sum = |power: &Vec<f64>| {
+            let counting = self.form.weights.iter().zip(power).filter(|(b, _)| **b != 0.0);
+            h * counting.map(|(b, p)| b * p).sum::<f64>()
+        };
+        self.work = self.form.power.as_ref().map(sum);
+        self.form.pass_power(self.tableau.estimates_with_end());
         self.state.t = self.rk.time();
         unstack(self.rk.state(), &mut self.state);
         self.accepted.set(&self.state);
@@ -330,7 +364,7 @@ impl Engine for Explicit {
         }
         if !self.dense_ready {
             let form = &mut self.form;
-            let ready = self.rk.prepare_dense(&mut |t, _, y, ydot| form.rates(t, y, ydot));
+            let ready = self.rk.prepare_dense(&mut |t, stage, y, ydot| form.rates(t, stage, y, ydot));
             ready.map_err(|e| singular(&self.form, t, e))?;
             self.dense_ready = true;
         }
@@ -349,6 +383,7 @@ impl Engine for Explicit {
         stack(&self.state, &mut self.y);
         if changed || self.rk.state() != self.y.as_slice() {
             self.rk.set_state(&self.y);
+            self.form.pass_power(false);
         }
         self.form.point.charts.clone_from(&self.state.charts);
         self.accepted.set(&self.state);
@@ -362,7 +397,12 @@ impl Engine for Explicit {
         stack(&self.state, &mut self.y);
         self.tolerances.see(&self.state.v);
         self.tolerances.weigh(&self.state, &self.accepted, &mut self.weights);
+        self.form.pass_power(false);
         begin(&mut self.rk, &mut self.form, &self.weights, start.t, &self.y, start.q.len())
+    }
+
+    fn work(&self) -> Option<f64> {
+        self.work
     }
 
     fn step_size(&self) -> f64 {

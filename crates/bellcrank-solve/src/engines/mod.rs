@@ -234,6 +234,11 @@ pub trait Engine: Send {
     fn point(&self) -> &Point;
     /// The state inside the last step, in the charts of the accepted state before [`Engine::settle`].
     fn interpolate(&mut self, t: f64, out: &mut State) -> Result<(), StepError>;
+    /// The work that came in during the last step, where the method integrates it with the rest: to its own order, with its own
+    /// stages.
+    fn work(&self) -> Option<f64> {
+        None
+    }
     /// Closes the step: counts joint turns and re-centres rotation charts.
     fn settle(&mut self);
     /// Forgets its history and goes on from a consistent point of the same equations, after an event.

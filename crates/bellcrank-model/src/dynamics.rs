@@ -392,16 +392,37 @@ impl Workspace {
 /// New centres for some rotation charts.
 #[derive(Clone, Debug, Default)]
 pub struct ChartChange {
-    /// Index of the first of the three chart coordinates, and R_new⁻¹ R_old of the centres.
-    pub moves: Vec<(usize, Quat)>,
+    /// The charts.
+    pub moves: Vec<ChartMove>,
+}
+
+/// A new centre for a rotation chart.
+#[derive(Clone, Copy, Debug)]
+pub struct ChartMove {
+    /// Index of the first of the three chart coordinates.
+    pub at: usize,
+    /// R_new⁻¹ R_old of the centres, and the same as a rotation vector.
+    pub turn: Quat,
+    old_centre: Vec3,
+}
+
+impl ChartMove {
+    /// To φ, coordinates of the old chart.
+    pub fn to(at: usize, phi: Vec3) -> ChartMove {
+        ChartMove { at, turn: Quat::exp(phi).conjugate(), old_centre: -phi }
+    }
 }
 
 impl ChartChange {
     /// Carries coordinates of the old charts over to the new ones.
     pub fn apply(&self, q: &mut [f64]) {
-        for &(at, change) in &self.moves {
-            let phi = change.then(Quat::exp(Vec3::from_slice(&q[at..at + 3]))).log();
-            q[at..at + 3].copy_from_slice(&phi.0);
+        for m in &self.moves {
+            let phi = Vec3::from_slice(&q[m.at..m.at + 3]);
+            let moved = match phi == Vec3::ZERO {
+                true => m.old_centre,
+                false => m.turn.then(Quat::exp(phi)).log(),
+            };
+            q[m.at..m.at + 3].copy_from_slice(&moved.0);
         }
     }
 }

@@ -760,10 +760,10 @@ impl Dynamics for System {
             let i = range.start + k;
             let phi = Vec3::from_slice(&state.q[i..i + 3]);
             if phi.norm() > limit {
-                let centre = &mut state.charts.centres[self.charts[b] as usize];
-                *centre = centre.then(Quat::exp(phi));
+                let (centre, change) = (&mut state.charts.centres[self.charts[b] as usize], ChartMove::to(i, phi));
+                *centre = centre.then(change.turn.conjugate());
                 state.q[i..i + 3].fill(0.0);
-                w.recentred.moves.push((i, Quat::exp(-phi)));
+                w.recentred.moves.push(change);
             }
         }
         !w.recentred.moves.is_empty()

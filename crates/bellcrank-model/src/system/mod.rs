@@ -751,6 +751,10 @@ impl Dynamics for System {
         });
     }
 
+    fn sets(&self, piece: Piece, wrt: Unknown) -> bool {
+        (piece, wrt) == (Piece::Position, Unknown::Q) && self.holonomic
+    }
+
     fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);

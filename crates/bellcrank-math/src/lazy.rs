@@ -6,23 +6,29 @@ use std::sync::Arc;
 
 /// The solver that [`solver::choose`] gives, analyzed when the first matrix is factored.
 pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(Lazy { pattern: pattern.clone(), solver: None })
+    Box::new(Lazy { pattern: pattern.clone(), solver: None, make: solver::choose })
+}
+
+/// The same with the solver that [`solver::choose_nearly_symmetric`] gives.
+pub fn choose_nearly_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
+    Box::new(Lazy { pattern: pattern.clone(), solver: None, make: solver::choose_nearly_symmetric })
 }
 
 struct Lazy {
     pattern: Arc<BlockPattern>,
     solver: Option<Box<dyn LinearSolver>>,
+    make: fn(&Arc<BlockPattern>) -> Box<dyn LinearSolver>,
 }
 
 impl Lazy {
     fn solver(&mut self) -> &mut dyn LinearSolver {
-        self.solver.get_or_insert_with(|| solver::choose(&self.pattern)).as_mut()
+        self.solver.get_or_insert_with(|| (self.make)(&self.pattern)).as_mut()
     }
 }
 
 impl LinearSolver for Lazy {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = Lazy { pattern: pattern.clone(), solver: None };
+        *self = Lazy { pattern: pattern.clone(), solver: None, make: self.make };
         Ok(())
     }
 
@@ -36,6 +42,14 @@ impl LinearSolver for Lazy {
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
         self.solver().solve(b)
+    }
+
+    fn release(&mut self) {
+        self.solver = None;
+    }
+
+    fn looks_above(&self) -> bool {
+        self.solver.as_ref().is_none_or(|s| s.looks_above())
     }
 
     fn dropped(&self) -> &[usize] {

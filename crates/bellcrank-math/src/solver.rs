@@ -22,6 +22,13 @@ pub trait LinearSolver: Send {
     }
     /// b ← A⁻¹ b with the last factors.
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError>;
+    /// The same for who still has the matrix that was factored last: some solvers need it, and keep no copy.
+    fn solve_with(&mut self, a: &BlockMatrix, b: &mut [f64]) -> Result<(), LinearError> {
+        let _ = a;
+        self.solve(b)
+    }
+    /// Gives memory back that the next factorization can make anew; until then there may be no factors.
+    fn release(&mut self) {}
     /// The scalar rows that were dropped as redundant by the last factorization, ascending.
     fn dropped(&self) -> &[usize];
     /// The smallest pivot that was kept, relative to the magnitude of what it was summed from.

@@ -171,6 +171,9 @@ const SERVES: f64 = 0.1;
 /// Where the cheaper solver failed, the next matrices are solved whole.
 const PATIENCE: usize = 50;
 
+/// From so many unknowns on only one of the two has factors at a time: their analysis takes less than the steps in between.
+const VAST: usize = 100_000;
+
 /// And where it took more iterations than this.
 const SLOW: usize = 5;
 
@@ -300,17 +303,17 @@ impl Newton {
         }
     }
 
-    fn active(&mut self) -> &mut dyn LinearSolver {
-        match &mut self.split {
-            Some(split) if self.whole == 0 => &mut **split,
-            _ => &mut *self.linear,
-        }
+    /// Whether the factors of one solver are given back while another is used.
+    fn is_vast(&self) -> bool {
+        self.residual.len() > VAST
     }
 
     /// Leaves the cheaper solver for a while; false if it was not in use.
     fn take_whole(&mut self) -> bool {
         let leaves = self.split.is_some() && self.whole == 0;
+        let vast = self.is_vast();
         if leaves {
+            self.split.iter_mut().filter(|_| vast).for_each(|split| split.release());
             self.whole = PATIENCE;
             self.forget_matrix();
         }
@@ -319,7 +322,20 @@ impl Newton {
 
     /// x ← J⁻¹ x with the last factors: how the solution follows its equations.
     pub fn respond(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
-        self.active().solve(x)
+        match &mut self.split {
+            Some(split) if self.whole == 0 => split.solve_with(&self.matrix, x),
+            _ => self.linear.solve_with(&self.matrix, x),
+        }
+    }
+
+    /// Gives the memory of matrices and factors back, where the next ones can be made anew.
+    pub fn release(&mut self) {
+        if let Some(split) = &mut self.split {
+            split.release();
+            self.linear.release();
+            self.matrix.values = Vec::new();
+            self.forget_matrix();
+        }
     }
 
     /// The matrix will be formed anew before it is used again.
@@ -394,7 +410,7 @@ impl Newton {
             }
             let clock = self.clock();
             let mut residual = std::mem::take(&mut self.residual);
-            let solved = self.active().solve(&mut residual);
+            let solved = self.respond(&mut residual);
             self.residual = residual;
             solved.map_err(IterationError::Linear)?;
             self.counts.flops += self.linear().flops().solve;
@@ -482,6 +498,7 @@ impl Newton {
     fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64, decide: bool) -> Result<(), IterationError> {
         let clock = self.clock();
         let whole = self.linear().looks_above();
+        self.matrix.values.resize(self.matrix.pattern().values(), 0.0);
         match (whole, of.sets_multipliers()) {
             (true, _) => self.matrix.clear(),
             (false, false) => self.matrix.clear_below(),
@@ -496,8 +513,11 @@ impl Newton {
         // where one step resembles the next, so does the rank
         let decide =
             decide && !(self.once && self.measured.is_some() && !self.counts.factorizations.is_multiple_of(KEPT));
-        if decide {
-            self.whole = self.whole.saturating_sub(1);
+        if decide && self.whole > 0 {
+            self.whole -= 1;
+            if self.whole == 0 && self.is_vast() {
+                self.linear.release();
+            }
         }
         let linear = match &mut self.split {
             Some(split) if self.whole == 0 => &mut **split,

@@ -639,6 +639,8 @@ impl Simulation {
         // a passage that was not over
         self.observer.notice(self.engine.state().t, self.observer.redundant, 1.0);
         self.observer.state.clone_from(self.engine.state());
+        let solver = self.engine.explain_solver();
+        self.engine.release();
         let observed = self.observer.observe();
         let channels = self.dynamics.channels();
         let last = match observed {
@@ -668,7 +670,7 @@ impl Simulation {
             not_unique: self.observer.not_unique.clone(),
             split: self.engine.split_report(),
             loops: self.engine.loop_report(),
-            solver: self.engine.explain_solver(),
+            solver,
             bodies: self.dynamics.layout().bodies.len(),
             events: self.observer.events.clone(),
         }

@@ -25,22 +25,28 @@
 
 use crate::step::Unknowns;
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
+use bellcrank_math::lazy;
+use bellcrank_math::solver::{Flops, LinearError, LinearSolver};
 use bellcrank_model::Unknown;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A multiplier's pivot below this tells of a singular position close by: the two systems are not for that.
+/// A multiplier's pivot below this tells of a singular position close by: the two systems are not for that. Where the two
+/// halves of a chain of n bodies meet, pivots are about 1/n, and this part of it is close.
 const CLOSE: f64 = 1e-4;
+const CLOSE_IN_CHAINS: f64 = 0.1;
+
+/// No body.
+const NONE: u32 = u32::MAX;
 
 /// A block that goes from the whole matrix into that of the motion; one of q goes there by way of its body's S⁻¹.
 #[derive(Clone, Copy)]
 struct Copy {
     from: u32,
     to: u32,
-    rows: u32,
-    columns: u32,
-    body: Option<u32>,
+    rows: u16,
+    columns: u16,
+    body: u32,
 }
 
 /// A body: where its v and q begin, its block S among the values, and S⁻¹ among the inverses.
@@ -69,11 +75,6 @@ impl Block {
     }
 }
 
-/// The number of values of some blocks.
-fn entries(blocks: &[Block]) -> usize {
-    blocks.iter().map(Block::entries).sum()
-}
-
 /// There are tens of these lists for every body of a large machine: they count in four bytes, as patterns do.
 fn narrow(range: Range<usize>) -> Range<u32> {
     range.start as u32..range.end as u32
@@ -99,7 +100,8 @@ struct Product {
     sizes: [u16; 3],
 }
 
-/// The system of accelerations: its matrix, and where its rows and columns are in the whole one.
+/// The system of accelerations: its matrix (its values are there only while it is factored), and where its rows and columns
+/// are in the whole one.
 struct Motion {
     matrix: BlockMatrix,
     linear: Box<dyn LinearSolver>,
@@ -109,7 +111,7 @@ struct Motion {
     x: Vec<f64>,
 }
 
-/// The system of positions.
+/// The system of positions; the values of its matrix are there only while it is factored.
 struct Position {
     matrix: BlockMatrix,
     linear: Box<dyn LinearSolver>,
@@ -117,11 +119,29 @@ struct Position {
     gradients: Vec<Block>,
     pulls: Vec<Pull>,
     pulled: Vec<f64>,
+    pulled_size: usize,
     products: Vec<Product>,
     /// The rows of g, and of μ, in the whole.
     lambda: Vec<Range<usize>>,
     mu: Vec<Range<usize>>,
     x: Vec<f64>,
+}
+
+/// Factors a matrix in one of two ways.
+type Factor = fn(&mut dyn LinearSolver, &BlockMatrix) -> Result<(), LinearError>;
+
+/// A matrix that has its values only while it is factored.
+fn without_values(pattern: Arc<BlockPattern>) -> BlockMatrix {
+    let mut matrix = BlockMatrix::new(pattern);
+    matrix.values = Vec::new();
+    matrix
+}
+
+/// Gives a matrix a buffer for its values, cleared.
+fn lend(buffer: &mut Vec<f64>, matrix: &mut BlockMatrix) {
+    std::mem::swap(buffer, &mut matrix.values);
+    matrix.values.clear();
+    matrix.values.resize(matrix.pattern().values(), 0.0);
 }
 
 /// The two systems of a stabilized step.
@@ -130,6 +150,9 @@ pub struct TwoKkt {
     motion: Motion,
     position: Position,
     bodies: Vec<Body>,
+    /// The values of one matrix after the other.
+    values: Vec<f64>,
+    /// Of every body, where S is not taken for s I.
     inverses: Vec<f64>,
     /// Whether S is taken for s I, and whether it is.
     lean: bool,
@@ -137,8 +160,6 @@ pub struct TwoKkt {
     exact: bool,
     /// Blocks in the columns of q that the motion sees.
     others: Vec<Block>,
-    /// What solutions need of the last matrix: S of every body, then the blocks `others`, then G.
-    kept: Vec<f64>,
     v: Range<usize>,
     q: Range<usize>,
     slope: f64,
@@ -186,11 +207,11 @@ impl TwoKkt {
             expected: pattern.values(),
             motion,
             bodies,
-            inverses: vec![0.0; inverse],
+            values: Vec::new(),
+            inverses: if lean { Vec::new() } else { vec![0.0; inverse] },
             lean,
             plain: false,
             exact: false,
-            kept: vec![0.0; inverse + entries(&others) + entries(&position.gradients)],
             others,
             position,
             v: unknowns.range(Unknown::V),
@@ -204,23 +225,17 @@ impl TwoKkt {
         }
     }
 
-    fn factor_by(
-        &mut self,
-        a: &BlockMatrix,
-        by: fn(&mut dyn LinearSolver, &BlockMatrix) -> Result<(), LinearError>,
-    ) -> Result<(), LinearError> {
+    fn factor_by(&mut self, a: &BlockMatrix, by: Factor) -> Result<(), LinearError> {
         if a.values.len() != self.expected {
             return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
         }
-        self.keep(&a.values);
         self.fresh = true;
-        self.invert()?;
+        self.invert(&a.values)?;
         let slopes = Slopes { plain: self.plain.then_some(1.0 / self.slope), inverses: &self.inverses };
         let inverted: usize = if self.plain { 0 } else { self.bodies.iter().map(|b| 2 * b.size.pow(3)).sum() };
-        let filled = self.motion.fill(&a.values, &self.bodies, slopes) + inverted;
-        let formed = self.position.fill(&a.values, &self.bodies, slopes);
-        by(&mut *self.motion.linear, &self.motion.matrix)?;
-        by(&mut *self.position.linear, &self.position.matrix)?;
+        let buffer = &mut self.values;
+        let filled = self.motion.factor(buffer, &a.values, &self.bodies, slopes, by)? + inverted;
+        let formed = self.position.factor(buffer, &a.values, &self.bodies, slopes, by)?;
         // positions are foreseen once for every factorization
         let foreseen = self.position.flops();
         self.flops.factor =
@@ -230,33 +245,22 @@ impl TwoKkt {
         self.position.dropped(&mut self.dropped);
         self.dropped.sort_unstable();
         // there the whole matrix keeps its digits longer
-        match self.smallest_multiplier_pivot() < CLOSE {
+        match self.smallest_multiplier_pivot() < CLOSE.min(CLOSE_IN_CHAINS / self.bodies.len().max(1) as f64) {
             true => Err(LinearError::Singular { row: self.dropped.first().copied().unwrap_or(self.v.end) }),
             false => Ok(()),
         }
     }
 
-    fn keep(&mut self, values: &[f64]) {
-        let TwoKkt { kept, bodies, others, position, .. } = self;
-        let blocks = others.iter().chain(&position.gradients).map(|b| (b.offset as usize, b.entries()));
-        let mut at = 0;
-        for (from, n) in bodies.iter().map(|b| (b.block, b.size * b.size)).chain(blocks) {
-            kept[at..at + n].copy_from_slice(&values[from..from + n]);
-            at += n;
-        }
-    }
-
     /// s, whether S = s I, and S⁻¹ where it is not.
-    fn invert(&mut self) -> Result<(), LinearError> {
+    fn invert(&mut self, values: &[f64]) -> Result<(), LinearError> {
         let (mut sum, mut count) = (0.0, 0);
         for b in &self.bodies {
-            sum += (0..b.size).map(|i| self.kept[b.inverse + i * (b.size + 1)]).sum::<f64>();
+            sum += (0..b.size).map(|i| values[b.block + i * (b.size + 1)]).sum::<f64>();
             count += b.size;
         }
-        let kept = &self.kept;
-        let first = self.bodies.first().map_or(1.0, |b| kept[b.inverse]);
+        let first = self.bodies.first().map_or(1.0, |b| values[b.block]);
         self.exact = self.bodies.iter().all(|b| {
-            let block = &kept[b.inverse..][..b.size * b.size];
+            let block = &values[b.block..][..b.size * b.size];
             block.iter().enumerate().all(|(k, x)| *x == if k % (b.size + 1) == 0 { first } else { 0.0 })
         });
         self.plain = self.exact || self.lean;
@@ -266,7 +270,7 @@ impl TwoKkt {
         }
         for b in &self.bodies {
             let inverse = &mut self.inverses[b.inverse..][..b.size * b.size];
-            inverse.copy_from_slice(&kept[b.inverse..][..b.size * b.size]);
+            inverse.copy_from_slice(&values[b.block..][..b.size * b.size]);
             if !invert(inverse, b.size) {
                 return Err(LinearError::Singular { row: b.v });
             }
@@ -397,30 +401,48 @@ impl Motion {
         let entries = found.iter().map(|f| (f.0 as u32, f.1 as u32)).chain(diagonal).collect();
         let own = Arc::new(BlockPattern::new(sizes, classes, entries));
         let copies = found.iter().filter_map(|&(r, c, from, body)| {
-            let (rows, columns) = (own.size(r) as u32, own.size(c) as u32);
-            Some(Copy { from: from as u32, to: own.offset(r, c)?, rows, columns, body })
+            let (rows, columns) = (own.size(r) as u16, own.size(c) as u16);
+            Some(Copy { from: from as u32, to: own.offset(r, c)?, rows, columns, body: body.unwrap_or(NONE) })
         });
+        let mut copies: Vec<Copy> = copies.collect();
+        copies.shrink_to_fit();
+        drop(found);
         Motion {
-            copies: copies.collect(),
+            copies,
             rows: rows.iter().map(|b| pattern.range(*b)).collect(),
             columns: columns.iter().map(|b| pattern.range(*b)).collect(),
             x: vec![0.0; own.dimension()],
-            linear: solver::choose(&own),
-            matrix: BlockMatrix::new(own),
+            linear: lazy::choose(&own),
+            matrix: without_values(own),
         }
     }
 
-    /// Fills the matrix; returns the flops.
+    /// Fills the matrix in a buffer and factors it; returns the flops of the first.
+    fn factor(
+        &mut self,
+        buffer: &mut Vec<f64>,
+        values: &[f64],
+        bodies: &[Body],
+        slopes: Slopes,
+        by: Factor,
+    ) -> Result<usize, LinearError> {
+        lend(buffer, &mut self.matrix);
+        let flops = self.fill(values, bodies, slopes);
+        let done = by(&mut *self.linear, &self.matrix);
+        std::mem::swap(buffer, &mut self.matrix.values);
+        done.map(|()| flops)
+    }
+
+    /// Fills the matrix, which comes cleared; returns the flops.
     fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize {
-        self.matrix.clear();
         let mut flops = 0;
         for c in &self.copies {
-            let entries = (c.rows * c.columns) as usize;
+            let entries = c.rows as usize * c.columns as usize;
             let (from, to) =
                 (&values[c.from as usize..][..entries], &mut self.matrix.values[c.to as usize..][..entries]);
             match c.body {
-                Some(body) => flops += slopes.add_after(from, &bodies[body as usize], to),
-                None => to.iter_mut().zip(from).for_each(|(t, f)| *t += f),
+                NONE => to.iter_mut().zip(from).for_each(|(t, f)| *t += f),
+                body => flops += slopes.add_after(from, &bodies[body as usize], to),
             }
         }
         flops
@@ -517,24 +539,41 @@ impl Position {
             mu: pairs.iter().map(|p| pattern.range(p.1)).collect(),
             x: vec![0.0; own.dimension()],
             // with S = s I it is symmetric
-            linear: if lean { solver::choose_nearly_symmetric(&own) } else { solver::choose(&own) },
-            matrix: BlockMatrix::new(own),
+            linear: if lean { lazy::choose_nearly_symmetric(&own) } else { lazy::choose(&own) },
+            matrix: without_values(own),
             gradients,
             pulls,
-            pulled: vec![0.0; pulled as usize],
+            pulled: Vec::new(),
+            pulled_size: pulled as usize,
         }
     }
 
-    /// Fills S⁻¹W and G S⁻¹W; returns the flops.
+    /// Fills the matrix in a buffer and factors it; returns the flops of the first.
+    fn factor(
+        &mut self,
+        buffer: &mut Vec<f64>,
+        values: &[f64],
+        bodies: &[Body],
+        slopes: Slopes,
+        by: Factor,
+    ) -> Result<usize, LinearError> {
+        lend(buffer, &mut self.matrix);
+        let flops = self.fill(values, bodies, slopes);
+        let done = by(&mut *self.linear, &self.matrix);
+        std::mem::swap(buffer, &mut self.matrix.values);
+        done.map(|()| flops)
+    }
+
+    /// Fills S⁻¹W and G S⁻¹W, which comes cleared; returns the flops.
     fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize {
         let mut flops = 0;
+        self.pulled.resize(self.pulled_size, 0.0);
         for pull in &self.pulls {
             let body = &bodies[pull.body as usize];
             let entries = body.size * pull.columns.len();
             let (from, to) = (pull.from as usize, pull.to as usize);
             flops += slopes.set_before(&values[from..][..entries], body, &mut self.pulled[to..][..entries]);
         }
-        self.matrix.clear();
         for p in &self.products {
             let [rows, inner, columns] = p.sizes.map(usize::from);
             let g = values[p.gradient as usize..][..rows * inner].chunks_exact(inner);
@@ -550,12 +589,11 @@ impl Position {
         flops
     }
 
-    /// x += G δq; `values` are those of G, `dq` all unknowns.
-    fn add_opening(&mut self, mut values: &[f64], dq: &[f64]) {
+    /// x += G δq; `values` are those of the whole matrix, `dq` all unknowns.
+    fn add_opening(&mut self, values: &[f64], dq: &[f64]) {
         for b in &self.gradients {
             let dq = &dq[wide(&b.columns)];
-            let (block, later) = values.split_at(b.entries());
-            values = later;
+            let block = &values[b.offset as usize..][..b.entries()];
             for (x, row) in self.x[wide(&b.rows)].iter_mut().zip(block.chunks_exact(dq.len())) {
                 *x += row.iter().zip(dq).map(|(a, d)| a * d).sum::<f64>();
             }
@@ -596,12 +634,11 @@ impl Position {
     }
 }
 
-/// rest −= B δq over some blocks with their values; `dq` are all unknowns.
-fn subtract(blocks: &[Block], mut values: &[f64], dq: &[f64], rest: &mut [f64]) {
+/// rest −= B δq over some blocks of the whole matrix; `dq` are all unknowns.
+fn subtract(blocks: &[Block], values: &[f64], dq: &[f64], rest: &mut [f64]) {
     for b in blocks {
         let x = &dq[wide(&b.columns)];
-        let (block, later) = values.split_at(b.entries());
-        values = later;
+        let block = &values[b.offset as usize..][..b.entries()];
         for (r, row) in rest[wide(&b.rows)].iter_mut().zip(block.chunks_exact(x.len())) {
             *r -= row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
         }
@@ -624,14 +661,24 @@ impl LinearSolver for TwoKkt {
         self.factor_by(a, |linear, a| linear.refactor(a))
     }
 
-    fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
-        if b.len() != self.rest.len() {
+    /// Needs the matrix: see [`LinearSolver::solve_with`].
+    fn solve(&mut self, _: &mut [f64]) -> Result<(), LinearError> {
+        Err(LinearError::Sizes { expected: self.expected, found: 0 })
+    }
+
+    fn release(&mut self) {
+        (self.values, self.position.pulled) = (Vec::new(), Vec::new());
+        self.motion.linear.release();
+        self.position.linear.release();
+    }
+
+    fn solve_with(&mut self, a: &BlockMatrix, b: &mut [f64]) -> Result<(), LinearError> {
+        if b.len() != self.rest.len() || a.values.len() != self.expected {
             return Err(LinearError::Sizes { expected: self.rest.len(), found: b.len() });
         }
         let (v, q) = (self.v.clone(), self.q.clone());
-        let TwoKkt { motion, position, bodies, kept, rest, sum, .. } = self;
-        let (slope_blocks, kept) = kept.split_at(self.inverses.len());
-        let (other_blocks, gradients) = kept.split_at(entries(&self.others));
+        let values = &a.values[..];
+        let TwoKkt { motion, position, bodies, rest, sum, .. } = self;
         let slopes = Slopes { plain: self.plain.then_some(1.0 / self.slope), inverses: &self.inverses };
         rest.copy_from_slice(b);
         sum.fill(0.0);
@@ -645,17 +692,17 @@ impl LinearSolver for TwoKkt {
                 }
                 at += mu.len();
             }
-            position.add_opening(gradients, sum);
+            position.add_opening(values, sum);
             position.solve(bodies, sum)?;
         }
-        subtract(&self.others, other_blocks, sum, rest);
+        subtract(&self.others, values, sum, rest);
         motion.solve(rest, sum)?;
         let (of_v, of_q) = sum.split_at_mut(q.start);
         TwoKkt::follow(bodies, slopes, &of_v[v], &mut of_q[..q.len()]);
         let corrects = self.plain && !self.exact;
         for b in bodies.iter().filter(|_| corrects) {
             // δq ← 2 δq − S δq/s
-            let (block, dq) = (&slope_blocks[b.inverse..][..b.size * b.size], &mut sum[b.q..b.q + b.size]);
+            let (block, dq) = (&values[b.block..][..b.size * b.size], &mut sum[b.q..b.q + b.size]);
             let kept = &mut rest[b.v..b.v + b.size];
             kept.copy_from_slice(dq);
             for (q, row) in dq.iter_mut().zip(block.chunks_exact(b.size)) {
@@ -667,7 +714,7 @@ impl LinearSolver for TwoKkt {
             position.x[at..at + lambda.len()].iter_mut().zip(&b[lambda.clone()]).for_each(|(x, r)| *x = -r);
             at += lambda.len();
         }
-        position.add_opening(gradients, sum);
+        position.add_opening(values, sum);
         position.solve(bodies, sum)?;
         let others: usize = self.others.iter().map(|b| 2 * b.rows.len() * b.columns.len()).sum();
         let blocks: usize = bodies.iter().map(|b| 2 * b.size * b.size).sum();
@@ -716,6 +763,7 @@ mod tests {
     use crate::methods::alpha::GeneralizedAlpha;
     use crate::newton::{Iteration, Residual};
     use crate::step::Step;
+    use bellcrank_math::solver;
     use bellcrank_model::Dynamics;
     use bellcrank_model::read::read_text;
 
@@ -744,7 +792,7 @@ mod tests {
         let mut split = TwoKkt::new(step.pattern(), &step.unknowns, lean);
         split.factor(&matrix).unwrap();
         let mut y = r.clone();
-        split.solve(&mut y).unwrap();
+        split.solve_with(&matrix, &mut y).unwrap();
         let (n, v) = (step.unknowns.range(Unknown::V), step.unknowns.range(Unknown::Q));
         let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let apart: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();

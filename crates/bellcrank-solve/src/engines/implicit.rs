@@ -361,7 +361,8 @@ impl Implicit {
             error_test_failures: 0,
             convergence_failures: 0,
             refusals: Vec::with_capacity(16),
-            predicted: start.clone(),
+            // refusals of fixed steps are rare
+            predicted: if fixed { Point::default() } else { start.clone() },
             difference: Vec::new(),
             w,
         }
@@ -718,6 +719,10 @@ impl Engine for Implicit {
             renewals: counts.renewals.load(Relaxed),
             ..LoopReport::default()
         })
+    }
+
+    fn release(&mut self) {
+        self.newton.release();
     }
 
     fn explain_solver(&self) -> Option<String> {

@@ -292,6 +292,8 @@ pub trait Engine: Send {
     fn explain_solver(&self) -> Option<String> {
         None
     }
+    /// Gives memory back that only further steps need; they can make it anew.
+    fn release(&mut self) {}
     /// Method, formulation and iteration, by name.
     fn names(&self) -> (&'static str, &'static str, &'static str);
 }

@@ -140,11 +140,22 @@ impl BlockMatrix {
 
     /// Sets every value to zero, but for those of multipliers in the rows of others: what symmetric elimination does not look at.
     pub fn clear_below(&mut self) {
+        self.clear_rows(self.pattern.blocks());
+    }
+
+    /// The same without the rows of multipliers at the end.
+    pub fn clear_bodies(&mut self) {
+        let p = &self.pattern;
+        let multipliers = p.classes.iter().rev().take_while(|class| **class == Class::Multiplier).count();
+        self.clear_rows(p.blocks() - multipliers);
+    }
+
+    fn clear_rows(&mut self, rows: usize) {
         let p = &*self.pattern;
         let begin = |row: usize| p.offsets[p.rows[row] as usize] as usize;
         let mut rest = &mut self.values[..];
         team::divided(
-            p.blocks(),
+            rows,
             200,
             |rows| (rows.clone(), team::cut(&mut rest, begin(rows.end) - begin(rows.start))),
             |(rows, values)| {
@@ -292,6 +303,11 @@ mod tests {
             assert_eq!(*x, if above { before[k] } else { 0.0 });
         }
         a.values.iter_mut().enumerate().filter(|(_, x)| **x == 0.0).for_each(|(k, x)| *x = -(k as f64));
+        let filled = a.to_dense();
+        a.clear_bodies();
+        for (k, x) in a.to_dense().iter().enumerate() {
+            assert_eq!(*x, if k / n < 5 && k % n < 5 { 0.0 } else { filled[k] });
+        }
         a.mirror();
         let whole = a.to_dense();
         assert!((0..5).all(|r| (5..n).all(|c| whole[r * n + c] == whole[c * n + r])));

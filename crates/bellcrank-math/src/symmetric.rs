@@ -34,12 +34,14 @@ impl Step<'_> {
         sources: &[Source],
     ) -> Result<(), LinearError> {
         let Some((own, sources)) = sources.split_first() else { return Ok(()) };
-        let mut d: [[f64; P]; P] = rows(a, own.lower as usize, P);
-        let mut magnitude = [0.0; P];
+        // number by number: what is written in one width and read in another makes the processor wait
+        let entry = |r: usize, c: usize| at::<1>(a, own.lower as usize + r * P + c)[0];
+        let (mut d, mut magnitude) = ([[0.0; P]; P], [0.0; P]);
         for r in 0..P {
+            d[r][r] = entry(r, r);
             magnitude[r] = d[r][r].abs();
             for c in 0..r {
-                let mean = 0.5 * (d[r][c] + d[c][r]);
+                let mean = 0.5 * (entry(r, c) + entry(c, r));
                 (d[r][c], d[c][r]) = (mean, mean);
             }
         }

@@ -271,12 +271,14 @@ pub struct Targets<'a> {
     /// What stands before `values`.
     base: usize,
     rising: bool,
+    /// Whether blocks are to be set, not added to: for what [`Dynamics::sets`].
+    pub fresh: bool,
 }
 
 impl<'a> Targets<'a> {
     /// Targets for one call of [`Dynamics::add_derivative`].
     pub fn new(values: &'a mut [f64], offsets: &'a [u32]) -> Targets<'a> {
-        Targets { values, offsets, next: 0, base: 0, rising: false }
+        Targets { values, offsets, next: 0, base: 0, rising: false, fresh: false }
     }
 
     /// The same, where blocks of a row lie before those of all later rows.
@@ -295,7 +297,7 @@ impl<'a> Targets<'a> {
         if !self.rising {
             return (0..rows).for_each(|row| work(row, self));
         }
-        let (offsets, first) = (self.offsets, self.next);
+        let (offsets, first, fresh) = (self.offsets, self.next, self.fresh);
         let end = self.base + self.values.len();
         let begin = |row: usize| {
             // rows may be empty
@@ -313,7 +315,7 @@ impl<'a> Targets<'a> {
                 let values = team::cut(&mut rest, to - at);
                 let base = std::mem::replace(&mut at, to);
                 let next = first + before(range.start);
-                (range, Targets { values, offsets, next, base, rising: false })
+                (range, Targets { values, offsets, next, base, rising: false, fresh })
             },
             |(range, mut targets)| range.for_each(|row| work(row, &mut targets)),
         );
@@ -392,16 +394,37 @@ impl Workspace {
 /// New centres for some rotation charts.
 #[derive(Clone, Debug, Default)]
 pub struct ChartChange {
-    /// Index of the first of the three chart coordinates, and R_new⁻¹ R_old of the centres.
-    pub moves: Vec<(usize, Quat)>,
+    /// The charts.
+    pub moves: Vec<ChartMove>,
+}
+
+/// A new centre for a rotation chart.
+#[derive(Clone, Copy, Debug)]
+pub struct ChartMove {
+    /// Index of the first of the three chart coordinates.
+    pub at: usize,
+    /// R_new⁻¹ R_old of the centres, and the same as a rotation vector.
+    pub turn: Quat,
+    old_centre: Vec3,
+}
+
+impl ChartMove {
+    /// To φ, coordinates of the old chart.
+    pub fn to(at: usize, phi: Vec3) -> ChartMove {
+        ChartMove { at, turn: Quat::exp(phi).conjugate(), old_centre: -phi }
+    }
 }
 
 impl ChartChange {
     /// Carries coordinates of the old charts over to the new ones.
     pub fn apply(&self, q: &mut [f64]) {
-        for &(at, change) in &self.moves {
-            let phi = change.then(Quat::exp(Vec3::from_slice(&q[at..at + 3]))).log();
-            q[at..at + 3].copy_from_slice(&phi.0);
+        for m in &self.moves {
+            let phi = Vec3::from_slice(&q[m.at..m.at + 3]);
+            let moved = match phi == Vec3::ZERO {
+                true => m.old_centre,
+                false => m.turn.then(Quat::exp(phi)).log(),
+            };
+            q[m.at..m.at + 3].copy_from_slice(&moved.0);
         }
     }
 }
@@ -438,6 +461,12 @@ pub trait Dynamics: Send + Sync {
         w: &mut Workspace,
         out: &mut Targets,
     );
+
+    /// Whether the blocks of a derivative can be set where they stand, each once: what stood there need not be cleared.
+    fn sets(&self, piece: Piece, wrt: Unknown) -> bool {
+        let _ = (piece, wrt);
+        false
+    }
 
     /// q ← q + N(q) δ for a correction from a Newton step.
     fn retract(&self, q: &mut [f64], delta: &[f64]) {

@@ -522,7 +522,7 @@ const PROXIMAL: f64 = 1e-6;
 pub struct RowScales {
     /// The length of a [`turn`].
     turn: f64,
-    /// Its square for an angle, 1 for a length.
+    /// L² for an angle, 1 for a length.
     columns: Vec<f64>,
     /// 1/L for a torque, 1 for a force: a torque counts like the force that makes it with the length of the model.
     rows: Vec<f64>,
@@ -533,9 +533,8 @@ impl RowScales {
     pub fn new(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> RowScales {
         let (length, scales) = (dynamics.length(), dynamics.scales());
         let angle = |i: usize| scales[i] == Scale::Angle;
-        // what coordinates weigh decides how fast the multipliers are found, not which
         let turn = turn(dynamics, at, w);
-        let columns = (0..scales.len()).map(|i| if angle(i) { turn * turn } else { 1.0 }).collect();
+        let columns = (0..scales.len()).map(|i| if angle(i) { length * length } else { 1.0 }).collect();
         let mut shifts = vec![false; dynamics.layout().m()];
         let layout = dynamics.layout();
         each_block(dynamics, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, |b, k, block| {

@@ -60,6 +60,10 @@ pub trait Residual {
     /// ∂r/∂x at the present x; `j` comes cleared. Where not the whole is wanted, columns of multipliers in the rows of others
     /// may be left alone.
     fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix);
+    /// Whether the Jacobian sets all blocks in the rows of multipliers at the end, so that they need not be cleared.
+    fn sets_multipliers(&self) -> bool {
+        false
+    }
     /// x ← x − dx, a retraction where x holds rotations.
     fn correct(&mut self, dx: &[f64]);
     /// The size of a correction in units of the tolerance, over the unknowns that decide.
@@ -495,10 +499,10 @@ impl Newton {
         let clock = self.clock();
         let whole = self.linear().looks_above();
         self.matrix.values.resize(self.matrix.pattern().values(), 0.0);
-        if whole {
-            self.matrix.clear()
-        } else {
-            self.matrix.clear_below()
+        match (whole, of.sets_multipliers()) {
+            (true, _) => self.matrix.clear(),
+            (false, false) => self.matrix.clear_below(),
+            (false, true) => self.matrix.clear_bodies(),
         }
         of.jacobian(self.iteration, whole, &mut self.matrix);
         self.book(1, clock);

@@ -173,6 +173,24 @@ impl Chain {
     }
 }
 
+/// Whether terms set all blocks in the rows of multipliers, each once.
+fn sets_multipliers(dynamics: &dyn Dynamics, pattern: &BlockPattern, terms: &[(Term, Vec<(u32, u32)>)]) -> bool {
+    let is_below = |pair: &&(u32, u32)| pattern.class(pair.0 as usize) == Class::Multiplier;
+    let mut below = Vec::new();
+    for (term, pairs) in terms {
+        let from = below.len();
+        below.extend(pairs.iter().filter(is_below).copied());
+        if from < below.len() && !dynamics.sets(term.piece, term.wrt) {
+            return false;
+        }
+    }
+    let emitted = below.len();
+    below.sort_unstable();
+    below.dedup();
+    let rows = (0..pattern.blocks()).filter(|&r| pattern.class(r) == Class::Multiplier);
+    below.len() == emitted && emitted == rows.map(|r| pattern.row(r).count()).sum::<usize>()
+}
+
 /// Whether a derivative is that of reactions by the positions they act at.
 fn bends(piece: Piece, wrt: Unknown) -> bool {
     matches!(piece, Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu) && wrt == Unknown::Q
@@ -186,6 +204,8 @@ pub struct Step {
     pub unknowns: Unknowns,
     pattern: Arc<BlockPattern>,
     terms: Vec<Term>,
+    /// Whether they set all blocks in the rows of multipliers, each once.
+    sets_multipliers: bool,
     /// Whether v follows q; then the derivatives by v, and what they are multiplied by where charts bend it.
     condensed: bool,
     flat: bool,
@@ -298,6 +318,7 @@ impl Step {
         let diagonal = diagonal.chain(old_kinematics.iter().copied()).chain(old_balance.iter().copied());
         let entries = found.iter().flat_map(|f| f.1.iter().copied()).chain(diagonal).collect();
         let pattern = Arc::new(BlockPattern::new(unknowns.sizes.clone(), unknowns.classes.clone(), entries));
+        let sets_multipliers = sets_multipliers(&*dynamics, &pattern, &found);
         for (term, blocks) in &mut found {
             term.offsets = blocks.iter().filter_map(|&(r, c)| pattern.offset(r as usize, c as usize)).collect();
         }
@@ -332,6 +353,7 @@ impl Step {
             unknowns,
             pattern,
             terms,
+            sets_multipliers,
             condensed,
             flat,
             by_velocity,
@@ -680,6 +702,7 @@ impl Residual for Step {
                 continue;
             }
             let mut out = Targets::rising(&mut j.values, &term.offsets);
+            out.fresh = self.sets_multipliers && self.dynamics.sets(term.piece, term.wrt);
             let c = self.factor(term.factor, term.piece);
             self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
         }
@@ -717,6 +740,10 @@ impl Residual for Step {
             self.w.invalidate();
         }
         self.elimination = elimination;
+    }
+
+    fn sets_multipliers(&self) -> bool {
+        self.sets_multipliers
     }
 
     fn correct(&mut self, dx: &[f64]) {

@@ -497,7 +497,7 @@ impl Dynamics for Relative {
                 let centre = &mut state.charts.centres[chart];
                 *centre = centre.then(Quat::exp(phi));
                 state.q[i..i + 3].fill(0.0);
-                w.recentred.moves.push((i, Quat::exp(-phi)));
+                w.recentred.moves.push(ChartMove::to(i, phi));
             }
         }
         !w.recentred.moves.is_empty()

@@ -751,6 +751,10 @@ impl Dynamics for System {
         });
     }
 
+    fn sets(&self, piece: Piece, wrt: Unknown) -> bool {
+        (piece, wrt) == (Piece::Position, Unknown::Q) && self.holonomic
+    }
+
     fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);
@@ -760,10 +764,10 @@ impl Dynamics for System {
             let i = range.start + k;
             let phi = Vec3::from_slice(&state.q[i..i + 3]);
             if phi.norm() > limit {
-                let centre = &mut state.charts.centres[self.charts[b] as usize];
-                *centre = centre.then(Quat::exp(phi));
+                let (centre, change) = (&mut state.charts.centres[self.charts[b] as usize], ChartMove::to(i, phi));
+                *centre = centre.then(change.turn.conjugate());
                 state.q[i..i + 3].fill(0.0);
-                w.recentred.moves.push((i, Quat::exp(-phi)));
+                w.recentred.moves.push(change);
             }
         }
         !w.recentred.moves.is_empty()

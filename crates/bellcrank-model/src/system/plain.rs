@@ -166,6 +166,16 @@ fn copy<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], o
     }
 }
 
+/// out ← c g.
+#[inline(always)]
+fn put<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], out: &mut [f64]) {
+    let (r, w) = if R > 0 { (R, W) } else { (r, w) };
+    let (g, out) = (&g[..r * w], &mut out[..r * w]);
+    for i in 0..r * w {
+        out[i] = c * g[i];
+    }
+}
+
 /// out += c gᵀ.
 #[inline(always)]
 fn turn<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], out: &mut [f64]) {
@@ -408,11 +418,14 @@ impl System {
 
     /// Emits G, of all constraints.
     pub(super) fn emit_all(&self, c: f64, w: &Workspace, out: &mut Targets) {
-        let before = |k: usize| self.touches_before[k] as usize;
+        let (before, fresh) = (|k: usize| self.touches_before[k] as usize, out.fresh);
         out.each_row(self.constraints.len(), before, |k, out| {
             for t in self.touches_of(k) {
                 let (g, block) = (&w.jacobian[t.jacobian as usize..], out.block(t.rows as usize, t.width as usize));
-                with_block!(t.rows as usize, t.width as usize, copy, c, g, block);
+                match fresh {
+                    true => with_block!(t.rows as usize, t.width as usize, put, c, g, block),
+                    false => with_block!(t.rows as usize, t.width as usize, copy, c, g, block),
+                }
             }
         });
     }

@@ -588,8 +588,8 @@ impl Method for GeneralizedAlpha {
     /// The new centres are the present poses, where φ = 0, φ̇ = ω and φ̈ = ω̇.
     fn recentre(&mut self, change: &ChartChange) {
         change.apply(&mut self.before.q);
-        for &(at, _) in &change.moves {
-            let chart = at..at + 3;
+        for m in &change.moves {
+            let chart = m.at..m.at + 3;
             self.now.q[chart.clone()].fill(0.0);
             self.now.qdot[chart.clone()].copy_from_slice(&self.now.v[chart.clone()]);
             let (phi, omega) = (&self.before.q[chart.clone()], &self.before.v[chart.clone()]);

@@ -18,7 +18,7 @@ use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
 use crate::weights::Weights;
 use bellcrank_math::{Quat, Vec3};
-use bellcrank_model::dynamics::ChartChange;
+use bellcrank_model::dynamics::{ChartChange, ChartMove};
 use bellcrank_model::{Point, Slopes, State};
 use std::f64::consts::TAU;
 
@@ -589,7 +589,7 @@ impl Method for Bdf {
     fn recentre(&mut self, change: &ChartChange) {
         let (points, size) = (self.k_last + 2, self.size());
         let phi = &mut self.phi;
-        for &(at, turn) in &change.moves {
+        for &ChartMove { at, turn, .. } in &change.moves {
             // the past poses, newest first; the differences then replace them in place
             let mut poses = [Vec3::ZERO; COLUMNS];
             for j in 0..points {
@@ -840,11 +840,12 @@ mod tests {
                     bdf.accept(&point(bdf.stencil().t), &Weights::default());
                 }
                 let t = bdf.stencil().t - 0.5 * h;
-                let turn = Quat::exp(Vec3::new(0.2, -0.5, 0.7));
+                let change = ChartMove::to(0, Vec3::new(-0.2, 0.5, -0.7));
+                let turn = change.turn;
                 let mut before = State::default();
                 let mut after = State::default();
                 bdf.interpolate(t, &mut before);
-                bdf.recentre(&ChartChange { moves: vec![(0, turn)] });
+                bdf.recentre(&ChartChange { moves: vec![change] });
                 bdf.interpolate(t, &mut after);
                 let moved = turn.then(Quat::exp(Vec3::from_slice(&before.q))).log();
                 // at the nodes themselves the poses are the same

@@ -4,7 +4,7 @@ use super::{Method, Rejection};
 use crate::weights::Weights;
 use bellcrank_math::rotation::inverse_tangent;
 use bellcrank_math::{Quat, Vec3};
-use bellcrank_model::dynamics::ChartChange;
+use bellcrank_model::dynamics::{ChartChange, ChartMove};
 use bellcrank_model::{Point, State};
 
 /// (t, y) ↦ ẏ.
@@ -175,7 +175,7 @@ pub fn tumble(method: &mut dyn Method, until: f64, accuracy: f64, limit: f64) ->
         let phi = Vec3::from_slice(&p.q);
         if phi.norm() > limit {
             centre = centre.then(Quat::exp(phi));
-            let change = ChartChange { moves: vec![(0, Quat::exp(phi).conjugate())] };
+            let change = ChartChange { moves: vec![ChartMove::to(0, phi)] };
             change.apply(&mut p.q);
             m.recentre(&change);
             changes += 1;

@@ -11,6 +11,7 @@ use crate::check;
 use crate::kkt::{self, Kkt, add_position_residual, add_velocity_residual};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::dense;
+use bellcrank_math::lazy;
 use bellcrank_math::solver::{self, LinearSolver};
 use bellcrank_model::dynamics::{Scale, StartRow, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
@@ -199,7 +200,8 @@ impl Closure {
             metric[range.clone()].iter_mut().for_each(|w| *w *= HELD);
         }
         let (n, m) = (layout.n(), layout.m());
-        let linear = solver::choose(&pattern);
+        // a start that is consistent needs no factors
+        let linear = lazy::choose(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
         let row_scale = vec![1.0; rhs.len() - n];
         let frozen = vec![false; n];

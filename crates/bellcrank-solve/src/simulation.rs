@@ -865,8 +865,8 @@ struct Observer {
     state: State,
     values: Vec<f64>,
     rows: Vec<f64>,
-    /// For reactions of least size, where equations are redundant.
-    least: Option<(Kkt, RowScales)>,
+    /// For reactions of least size, where equations are redundant; large models need no system for them.
+    least: Option<(Option<Kkt>, RowScales)>,
     redundant: usize,
     /// Where a passage by a singular position came closest: time, pivot, and by how much the rank falls there.
     passage: Option<(f64, f64, usize)>,
@@ -888,6 +888,12 @@ const WATCH: f64 = 1e-2;
 const SEARCHES: usize = 24;
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 const DROPPED: f64 = 1e-9;
+
+/// What least reactions need.
+fn least(dynamics: &Arc<dyn Dynamics>, kkt: &SharedKkt, at: &Point, w: &mut Workspace) -> (Option<Kkt>, RowScales) {
+    let own = dynamics.layout().bodies.len() < LARGE || kkt.is_dense();
+    (own.then(|| Kkt::proximal(dynamics.clone())), RowScales::new(&**dynamics, at, w))
+}
 
 /// So many changes of the rank are told.
 const RANK_CHANGES: usize = 50;
@@ -924,10 +930,15 @@ impl Observer {
     fn find_not_unique(&mut self) {
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
-        let (kkt, scales) = self.least.get_or_insert_with(|| {
-            (Kkt::proximal(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
-        });
-        let blocks = kkt.not_unique(scales, &self.point, &mut self.w).unwrap_or_default();
+        let least = self.least.get_or_insert_with(|| least(&self.dynamics, &self.kkt, &self.point, &mut self.w));
+        let blocks = match least {
+            (Some(kkt), scales) => kkt.not_unique(scales, &self.point, &mut self.w),
+            (None, scales) => {
+                let mut kkt = self.kkt.lock();
+                kkt.factor(&self.point, &mut self.w).and_then(|()| kkt.taking_part(scales))
+            }
+        };
+        let blocks = blocks.unwrap_or_default();
         self.not_unique = blocks.iter().map(|k| self.dynamics.name(bellcrank_model::Unknown::Lambda, *k)).collect();
         self.not_unique.dedup();
     }
@@ -1134,14 +1145,16 @@ impl Observer {
 
     /// λ of least size among those that pull alike.
     fn least(&mut self) -> Result<(), StepError> {
-        if self.kkt.lock().dropped() == 0 {
+        let mut at_hand = self.kkt.lock();
+        if at_hand.dropped() == 0 {
             return Ok(());
         }
-        let (kkt, scales) = self.least.get_or_insert_with(|| {
-            (Kkt::proximal(self.dynamics.clone()), RowScales::new(&*self.dynamics, &self.point, &mut self.w))
-        });
+        let least = self.least.get_or_insert_with(|| least(&self.dynamics, &self.kkt, &self.point, &mut self.w));
         let mut lambda = std::mem::take(&mut self.point.lambda);
-        let found = kkt.least_multipliers(scales, &self.point, &mut self.w, &mut lambda);
+        let found = match least {
+            (Some(kkt), scales) => kkt.least_multipliers(scales, &self.point, &mut self.w, &mut lambda),
+            (None, scales) => at_hand.least_at_hand(scales, &mut lambda),
+        };
         self.point.lambda = lambda;
         found.map_err(|_| StepError::Singular { t: self.state.t, culprit: "the model".into() })
     }

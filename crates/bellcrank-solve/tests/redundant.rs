@@ -205,11 +205,117 @@ fn least_multipliers_are_those_of_least_squares() {
     assert_eq!(exact.rank, m - 3);
     let mut least = point.lambda.clone();
     let scales = RowScales::new(&*s, &point, &mut w);
-    Kkt::proximal(dynamics).least_multipliers(&scales, &point, &mut w, &mut least).unwrap();
+    Kkt::proximal(dynamics.clone()).least_multipliers(&scales, &point, &mut w, &mut least).unwrap();
+    // and as in large models, with the factors of accelerations
+    let (mut at, mut kkt) = (point.clone(), Kkt::new(dynamics));
+    kkt.accelerate(&mut at, &mut w).unwrap();
+    kkt.least_at_hand(&scales, &mut at.lambda).unwrap();
     let size = point.lambda.iter().fold(0.0f64, |m, l| m.max(l.abs()));
     for k in 0..m {
         let expected = exact.x[k] * weight(k);
-        assert!((least[k] - expected).abs() < 1e-8 * size, "{k}: {} against {expected}", least[k]);
+        for least in [least[k], at.lambda[k]] {
+            assert!((least - expected).abs() < 1e-8 * size, "{k}: {least} against {expected}");
+        }
+    }
+}
+
+/// Squares of hinged bars in a row, in the plane or in space, and pulled across it there.
+fn ladder(m: usize, across: Option<f64>) -> Arc<bellcrank_model::System> {
+    let space = across.is_some();
+    let (z, axis) = if space { (", 0", ", axis = [0, 0, 1]") } else { ("", "") };
+    let mut text = match across {
+        Some(g) => format!("model = {{ gravity = [0, -9.81, {g:?}] }}\n"),
+        None => "model = { plane = \"xy\", gravity = [0, -9.81] }\n".into(),
+    };
+    let inertia = if space { "[0.08, 0.08, 0.08]" } else { "0.08" };
+    let mut body = |name: String, x: f64, y: f64| {
+        text += &format!("body.{name} = {{ mass = 1, inertia = {inertia}, at = [{x:?}, {y:?}{z}] }}\n");
+    };
+    for i in 0..=m {
+        body(format!("v{i}"), i as f64, -0.5);
+        if i < m {
+            body(format!("t{i}"), i as f64 + 0.5, 0.0);
+            body(format!("b{i}"), i as f64 + 0.5, -1.0);
+        }
+    }
+    let mut pin = |a: &str, b: &str, x: usize, y: i32| {
+        let between = format!("between = [\"{a}\", \"{b}\"], at = [{x}, {y}{z}]{axis}");
+        text += &format!("joint.{a}-{b} = {{ type = \"revolute\", {between} }}\n");
+    };
+    pin("ground", "v0", 0, 0);
+    for i in 0..m {
+        for (rail, y) in [("t", 0), ("b", -1)] {
+            pin(&format!("v{i}"), &format!("{rail}{i}"), i, y);
+            pin(&format!("{rail}{i}"), &format!("v{}", i + 1), i + 1, y);
+        }
+    }
+    system(&text)
+}
+
+/// Accelerations and reactions at the start, the least ones.
+fn reactions(s: &Arc<bellcrank_model::System>) -> Vec<f64> {
+    let dynamics: Arc<dyn Dynamics> = s.clone();
+    let (mut point, _) = initial::assemble(&dynamics, &s.initial_state()).unwrap();
+    let mut w = s.workspace();
+    s.realize(&point, &mut w);
+    let mut kkt = Kkt::new(dynamics);
+    kkt.accelerate(&mut point, &mut w).unwrap();
+    let scales = RowScales::new(&**s, &point, &mut w);
+    kkt.least_at_hand(&scales, &mut point.lambda).unwrap();
+    point.lambda
+}
+
+/// In the plane the reactions of a long ladder are unique: its twin in space has the same, and none across the plane.
+#[test]
+fn unique_reactions_of_a_long_ladder_stay_what_they_are() {
+    let m = 350;
+    let (plane, space) = (reactions(&ladder(m, None)), reactions(&ladder(m, Some(0.0))));
+    let size = plane.iter().fold(0.0f64, |m, l| m.max(l.abs()));
+    assert!(size > 1.0);
+    for (k, (plane, space)) in plane.chunks_exact(2).zip(space.chunks_exact(5)).enumerate() {
+        let apart = (0..2).map(|i| (plane[i] - space[i]).abs()).fold(0.0, f64::max);
+        assert!(apart < 1e-7 * size, "{k}: {plane:?} against {space:?}");
+        assert!(space[2..].iter().all(|l| l.abs() < 1e-7 * size), "{k}: {space:?}");
+    }
+}
+
+/// The same in a run. (A proximal iteration with too few steps, which large models had, erred by a half of the largest.)
+#[test]
+fn a_long_ladder_in_space_is_held_like_the_one_in_the_plane() {
+    let options = Options { until: 0.02, rtol: 1e-8, ..Options::default() };
+    let m = 170;
+    let [plane, space] = [None, Some(0.0)].map(|across| run(&ladder(m, across), options.clone()));
+    assert_eq!((plane.not_unique.len(), space.not_unique.len()), (0, 4 * m));
+    let of = |s: &Summary| -> std::collections::HashMap<String, f64> { s.last.iter().cloned().collect() };
+    let (plane, space) = (of(&plane), of(&space));
+    let forces: Vec<&String> = plane.keys().filter(|k| k.ends_with(".fx") || k.ends_with(".fy")).collect();
+    assert_eq!(forces.len(), 2 * (4 * m + 1));
+    let size = forces.iter().fold(0.0f64, |m, k| m.max(plane[*k].abs()));
+    for k in forces {
+        assert!((plane[k] - space[k]).abs() < 1e-5 * size, "{k}: {} against {} of {size}", plane[k], space[k]);
+    }
+}
+
+/// Pulled across, what holds it there is shared by the joints of every loop, as least squares share it.
+#[test]
+fn least_reactions_of_loops_are_those_of_least_squares() {
+    let s = ladder(14, Some(3.0));
+    let least = reactions(&s);
+    let dynamics: Arc<dyn Dynamics> = s.clone();
+    let (point, _) = initial::assemble(&dynamics, &s.initial_state()).unwrap();
+    let mut w = s.workspace();
+    s.realize(&point, &mut w);
+    let (n, m) = (s.layout().n(), s.layout().m());
+    let transposed = dense(&*s, Piece::GtLambda, Unknown::Lambda, Slopes::default(), &point, &mut w);
+    let weight = |k: usize| if k % 5 > 2 { s.length() } else { 1.0 };
+    let scaled: Vec<f64> = (0..n * m).map(|i| transposed[i] * weight(i % m)).collect();
+    let pull: Vec<f64> = transposed.chunks_exact(m).map(|g| g.iter().zip(&least).map(|(g, l)| g * l).sum()).collect();
+    let exact = least_squares(&scaled, n, m, &pull, 1e-9).unwrap();
+    assert_eq!(exact.rank, m - 3 * 14);
+    let size = least.iter().fold(0.0f64, |m, l| m.max(l.abs()));
+    for (k, least) in least.iter().enumerate() {
+        let expected = exact.x[k] * weight(k);
+        assert!((least - expected).abs() < 1e-7 * size, "{k}: {least} against {expected}");
     }
 }
 

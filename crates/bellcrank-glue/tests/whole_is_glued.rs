@@ -533,7 +533,8 @@ fn what_was_saved_is_run_again_to_the_bit() {
 
 #[test]
 fn what_was_kept_on_disk_is_run_again_to_the_bit_by_fresh_parts() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("kept-parts");
+    let kept = format!("kept-parts-{}", std::process::id());
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(kept);
     let solvers = [own(MethodName::Dopri5), own(MethodName::Bdf)];
     for (coupling, rtol) in [(Coupling::Stabilized, None), (Coupling::Position, None), (Coupling::Windows, Some(1e-5))]
     {
@@ -562,6 +563,7 @@ fn what_was_kept_on_disk_is_run_again_to_the_bit_by_fresh_parts() {
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     let mut again = join(&system(FOUR_BAR), &["b", "d"], options, &[]);
     assert!(again.recover(&folder).unwrap_err().to_string().contains("damaged"));
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Two masses on a line, joined by a spring.

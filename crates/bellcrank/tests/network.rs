@@ -18,8 +18,17 @@ const PARTS: [&str; 3] = ["chassis", "suspension", "wheel"];
 /// A run that takes longer than this hangs.
 const HANG: Duration = Duration::from_secs(120);
 
+/// An empty folder; another run of these tests at the same time has its own, and its own keys in it. Those that were left
+/// behind are removed an hour later.
 fn scratch(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("network").join(name);
+    let all = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("network");
+    for entry in std::fs::read_dir(&all).into_iter().flatten().flatten() {
+        let age = entry.metadata().ok().and_then(|m| m.modified().ok()?.elapsed().ok());
+        if age.is_some_and(|age| age.as_secs() > 3600) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    let folder = all.join(format!("{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

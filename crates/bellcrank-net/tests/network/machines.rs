@@ -138,8 +138,17 @@ pub fn rows(run: &mut Coordinator, until: f64) -> Vec<Vec<u64>> {
     rows.rows
 }
 
+/// An empty folder of this process: tests that run side by side would exchange each other's keys. Those that were left behind
+/// are removed an hour later.
 pub fn temporary(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("network").join(name);
+    let all = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("parts");
+    for entry in std::fs::read_dir(&all).into_iter().flatten().flatten() {
+        let age = entry.metadata().ok().and_then(|m| m.modified().ok()?.elapsed().ok());
+        if age.is_some_and(|age| age.as_secs() > 3600) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    let folder = all.join(std::process::id().to_string()).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

@@ -151,6 +151,7 @@ impl InStep {
         self.law.clone_from(self.method.stencil());
         self.step.point.charts.clone_from(&self.committed.state.charts);
         self.method.predict(&mut self.step.point);
+        self.law.rates(&mut self.step.point);
         self.step.touched();
         self.newton.forget_matrix();
         let (n, system) = (self.system.layout().n(), self.system.clone());

@@ -284,3 +284,57 @@ mod avx2 {
         }
     }
 }
+
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
+mod tests {
+    use super::*;
+
+    const NUMBERS: [f64; 20] =
+        [0.3, -1.7, 2.9, 1e-3, -4.1, 7.7, 0.9, -0.2, 3.3, 5.1, -6.7, 1.3, 0.7, -8.9, 4.4, 2.2, -3.8, 9.6, -0.1, 6.5];
+
+    /// What is left of a field of nines after rows of N and M numbers were computed and written into it.
+    #[inline(always)]
+    fn computed<K: Machine, const N: usize, const M: usize>() -> [f64; 80] {
+        let mut out = [9.0; 80];
+        let mut rows = [K::Row::<N>::zero(); M];
+        for m in 0..M {
+            let (a, b) = (K::Row::<N>::load(&NUMBERS, m), K::Row::<N>::load(&NUMBERS, m + 3));
+            rows[m] = rows[m].plus(0.3, a).minus(-1.1, b).plus_magnitudes(a, b).plus_row(b);
+        }
+        for (k, row) in K::transposed(&rows).into_iter().enumerate() {
+            row.store(&mut out, 1 + k * (M + 1));
+        }
+        out[79] = K::fma(0.1, 10.0, -1.0);
+        out
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    fn wide<const N: usize, const M: usize>() -> [f64; 80] {
+        computed::<Avx2, N, M>()
+    }
+
+    /// The same with numbers of the library's own fused multiplication, one by one.
+    fn one_by_one<const N: usize, const M: usize>() -> [f64; 80] {
+        computed::<Plain<true>, N, M>()
+    }
+
+    /// Rows in registers are those in arrays to the last bit, and nothing is written beside them.
+    #[test]
+    fn registers_hold_what_arrays_hold() {
+        macro_rules! all {
+            ($($n:literal)*) => { $(all!($n; 1 2 3 4 5 6 7 8);)* };
+            ($n:literal; $($m:literal)*) => { $(
+                let expected = one_by_one::<$n, $m>();
+                assert_eq!(expected.iter().filter(|x| **x == 9.0).count(), 79 - $n * $m);
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                    // SAFETY: the processor has what the function is compiled for.
+                    assert_eq!(unsafe { wide::<$n, $m>() }, expected, "{} x {}", $n, $m);
+                }
+            )* };
+        }
+        all!(1 2 3 4 5 6 7 8);
+        assert_eq!(Plain::<false>::fma(0.1, 10.0, -1.0), 0.0);
+        assert!(Plain::<true>::fma(0.1, 10.0, -1.0) > 0.0, "one rounding");
+    }
+}

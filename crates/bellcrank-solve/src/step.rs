@@ -374,27 +374,16 @@ impl Step {
     /// Sets the rates from q, v and z; v = T q̇ where velocities follow q.
     pub fn follow(&mut self) {
         if self.condensed && self.flat {
-            self.stencil.rates_with_velocities(&mut self.point);
-        } else {
-            self.stencil.rates(&mut self.point);
-            self.follow_rates();
+            return self.stencil.rates_with_velocities(&mut self.point);
         }
-    }
-
-    /// Sets v = T q̇ and v̇, where velocities follow q.
-    pub fn follow_rates(&mut self) {
-        if !self.condensed {
-            return;
+        self.stencil.rates(&mut self.point);
+        if self.condensed {
+            let mut v = std::mem::take(&mut self.point.v);
+            team::fill([&mut v], |_, [v]| v.fill(0.0));
+            self.dynamics.add(1.0, Piece::Rate, &self.point, &mut self.w, &mut v);
+            self.point.v = v;
+            self.stencil.accelerations(&mut self.point);
         }
-        let p = &mut self.point;
-        if self.flat {
-            return self.stencil.rates_with_velocities(p);
-        }
-        let mut v = std::mem::take(&mut p.v);
-        team::fill([&mut v], |_, [v]| v.fill(0.0));
-        self.dynamics.add(1.0, Piece::Rate, p, &mut self.w, &mut v);
-        p.v = v;
-        self.stencil.accelerations(p);
     }
 
     /// Takes the present point for the old one of the next step, where the formulation needs it.

@@ -778,6 +778,7 @@ mod tests {
         method.prepare();
         step.stencil.clone_from(method.stencil());
         method.predict(&mut step.point);
+        step.follow();
         step.touched();
         let mut matrix = BlockMatrix::new(step.pattern().clone());
         step.jacobian(Iteration::Full, true, &mut matrix);

@@ -504,7 +504,7 @@ impl Engine for Implicit {
                 } else {
                     method.predict(&mut s.point)
                 }
-                s.follow_rates();
+                s.follow();
                 s.touched();
                 s.add_reactions();
             };

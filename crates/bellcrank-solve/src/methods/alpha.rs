@@ -395,37 +395,34 @@ impl Method for GeneralizedAlpha {
         let now = &self.now;
         let ratio = h / self.h_last;
         let soft = self.soft > 0;
-        let of = |moved: &mut [f64], a: &[f64], rate: &[f64]| {
-            team::fill([moved], |range, [moved]| match (soft, ratio == 1.0) {
-                (true, _) => moved.fill(0.0),
-                (false, true) => moved.copy_from_slice(&a[range]),
-                (false, false) => {
-                    moved.iter_mut().zip(range).for_each(|(moved, i)| *moved = rate[i] + ratio * (a[i] - rate[i]));
-                }
-            });
+        let moved = |a: f64, rate: f64| match (soft, ratio == 1.0) {
+            (true, _) => 0.0,
+            (false, true) => a,
+            (false, false) => rate + ratio * (a - rate),
         };
-        of(&mut self.moved.v, &self.a.v, &now.vdot);
-        of(&mut self.moved.z, &self.a.z, &now.zdot);
-        let (a, s) = (&self.moved, &mut self.stencil);
+        let s = &mut self.stencil;
         let slope_q = gamma / (beta * h);
         let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
         (s.t, s.h, s.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
-        team::fill([&mut s.eta_q], |range, [eta]| {
-            for (eta, i) in eta.iter_mut().zip(range) {
-                let known = now.q[i] + h * now.v[i] + h * h * (0.5 - beta) * a.v[i];
-                *eta = now.v[i] + h * (1.0 - gamma) * a.v[i] - slope_q * known;
+        let first_order = |x: f64, rate: f64, a: f64| {
+            let known = x + h * (1.0 - gamma) * a;
+            (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope_v * known
+        };
+        // one pass: vectors of large models come from memory each time they are looked at
+        let a_v = &self.a.v;
+        team::fill([&mut self.moved.v, &mut s.eta_q, &mut s.eta_v], |range, [a, eta_q, eta_v]| {
+            for (((a, eta_q), eta_v), i) in a.iter_mut().zip(eta_q).zip(eta_v).zip(range) {
+                let (q, v, rate) = (now.q[i], now.v[i], now.vdot[i]);
+                *a = moved(a_v[i], rate);
+                let known = q + h * v + h * h * (0.5 - beta) * *a;
+                *eta_q = v + h * (1.0 - gamma) * *a - slope_q * known;
+                *eta_v = first_order(v, rate, *a);
             }
         });
-        let first_order = |eta: &mut [f64], x: &[f64], rate: &[f64], a: &[f64]| {
-            team::fill([eta], |range, [eta]| {
-                for (eta, i) in eta.iter_mut().zip(range) {
-                    let known = x[i] + h * (1.0 - gamma) * a[i];
-                    *eta = (alpha_m * a[i] - alpha_f * rate[i]) / (1.0 - alpha_f) - slope_v * known;
-                }
-            });
-        };
-        first_order(&mut s.eta_v, &now.v, &now.vdot, &a.v);
-        first_order(&mut s.eta_z, &now.z, &now.zdot, &a.z);
+        for (i, (c, eta)) in self.moved.z.iter_mut().zip(&mut s.eta_z).enumerate() {
+            *c = moved(self.a.z[i], now.zdot[i]);
+            *eta = first_order(now.z[i], now.zdot[i], *c);
+        }
     }
 
     fn stencil(&self) -> &Stencil {
@@ -459,7 +456,6 @@ impl Method for GeneralizedAlpha {
             let change = next(c, now.zdot[i], before.zdot[i]) - c;
             guess.z[i] = now.z[i] + h * (c + gamma * change);
         }
-        self.stencil.rates(guess);
         self.lambda.extrapolate(self.stencil.t, 2, &mut guess.lambda);
         self.mu.extrapolate(self.stencil.t, 2, &mut guess.mu);
     }
@@ -473,7 +469,6 @@ impl Method for GeneralizedAlpha {
             guess.q[i] = now.q[i] + h * now.v[i];
         }
         guess.z.copy_from_slice(&now.z);
-        self.stencil.rates(guess);
         self.lambda.extrapolate(self.stencil.t, 1, &mut guess.lambda);
         self.mu.extrapolate(self.stencil.t, 1, &mut guess.mu);
         // nor do its reactions

@@ -462,7 +462,6 @@ impl Method for Bdf {
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
         let (z, multipliers) = self.prediction[n + m..].split_at(self.stencil.eta_z.len());
         guess.z.copy_from_slice(z);
-        self.stencil.rates(guess);
         if self.options.as_dassl {
             let all = guess.lambda.iter_mut().chain(&mut guess.mu);
             all.zip(multipliers).for_each(|(x, predicted)| *x = *predicted);
@@ -907,6 +906,7 @@ mod tests {
             let mut trial = p.clone();
             bdf.prepare();
             bdf.predict(&mut trial);
+            bdf.stencil().rates(&mut trial);
             for _ in 0..6 {
                 let mut y = ode.stack(&trial);
                 let mut r = residual(bdf.stencil(), &y).to_vec();

@@ -43,7 +43,7 @@ pub trait Method: Send {
     /// The law of the prepared step.
     fn stencil(&self) -> &Stencil;
 
-    /// A guess for q, v, z (and λ, μ where the method can) at the new time; sets the rates too.
+    /// A guess for q, v, z (and λ, μ where the method can) at the new time; the rates are those of the stencil.
     fn predict(&self, guess: &mut Point);
 
     /// A guess that trusts positions and velocities alone, for a start, an event, or where the better one failed.

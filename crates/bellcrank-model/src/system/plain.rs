@@ -134,12 +134,16 @@ macro_rules! with_block {
 fn pull_back<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], lambda: &[f64], out: &mut [f64]) {
     let (r, w) = if R > 0 { (R, W) } else { (r, w) };
     let (g, lambda, out) = (&g[..r * w], &lambda[..r], &mut out[..w]);
+    let mut sum = [0.0; W]; // in registers, where the size is known
+    sum.iter_mut().zip(&*out).for_each(|(sum, out)| *sum = *out);
     for i in 0..r {
         let l = c * lambda[i];
+        let sums = if R > 0 { &mut sum[..] } else { &mut *out };
         for j in 0..w {
-            out[j] += l * g[i * w + j];
+            sums[j] += l * g[i * w + j];
         }
     }
+    out.iter_mut().zip(sum).for_each(|(out, sum)| *out = sum);
 }
 
 /// out += c g x.

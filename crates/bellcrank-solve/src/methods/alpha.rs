@@ -297,8 +297,10 @@ impl GeneralizedAlpha {
         let (now, moved, next) = (&self.now, &self.moved, &mut self.next);
         let of = |next: &mut [f64], a: &[f64], rate: &[f64], rate_before: &[f64]| {
             team::fill([next], |range, [next]| {
-                for (next, i) in next.iter_mut().zip(range) {
-                    *next = ((1.0 - alpha_f) * rate[i] + alpha_f * rate_before[i] - alpha_m * a[i]) / (1.0 - alpha_m);
+                let [a, rate, rate_before] = [a, rate, rate_before].map(|x| &x[range.clone()]);
+                let next = &mut next[..a.len()];
+                for i in 0..a.len() {
+                    next[i] = ((1.0 - alpha_f) * rate[i] + alpha_f * rate_before[i] - alpha_m * a[i]) / (1.0 - alpha_m);
                 }
             });
         };
@@ -395,7 +397,7 @@ impl Method for GeneralizedAlpha {
         let now = &self.now;
         let ratio = h / self.h_last;
         let soft = self.soft > 0;
-        let moved = |a: f64, rate: f64| match (soft, ratio == 1.0) {
+        let moved = move |a: f64, rate: f64| match (soft, ratio == 1.0) {
             (true, _) => 0.0,
             (false, true) => a,
             (false, false) => rate + ratio * (a - rate),
@@ -404,19 +406,23 @@ impl Method for GeneralizedAlpha {
         let slope_q = gamma / (beta * h);
         let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
         (s.t, s.h, s.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
-        let first_order = |x: f64, rate: f64, a: f64| {
+        let first_order = move |x: f64, rate: f64, a: f64| {
             let known = x + h * (1.0 - gamma) * a;
             (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope_v * known
         };
         // one pass: vectors of large models come from memory each time they are looked at
         let a_v = &self.a.v;
-        team::fill([&mut self.moved.v, &mut s.eta_q, &mut s.eta_v], |range, [a, eta_q, eta_v]| {
-            for (((a, eta_q), eta_v), i) in a.iter_mut().zip(eta_q).zip(eta_v).zip(range) {
-                let (q, v, rate) = (now.q[i], now.v[i], now.vdot[i]);
-                *a = moved(a_v[i], rate);
-                let known = q + h * v + h * h * (0.5 - beta) * *a;
-                *eta_q = v + h * (1.0 - gamma) * *a - slope_q * known;
-                *eta_v = first_order(v, rate, *a);
+        team::fill([&mut self.moved.v, &mut s.eta_q, &mut s.eta_v], |range, outs| {
+            let [old, q, v, rate] = [a_v, &now.q, &now.v, &now.vdot].map(|x| &x[range.clone()]);
+            let [a, eta_q, eta_v] = outs.map(|x| &mut x[..old.len()]);
+            // of its own, not behind references: else the compiler takes number by number
+            let (moved, first_order, h) = (moved, first_order, h);
+            let (for_q, for_v, slope_q) = (h * h * (0.5 - beta), h * (1.0 - gamma), slope_q);
+            for i in 0..old.len() {
+                a[i] = moved(old[i], rate[i]);
+                let known = q[i] + h * v[i] + for_q * a[i];
+                eta_q[i] = v[i] + for_v * a[i] - slope_q * known;
+                eta_v[i] = first_order(v[i], rate[i], a[i]);
             }
         });
         for (i, (c, eta)) in self.moved.z.iter_mut().zip(&mut s.eta_z).enumerate() {
@@ -439,16 +445,19 @@ impl Method for GeneralizedAlpha {
         let (h, now, before) = (self.h_next, &self.now, &self.before);
         let ratio = h / self.h_last;
         // the a_{n+1} that belongs to an extrapolated rate
-        let next = |a: f64, rate: f64, rate_before: f64| {
+        let next = move |a: f64, rate: f64, rate_before: f64| {
             let extrapolated = rate + ratio * (rate - rate_before);
             ((1.0 - alpha_f) * extrapolated + alpha_f * rate - alpha_m * a) / (1.0 - alpha_m)
         };
-        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| {
-            for ((q, v), i) in q.iter_mut().zip(v).zip(range) {
-                let a = self.moved.v[i];
-                let change = next(a, now.vdot[i], before.vdot[i]) - a;
-                *v = now.v[i] + h * (a + gamma * change);
-                *q = now.q[i] + h * (now.v[i] + h * (0.5 * a + beta * change));
+        team::fill([&mut guess.q, &mut guess.v], |range, outs| {
+            let known = [&self.moved.v, &now.q, &now.v, &now.vdot, &before.vdot];
+            let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
+            let [new_q, new_v] = outs.map(|x| &mut x[..a.len()]);
+            let (next, h, beta, gamma) = (next, h, beta, gamma); // as in `prepare`
+            for i in 0..a.len() {
+                let change = next(a[i], rate[i], rate_before[i]) - a[i];
+                new_v[i] = v[i] + h * (a[i] + gamma * change);
+                new_q[i] = q[i] + h * (v[i] + h * (0.5 * a[i] + beta * change));
             }
         });
         for i in 0..guess.z.len() {

@@ -130,6 +130,32 @@ struct Position {
 /// Factors a matrix in one of two ways.
 type Factor = fn(&mut dyn LinearSolver, &BlockMatrix) -> Result<(), LinearError>;
 
+/// One of the two systems.
+trait Half {
+    /// Fills the matrix, which comes cleared, and what it is made from; returns the flops.
+    fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize;
+
+    /// Its matrix, and what factors it.
+    fn parts(&mut self) -> (&mut BlockMatrix, &mut dyn LinearSolver);
+
+    /// Fills the matrix in a buffer and factors it; returns the flops of the first.
+    fn factor(
+        &mut self,
+        buffer: &mut Vec<f64>,
+        values: &[f64],
+        bodies: &[Body],
+        slopes: Slopes,
+        by: Factor,
+    ) -> Result<usize, LinearError> {
+        lend(buffer, self.parts().0);
+        let flops = self.fill(values, bodies, slopes);
+        let (matrix, linear) = self.parts();
+        let done = by(linear, matrix);
+        std::mem::swap(buffer, &mut matrix.values);
+        done.map(|()| flops)
+    }
+}
+
 /// A matrix that has its values only while it is factored.
 fn without_values(pattern: Arc<BlockPattern>) -> BlockMatrix {
     let mut matrix = BlockMatrix::new(pattern);
@@ -417,37 +443,6 @@ impl Motion {
         }
     }
 
-    /// Fills the matrix in a buffer and factors it; returns the flops of the first.
-    fn factor(
-        &mut self,
-        buffer: &mut Vec<f64>,
-        values: &[f64],
-        bodies: &[Body],
-        slopes: Slopes,
-        by: Factor,
-    ) -> Result<usize, LinearError> {
-        lend(buffer, &mut self.matrix);
-        let flops = self.fill(values, bodies, slopes);
-        let done = by(&mut *self.linear, &self.matrix);
-        std::mem::swap(buffer, &mut self.matrix.values);
-        done.map(|()| flops)
-    }
-
-    /// Fills the matrix, which comes cleared; returns the flops.
-    fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize {
-        let mut flops = 0;
-        for c in &self.copies {
-            let entries = c.rows as usize * c.columns as usize;
-            let (from, to) =
-                (&values[c.from as usize..][..entries], &mut self.matrix.values[c.to as usize..][..entries]);
-            match c.body {
-                NONE => to.iter_mut().zip(from).for_each(|(t, f)| *t += f),
-                body => flops += slopes.add_after(from, &bodies[body as usize], to),
-            }
-        }
-        flops
-    }
-
     /// Solves for its rows of `rest`, into its columns of `out`.
     fn solve(&mut self, rest: &[f64], out: &mut [f64]) -> Result<(), LinearError> {
         let mut at = 0;
@@ -548,47 +543,6 @@ impl Position {
         }
     }
 
-    /// Fills the matrix in a buffer and factors it; returns the flops of the first.
-    fn factor(
-        &mut self,
-        buffer: &mut Vec<f64>,
-        values: &[f64],
-        bodies: &[Body],
-        slopes: Slopes,
-        by: Factor,
-    ) -> Result<usize, LinearError> {
-        lend(buffer, &mut self.matrix);
-        let flops = self.fill(values, bodies, slopes);
-        let done = by(&mut *self.linear, &self.matrix);
-        std::mem::swap(buffer, &mut self.matrix.values);
-        done.map(|()| flops)
-    }
-
-    /// Fills S⁻¹W and G S⁻¹W, which comes cleared; returns the flops.
-    fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize {
-        let mut flops = 0;
-        self.pulled.resize(self.pulled_size, 0.0);
-        for pull in &self.pulls {
-            let body = &bodies[pull.body as usize];
-            let entries = body.size * pull.columns.len();
-            let (from, to) = (pull.from as usize, pull.to as usize);
-            flops += slopes.set_before(&values[from..][..entries], body, &mut self.pulled[to..][..entries]);
-        }
-        for p in &self.products {
-            let [rows, inner, columns] = p.sizes.map(usize::from);
-            let g = values[p.gradient as usize..][..rows * inner].chunks_exact(inner);
-            let w = &self.pulled[p.pull as usize..][..inner * columns];
-            let out = self.matrix.values[p.to as usize..][..rows * columns].chunks_exact_mut(columns);
-            for (out, g) in out.zip(g) {
-                for (g, w) in g.iter().zip(w.chunks_exact(columns)) {
-                    out.iter_mut().zip(w).for_each(|(o, w)| *o += g * w);
-                }
-            }
-            flops += 2 * rows * inner * columns;
-        }
-        flops
-    }
-
     /// x += G δq; `values` are those of the whole matrix, `dq` all unknowns.
     fn add_opening(&mut self, values: &[f64], dq: &[f64]) {
         for b in &self.gradients {
@@ -642,6 +596,56 @@ fn subtract(blocks: &[Block], values: &[f64], dq: &[f64], rest: &mut [f64]) {
         for (r, row) in rest[wide(&b.rows)].iter_mut().zip(block.chunks_exact(x.len())) {
             *r -= row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
         }
+    }
+}
+
+impl Half for Motion {
+    fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize {
+        let mut flops = 0;
+        for c in &self.copies {
+            let entries = c.rows as usize * c.columns as usize;
+            let (from, to) =
+                (&values[c.from as usize..][..entries], &mut self.matrix.values[c.to as usize..][..entries]);
+            match c.body {
+                NONE => to.iter_mut().zip(from).for_each(|(t, f)| *t += f),
+                body => flops += slopes.add_after(from, &bodies[body as usize], to),
+            }
+        }
+        flops
+    }
+
+    fn parts(&mut self) -> (&mut BlockMatrix, &mut dyn LinearSolver) {
+        (&mut self.matrix, &mut *self.linear)
+    }
+}
+
+impl Half for Position {
+    fn fill(&mut self, values: &[f64], bodies: &[Body], slopes: Slopes) -> usize {
+        let mut flops = 0;
+        self.pulled.resize(self.pulled_size, 0.0);
+        for pull in &self.pulls {
+            let body = &bodies[pull.body as usize];
+            let entries = body.size * pull.columns.len();
+            let (from, to) = (pull.from as usize, pull.to as usize);
+            flops += slopes.set_before(&values[from..][..entries], body, &mut self.pulled[to..][..entries]);
+        }
+        for p in &self.products {
+            let [rows, inner, columns] = p.sizes.map(usize::from);
+            let g = values[p.gradient as usize..][..rows * inner].chunks_exact(inner);
+            let w = &self.pulled[p.pull as usize..][..inner * columns];
+            let out = self.matrix.values[p.to as usize..][..rows * columns].chunks_exact_mut(columns);
+            for (out, g) in out.zip(g) {
+                for (g, w) in g.iter().zip(w.chunks_exact(columns)) {
+                    out.iter_mut().zip(w).for_each(|(o, w)| *o += g * w);
+                }
+            }
+            flops += 2 * rows * inner * columns;
+        }
+        flops
+    }
+
+    fn parts(&mut self) -> (&mut BlockMatrix, &mut dyn LinearSolver) {
+        (&mut self.matrix, &mut *self.linear)
     }
 }
 

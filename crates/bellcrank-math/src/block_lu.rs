@@ -147,7 +147,7 @@ impl Part {
         Part {
             values: vec![0.0; plan.length + plan.shared_length],
             magnitude: vec![0.0; dimension],
-            pivots: Pivots::new(plan.largest, plan.dimension, droppable),
+            pivots: Pivots::new(plan.largest, plan.dimension, droppable, plan.symmetric),
             x: vec![0.0; dimension],
             strip: vec![0.0; plan.widest * plan.largest.max(PIECE)],
             outcome: None,

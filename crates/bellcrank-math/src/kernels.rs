@@ -27,6 +27,10 @@ const LOST: f64 = 1e-13;
 /// Diagonal pivots above this part of their magnitude need no search for a better one.
 pub const SAFE: f64 = 0.02;
 
+/// Nor above this part where they are those of multipliers in a symmetric matrix, whose blocks are definite, and the rows to
+/// drop are given: what is smaller is close to singular, and is to be told.
+const SAFE_DEFINITE: f64 = 1e-4;
+
 /// N numbers of `v` from `i` on.
 ///
 /// The kernels spent a third of their time on bounds checks. Their offsets all come from a `Plan`,
@@ -93,22 +97,26 @@ fn part<const P: usize, const R: usize, const C: usize>(w: &[[f64; P]; P], r: us
     part
 }
 
-/// Whether the pivot `next`/`last` is finite and no small part of the magnitude.
+/// Whether the pivot `next`/`last` is finite and no less than a part of the magnitude.
 #[inline(always)]
-fn is_safe(next: f64, last: f64, magnitude: f64) -> bool {
-    let least = SAFE * magnitude * last.abs();
+fn is_safe(next: f64, last: f64, magnitude: f64, safe: f64) -> bool {
+    let least = safe * magnitude * last.abs();
     next.abs() >= least && least > 0.0 && next.abs() <= f64::MAX
 }
 
-/// W⁻¹ without a search for pivots, and whether all of them were safe.
+/// W⁻¹ without a search for pivots, and whether all of them were at least a part of their magnitudes.
 #[inline(always)]
-pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P]) -> ([[f64; P]; P], bool) {
+pub fn invert<M: Machine, const P: usize>(
+    w: &[[f64; P]; P],
+    magnitude: &[f64; P],
+    safe: f64,
+) -> ([[f64; P]; P], bool) {
     let mut inverse = [[0.0; P]; P];
     // P is a constant: one branch stays. Sizes up to three by cofactors, for one division.
     let safe = match P {
         1 => {
             inverse[0][0] = w[0][0].recip();
-            is_safe(w[0][0], 1.0, magnitude[0])
+            is_safe(w[0][0], 1.0, magnitude[0], safe)
         }
         2 => {
             let det = w[0][0] * w[1][1] - w[0][1] * w[1][0];
@@ -117,7 +125,7 @@ pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P
             inverse[0][1] = -w[0][1] * r;
             inverse[1][0] = -w[1][0] * r;
             inverse[1][1] = w[0][0] * r;
-            is_safe(w[0][0], 1.0, magnitude[0]) & is_safe(det, w[0][0], magnitude[1])
+            is_safe(w[0][0], 1.0, magnitude[0], safe) & is_safe(det, w[0][0], magnitude[1], safe)
         }
         3 => {
             let minor = |a: usize, b: usize, c: usize, d: usize| w[a][c] * w[b][d] - w[a][d] * w[b][c];
@@ -133,13 +141,13 @@ pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P
             inverse[2][0] = z * r;
             inverse[2][1] = -minor(0, 2, 0, 1) * r;
             inverse[2][2] = leading * r;
-            is_safe(w[0][0], 1.0, magnitude[0])
-                & is_safe(leading, w[0][0], magnitude[1])
-                & is_safe(det, leading, magnitude[2])
+            is_safe(w[0][0], 1.0, magnitude[0], safe)
+                & is_safe(leading, w[0][0], magnitude[1], safe)
+                & is_safe(det, leading, magnitude[2], safe)
         }
-        4 => invert_by_parts::<M, P, 2, 2>(w, magnitude, &mut inverse),
-        5 => invert_by_parts::<M, P, 3, 2>(w, magnitude, &mut inverse),
-        6 => invert_by_parts::<M, P, 3, 3>(w, magnitude, &mut inverse),
+        4 => invert_by_parts::<M, P, 2, 2>(w, magnitude, safe, &mut inverse),
+        5 => invert_by_parts::<M, P, 3, 2>(w, magnitude, safe, &mut inverse),
+        6 => invert_by_parts::<M, P, 3, 3>(w, magnitude, safe, &mut inverse),
         _ => false,
     };
     (inverse, safe)
@@ -150,14 +158,15 @@ pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P
 fn invert_by_parts<M: Machine, const P: usize, const N: usize, const K: usize>(
     w: &[[f64; P]; P],
     magnitude: &[f64; P],
+    safe: f64,
     inverse: &mut [[f64; P]; P],
 ) -> bool {
     let (b, c): ([[f64; K]; N], [[f64; N]; K]) = (part(w, 0, N), part(w, N, 0));
-    let (a, first) = invert::<M, N>(&part(w, 0, 0), at(magnitude, 0));
+    let (a, first) = invert::<M, N>(&part(w, 0, 0), at(magnitude, 0), safe);
     let x = add_product::<M, N, N, K>(&[[0.0; K]; N], &a, &b);
     let y = add_product::<M, K, N, N>(&[[0.0; N]; K], &c, &a);
     let schur = add_product::<M, K, N, K>(&part(w, N, N), &negative(&c), &x);
-    let (s, second) = invert::<M, K>(&schur, at(magnitude, N));
+    let (s, second) = invert::<M, K>(&schur, at(magnitude, N), safe);
     let minus_xs = add_product::<M, N, K, K>(&[[0.0; K]; N], &negative(&x), &s);
     let minus_sy = add_product::<M, K, K, N>(&[[0.0; N]; K], &negative(&s), &y);
     let corner = add_product::<M, N, K, N>(&a, &negative(&minus_xs), &y);
@@ -335,6 +344,8 @@ pub struct Pivots {
     pub closest: f64,
     /// Elimination positions of the rows dropped.
     pub dropped: Vec<usize>,
+    /// Whether blocks of multipliers are definite, as in symmetric matrices.
+    definite: bool,
     /// Whether the rows to drop are given, and which they are.
     frozen: bool,
     given: Vec<bool>,
@@ -348,9 +359,11 @@ pub struct Pivots {
 }
 
 impl Pivots {
-    /// For blocks of up to n rows of `dimension`, of which `droppable` in all may be dropped.
-    pub fn new(n: usize, dimension: usize, droppable: usize) -> Pivots {
+    /// For blocks of up to n rows of `dimension`, of which `droppable` in all may be dropped; those of multipliers may be
+    /// `definite`.
+    pub fn new(n: usize, dimension: usize, droppable: usize, definite: bool) -> Pivots {
         Pivots {
+            definite,
             given: vec![false; dimension],
             dropped: Vec::with_capacity(droppable),
             inverse: vec![0.0; n * n],
@@ -387,6 +400,12 @@ impl Pivots {
         self.frozen
     }
 
+    /// The part of its magnitude that a pivot needs to be taken without a search.
+    #[inline(always)]
+    fn safe(&self, class: Class) -> f64 {
+        if self.frozen && self.definite && class == Class::Multiplier { SAFE_DEFINITE } else { SAFE }
+    }
+
     /// Whether rows of a block were dropped before and are to be dropped again.
     #[inline(always)]
     fn holds_given(&self, first: usize, n: usize) -> bool {
@@ -407,7 +426,7 @@ impl Pivots {
         {
             return Ok(inverse);
         }
-        let (inverse, safe) = invert::<M, P>(d, magnitude);
+        let (inverse, safe) = invert::<M, P>(d, magnitude, self.safe(class));
         if safe && !self.holds_given(self.first, P) {
             return Ok(inverse);
         }
@@ -426,7 +445,7 @@ impl Pivots {
             (d[r][r], magnitude[r]) = (1.0, 1.0);
         }
         // not fused: this is compiled for any processor, where that would be a call
-        let (mut inverse, safe) = invert::<Plain<false>, P>(&d, &magnitude);
+        let (mut inverse, safe) = invert::<Plain<false>, P>(&d, &magnitude, self.safe(Class::Multiplier));
         if !safe {
             return None;
         }
@@ -447,13 +466,13 @@ impl Pivots {
         magnitude: &[f64],
         class: Class,
     ) -> Result<(), LinearError> {
+        let (part, mut safe) = (self.safe(class), true);
         let w = &mut self.inverse[..n * n];
         for i in 0..n {
             w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
         }
-        let mut safe = true;
         for k in 0..n {
-            safe &= is_safe(w[k * n + k], 1.0, magnitude[k]);
+            safe &= is_safe(w[k * n + k], 1.0, magnitude[k], part);
             exchange(w, n, k, k);
         }
         if safe && !self.holds_given(self.first + k, n) {

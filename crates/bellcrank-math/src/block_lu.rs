@@ -21,7 +21,7 @@ use crate::{
     blocks::{BlockMatrix, BlockPattern, Class},
     kernels::{Pivots, at, at_mut, copy, rows, scaled, spread, spread_wide, subtract_products},
     lanes::{Machine, Plain, Row},
-    plan::{Kernel, Node, Opening, Outline, PIECE, Plan, Source, plans, take, take_last},
+    plan::{Analysis, Kernel, Node, Opening, PIECE, Plan, Source, take, take_last},
     solver::{Flops, LinearError, LinearSolver},
     symmetric, team,
 };
@@ -41,7 +41,7 @@ const POOR_CUT: f64 = 1e-6;
 /// They differ in the last bits between processors with and without fused multiply-add.
 #[derive(Default)]
 pub struct BlockLu {
-    outline: Outline,
+    analysis: Arc<Analysis>,
     /// The last one waits for all others.
     parts: Vec<Part>,
     dropped: Vec<usize>,
@@ -51,7 +51,7 @@ pub struct BlockLu {
 /// The factors of a part.
 #[derive(Default)]
 struct Part {
-    plan: Plan,
+    plan: Arc<Plan>,
     /// Its own panels, then what it subtracts from those of the last part.
     values: Vec<f64>,
     /// Σ |contributions| to every diagonal entry from bodies and velocities, in elimination order.
@@ -69,12 +69,12 @@ impl BlockLu {
     }
 
     /// A solver for matrices of this pattern, analyzed.
-    pub fn for_pattern(pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
+    pub fn for_pattern(pattern: &Arc<BlockPattern>) -> Result<BlockLu, LinearError> {
         BlockLu::of(pattern, false, true)
     }
 
     /// A solver for symmetric matrices of this pattern, analyzed. It does not look above the diagonal.
-    pub fn for_symmetric(pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
+    pub fn for_symmetric(pattern: &Arc<BlockPattern>) -> Result<BlockLu, LinearError> {
         match one_sided(pattern) {
             Some(row) => Err(LinearError::OneSided { row }),
             None => BlockLu::of(pattern, true, true),
@@ -82,28 +82,28 @@ impl BlockLu {
     }
 
     /// The same solver without parts.
-    pub fn whole(&self, pattern: &BlockPattern) -> Result<BlockLu, LinearError> {
-        BlockLu::of(pattern, self.outline.symmetric, false)
+    pub fn whole(&self, pattern: &Arc<BlockPattern>) -> Result<BlockLu, LinearError> {
+        BlockLu::of(pattern, self.analysis.outline.symmetric, false)
     }
 
-    fn of(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<BlockLu, LinearError> {
-        let (outline, plans) = plans(pattern, symmetric, parted)?;
+    fn of(pattern: &Arc<BlockPattern>, symmetric: bool, parted: bool) -> Result<BlockLu, LinearError> {
+        let analysis = Analysis::of(pattern, symmetric, parted)?;
         let multipliers = (0..pattern.blocks()).filter(|&b| pattern.class(b) == Class::Multiplier);
         let droppable = multipliers.map(|b| pattern.size(b)).sum();
         // D⁻¹, D⁻¹U and L D⁻¹U of every node, half of the latter where it is symmetric; then twice through D⁻¹, L and U
-        let sizes = || plans.iter().flat_map(|plan| &plan.nodes).map(|n| (n.p as usize, n.m as usize));
+        let sizes = || analysis.plans.iter().flat_map(|plan| &plan.nodes).map(|n| (n.p as usize, n.m as usize));
         let half = |p: usize, m: usize| if symmetric { m * (m + p) / 2 } else { m * m };
         let flops = Flops {
             factor: sizes().map(|(p, m)| 2 * p * (p * p + p * m + half(p, m))).sum(),
             solve: sizes().map(|(p, m)| 2 * p * (p + 2 * m + if symmetric { p } else { 0 })).sum(),
         };
-        let parts = plans.into_iter().map(Part::new).collect();
-        Ok(BlockLu { outline, parts, dropped: Vec::with_capacity(droppable), flops })
+        let parts = analysis.plans.iter().cloned().map(Part::new).collect();
+        Ok(BlockLu { analysis, parts, dropped: Vec::with_capacity(droppable), flops })
     }
 
     /// Whether it takes matrices for symmetric.
     pub fn is_symmetric(&self) -> bool {
-        self.outline.symmetric
+        self.analysis.outline.symmetric
     }
 
     /// The number of scalars stored in the factors.
@@ -114,7 +114,7 @@ impl BlockLu {
     /// Whether halves of a model, each as stiff as it is long, meet with small pivots at the cut that was made for two threads:
     /// eliminated from end to end it has none. (A spatial ladder, rigid out of its plane: n⁻³.)
     pub fn meets_poorly(&self) -> bool {
-        let last = self.parts.last().filter(|_| self.outline.cut);
+        let last = self.parts.last().filter(|_| self.analysis.outline.cut);
         last.is_some_and(|part| part.pivots.closest < POOR_CUT || !part.pivots.dropped.is_empty())
     }
 
@@ -140,7 +140,7 @@ macro_rules! on_this_processor {
 }
 
 impl Part {
-    fn new(plan: Plan) -> Part {
+    fn new(plan: Arc<Plan>) -> Part {
         let dimension = plan.dimension + plan.shared_dimension;
         let multipliers = plan.blocks.iter().filter(|(_, class)| *class == Class::Multiplier);
         let droppable = multipliers.map(|block| block.0 as usize).sum();
@@ -334,7 +334,7 @@ fn fused() -> bool {
 
 impl LinearSolver for BlockLu {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = BlockLu::of(pattern, self.outline.symmetric, true)?;
+        *self = BlockLu::of(pattern, self.analysis.outline.symmetric, true)?;
         Ok(())
     }
 
@@ -349,8 +349,8 @@ impl LinearSolver for BlockLu {
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
-        if b.len() != self.outline.dimension {
-            return Err(LinearError::Sizes { expected: self.outline.dimension, found: b.len() });
+        if b.len() != self.analysis.outline.dimension {
+            return Err(LinearError::Sizes { expected: self.analysis.outline.dimension, found: b.len() });
         }
         let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
         team::each(parts, |part| part.go_forward(b, &[]));
@@ -379,16 +379,16 @@ impl LinearSolver for BlockLu {
     }
 
     fn name(&self) -> &'static str {
-        if self.outline.symmetric { "block LDLᵀ" } else { "block LU" }
+        if self.analysis.outline.symmetric { "block LDLᵀ" } else { "block LU" }
     }
 
     fn explain(&self) -> String {
-        let order = match self.outline.dissection {
+        let order = match self.analysis.outline.dissection {
             None => "by minimum degree (no column is wide)".into(),
             Some(ratio) if ratio < 1.0 => format!("after nested dissection ({ratio:.2} of the work of minimum degree)"),
             Some(ratio) => format!("by minimum degree (nested dissection would be {ratio:.2} of its work)"),
         };
-        let numbers = self.factor_entries() as f64 / self.outline.bodies.max(1) as f64;
+        let numbers = self.factor_entries() as f64 / self.analysis.outline.bodies.max(1) as f64;
         let parts = match self.parts() {
             1 => String::new(),
             n => format!(", in {n} parts at a time"),
@@ -410,8 +410,8 @@ fn one_sided(pattern: &BlockPattern) -> Option<usize> {
 impl BlockLu {
     /// Factors, with the rows to drop decided or given.
     fn factor_as_told(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        if a.values.len() != self.outline.entries {
-            return Err(LinearError::Sizes { expected: self.outline.entries, found: a.values.len() });
+        if a.values.len() != self.analysis.outline.entries {
+            return Err(LinearError::Sizes { expected: self.analysis.outline.entries, found: a.values.len() });
         }
         let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
         team::each(parts, |part| part.factor(&a.values, &[]));
@@ -1007,6 +1007,20 @@ mod tests {
             assert!(!solver.explain().contains("parts"), "{}", solver.explain());
             assert!(solver.smallest_kept_pivot() > 1e-4, "{m}: {:e}", solver.smallest_kept_pivot());
         }
+    }
+
+    #[test]
+    fn equal_patterns_are_analyzed_once() {
+        let matrix = |bodies| mirrored(Sample::ladder(bodies).matrix(Form::Index3, 1.0, &mut Random(7)));
+        let [a, twin, other] = [5, 5, 6].map(matrix);
+        let [first, second, third] = [&a, &twin, &other].map(|a| BlockLu::for_symmetric(a.pattern()).unwrap());
+        assert!(Arc::ptr_eq(&first.analysis, &second.analysis) && !Arc::ptr_eq(&first.analysis, &third.analysis));
+        let general = BlockLu::for_pattern(a.pattern()).unwrap();
+        assert!(!Arc::ptr_eq(&first.analysis, &general.analysis));
+        // one that nobody uses is gone
+        let of_nobody = Arc::downgrade(&third.analysis);
+        drop(third);
+        assert!(of_nobody.upgrade().is_none());
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum Class {
 ///
 /// Block row i and block column i have the same size. The values of a block are dense, by rows
 /// and contiguous; the blocks follow each other by rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockPattern {
     classes: Vec<Class>,
     /// Scalar offset of every block, and the dimension at the end.

@@ -106,11 +106,7 @@ fn is_safe(next: f64, last: f64, magnitude: f64, safe: f64) -> bool {
 
 /// W⁻¹ without a search for pivots, and whether all of them were at least a part of their magnitudes.
 #[inline(always)]
-pub fn invert<M: Machine, const P: usize>(
-    w: &[[f64; P]; P],
-    magnitude: &[f64; P],
-    safe: f64,
-) -> ([[f64; P]; P], bool) {
+pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P], safe: f64) -> ([[f64; P]; P], bool) {
     let mut inverse = [[0.0; P]; P];
     // P is a constant: one branch stays. Sizes up to three by cofactors, for one division.
     let safe = match P {
@@ -420,14 +416,15 @@ impl Pivots {
         magnitude: &[f64; P],
         class: Class,
     ) -> Result<[[f64; P]; P], LinearError> {
-        if self.holds_given(self.first, P)
+        let given = self.holds_given(self.first, P);
+        if given
             && class == Class::Multiplier
             && let Some(inverse) = self.without_given::<P>(d, magnitude)
         {
             return Ok(inverse);
         }
         let (inverse, safe) = invert::<M, P>(d, magnitude, self.safe(class));
-        if safe && !self.holds_given(self.first, P) {
+        if safe && !given {
             return Ok(inverse);
         }
         self.search(0, d.as_flattened(), P, P, magnitude, class)?;

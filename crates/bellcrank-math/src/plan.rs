@@ -5,6 +5,7 @@ use crate::{
     ordering::{Lists, Symbolic, symbolic},
     solver::LinearError,
 };
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Diagonal blocks are joined up to this size; the numeric kernels know these sizes.
 pub const SMALL: usize = 6;
@@ -77,6 +78,46 @@ pub struct Copy {
     pub columns: u32,
 }
 
+/// All that numeric phases need to know of a pattern; never changed by them.
+#[derive(Default)]
+pub struct Analysis {
+    pub outline: Outline,
+    /// The last one waits for all others.
+    pub plans: Vec<Arc<Plan>>,
+}
+
+/// An analysis that may be in use, and what it is of.
+struct Known {
+    pattern: Weak<BlockPattern>,
+    symmetric: bool,
+    parted: bool,
+    analysis: Weak<Analysis>,
+}
+
+/// Analyses in use: several systems of a model mostly have one structure.
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+
+impl Analysis {
+    /// The analysis of a pattern, taken over from one in use where the patterns are equal.
+    pub fn of(pattern: &Arc<BlockPattern>, symmetric: bool, parted: bool) -> Result<Arc<Analysis>, LinearError> {
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |k: &Known| {
+            (k.symmetric, k.parted) == (symmetric, parted) && k.pattern.upgrade().is_some_and(|p| p == *pattern)
+        };
+        if let Some(found) = known().iter().filter(|k| is_it(k)).find_map(|k| k.analysis.upgrade()) {
+            return Ok(found);
+        }
+        // others may analyze at the same time
+        let (outline, plans) = plans(pattern, symmetric, parted)?;
+        let made = Arc::new(Analysis { outline, plans: plans.into_iter().map(Arc::new).collect() });
+        let mut known = known();
+        known.retain(|k| k.analysis.strong_count() > 0);
+        let (pattern, analysis) = (Arc::downgrade(pattern), Arc::downgrade(&made));
+        known.push(Known { pattern, symmetric, parted, analysis });
+        Ok(made)
+    }
+}
+
 /// What the analysis found of the whole.
 #[derive(Default)]
 pub struct Outline {
@@ -92,7 +133,7 @@ pub struct Outline {
     pub entries: usize,
 }
 
-/// The plan of one part; never changed by the numeric phases. Parts but the last see own values and positions, then copies of
+/// The plan of one part. Parts but the last see own values and positions, then copies of
 /// those of the last part, into which they subtract what is later added up.
 #[derive(Default)]
 pub struct Plan {
@@ -281,7 +322,7 @@ fn panel_entries(symmetric: bool, p: u32, m: u32) -> u32 {
 
 /// Plans the elimination of matrices of this pattern, which symmetric elimination must find closed: part by part, or all at
 /// once.
-pub fn plans(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<(Outline, Vec<Plan>), LinearError> {
+fn plans(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<(Outline, Vec<Plan>), LinearError> {
     let layout = Layout::new(pattern, symmetric, parted)?;
     let order = &layout.symbolic.order;
     let outline = Outline {

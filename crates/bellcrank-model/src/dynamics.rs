@@ -432,6 +432,18 @@ impl ChartChange {
 /// A rotation chart is re-centred when its angle passes this, in rad; N(φ) is singular only at 2π.
 pub const CHART_LIMIT: f64 = 1.0;
 
+/// [`Dynamics::set`] with one piece after the other.
+pub(crate) fn set_by_pieces<D: Dynamics + ?Sized>(
+    of: &D,
+    terms: &[(f64, Piece)],
+    at: &Point,
+    w: &mut Workspace,
+    out: &mut [f64],
+) {
+    team::fill([&mut *out], |_, [out]| out.fill(0.0));
+    terms.iter().for_each(|&(c, piece)| of.add(c, piece, at, w, out));
+}
+
 /// Equations of motion: immutable, shared between threads.
 pub trait Dynamics: Send + Sync {
     /// How the unknowns are grouped.
@@ -445,6 +457,11 @@ pub trait Dynamics: Send + Sync {
 
     /// `out += c · piece` at a realized point.
     fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]);
+
+    /// `out ← Σ c · piece` over the pieces of one row.
+    fn set(&self, terms: &[(f64, Piece)], at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        set_by_pieces(self, terms, at, w, out);
+    }
 
     /// The (row block, column block) pairs of ∂piece/∂unknown, in the order in which
     /// [`Dynamics::add_derivative`] emits them. A pair may occur more than once.

@@ -66,7 +66,11 @@ fn formulation(name: &'static str, rows: Vec<Row>, index: usize) -> Formulation 
     Formulation { name, rows, index, additive: None }
 }
 
+/// Most terms of a row.
+pub(crate) const MOST_TERMS: usize = 8;
+
 fn row(pairs: Unknown, terms: &[(f64, Piece)]) -> Row {
+    assert!(terms.len() <= MOST_TERMS, "a row has few terms");
     Row { pairs, terms: terms.to_vec() }
 }
 

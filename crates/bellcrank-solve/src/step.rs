@@ -1,6 +1,6 @@
 //! One implicit step as equations for Newton: formulation × equations of motion × stencil.
 
-use crate::formulation::{Additive, Formulation};
+use crate::formulation::{Additive, Formulation, MOST_TERMS};
 use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
 use crate::methods::alpha::AlphaParameters;
 use crate::newton::{Iteration, Residual};
@@ -654,13 +654,13 @@ impl Residual for Step {
         self.dynamics.realize(&self.point, &mut self.w);
         self.eliminate();
         self.pull();
-        team::fill([r], |_, [r]| r.fill(0.0));
         for row in self.formulation.rows.iter().filter(|row| !(self.condensed && row.pairs == Unknown::V)) {
-            let out = &mut r[self.unknowns.range(row.pairs)];
-            for &(c, piece) in &row.terms {
-                let c = self.factor(c, piece);
-                self.dynamics.add(c, piece, &self.point, &mut self.w, out);
+            let mut terms = [(0.0, Piece::Rate); MOST_TERMS];
+            for (term, &(c, piece)) in terms.iter_mut().zip(&row.terms) {
+                *term = (self.factor(c, piece), piece);
             }
+            let out = &mut r[self.unknowns.range(row.pairs)];
+            self.dynamics.set(&terms[..row.terms.len()], &self.point, &mut self.w, out);
         }
         if let (Some(old), Some(factors)) = (&self.old, self.formulation.additive) {
             let c = factors.old * self.stencil.h;

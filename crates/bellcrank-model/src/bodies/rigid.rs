@@ -9,15 +9,22 @@ use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 #[derive(Clone, Debug)]
 pub struct Rigid {
     mass: f64,
-    inertia: Mat3,
-    inverse_inertia: Mat3,
+    /// Elsewhere: bodies of other kinds have two or three numbers, and all lie in one list.
+    inertia: Box<Inertia>,
+}
+
+#[derive(Clone, Debug)]
+struct Inertia {
+    own: Mat3,
+    inverse: Mat3,
 }
 
 impl Rigid {
     /// Mass in kg and inertia about the centre of mass in the body frame, in kg m².
     #[inline]
     pub fn new(mass: f64, inertia: Mat3) -> Rigid {
-        Rigid { mass, inertia, inverse_inertia: inertia.inverse().unwrap_or(Mat3::IDENTITY) }
+        let inverse = inertia.inverse().unwrap_or(Mat3::IDENTITY);
+        Rigid { mass, inertia: Box::new(Inertia { own: inertia, inverse }) }
     }
 }
 
@@ -117,7 +124,7 @@ impl Coordinates for Rigid {
     #[inline]
     fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
         (0..3).for_each(|i| out[7 * i] += c * self.mass);
-        add_rotation_block(out, c, self.inertia);
+        add_rotation_block(out, c, self.inertia.own);
     }
     #[inline]
     fn add_weight(&self, _frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
@@ -131,13 +138,13 @@ impl Coordinates for Rigid {
     fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         let (a, alpha) = halves(x);
         add(&mut out[..3], c * self.mass, a);
-        add(&mut out[3..6], c, self.inertia * alpha);
+        add(&mut out[3..6], c, self.inertia.own * alpha);
     }
     #[inline]
     fn divide_by_mass(&self, _frame: &BodyFrame, x: &mut [f64]) {
         let (f, torque) = halves(x);
         x[..3].copy_from_slice(&(f * (1.0 / super::or_one(self.mass))).0);
-        x[3..6].copy_from_slice(&(self.inverse_inertia * torque).0);
+        x[3..6].copy_from_slice(&(self.inertia.inverse * torque).0);
     }
     #[inline]
     fn has_inner(&self) -> bool {
@@ -146,11 +153,11 @@ impl Coordinates for Rigid {
     #[inline]
     fn add_inner(&self, _frame: &BodyFrame, c: f64, v: &[f64], out: &mut [f64]) {
         let (_, w) = halves(v);
-        add(&mut out[3..6], -c, w.cross(self.inertia * w));
+        add(&mut out[3..6], -c, w.cross(self.inertia.own * w));
     }
     #[inline]
     fn add_inner_damping(&self, _frame: &BodyFrame, c: f64, v: &[f64], out: &mut [f64]) {
         let (_, w) = halves(v);
-        add_rotation_block(out, c, (self.inertia * w).tilde() - w.tilde() * self.inertia);
+        add_rotation_block(out, c, (self.inertia.own * w).tilde() - w.tilde() * self.inertia.own);
     }
 }

@@ -289,13 +289,37 @@ impl System {
         each!(&self.bodies[b], body => body.pull(&w.bodies[b], &end.on, load, c, out));
     }
 
+    /// `out += c · piece` for one body, of forces those of its own: weight, gyroscopic and inner ones.
+    #[inline(always)]
+    fn add_to_body(&self, b: usize, c: f64, piece: Piece, at: &Point, w: &Workspace, out: &mut [f64]) {
+        let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
+        match piece {
+            Piece::MassAccel => each!(&self.bodies[b], body => body.add_mass_times(frame, c, &at.vdot[range], out)),
+            Piece::Force => each!(&self.bodies[b], body => {
+                body.add_weight(frame, self.gravity, c, out);
+                body.add_inner(frame, c, &at.v[range], out);
+            }),
+            Piece::GtLambda => self.add_multipliers(b, c, Unknown::Lambda, &at.lambda, w, out),
+            Piece::GtMu => self.add_multipliers(b, c, Unknown::Mu, &at.mu, w, out),
+            Piece::Rate => {
+                let (q, qdot) = (&at.q[range.clone()], &at.qdot[range]);
+                let add = |out: &mut [f64], x: &[f64]| out.iter_mut().zip(x).for_each(|(o, x)| *o += c * x);
+                match each!(&self.bodies[b], body => body.chart()) {
+                    None => add(out, qdot),
+                    Some(k) => {
+                        add(&mut out[..k], &qdot[..k]);
+                        let (phi, rate) = (Vec3::from_slice(&q[k..k + 3]), Vec3::from_slice(&qdot[k..k + 3]));
+                        add(&mut out[k..k + 3], &(rotation::tangent(phi) * rate).0);
+                        add(&mut out[k + 3..], &qdot[k + 3..]);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds the forces of the catalog.
     fn add_forces_to(&self, c: f64, at: &Point, w: &Workspace, out: &mut [f64]) {
-        each_block(&self.layout.bodies, out, |b, out| {
-            each!(&self.bodies[b], body => {
-                body.add_weight(&w.bodies[b], self.gravity, c, out);
-                body.add_inner(&w.bodies[b], c, &at.v[self.layout.bodies[b].clone()], out);
-            })
-        });
         for f in &self.forces {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let mut loads = [Covector::default(); MAX_ENDS];
@@ -458,31 +482,18 @@ impl Dynamics for System {
         let w: &Workspace = whole;
         let add = |out: &mut [f64], x: &[f64]| out.iter_mut().zip(x).for_each(|(o, x)| *o += c * x);
         match piece {
-            Piece::Rate => each_block(&self.layout.bodies, out, |b, out| {
-                let range = self.layout.bodies[b].clone();
-                let (q, qdot) = (&at.q[range.clone()], &at.qdot[range]);
-                match each!(&self.bodies[b], body => body.chart()) {
-                    None => add(out, qdot),
-                    Some(k) => {
-                        add(&mut out[..k], &qdot[..k]);
-                        let (phi, rate) = (Vec3::from_slice(&q[k..k + 3]), Vec3::from_slice(&qdot[k..k + 3]));
-                        add(&mut out[k..k + 3], &(rotation::tangent(phi) * rate).0);
-                        add(&mut out[k + 3..], &qdot[k + 3..]);
-                    }
-                }
-            }),
+            Piece::Rate | Piece::GtMu | Piece::GtLambda | Piece::MassAccel => {
+                each_block(&self.layout.bodies, out, |b, out| self.add_to_body(b, c, piece, at, w, out))
+            }
             Piece::Speed => add_scaled(c, &at.v, out),
-            Piece::GtMu => self.add_multipliers(c, Unknown::Mu, &at.mu, w, out),
-            Piece::GtLambda => self.add_multipliers(c, Unknown::Lambda, &at.lambda, w, out),
             Piece::MinvGtMu => {
                 self.mean_drift(at, w, &mut scratch);
                 add(out, &scratch);
             }
-            Piece::MassAccel => each_block(&self.layout.bodies, out, |b, out| {
-                let x = &at.vdot[self.layout.bodies[b].clone()];
-                each!(&self.bodies[b], body => body.add_mass_times(&w.bodies[b], c, x, out))
-            }),
-            Piece::Force => self.add_forces_to(c, at, w, out),
+            Piece::Force => {
+                each_block(&self.layout.bodies, out, |b, out| self.add_to_body(b, c, piece, at, w, out));
+                self.add_forces_to(c, at, w, out);
+            }
             Piece::Position if !self.tables.mixed => add_scaled(c, &w.gap, out),
             Piece::Position => each_block(&self.layout.constraints, out, |k, out| {
                 let constraint = &self.constraints[k];
@@ -535,6 +546,33 @@ impl Dynamics for System {
             Piece::Flow => self.add_flow(c, at, w, out),
         }
         whole.scratch = scratch;
+    }
+
+    /// The balance of forces in one pass over the bodies: those of large models come from memory each time they are looked at.
+    fn set(&self, terms: &[(f64, Piece)], at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        if !terms.iter().any(|t| t.1 == Piece::MassAccel) {
+            return set_by_pieces(self, terms, at, w, out);
+        }
+        let factor = |piece: Piece| terms.iter().filter(|t| t.1 == piece).map(|t| t.0).sum::<f64>();
+        let [mass, force, reactions] = [Piece::MassAccel, Piece::Force, Piece::GtLambda].map(factor);
+        let seen = &*w;
+        each_block(&self.layout.bodies, out, |b, out| {
+            out.fill(0.0);
+            let (range, frame) = (self.layout.bodies[b].clone(), &seen.bodies[b]);
+            each!(&self.bodies[b], body => {
+                body.add_mass_times(frame, mass, &at.vdot[range.clone()], out);
+                body.add_weight(frame, self.gravity, force, out);
+                body.add_inner(frame, force, &at.v[range], out);
+            });
+            self.add_multipliers(b, reactions, Unknown::Lambda, &at.lambda, seen, out);
+        });
+        for &(c, piece) in terms {
+            match piece {
+                Piece::MassAccel | Piece::GtLambda => {}
+                Piece::Force => self.add_forces_to(c, at, w, out),
+                _ => self.add(c, piece, at, w, out),
+            }
+        }
     }
 
     fn pattern(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)> {
@@ -1016,10 +1054,10 @@ impl System {
     fn mean_drift(&self, at: &Point, w: &Workspace, x: &mut Vec<f64>) {
         x.clear();
         x.resize(self.layout.n(), 0.0);
-        self.add_multipliers(1.0, Unknown::Mu, &at.mu, w, x);
-        for (b, range) in self.layout.bodies.iter().enumerate() {
-            each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], &mut x[range.clone()]));
-        }
+        each_block(&self.layout.bodies, x, |b, x| {
+            self.add_multipliers(b, 1.0, Unknown::Mu, &at.mu, w, x);
+            each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], x));
+        });
     }
 
     /// −M⁻¹ ∂(M y)/∂q with y = M⁻¹Gᵀμ: what the mass of flexible bodies adds to ∂y/∂q.

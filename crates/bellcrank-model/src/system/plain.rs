@@ -396,15 +396,22 @@ impl System {
         bias(&c.ends[1]) - bias(&c.ends[0])
     }
 
-    /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints.
-    pub(super) fn add_multipliers(&self, c: f64, of: Unknown, lambda: &[f64], w: &Workspace, out: &mut [f64]) {
-        each_block(&self.layout.bodies, out, |b, out| {
-            for pull in self.pulls.of(b).iter().filter(|pull| of != Unknown::Mu || pull.holonomic) {
-                let first = if of == Unknown::Mu { pull.rate } else { pull.row };
-                let (g, lambda) = (&w.jacobian[pull.jacobian as usize..], &lambda[first as usize..]);
-                with_block!(pull.rows as usize, pull.width as usize, pull_back, c, g, lambda, out);
-            }
-        });
+    /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints, for one body.
+    #[inline(always)]
+    pub(super) fn add_multipliers(
+        &self,
+        body: usize,
+        c: f64,
+        of: Unknown,
+        lambda: &[f64],
+        w: &Workspace,
+        out: &mut [f64],
+    ) {
+        for pull in self.pulls.of(body).iter().filter(|pull| of != Unknown::Mu || pull.holonomic) {
+            let first = if of == Unknown::Mu { pull.rate } else { pull.row };
+            let (g, lambda) = (&w.jacobian[pull.jacobian as usize..], &lambda[first as usize..]);
+            with_block!(pull.rows as usize, pull.width as usize, pull_back, c, g, lambda, out);
+        }
     }
 
     /// The blocks of G of a constraint.

@@ -42,6 +42,8 @@ pub struct Table {
 pub struct Report {
     /// The paper.
     pub title: String,
+    /// What holds for all of it, if anything is to be said.
+    pub about: String,
     /// The tables.
     pub tables: Vec<Table>,
     /// The figures, each with its file name without ending.
@@ -110,6 +112,9 @@ impl Report {
              .fails{{color:#b00;font-weight:bold}}svg{{max-width:100%}}</style><h1>{0}</h1>",
             escape(&self.title)
         );
+        if !self.about.is_empty() {
+            let _ = write!(out, "<p>{}</p>", escape(&self.about));
+        }
         for t in &self.tables {
             let _ = write!(out, "<h2>{}</h2><div><table>{}", escape(&t.title), cells("th", &t.header));
             t.rows.iter().for_each(|row| out += &cells("td", row));

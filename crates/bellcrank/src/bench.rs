@@ -56,7 +56,10 @@ pub fn bench(args: Bench) -> Result<(), Failure> {
         false => tell(&format!("beside {}", found.join(", "))),
     }
     let title = format!("Bellcrank {}: speed and accuracy", env!("CARGO_PKG_VERSION"));
-    let mut report = Report { title, ..Report::default() };
+    let processor = speed::processor_name().unwrap_or_else(|| "a processor that does not tell its name".into());
+    let beside = if found.is_empty() { "alone".into() } else { format!("beside {}", found.join(", ")) };
+    let about = format!("One thread of {processor}, {beside}; all in one run.");
+    let mut report = Report { title, about, ..Report::default() };
     for problem in PROBLEMS.into_iter().filter(|p| args.problems.is_empty() || args.problems.iter().any(|a| a == p)) {
         let one = speed::measure(problem, args.quick, &peers, &mut |what| tell(&format!("measuring {what}")));
         if !args.json {
@@ -73,5 +76,5 @@ pub fn bench(args: Bench) -> Result<(), Failure> {
     }
     let table = |t: &Table| json!({ "title": t.title, "header": t.header, "rows": t.rows });
     let tables: Vec<_> = report.tables.iter().map(table).collect();
-    print(&json!({ "peers": found, "tables": tables }).to_string())
+    print(&json!({ "processor": processor, "peers": found, "tables": tables }).to_string())
 }

@@ -71,6 +71,13 @@ pub fn processor(start: Instant) -> f64 {
     first.unwrap_or_else(|| start.elapsed().as_nanos() as f64)
 }
 
+/// The processor at hand, where the system tells.
+pub fn processor_name() -> Option<String> {
+    let told = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("model name"))?;
+    Some(line.trim_start_matches([' ', '\t', ':']).to_string())
+}
+
 /// Resident bytes of this process, where the system tells.
 fn resident() -> f64 {
     let told = std::fs::read_to_string("/proc/self/statm").ok();
@@ -429,9 +436,9 @@ fn show(report: &mut Report, problem: &'static str, rows: &[Measured]) {
         }
     }
     let (abscissa, ordinate) = match (sizes, problem) {
-        (true, "stiff-bushing") => (size, "time [ms]"),
-        (true, _) => (size, "µs per body and step"),
-        (false, _) => (error, "time [ms]"),
+        (true, "stiff-bushing") => (size.into(), "time [ms]"),
+        (true, _) => (size.into(), "µs per body and step"),
+        (false, _) => (format!("error, {error}"), "time [ms]"),
     };
     let (abscissa, ordinate) = (Axis::logarithmic(abscissa), Axis::logarithmic(ordinate));
     report.figures.push((problem, Figure { title: title.into(), abscissa, ordinate, curves }));

@@ -15,6 +15,7 @@
 //! Δq = N(q) δ**: the pose moves as it would under the velocity δ. So ∂g/∂q is G itself, and a
 //! Newton step is applied by [`Dynamics::retract`].
 
+use crate::shares::add_scaled;
 use bellcrank_math::{Quat, Vec3, team};
 use std::ops::Range;
 use std::sync::Arc;
@@ -468,15 +469,21 @@ pub trait Dynamics: Send + Sync {
         false
     }
 
-    /// q ← q + N(q) δ for a correction from a Newton step.
-    fn retract(&self, q: &mut [f64], delta: &[f64]) {
-        q.iter_mut().zip(delta).for_each(|(q, d)| *q += d);
+    /// q ← q + c N(q) δ for a correction δ from a Newton step.
+    fn retract(&self, c: f64, q: &mut [f64], delta: &[f64]) {
+        add_scaled(c, delta, q);
     }
 
     /// q̇ = N(q) v.
     fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
         let _ = q;
         qdot.copy_from_slice(v);
+    }
+
+    /// v = T(q) q̇.
+    fn velocities(&self, q: &[f64], qdot: &[f64], v: &mut [f64]) {
+        let _ = q;
+        v.copy_from_slice(qdot);
     }
 
     /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;

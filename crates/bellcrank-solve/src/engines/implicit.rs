@@ -194,7 +194,7 @@ pub fn project(
     for _ in 0..CORRECTIONS {
         let delta = with.project(at, w, &|w, rows| add_position_residual(dynamics, -1.0, at, w, rows))?;
         let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
-        dynamics.retract(&mut at.q, delta);
+        dynamics.retract(1.0, &mut at.q, delta);
         w.invalidate();
         dynamics.realize(at, w);
         if largest < small {

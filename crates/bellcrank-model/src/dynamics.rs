@@ -142,11 +142,20 @@ impl Point {
 
     /// Copies the state out. Allocates nothing once the sizes fit.
     pub fn store(&self, state: &mut State) {
-        state.t = self.t;
-        team::copy(&self.q, &mut state.q);
-        team::copy(&self.v, &mut state.v);
-        team::copy(&self.z, &mut state.z);
+        self.store_motion(state);
         state.charts.clone_from(&self.charts);
+    }
+
+    /// Copies out what moved within a step: the charts of the state are those of the point.
+    pub fn store_motion(&self, state: &mut State) {
+        state.t = self.t;
+        team::copy(&self.z, &mut state.z);
+        state.q.resize(self.q.len(), 0.0);
+        state.v.resize(self.v.len(), 0.0);
+        team::fill([&mut state.q, &mut state.v], |range, [q, v]| {
+            q.copy_from_slice(&self.q[range.clone()]);
+            v.copy_from_slice(&self.v[range]);
+        });
     }
 }
 

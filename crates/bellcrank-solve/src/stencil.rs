@@ -22,7 +22,6 @@ pub struct Stencil {
 }
 
 bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
-bellcrank_model::kept_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
 
 impl Stencil {
     /// Sets the rates of a point from its q, v, z, and its time.
@@ -53,12 +52,11 @@ impl Stencil {
         affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
     }
 
-    /// Takes another law.
-    pub fn set(&mut self, other: &Stencil) {
-        (self.t, self.h, self.slopes) = (other.t, other.h, other.slopes);
-        team::copy(&other.eta_q, &mut self.eta_q);
-        team::copy(&other.eta_v, &mut self.eta_v);
-        team::copy(&other.eta_z, &mut self.eta_z);
+    /// Makes room for η of these sizes.
+    pub fn resize(&mut self, nq: usize, nv: usize, nz: usize) {
+        for (eta, n) in [(&mut self.eta_q, nq), (&mut self.eta_v, nv), (&mut self.eta_z, nz)] {
+            eta.resize(n, 0.0);
+        }
     }
 
     /// Sets v̇ from v.

@@ -111,6 +111,9 @@ const ROUGH: f64 = 0.02;
 /// So many steps pass it.
 const SOFT_STEPS: usize = 2;
 
+/// Multipliers are extrapolated from so many points.
+const POINTS: usize = 2;
+
 /// Failures in a row after which a step is given up.
 const FAILURES: u32 = 25;
 
@@ -126,19 +129,17 @@ pub struct GeneralizedAlpha {
     /// By this much errors are taken larger.
     strict: f64,
     clock: Option<Clock>,
-    /// The step that is wanted, the one that is prepared, and the last accepted one.
+    /// The step that is wanted, the one that is prepared with the time it leads to, and the last accepted one.
     h: f64,
     h_next: f64,
+    t_next: f64,
     h_last: f64,
     /// After a start there is nothing to extrapolate from.
     past: usize,
     now: Node,
     before: Node,
-    /// Pseudo-rates of v and z, after the last step.
+    /// Pseudo-rates of v and z, after the last step and at the end of the one that is prepared.
     a: Pseudo,
-    /// The same for the size of the step that is prepared.
-    moved: Pseudo,
-    /// And at its end.
     next: Pseudo,
     /// The change of the pseudo-rate of z in the last step, and the mean of v̇ over it.
     bend: Vec<f64>,
@@ -149,7 +150,6 @@ pub struct GeneralizedAlpha {
     error: f64,
     error_before: f64,
     failures: u32,
-    stencil: Stencil,
     lambda: Recent,
     mu: Recent,
 }
@@ -166,12 +166,12 @@ bellcrank_model::kept_by_fields!(GeneralizedAlpha {
     clock,
     h,
     h_next,
+    t_next,
     h_last,
     past,
     now,
     before,
     a,
-    moved,
     next,
     bend,
     mean,
@@ -180,7 +180,6 @@ bellcrank_model::kept_by_fields!(GeneralizedAlpha {
     error,
     error_before,
     failures,
-    stencil,
     lambda,
     mu,
 });
@@ -291,21 +290,40 @@ impl GeneralizedAlpha {
         self.clock.as_ref().map_or((self.h, self.h), |clock| clock.fit(self.h, slack))
     }
 
+    /// a_n for the size of the prepared step, from that of the last one and the rate.
+    fn moved(&self) -> impl Fn(f64, f64) -> f64 + Copy + Sync + use<> {
+        let (soft, ratio) = (self.soft > 0, self.h_next / self.h_last);
+        move |a, rate| match (soft, ratio == 1.0) {
+            (true, _) => 0.0,
+            (false, true) => a,
+            (false, false) => rate + ratio * (a - rate),
+        }
+    }
+
+    /// a_{n+1} from a_n and the rates at both ends of the prepared step.
+    fn next(&self) -> impl Fn(f64, [f64; 2]) -> f64 + Copy + Sync + use<> {
+        let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
+        let moved = self.moved();
+        move |a, [before, rate]| {
+            ((1.0 - alpha_f) * rate + alpha_f * before - alpha_m * moved(a, before)) / (1.0 - alpha_m)
+        }
+    }
+
     /// a_{n+1} and its kin from the rates at the new time.
     fn find_pseudo_rates(&mut self, p: &Point) {
-        let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
-        let (now, moved, next) = (&self.now, &self.moved, &mut self.next);
-        let of = |next: &mut [f64], a: &[f64], rate: &[f64], rate_before: &[f64]| {
-            team::fill([next], |range, [next]| {
-                let [a, rate, rate_before] = [a, rate, rate_before].map(|x| &x[range.clone()]);
-                let next = &mut next[..a.len()];
+        let next = self.next();
+        for (out, a, before, rate) in [
+            (&mut self.next.v, &self.a.v, &self.now.vdot, &p.vdot),
+            (&mut self.next.z, &self.a.z, &self.now.zdot, &p.zdot),
+        ] {
+            team::fill([out], |range, [out]| {
+                let [a, before, rate] = [a, before, rate].map(|x| &x[range.clone()]);
+                let (next, out) = (next, &mut out[..a.len()]);
                 for i in 0..a.len() {
-                    next[i] = ((1.0 - alpha_f) * rate[i] + alpha_f * rate_before[i] - alpha_m * a[i]) / (1.0 - alpha_m);
+                    out[i] = next(a[i], [before[i], rate[i]]);
                 }
             });
-        };
-        of(&mut next.v, &moved.v, &p.vdot, &now.vdot);
-        of(&mut next.z, &moved.z, &p.zdot, &now.zdot);
+        }
     }
 
     /// What one step adds to the error: |c| h² ‖a_{n+1} − a_n‖ in the positions, |γ − ½| h ‖a_{n+1} − a_n‖ in
@@ -316,19 +334,19 @@ impl GeneralizedAlpha {
         let (h, second) = (self.h_next, self.parameters.order() == 2);
         let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
         let factor = if second { self.parameters.error_constant().abs() * h } else { lag } * h;
-        let (now, moved, next) = (&self.now, &self.moved, &self.next);
+        let (now, a, moved, next) = (&self.now, &self.a, self.moved(), &self.next);
         let apart = 2.0 / (h + self.h_last);
         for (i, e) in self.error_q.iter_mut().enumerate() {
             *e = factor
                 * match (self.additive, self.past) {
-                    (false, _) => next.v[i] - moved.v[i],
+                    (false, _) => next.v[i] - moved(a.v[i], now.vdot[i]),
                     (true, 0) => 0.0,
                     (true, _) => (p.v[i] - now.v[i] - h * self.mean[i]) * apart,
                 };
         }
         let ratio = if self.past < 2 { 0.0 } else { h / self.h_last };
         for (i, e) in self.error_z.iter_mut().enumerate() {
-            let change = next.z[i] - moved.z[i];
+            let change = next.z[i] - moved(a.z[i], now.zdot[i]);
             *e = if second { (change - ratio * self.bend[i]) * h / 12.0 } else { lag * h * change };
         }
         let of = if second { &weights.q } else { &weights.v };
@@ -366,7 +384,7 @@ impl Method for GeneralizedAlpha {
         self.mean.clone_from(&at.vdot);
         self.now.set(at);
         self.before.set(at);
-        for pseudo in [&mut self.a, &mut self.moved, &mut self.next] {
+        for pseudo in [&mut self.a, &mut self.next] {
             pseudo.v.clone_from(&at.vdot);
             pseudo.z.clone_from(&at.zdot);
         }
@@ -375,10 +393,6 @@ impl Method for GeneralizedAlpha {
         {
             buffer.clear();
             buffer.resize(size, 0.0);
-        }
-        let s = &mut self.stencil;
-        for (eta, x) in [(&mut s.eta_q, &at.q), (&mut s.eta_v, &at.v), (&mut s.eta_z, &at.z)] {
-            eta.clone_from(x);
         }
         self.lambda.start(at.t, &at.lambda);
         self.mu.start(at.t, &at.mu);
@@ -390,49 +404,36 @@ impl Method for GeneralizedAlpha {
         }
     }
 
-    fn prepare(&mut self) {
+    fn prepare(&mut self, law: &mut Stencil) {
         let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.active();
         let (h, t) = self.next_step();
-        self.h_next = h;
-        let now = &self.now;
-        let ratio = h / self.h_last;
-        let soft = self.soft > 0;
-        let moved = move |a: f64, rate: f64| match (soft, ratio == 1.0) {
-            (true, _) => 0.0,
-            (false, true) => a,
-            (false, false) => rate + ratio * (a - rate),
-        };
-        let s = &mut self.stencil;
+        (self.h_next, self.t_next) = (h, t);
+        let (now, a, moved) = (&self.now, &self.a, self.moved());
+        law.resize(now.q.len(), now.v.len(), now.z.len());
         let slope_q = gamma / (beta * h);
         let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
-        (s.t, s.h, s.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
+        (law.t, law.h, law.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
         let first_order = move |x: f64, rate: f64, a: f64| {
             let known = x + h * (1.0 - gamma) * a;
             (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope_v * known
         };
         // one pass: vectors of large models come from memory each time they are looked at
-        let a_v = &self.a.v;
-        team::fill([&mut self.moved.v, &mut s.eta_q, &mut s.eta_v], |range, outs| {
-            let [old, q, v, rate] = [a_v, &now.q, &now.v, &now.vdot].map(|x| &x[range.clone()]);
-            let [a, eta_q, eta_v] = outs.map(|x| &mut x[..old.len()]);
+        team::fill([&mut law.eta_q, &mut law.eta_v], |range, outs| {
+            let [a, q, v, rate] = [&a.v, &now.q, &now.v, &now.vdot].map(|x| &x[range.clone()]);
+            let [eta_q, eta_v] = outs.map(|x| &mut x[..a.len()]);
             // of its own, not behind references: else the compiler takes number by number
             let (moved, first_order, h) = (moved, first_order, h);
             let (for_q, for_v, slope_q) = (h * h * (0.5 - beta), h * (1.0 - gamma), slope_q);
-            for i in 0..old.len() {
-                a[i] = moved(old[i], rate[i]);
-                let known = q[i] + h * v[i] + for_q * a[i];
-                eta_q[i] = v[i] + for_v * a[i] - slope_q * known;
-                eta_v[i] = first_order(v[i], rate[i], a[i]);
+            for i in 0..a.len() {
+                let a = moved(a[i], rate[i]);
+                let known = q[i] + h * v[i] + for_q * a;
+                eta_q[i] = v[i] + for_v * a - slope_q * known;
+                eta_v[i] = first_order(v[i], rate[i], a);
             }
         });
-        for (i, (c, eta)) in self.moved.z.iter_mut().zip(&mut s.eta_z).enumerate() {
-            *c = moved(self.a.z[i], now.zdot[i]);
-            *eta = first_order(now.z[i], now.zdot[i], *c);
+        for (i, eta) in law.eta_z.iter_mut().enumerate() {
+            *eta = first_order(now.z[i], now.zdot[i], moved(a.z[i], now.zdot[i]));
         }
-    }
-
-    fn stencil(&self) -> &Stencil {
-        &self.stencil
     }
 
     /// v̇, ż and the multipliers are extrapolated linearly, which leaves Newton a first correction some 40 times
@@ -441,32 +442,31 @@ impl Method for GeneralizedAlpha {
         if self.past == 0 || self.soft > 0 {
             return self.predict_positions(guess);
         }
-        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.parameters;
+        let AlphaParameters { beta, gamma, .. } = self.parameters;
         let (h, now, before) = (self.h_next, &self.now, &self.before);
-        let ratio = h / self.h_last;
-        // the a_{n+1} that belongs to an extrapolated rate
-        let next = move |a: f64, rate: f64, rate_before: f64| {
-            let extrapolated = rate + ratio * (rate - rate_before);
-            ((1.0 - alpha_f) * extrapolated + alpha_f * rate - alpha_m * a) / (1.0 - alpha_m)
+        let (ratio, moved, next) = (h / self.h_last, self.moved(), self.next());
+        // a_n, and the change to the a_{n+1} that belongs to an extrapolated rate
+        let pseudo = move |a: f64, rate: f64, rate_before: f64| {
+            let (extrapolated, moved) = (rate + ratio * (rate - rate_before), moved(a, rate));
+            (moved, next(a, [rate, extrapolated]) - moved)
         };
         team::fill([&mut guess.q, &mut guess.v], |range, outs| {
-            let known = [&self.moved.v, &now.q, &now.v, &now.vdot, &before.vdot];
+            let known = [&self.a.v, &now.q, &now.v, &now.vdot, &before.vdot];
             let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
             let [new_q, new_v] = outs.map(|x| &mut x[..a.len()]);
-            let (next, h, beta, gamma) = (next, h, beta, gamma); // as in `prepare`
+            let (pseudo, h, beta, gamma) = (pseudo, h, beta, gamma); // as in `prepare`
             for i in 0..a.len() {
-                let change = next(a[i], rate[i], rate_before[i]) - a[i];
-                new_v[i] = v[i] + h * (a[i] + gamma * change);
-                new_q[i] = q[i] + h * (v[i] + h * (0.5 * a[i] + beta * change));
+                let (a, change) = pseudo(a[i], rate[i], rate_before[i]);
+                new_v[i] = v[i] + h * (a + gamma * change);
+                new_q[i] = q[i] + h * (v[i] + h * (0.5 * a + beta * change));
             }
         });
         for i in 0..guess.z.len() {
-            let c = self.moved.z[i];
-            let change = next(c, now.zdot[i], before.zdot[i]) - c;
+            let (c, change) = pseudo(self.a.z[i], now.zdot[i], before.zdot[i]);
             guess.z[i] = now.z[i] + h * (c + gamma * change);
         }
-        self.lambda.extrapolate(self.stencil.t, 2, &mut guess.lambda);
-        self.mu.extrapolate(self.stencil.t, 2, &mut guess.mu);
+        self.lambda.extrapolate(self.t_next, POINTS, &mut guess.lambda);
+        self.mu.extrapolate(self.t_next, POINTS, &mut guess.mu);
     }
 
     /// Accelerations of a start or an event may last for a fraction of the step only: they say nothing
@@ -478,8 +478,8 @@ impl Method for GeneralizedAlpha {
             guess.q[i] = now.q[i] + h * now.v[i];
         }
         guess.z.copy_from_slice(&now.z);
-        self.lambda.extrapolate(self.stencil.t, 1, &mut guess.lambda);
-        self.mu.extrapolate(self.stencil.t, 1, &mut guess.mu);
+        self.lambda.extrapolate(self.t_next, 1, &mut guess.lambda);
+        self.mu.extrapolate(self.t_next, 1, &mut guess.mu);
         // nor do its reactions
         if self.past == 0 && self.soft > 0 {
             guess.lambda.fill(0.0);
@@ -501,9 +501,9 @@ impl Method for GeneralizedAlpha {
 
     fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
         self.find_pseudo_rates(p);
-        let h = self.h_next;
+        let (h, moved) = (self.h_next, self.moved());
         for (i, e) in self.error_q.iter_mut().enumerate() {
-            *e = h * h * (self.next.v[i] - self.moved.v[i]);
+            *e = h * h * (self.next.v[i] - moved(self.a.v[i], self.now.vdot[i]));
         }
         root_mean_square(&[(&unit.q, &self.error_q)]) > ROUGH
     }
@@ -526,21 +526,34 @@ impl Method for GeneralizedAlpha {
     }
 
     fn accept(&mut self, p: &Point, _: &Weights) {
-        let h = self.h_next;
-        self.find_pseudo_rates(p);
-        for (i, bend) in self.bend.iter_mut().enumerate() {
-            *bend = self.next.z[i] - self.moved.z[i];
+        let (h, moved, next) = (self.h_next, self.moved(), self.next());
+        let GeneralizedAlpha { now, before, a, .. } = self;
+        for (i, (bend, a)) in self.bend.iter_mut().zip(&mut a.z).enumerate() {
+            let moved = moved(*a, now.zdot[i]);
+            *a = next(*a, [now.zdot[i], p.zdot[i]]);
+            *bend = *a - moved;
         }
         if self.additive {
-            self.mean.iter_mut().enumerate().for_each(|(i, mean)| *mean = (p.v[i] - self.now.v[i]) / h);
+            self.mean.iter_mut().enumerate().for_each(|(i, mean)| *mean = (p.v[i] - now.v[i]) / h);
         }
-        std::mem::swap(&mut self.a, &mut self.next);
-        std::mem::swap(&mut self.now, &mut self.before);
-        self.now.set(p);
-        self.lambda.push(self.stencil.t, &p.lambda);
-        self.mu.push(self.stencil.t, &p.mu);
+        before.z.copy_from_slice(&p.z);
+        before.zdot.copy_from_slice(&p.zdot);
+        let outs = [&mut a.v, &mut before.q, &mut before.qdot, &mut before.v, &mut before.vdot];
+        team::fill(outs.map(|x| &mut x[..]), |range, [a, q, qdot, v, vdot]| {
+            let [rate_before, rate] = [&now.vdot, &p.vdot].map(|x| &x[range.clone()]);
+            let (next, a) = (next, &mut a[..rate.len()]); // as in `prepare`
+            for i in 0..rate.len() {
+                a[i] = next(a[i], [rate_before[i], rate[i]]);
+            }
+            for (to, from) in [(q, &p.q), (qdot, &p.qdot), (v, &p.v), (vdot, &p.vdot)] {
+                to.copy_from_slice(&from[range.clone()]);
+            }
+        });
+        std::mem::swap(now, before);
+        self.lambda.push(self.t_next, &p.lambda, POINTS);
+        self.mu.push(self.t_next, &p.mu, POINTS);
         if let Some(clock) = &mut self.clock {
-            clock.advance(h, self.stencil.t);
+            clock.advance(h, self.t_next);
         }
         if self.controlled {
             self.choose();
@@ -721,14 +734,14 @@ mod tests {
     fn the_prediction_is_close_once_there_is_a_past() {
         let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
         let mut method = GeneralizedAlpha::from_rho(0.9);
-        let mut p = start.clone();
+        let (mut p, mut law) = (start.clone(), Stencil::default());
         method.start(&start, 1e-2);
         let mut misses = Vec::new();
         for _ in 0..20 {
-            method.prepare();
+            method.prepare(&mut law);
             let mut guess = p.clone();
             method.predict(&mut guess);
-            DRIVEN.solve(&method, &mut p).unwrap();
+            DRIVEN.solve(&method, &law, &mut p).unwrap();
             misses.push((guess.q[0] - p.q[0]).abs());
             method.accept(&p, &Weights::default());
         }

@@ -499,21 +499,28 @@ impl Engine for Implicit {
         self.step.remember();
         let mut cautious = false;
         loop {
-            self.method.prepare(&mut self.step.stencil);
+            self.method.prepare(&mut self.step.stencil, &mut self.step.point);
             self.step.retune(self.method.parameters_now());
             self.set_newton_weights();
             let method = &self.method;
+            let complete = |s: &mut Step| {
+                s.follow();
+                s.touched();
+                s.add_reactions();
+            };
             let predict = |s: &mut Step| {
                 if cautious {
                     method.predict_positions(&mut s.point)
                 } else {
                     method.predict(&mut s.point)
                 }
-                s.follow();
-                s.touched();
-                s.add_reactions();
+                complete(s);
             };
-            predict(&mut self.step);
+            if cautious {
+                predict(&mut self.step)
+            } else {
+                complete(&mut self.step)
+            }
             let solved = self.newton.solve(&mut self.step, predict);
             let h = self.step.stencil.h;
             if self.shape.lean && solved.map_or(true, |c| c.iterations > TOO_LEAN) {

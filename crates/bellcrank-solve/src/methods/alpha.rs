@@ -25,6 +25,7 @@ use bellcrank_math::rotation::inverse_tangent;
 use bellcrank_math::{Vec3, team};
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, Slopes, State};
+use std::ops::Range;
 
 /// The four numbers of a generalized-α method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -293,10 +294,12 @@ impl GeneralizedAlpha {
     /// a_n for the size of the prepared step, from that of the last one and the rate.
     fn moved(&self) -> impl Fn(f64, f64) -> f64 + Copy + Sync + use<> {
         let (soft, ratio) = (self.soft > 0, self.h_next / self.h_last);
-        move |a, rate| match (soft, ratio == 1.0) {
-            (true, _) => 0.0,
-            (false, true) => a,
-            (false, false) => rate + ratio * (a - rate),
+        let kept = ratio == 1.0;
+        // all are computed and one is chosen: several numbers at a time
+        move |a, rate| {
+            let moved = rate + ratio * (a - rate);
+            let moved = if kept { a } else { moved };
+            if soft { 0.0 } else { moved }
         }
     }
 
@@ -306,6 +309,101 @@ impl GeneralizedAlpha {
         let moved = self.moved();
         move |a, [before, rate]| {
             ((1.0 - alpha_f) * rate + alpha_f * before - alpha_m * moved(a, before)) / (1.0 - alpha_m)
+        }
+    }
+
+    /// The slopes of the prepared step.
+    fn slopes(&self) -> Slopes {
+        let (AlphaParameters { alpha_m, alpha_f, beta, gamma }, h) = (self.active(), self.h_next);
+        let slope = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
+        Slopes { q: gamma / (beta * h), v: slope, z: slope }
+    }
+
+    /// η of v, or of z, from its value, its rate and its pseudo-rate.
+    fn first_order(&self) -> impl Fn(f64, f64, f64) -> f64 + Copy + Sync + use<> {
+        let (AlphaParameters { alpha_m, alpha_f, gamma, .. }, h) = (self.active(), self.h_next);
+        let slope = self.slopes().v;
+        move |x, rate, a| {
+            let known = x + h * (1.0 - gamma) * a;
+            (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope * known
+        }
+    }
+
+    /// η of some coordinates and velocities.
+    fn find_law(&self, range: Range<usize>, eta_q: &mut [f64], eta_v: &mut [f64]) {
+        let (AlphaParameters { beta, gamma, .. }, h, slope) = (self.active(), self.h_next, self.slopes().q);
+        let (moved, first_order) = (self.moved(), self.first_order());
+        let (for_q, for_v) = (h * h * (0.5 - beta), h * (1.0 - gamma));
+        let [a, q, v, rate] = [&self.a.v, &self.now.q, &self.now.v, &self.now.vdot].map(|x| &x[range.clone()]);
+        let [eta_q, eta_v] = [eta_q, eta_v].map(|x| &mut x[..a.len()]);
+        for i in 0..a.len() {
+            let a = moved(a[i], rate[i]);
+            let known = q[i] + h * v[i] + for_q * a;
+            eta_q[i] = v[i] + for_v * a - slope * known;
+            eta_v[i] = first_order(v[i], rate[i], a);
+        }
+    }
+
+    /// Whether accelerations and multipliers can be extrapolated.
+    fn extrapolates(&self) -> bool {
+        self.past > 0 && self.soft == 0
+    }
+
+    /// a_n, and the change to the a_{n+1} that belongs to an extrapolated rate.
+    fn extrapolated(&self) -> impl Fn(f64, f64, f64) -> (f64, f64) + Copy + Sync + use<> {
+        let (ratio, moved, next) = (self.h_next / self.h_last, self.moved(), self.next());
+        move |a, rate, rate_before| {
+            let (rate_next, moved) = (rate + ratio * (rate - rate_before), moved(a, rate));
+            (moved, next(a, [rate, rate_next]) - moved)
+        }
+    }
+
+    /// Some positions and velocities at the end of the step, with extrapolated accelerations where there are any.
+    fn extrapolate(&self, range: Range<usize>, new_q: &mut [f64], new_v: &mut [f64]) {
+        if !self.extrapolates() {
+            return self.move_on(range, new_q, new_v);
+        }
+        let (AlphaParameters { beta, gamma, .. }, h, extrapolated) =
+            (self.parameters, self.h_next, self.extrapolated());
+        let known = [&self.a.v, &self.now.q, &self.now.v, &self.now.vdot, &self.before.vdot];
+        let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
+        let [new_q, new_v] = [new_q, new_v].map(|x| &mut x[..a.len()]);
+        for i in 0..a.len() {
+            let (a, change) = extrapolated(a[i], rate[i], rate_before[i]);
+            new_v[i] = v[i] + h * (a + gamma * change);
+            new_q[i] = q[i] + h * (v[i] + h * (0.5 * a + beta * change));
+        }
+    }
+
+    /// The same with the last velocities.
+    fn move_on(&self, range: Range<usize>, new_q: &mut [f64], new_v: &mut [f64]) {
+        let (h, q, v) = (self.h_next, &self.now.q[range.clone()], &self.now.v[range]);
+        new_v.copy_from_slice(v);
+        new_q.iter_mut().zip(q.iter().zip(v)).for_each(|(new, (q, v))| *new = q + h * v);
+    }
+
+    /// The guess for all but positions and velocities.
+    fn predict_others(&self, guess: &mut Point) {
+        if !self.extrapolates() {
+            guess.z.copy_from_slice(&self.now.z);
+            return self.keep_multipliers(guess);
+        }
+        let (h, gamma, now, extrapolated) = (self.h_next, self.parameters.gamma, &self.now, self.extrapolated());
+        for (i, z) in guess.z.iter_mut().enumerate() {
+            let (c, change) = extrapolated(self.a.z[i], now.zdot[i], self.before.zdot[i]);
+            *z = now.z[i] + h * (c + gamma * change);
+        }
+        self.lambda.extrapolate(self.t_next, POINTS, &mut guess.lambda);
+        self.mu.extrapolate(self.t_next, POINTS, &mut guess.mu);
+    }
+
+    /// The last multipliers; those of a start with something fast in it say nothing.
+    fn keep_multipliers(&self, guess: &mut Point) {
+        self.lambda.extrapolate(self.t_next, 1, &mut guess.lambda);
+        self.mu.extrapolate(self.t_next, 1, &mut guess.mu);
+        if self.past == 0 && self.soft > 0 {
+            guess.lambda.fill(0.0);
+            guess.mu.fill(0.0);
         }
     }
 
@@ -404,87 +502,37 @@ impl Method for GeneralizedAlpha {
         }
     }
 
-    fn prepare(&mut self, law: &mut Stencil) {
-        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.active();
-        let (h, t) = self.next_step();
-        (self.h_next, self.t_next) = (h, t);
-        let (now, a, moved) = (&self.now, &self.a, self.moved());
-        law.resize(now.q.len(), now.v.len(), now.z.len());
-        let slope_q = gamma / (beta * h);
-        let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
-        (law.t, law.h, law.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
-        let first_order = move |x: f64, rate: f64, a: f64| {
-            let known = x + h * (1.0 - gamma) * a;
-            (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope_v * known
-        };
+    fn prepare(&mut self, law: &mut Stencil, guess: &mut Point) {
+        (self.h_next, self.t_next) = self.next_step();
+        let (method, n, nz) = (&*self, self.now.v.len(), self.now.z.len());
+        law.resize(n, n, nz);
+        (law.t, law.h, law.slopes) = (self.t_next, self.h_next, self.slopes());
         // one pass: vectors of large models come from memory each time they are looked at
-        team::fill([&mut law.eta_q, &mut law.eta_v], |range, outs| {
-            let [a, q, v, rate] = [&a.v, &now.q, &now.v, &now.vdot].map(|x| &x[range.clone()]);
-            let [eta_q, eta_v] = outs.map(|x| &mut x[..a.len()]);
-            // of its own, not behind references: else the compiler takes number by number
-            let (moved, first_order, h) = (moved, first_order, h);
-            let (for_q, for_v, slope_q) = (h * h * (0.5 - beta), h * (1.0 - gamma), slope_q);
-            for i in 0..a.len() {
-                let a = moved(a[i], rate[i]);
-                let known = q[i] + h * v[i] + for_q * a;
-                eta_q[i] = v[i] + for_v * a - slope_q * known;
-                eta_v[i] = first_order(v[i], rate[i], a);
-            }
+        let outs = [&mut law.eta_q, &mut law.eta_v, &mut guess.q, &mut guess.v];
+        team::fill(outs.map(|x| &mut x[..]), |range, [eta_q, eta_v, q, v]| {
+            method.find_law(range.clone(), eta_q, eta_v);
+            method.extrapolate(range, q, v);
         });
+        let (now, moved, first_order) = (&self.now, self.moved(), self.first_order());
         for (i, eta) in law.eta_z.iter_mut().enumerate() {
-            *eta = first_order(now.z[i], now.zdot[i], moved(a.z[i], now.zdot[i]));
+            *eta = first_order(now.z[i], now.zdot[i], moved(self.a.z[i], now.zdot[i]));
         }
+        self.predict_others(guess);
     }
 
     /// v̇, ż and the multipliers are extrapolated linearly, which leaves Newton a first correction some 40 times
     /// smaller than without.
     fn predict(&self, guess: &mut Point) {
-        if self.past == 0 || self.soft > 0 {
-            return self.predict_positions(guess);
-        }
-        let AlphaParameters { beta, gamma, .. } = self.parameters;
-        let (h, now, before) = (self.h_next, &self.now, &self.before);
-        let (ratio, moved, next) = (h / self.h_last, self.moved(), self.next());
-        // a_n, and the change to the a_{n+1} that belongs to an extrapolated rate
-        let pseudo = move |a: f64, rate: f64, rate_before: f64| {
-            let (extrapolated, moved) = (rate + ratio * (rate - rate_before), moved(a, rate));
-            (moved, next(a, [rate, extrapolated]) - moved)
-        };
-        team::fill([&mut guess.q, &mut guess.v], |range, outs| {
-            let known = [&self.a.v, &now.q, &now.v, &now.vdot, &before.vdot];
-            let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
-            let [new_q, new_v] = outs.map(|x| &mut x[..a.len()]);
-            let (pseudo, h, beta, gamma) = (pseudo, h, beta, gamma); // as in `prepare`
-            for i in 0..a.len() {
-                let (a, change) = pseudo(a[i], rate[i], rate_before[i]);
-                new_v[i] = v[i] + h * (a + gamma * change);
-                new_q[i] = q[i] + h * (v[i] + h * (0.5 * a + beta * change));
-            }
-        });
-        for i in 0..guess.z.len() {
-            let (c, change) = pseudo(self.a.z[i], now.zdot[i], before.zdot[i]);
-            guess.z[i] = now.z[i] + h * (c + gamma * change);
-        }
-        self.lambda.extrapolate(self.t_next, POINTS, &mut guess.lambda);
-        self.mu.extrapolate(self.t_next, POINTS, &mut guess.mu);
+        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| self.extrapolate(range, q, v));
+        self.predict_others(guess);
     }
 
     /// Accelerations of a start or an event may last for a fraction of the step only: they say nothing
     /// about its end.
     fn predict_positions(&self, guess: &mut Point) {
-        let (h, now) = (self.h_next, &self.now);
-        for i in 0..guess.v.len() {
-            guess.v[i] = now.v[i];
-            guess.q[i] = now.q[i] + h * now.v[i];
-        }
-        guess.z.copy_from_slice(&now.z);
-        self.lambda.extrapolate(self.t_next, 1, &mut guess.lambda);
-        self.mu.extrapolate(self.t_next, 1, &mut guess.mu);
-        // nor do its reactions
-        if self.past == 0 && self.soft > 0 {
-            guess.lambda.fill(0.0);
-            guess.mu.fill(0.0);
-        }
+        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| self.move_on(range, q, v));
+        guess.z.copy_from_slice(&self.now.z);
+        self.keep_multipliers(guess);
     }
 
     fn fresh(&self) -> bool {
@@ -541,7 +589,8 @@ impl Method for GeneralizedAlpha {
         let outs = [&mut a.v, &mut before.q, &mut before.qdot, &mut before.v, &mut before.vdot];
         team::fill(outs.map(|x| &mut x[..]), |range, [a, q, qdot, v, vdot]| {
             let [rate_before, rate] = [&now.vdot, &p.vdot].map(|x| &x[range.clone()]);
-            let (next, a) = (next, &mut a[..rate.len()]); // as in `prepare`
+            // of its own, not behind a reference: else the compiler takes number by number
+            let (next, a) = (next, &mut a[..rate.len()]);
             for i in 0..rate.len() {
                 a[i] = next(a[i], [rate_before[i], rate[i]]);
             }
@@ -738,9 +787,8 @@ mod tests {
         method.start(&start, 1e-2);
         let mut misses = Vec::new();
         for _ in 0..20 {
-            method.prepare(&mut law);
             let mut guess = p.clone();
-            method.predict(&mut guess);
+            method.prepare(&mut law, &mut guess);
             DRIVEN.solve(&method, &law, &mut p).unwrap();
             misses.push((guess.q[0] - p.q[0]).abs());
             method.accept(&p, &Weights::default());

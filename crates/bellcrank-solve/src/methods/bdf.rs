@@ -411,7 +411,7 @@ impl Method for Bdf {
         self.clock.stop = t_stop;
     }
 
-    fn prepare(&mut self, law: &mut Stencil) {
+    fn prepare(&mut self, law: &mut Stencil, guess: &mut Point) {
         let (h, t) = self.next_step();
         (self.h, self.t_next) = (h, t);
         self.estimate = None;
@@ -449,6 +449,7 @@ impl Method for Bdf {
         for ((eta, rate), y) in eta.zip(&self.scratch).zip(&self.prediction) {
             *eta = rate - slope * y;
         }
+        self.predict(guess);
     }
 
     fn predict(&self, guess: &mut Point) {
@@ -678,7 +679,7 @@ mod tests {
                 let (mut law, mut p) = (Stencil::default(), exact(0.0));
                 bdf.start(&p, 1.0);
                 for n in 1..=steps {
-                    bdf.prepare(&mut law);
+                    bdf.prepare(&mut law, &mut p);
                     if n <= order {
                         p = exact(law.t); // an exact history in place of the opening
                     } else {
@@ -789,13 +790,11 @@ mod tests {
         let mut p = Point { lambda: vec![1.0], mu: vec![2.0], ..OSCILLATOR.point(0.0, &[1.0, 0.0]) };
         let mut law = Stencil::default();
         bdf.start(&p, 0.5);
-        bdf.prepare(&mut law);
-        bdf.predict(&mut p);
+        bdf.prepare(&mut law, &mut p);
         assert_eq!((p.lambda[0], p.mu[0]), (1.0, 2.0));
         (p.lambda[0], p.mu[0]) = (3.0, 1.0);
         bdf.accept(&p, &Weights::default());
-        bdf.prepare(&mut law);
-        bdf.predict(&mut p);
+        bdf.prepare(&mut law, &mut p);
         assert_eq!((p.lambda[0], p.mu[0]), (5.0, 0.0));
     }
 
@@ -804,7 +803,7 @@ mod tests {
         let start = OSCILLATOR.point(1.0, &[1.0, 0.0]);
         let (mut bdf, mut law) = (Bdf::default(), Stencil::default());
         bdf.start(&start, 0.1);
-        bdf.prepare(&mut law);
+        bdf.prepare(&mut law, &mut start.clone());
         assert!(bdf.reject(Rejection::Convergence).is_ok());
         assert_eq!(bdf.step_size(), 0.025);
         let more = (0..20).take_while(|_| bdf.reject(Rejection::Convergence).is_ok()).count();
@@ -826,10 +825,10 @@ mod tests {
             let difference = |h: f64| {
                 let mut bdf = Bdf::new(BdfOptions { max_order: order, fixed_step: Some(h), ..Default::default() });
                 let point = |t: f64| Point { t, q: pose(t).log().0.to_vec(), qdot: vec![0.0; 3], ..Point::default() };
-                let mut law = Stencil::default();
-                bdf.start(&point(1.0), h);
+                let (mut law, mut guess) = (Stencil::default(), point(1.0));
+                bdf.start(&guess, h);
                 for _ in 0..8 {
-                    bdf.prepare(&mut law);
+                    bdf.prepare(&mut law, &mut guess);
                     bdf.accept(&point(law.t), &Weights::default());
                 }
                 let t = law.t - 0.5 * h;
@@ -898,8 +897,7 @@ mod tests {
         while p.t < 1.0 {
             let weights = weigh(&p);
             let mut trial = p.clone();
-            bdf.prepare(&mut law);
-            bdf.predict(&mut trial);
+            bdf.prepare(&mut law, &mut trial);
             law.rates(&mut trial);
             for _ in 0..6 {
                 let mut y = ode.stack(&trial);

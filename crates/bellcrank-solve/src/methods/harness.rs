@@ -130,7 +130,7 @@ impl Ode<'_> {
             let weights = self.weights(&p, rtol, atol);
             let mut trial = p.clone();
             loop {
-                method.prepare(&mut law);
+                method.prepare(&mut law, &mut trial);
                 let why = match self.solve(method, &law, &mut trial) {
                     None => Rejection::Convergence,
                     Some(()) => match method.error(&trial, &weights) {

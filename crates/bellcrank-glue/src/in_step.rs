@@ -147,10 +147,8 @@ impl InStep {
         }
         self.method.set_step(window.length());
         self.method.limit(window.to);
-        self.method.prepare();
-        self.law.clone_from(self.method.stencil());
+        self.method.prepare(&mut self.law, &mut self.step.point);
         self.step.point.charts.clone_from(&self.committed.state.charts);
-        self.method.predict(&mut self.step.point);
         self.law.rates(&mut self.step.point);
         self.step.touched();
         self.newton.forget_matrix();

@@ -94,27 +94,32 @@ impl Quat {
     }
 }
 
+/// φ̃².
+#[inline]
+fn tilde_squared(phi: Vec3) -> Mat3 {
+    let [x, y, z] = phi.0;
+    Mat3([[-z * z - y * y, x * y, x * z], [x * y, -z * z - x * x, y * z], [x * z, y * z, -y * y - x * x]])
+}
+
 /// The rotation matrix exp(φ̃), by the formula of Rodrigues.
 #[inline]
 pub fn exp(phi: Vec3) -> Mat3 {
     let c = Coefficients::at(phi);
-    Mat3::IDENTITY + phi.tilde() * c.sinc + phi.tilde() * phi.tilde() * c.a
+    Mat3::IDENTITY + phi.tilde() * c.sinc + tilde_squared(phi) * c.a
 }
 
 /// T(φ) with ω = T(φ) φ̇ in the body frame: T = I − a φ̃ + b φ̃².
 #[inline]
 pub fn tangent(phi: Vec3) -> Mat3 {
     let Coefficients { a, b, .. } = Coefficients::at(phi);
-    let tilde = phi.tilde();
-    Mat3::IDENTITY - tilde * a + tilde * tilde * b
+    Mat3::IDENTITY - phi.tilde() * a + tilde_squared(phi) * b
 }
 
 /// N(φ) = T(φ)⁻¹ with φ̇ = N(φ) ω: N = I + φ̃/2 + c φ̃², c = (1 − (θ/2) cot(θ/2))/θ².
 #[inline]
 pub fn inverse_tangent(phi: Vec3) -> Mat3 {
     let (c, _) = cotangent(phi.dot(phi));
-    let tilde = phi.tilde();
-    Mat3::IDENTITY + tilde * 0.5 + tilde * tilde * c
+    Mat3::IDENTITY + phi.tilde() * 0.5 + tilde_squared(phi) * c
 }
 
 /// ∂(N(φ) w)/∂φ with w held fixed.

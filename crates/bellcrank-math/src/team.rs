@@ -201,7 +201,11 @@ pub fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Sync) {
 /// Fewer numbers than this are not worth a thread.
 const LEAST: usize = 1000;
 
-/// Fills arrays of one length: `work` gets a range of their indices, and the arrays within it.
+/// So many numbers of each of some ten arrays stay in the nearest cache.
+const NEAR: usize = 512;
+
+/// Fills arrays of one length: `work` gets a range of their indices, and the arrays within it. Ranges are short, so that
+/// one loop after the other within `work` finds its numbers at hand.
 pub fn fill<const K: usize>(arrays: [&mut [f64]; K], work: impl Fn(Range<usize>, [&mut [f64]; K]) + Sync) {
     let n = arrays.iter().map(|array| array.len()).min().unwrap_or(0);
     let mut rest = arrays;
@@ -209,7 +213,12 @@ pub fn fill<const K: usize>(arrays: [&mut [f64]; K], work: impl Fn(Range<usize>,
         n,
         LEAST,
         |range| (range.clone(), std::array::from_fn(|k| cut(&mut rest[k], range.len()))),
-        |(range, pieces)| work(range, pieces),
+        |(range, mut pieces): (Range<usize>, [&mut [f64]; K])| {
+            for from in range.clone().step_by(NEAR) {
+                let near = from..range.end.min(from + NEAR);
+                work(near.clone(), std::array::from_fn(|k| cut(&mut pieces[k], near.len())));
+            }
+        },
     );
 }
 
@@ -240,6 +249,20 @@ pub fn reduced<T: Copy + Default + Send>(
         |(range, found)| range.zip(found).for_each(|(k, x)| *x = part(n * k / RANGES..n * (k + 1) / RANGES)),
     );
     found.into_iter().reduce(combine).unwrap_or_default()
+}
+
+/// The largest magnitude.
+pub fn largest(x: &[f64]) -> f64 {
+    // in lanes: no comparison waits for the one before
+    let of = |range: Range<usize>| {
+        let mut most = [0.0f64; 4];
+        let (lanes, rest) = x[range].as_chunks::<4>();
+        for lane in lanes {
+            most.iter_mut().zip(lane).for_each(|(m, x)| *m = m.max(x.abs()));
+        }
+        most.iter().chain(rest).fold(0.0, |m: f64, x| m.max(x.abs()))
+    };
+    reduced(x.len(), of, f64::max)
 }
 
 /// Takes the first n of a slice.
@@ -293,6 +316,8 @@ mod tests {
             let mut to = Vec::new();
             Team::of(2).lead(|| copy(&from, &mut to));
             assert_eq!(to, from);
+            to.iter_mut().step_by(2).for_each(|x| *x = -*x);
+            assert_eq!(largest(&to), n.saturating_sub(1) as f64);
         }
     }
 

@@ -15,6 +15,7 @@
 //! Δq = N(q) δ**: the pose moves as it would under the velocity δ. So ∂g/∂q is G itself, and a
 //! Newton step is applied by [`Dynamics::retract`].
 
+use crate::shares::add_scaled;
 use bellcrank_math::{Quat, Vec3, team};
 use std::ops::Range;
 use std::sync::Arc;
@@ -141,11 +142,20 @@ impl Point {
 
     /// Copies the state out. Allocates nothing once the sizes fit.
     pub fn store(&self, state: &mut State) {
-        state.t = self.t;
-        team::copy(&self.q, &mut state.q);
-        team::copy(&self.v, &mut state.v);
-        team::copy(&self.z, &mut state.z);
+        self.store_motion(state);
         state.charts.clone_from(&self.charts);
+    }
+
+    /// Copies out what moved within a step: the charts of the state are those of the point.
+    pub fn store_motion(&self, state: &mut State) {
+        state.t = self.t;
+        team::copy(&self.z, &mut state.z);
+        state.q.resize(self.q.len(), 0.0);
+        state.v.resize(self.v.len(), 0.0);
+        team::fill([&mut state.q, &mut state.v], |range, [q, v]| {
+            q.copy_from_slice(&self.q[range.clone()]);
+            v.copy_from_slice(&self.v[range]);
+        });
     }
 }
 
@@ -485,15 +495,21 @@ pub trait Dynamics: Send + Sync {
         false
     }
 
-    /// q ← q + N(q) δ for a correction from a Newton step.
-    fn retract(&self, q: &mut [f64], delta: &[f64]) {
-        q.iter_mut().zip(delta).for_each(|(q, d)| *q += d);
+    /// q ← q + c N(q) δ for a correction δ from a Newton step.
+    fn retract(&self, c: f64, q: &mut [f64], delta: &[f64]) {
+        add_scaled(c, delta, q);
     }
 
     /// q̇ = N(q) v.
     fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
         let _ = q;
         qdot.copy_from_slice(v);
+    }
+
+    /// v = T(q) q̇.
+    fn velocities(&self, q: &[f64], qdot: &[f64], v: &mut [f64]) {
+        let _ = q;
+        v.copy_from_slice(qdot);
     }
 
     /// Re-centres the charts whose angle grew large, moves `state.q` along and counts joint turns;

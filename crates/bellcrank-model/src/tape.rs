@@ -5,7 +5,7 @@ use bellcrank_math::matrix::Matrix;
 use bellcrank_math::{Quat, Vec3};
 
 /// What every tape begins with; the number is that of the format.
-const HEAD: &[u8] = b"bellcrank tape 1\n";
+const HEAD: &[u8] = b"bellcrank tape 2\n";
 
 /// Bytes that are being written or read.
 pub struct Tape {

@@ -207,7 +207,7 @@ pub fn assemble(s: &dyn Dynamics, p: &mut Point) -> f64 {
         }
         let mut jacobian = derivative(s, Piece::Position, Unknown::Q, Slopes::default(), p);
         let rows: Vec<Vec<f64>> = holonomic.iter().map(|&i| std::mem::take(&mut jacobian[i])).collect();
-        s.retract(&mut p.q, &least_squares(&rows, &g));
+        s.retract(1.0, &mut p.q, &least_squares(&rows, &g));
     }
     residual
 }
@@ -220,7 +220,7 @@ pub fn moved(s: &dyn Dynamics, p: &Point, wrt: Unknown, i: usize, h: f64, slopes
             let mut delta = vec![0.0; p.q.len()];
             delta[i] = h;
             let before = p.q.clone();
-            s.retract(&mut p.q, &delta);
+            s.retract(1.0, &mut p.q, &delta);
             (0..p.q.len()).for_each(|k| p.qdot[k] += slopes.q * (p.q[k] - before[k]));
         }
         Unknown::V => {

@@ -259,7 +259,7 @@ fn every_derivative_of_every_piece_agrees_with_differences() {
 fn flow(s: &System, p: &Point, h: f64) -> Point {
     let mut next = p.clone();
     let step: Vec<f64> = p.v.iter().zip(&p.vdot).map(|(v, a)| h * v + 0.5 * h * h * a).collect();
-    s.retract(&mut next.q, &step);
+    s.retract(1.0, &mut next.q, &step);
     next.v.iter_mut().zip(&p.vdot).for_each(|(v, a)| *v += h * a);
     next.t += h;
     next
@@ -293,7 +293,7 @@ fn what_forces_hold_has_its_derivatives_and_rates() {
             vectors.into_iter().for_each(|x| x.iter_mut().for_each(|x| *x += 0.3 * random.number()));
             let along = |p: &Point, h: f64, d: &[f64]| {
                 let mut moved = p.clone();
-                s.retract(&mut moved.q, &d.iter().map(|d| h * d).collect::<Vec<_>>());
+                s.retract(1.0, &mut moved.q, &d.iter().map(|d| h * d).collect::<Vec<_>>());
                 moved
             };
             let direction = random.vector(s.layout().n());
@@ -443,7 +443,7 @@ fn joints_keep_their_derivatives_at_a_thousand_states() {
                         let mut moved = p.clone();
                         let step: Vec<f64> = direction.iter().map(|d| d * h).collect();
                         match wrt {
-                            Unknown::Q => s.retract(&mut moved.q, &step),
+                            Unknown::Q => s.retract(1.0, &mut moved.q, &step),
                             _ => moved.v.iter_mut().zip(&step).for_each(|(v, d)| *v += d),
                         }
                         values(&s, piece, &moved)

@@ -419,7 +419,7 @@ fn close_positions(
         let mut aside: Vec<f64> = scales.iter().map(|s| far * random.next() * reach(*s, length)).collect();
         held.iter().for_each(|&b| aside[dynamics.layout().bodies[b].clone()].fill(0.0));
         let (mut trial, mut found) = (start.clone(), Assembly::default());
-        dynamics.retract(&mut trial.q, &aside);
+        dynamics.retract(1.0, &mut trial.q, &aside);
         w.invalidate();
         if descend(dynamics, rows.clone(), &mut trial, w, true, elastic, &mut found).is_ok() {
             report.iterations += found.iterations;
@@ -508,7 +508,7 @@ fn descend(
             let long = delta.iter().zip(&closure.metric).map(|(d, w)| d * d * w).sum::<f64>().sqrt();
             if solved && long.is_finite() && (long <= longest * gap || damping >= 1.0) {
                 shorten(&mut delta, &scales, length);
-                dynamics.retract(&mut point.q, &delta);
+                dynamics.retract(1.0, &mut point.q, &delta);
                 w.invalidate();
                 dynamics.realize(point, w);
                 let now = closure.residual(point, w, false);
@@ -635,7 +635,7 @@ fn bend(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> R
         for h in [h, -h] {
             let mut aside = point.clone();
             let step: Vec<f64> = point.v.iter().zip(&point.vdot).map(|(v, a)| h * v + 0.5 * h * h * a).collect();
-            dynamics.retract(&mut aside.q, &step);
+            dynamics.retract(1.0, &mut aside.q, &step);
             aside.v.iter_mut().zip(&point.vdot).for_each(|(v, a)| *v += h * a);
             aside.t += h;
             elastic.iter().for_each(|&i| aside.v[i] = point.v[i]);
@@ -762,7 +762,7 @@ impl Follower {
             if !solved || !now.is_finite() {
                 break;
             }
-            self.dynamics.retract(&mut at.q, &self.closure.rhs[..self.closure.n]);
+            self.dynamics.retract(1.0, &mut at.q, &self.closure.rhs[..self.closure.n]);
         }
         self.w.invalidate();
         self.dynamics.realize(at, &mut self.w);

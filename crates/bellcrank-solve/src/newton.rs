@@ -68,9 +68,9 @@ pub trait Residual {
     fn correct(&mut self, dx: &[f64]);
     /// The size of a correction in units of the tolerance, over the unknowns that decide.
     fn size(&self, dx: &[f64]) -> f64;
-    /// The part of a correction that may be applied at once.
-    fn part(&self, dx: &[f64]) -> f64 {
-        let _ = dx;
+    /// The part of a correction of some size that may be applied at once.
+    fn part(&self, dx: &[f64], size: f64) -> f64 {
+        let _ = (dx, size);
         1.0
     }
     /// A correction of this size is round-off.
@@ -426,7 +426,7 @@ impl Newton {
             if !size.is_finite() {
                 return Err(IterationError::NotFinite);
             }
-            let part = of.part(&self.residual);
+            let part = of.part(&self.residual, size);
             if part < 1.0 {
                 // far away: what is left says nothing of how the iteration contracts
                 self.residual.iter_mut().for_each(|x| *x *= part);

@@ -2,6 +2,7 @@
 
 use bellcrank_math::team;
 use bellcrank_model::{Point, Slopes};
+use std::ops::Range;
 
 /// q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z at the time `t` = t_n + `h`.
 #[derive(Debug, Default, PartialEq)]
@@ -21,23 +22,28 @@ pub struct Stencil {
 }
 
 bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
-bellcrank_model::kept_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
 
 impl Stencil {
     /// Sets the rates of a point from its q, v, z, and its time.
     pub fn rates(&self, p: &mut Point) {
-        p.t = self.t;
-        affine(&mut p.qdot, self.slopes.q, &p.q, &self.eta_q);
-        affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
+        self.flows(p);
         self.accelerations(p);
     }
 
-    /// The same where v = q̇, which is set too.
-    pub fn rates_with_velocities(&self, p: &mut Point) {
+    /// Sets q̇ and ż from q and z, and the time.
+    pub fn flows(&self, p: &mut Point) {
         p.t = self.t;
-        let (Slopes { q: slope_q, v: slope_v, .. }, q) = (self.slopes, &p.q);
-        team::fill([&mut p.qdot, &mut p.v, &mut p.vdot], |range, [qdot, v, vdot]| {
-            let known = q[range.clone()].iter().zip(&self.eta_q[range.clone()]).zip(&self.eta_v[range]);
+        affine(&mut p.qdot, self.slopes.q, &p.q, &self.eta_q);
+        affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
+    }
+
+    /// Sets all rates where v = q̇, and v, after every range of q was changed.
+    pub fn rates_with_velocities(&self, p: &mut Point, change: impl Fn(Range<usize>, &mut [f64]) + Sync) {
+        p.t = self.t;
+        let Slopes { q: slope_q, v: slope_v, .. } = self.slopes;
+        team::fill([&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot], |range, [q, qdot, v, vdot]| {
+            change(range.clone(), q);
+            let known = q.iter().zip(&self.eta_q[range.clone()]).zip(&self.eta_v[range]);
             for (((qdot, v), vdot), ((q, eta_q), eta_v)) in qdot.iter_mut().zip(v).zip(vdot).zip(known) {
                 let rate = slope_q * q + eta_q;
                 (*qdot, *v, *vdot) = (rate, rate, slope_v * rate + eta_v);
@@ -46,12 +52,11 @@ impl Stencil {
         affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
     }
 
-    /// Takes another law.
-    pub fn set(&mut self, other: &Stencil) {
-        (self.t, self.h, self.slopes) = (other.t, other.h, other.slopes);
-        team::copy(&other.eta_q, &mut self.eta_q);
-        team::copy(&other.eta_v, &mut self.eta_v);
-        team::copy(&other.eta_z, &mut self.eta_z);
+    /// Makes room for η of these sizes.
+    pub fn resize(&mut self, nq: usize, nv: usize, nz: usize) {
+        for (eta, n) in [(&mut self.eta_q, nq), (&mut self.eta_v, nv), (&mut self.eta_z, nz)] {
+            eta.resize(n, 0.0);
+        }
     }
 
     /// Sets v̇ from v.

@@ -191,6 +191,11 @@ fn sets_multipliers(dynamics: &dyn Dynamics, pattern: &BlockPattern, terms: &[(T
     below.len() == emitted && emitted == rows.map(|r| pattern.row(r).count()).sum::<usize>()
 }
 
+/// x −= d.
+fn subtract(d: &[f64], x: &mut [f64]) {
+    x.iter_mut().zip(d).for_each(|(x, d)| *x -= d);
+}
+
 /// Whether a derivative is that of reactions by the positions they act at.
 fn bends(piece: Piece, wrt: Unknown) -> bool {
     matches!(piece, Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu) && wrt == Unknown::Q
@@ -374,16 +379,14 @@ impl Step {
     /// Sets the rates from q, v and z; v = T q̇ where velocities follow q.
     pub fn follow(&mut self) {
         if self.condensed && self.flat {
-            return self.stencil.rates_with_velocities(&mut self.point);
+            return self.stencil.rates_with_velocities(&mut self.point, |_, _| ());
         }
-        self.stencil.rates(&mut self.point);
+        let p = &mut self.point;
+        self.stencil.flows(p);
         if self.condensed {
-            let mut v = std::mem::take(&mut self.point.v);
-            team::fill([&mut v], |_, [v]| v.fill(0.0));
-            self.dynamics.add(1.0, Piece::Rate, &self.point, &mut self.w, &mut v);
-            self.point.v = v;
-            self.stencil.accelerations(&mut self.point);
+            self.dynamics.velocities(&p.q, &p.qdot, &mut p.v);
         }
+        self.stencil.accelerations(p);
     }
 
     /// Takes the present point for the old one of the next step, where the formulation needs it.
@@ -545,7 +548,7 @@ impl Step {
             let (dynamics, point, w) = (&*self.dynamics, &mut self.point, &mut self.w);
             let delta = e.kkt.project(|rows| add_position_residual(dynamics, -1.0, point, w, rows))?;
             let moved = root_mean_square(&[(&self.weights.q, delta)]);
-            dynamics.retract(&mut point.q, delta);
+            dynamics.retract(1.0, &mut point.q, delta);
             self.stencil.rates(point);
             w.invalidate();
             dynamics.realize(point, w);
@@ -600,7 +603,7 @@ impl Step {
             if velocity {
                 point.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
             } else {
-                dynamics.retract(&mut point.q, delta);
+                dynamics.retract(1.0, &mut point.q, delta);
                 w.invalidate();
             }
         }
@@ -737,20 +740,22 @@ impl Residual for Step {
 
     fn correct(&mut self, dx: &[f64]) {
         let p = &mut self.point;
-        let minus = |x: &mut [f64], d: &[f64]| {
+        let part = |u| &dx[self.unknowns.range(u)];
+        let less = |x: &mut [f64], d: &[f64]| {
             let n = d.len(); // zero where they are no unknowns
-            team::fill([&mut x[..n]], |range, [x]| x.iter_mut().zip(&d[range]).for_each(|(x, d)| *x -= d));
+            team::fill([&mut x[..n]], |range, [x]| subtract(&d[range], x));
         };
-        // the retraction adds: hand it the opposite
-        let (delta, of_q) = (&mut self.w.scratch, &dx[self.unknowns.range(Unknown::Q)]);
-        delta.resize(of_q.len(), 0.0);
-        team::fill([delta], |range, [delta]| delta.iter_mut().zip(&of_q[range]).for_each(|(x, d)| *x = -d));
-        self.dynamics.retract(&mut p.q, delta);
-        minus(&mut p.v, &dx[self.unknowns.range(Unknown::V)]);
-        minus(&mut p.z, &dx[self.unknowns.range(Unknown::Z)]);
-        minus(&mut p.lambda, &dx[self.unknowns.range(Unknown::Lambda)]);
-        minus(&mut p.mu, &dx[self.unknowns.range(Unknown::Mu)]);
-        self.follow();
+        less(&mut p.v, part(Unknown::V));
+        less(&mut p.z, part(Unknown::Z));
+        less(&mut p.lambda, part(Unknown::Lambda));
+        less(&mut p.mu, part(Unknown::Mu));
+        let dq = part(Unknown::Q);
+        if self.condensed && self.flat {
+            self.stencil.rates_with_velocities(p, |range, q| subtract(&dq[range], q));
+        } else {
+            self.dynamics.retract(-1.0, &mut p.q, dq);
+            self.follow();
+        }
         self.w.invalidate();
     }
 
@@ -770,8 +775,9 @@ impl Residual for Step {
         ])
     }
 
-    fn part(&self, dx: &[f64]) -> f64 {
-        if self.reach == f64::INFINITY {
+    fn part(&self, dx: &[f64], size: f64) -> f64 {
+        // none is larger than the root of the sum of all squares, at most two for every unknown
+        if size * (2.0 * dx.len() as f64).sqrt() <= self.reach {
             return 1.0;
         }
         let (dq, w) = (&dx[self.unknowns.range(Unknown::Q)], &self.weights.q);

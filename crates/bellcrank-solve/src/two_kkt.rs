@@ -779,9 +779,7 @@ mod tests {
         let mut step = Step::new(system, formulation::si2(), start.clone());
         let mut method = GeneralizedAlpha::from_rho(0.8);
         method.start(&start, h);
-        method.prepare();
-        step.stencil.clone_from(method.stencil());
-        method.predict(&mut step.point);
+        method.prepare(&mut step.stencil, &mut step.point);
         step.follow();
         step.touched();
         let mut matrix = BlockMatrix::new(step.pattern().clone());

@@ -44,24 +44,42 @@ impl Weights {
     }
 }
 
+/// Sums of long arrays are taken in so many, so that no addition waits for the one before.
+const LANES: usize = 4;
+
+fn one_unless_zero(x: f64) -> f64 {
+    if x != 0.0 { 1.0 } else { 0.0 }
+}
+
+fn padded(x: &[f64]) -> [f64; LANES] {
+    let mut lanes = [0.0; LANES];
+    lanes[..x.len()].copy_from_slice(x);
+    lanes
+}
+
 /// The same for q and z with velocities that follow the coordinates, v = slope · q + …
 pub fn root_mean_square_with_rates(q: &[f64], v: &[f64], slope: f64, dq: &[f64], z: &[f64], dz: &[f64]) -> f64 {
     let n = dq.len().min(q.len()).min(v.len());
     let of_q = |i: std::ops::Range<usize>| {
-        let (mut sum, mut count) = (0.0, 0usize);
-        for ((w, u), d) in q[i.clone()].iter().zip(&v[i.clone()]).zip(&dq[i]) {
-            let (a, b) = (w * d, u * slope * d);
-            sum += a * a + b * b;
-            count += (*w != 0.0) as usize + (*u != 0.0) as usize;
-        }
-        (sum, count)
+        let (mut sum, mut count) = ([0.0; LANES], [0.0; LANES]);
+        let mut add = |q: &[f64; LANES], v: &[f64; LANES], d: &[f64; LANES]| {
+            for k in 0..LANES {
+                let (a, b) = (q[k] * d[k], v[k] * slope * d[k]);
+                sum[k] += a * a + b * b;
+                count[k] += one_unless_zero(q[k]) + one_unless_zero(v[k]);
+            }
+        };
+        let [(q, q_rest), (v, v_rest), (d, d_rest)] = [q, v, dq].map(|x| x[i.clone()].as_chunks::<LANES>());
+        q.iter().zip(v).zip(d).for_each(|((q, v), d)| add(q, v, d));
+        add(&padded(q_rest), &padded(v_rest), &padded(d_rest));
+        (sum.iter().sum::<f64>(), count.iter().sum::<f64>())
     };
     let (mut sum, mut count) = team::reduced(n, of_q, |a, b| (a.0 + b.0, a.1 + b.1));
     for (w, d) in z.iter().zip(dz) {
         sum += (w * d) * (w * d);
-        count += (*w != 0.0) as usize;
+        count += one_unless_zero(*w);
     }
-    (sum / count.max(1) as f64).sqrt()
+    (sum / count.max(1.0)).sqrt()
 }
 
 /// √(Σ (wᵢ xᵢ)² / number of non-zero weights); zero where nothing is tested.

@@ -32,7 +32,7 @@ fn aside(system: &System, size: f64, random: &mut Random) -> State {
         .zip(scales)
         .map(|(x, s)| if s == bellcrank_model::dynamics::Scale::Angle { size * x } else { size * x * system.length() })
         .collect();
-    system.retract(&mut state.q, &delta);
+    system.retract(1.0, &mut state.q, &delta);
     state
 }
 

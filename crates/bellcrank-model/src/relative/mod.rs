@@ -21,6 +21,7 @@ use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::*;
 use crate::frames::Covector;
 use crate::model::Space;
+use crate::shares::add_scaled;
 use crate::system::System;
 use bellcrank_math::{Quat, Vec3, rotation};
 use derivatives::Maps;
@@ -470,13 +471,13 @@ impl Dynamics for Relative {
         w.tree = Some(t);
     }
 
-    fn retract(&self, q: &mut [f64], delta: &[f64]) {
+    fn retract(&self, c: f64, q: &mut [f64], delta: &[f64]) {
         for i in self.charts() {
-            let phi = Vec3::from_slice(&q[i..i + 3]);
-            let step = rotation::inverse_tangent(phi) * Vec3::from_slice(&delta[i..i + 3]);
-            (0..3).for_each(|k| q[i + k] += step[k] - delta[i + k]);
+            let (phi, delta) = (Vec3::from_slice(&q[i..i + 3]), Vec3::from_slice(&delta[i..i + 3]) * c);
+            let step = rotation::inverse_tangent(phi) * delta;
+            (0..3).for_each(|k| q[i + k] += step[k] - delta[k]);
         }
-        q.iter_mut().zip(delta).for_each(|(q, d)| *q += d);
+        add_scaled(c, delta, q);
     }
 
     fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
@@ -484,6 +485,14 @@ impl Dynamics for Relative {
         for i in self.charts() {
             let n = rotation::inverse_tangent(Vec3::from_slice(&q[i..i + 3]));
             qdot[i..i + 3].copy_from_slice(&(n * Vec3::from_slice(&v[i..i + 3])).0);
+        }
+    }
+
+    fn velocities(&self, q: &[f64], qdot: &[f64], v: &mut [f64]) {
+        v.copy_from_slice(qdot);
+        for i in self.charts() {
+            let t = rotation::tangent(Vec3::from_slice(&q[i..i + 3]));
+            v[i..i + 3].copy_from_slice(&(t * Vec3::from_slice(&qdot[i..i + 3])).0);
         }
     }
 

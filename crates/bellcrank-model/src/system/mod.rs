@@ -764,14 +764,17 @@ impl Dynamics for System {
         whole.scratch = scratch;
     }
 
-    fn retract(&self, q: &mut [f64], delta: &[f64]) {
-        let add = |q: &mut [f64], d: &[f64]| q.iter_mut().zip(d).for_each(|(q, d)| *q += d);
+    fn retract(&self, c: f64, q: &mut [f64], delta: &[f64]) {
+        if self.flat() {
+            return add_scaled(c, delta, q);
+        }
+        let add = |q: &mut [f64], d: &[f64]| q.iter_mut().zip(d).for_each(|(q, d)| *q += c * d);
         each_block(&self.layout.bodies, q, |b, q| {
             let delta = &delta[self.layout.bodies[b].clone()];
             let Some(k) = each!(&self.bodies[b], body => body.chart()) else { return add(q, delta) };
             add(&mut q[..k], &delta[..k]);
             let phi = Vec3::from_slice(&q[k..k + 3]);
-            let step = rotation::inverse_tangent(phi) * Vec3::from_slice(&delta[k..k + 3]);
+            let step = rotation::inverse_tangent(phi) * (Vec3::from_slice(&delta[k..k + 3]) * c);
             q[k..k + 3].copy_from_slice(&(phi + step).0);
             add(&mut q[k + 3..], &delta[k + 3..]);
         });
@@ -785,6 +788,18 @@ impl Dynamics for System {
             if let Some(k) = each!(&self.bodies[b], body => body.chart()) {
                 let n = rotation::inverse_tangent(Vec3::from_slice(&q[k..k + 3]));
                 qdot[k..k + 3].copy_from_slice(&(n * Vec3::from_slice(&v[k..k + 3])).0);
+            }
+        });
+    }
+
+    fn velocities(&self, q: &[f64], qdot: &[f64], v: &mut [f64]) {
+        each_block(&self.layout.bodies, v, |b, v| {
+            let range = self.layout.bodies[b].clone();
+            let (q, qdot) = (&q[range.clone()], &qdot[range]);
+            v.copy_from_slice(qdot);
+            if let Some(k) = each!(&self.bodies[b], body => body.chart()) {
+                let t = rotation::tangent(Vec3::from_slice(&q[k..k + 3]));
+                v[k..k + 3].copy_from_slice(&(t * Vec3::from_slice(&qdot[k..k + 3])).0);
             }
         });
     }

@@ -196,7 +196,7 @@ impl Elimination {
             there.t += h;
             aside = start.v.iter().map(|v| h * v).collect();
             far = 0.0;
-            dynamics.retract(&mut there.q, &aside);
+            dynamics.retract(1.0, &mut there.q, &aside);
         } else {
             // any motion, and the least change that frees it
             aside = match k {
@@ -212,7 +212,7 @@ impl Elimination {
             aside.iter_mut().zip(change).for_each(|(a, c)| *a += c);
             let largest = size(&aside).max(f64::MIN_POSITIVE);
             aside.iter_mut().for_each(|a| *a *= far / largest);
-            dynamics.retract(&mut there.q, &aside);
+            dynamics.retract(1.0, &mut there.q, &aside);
             // the joints of a large model may be far closer together: what closes it is the shorter way
             for _ in 0..if weights.len() > MANY { 3 } else { 0 } {
                 self.residual(&there, w, &mut rates);
@@ -224,7 +224,7 @@ impl Elimination {
                 far *= nearer;
                 aside.iter_mut().for_each(|a| *a *= nearer);
                 there.q.copy_from_slice(&start.q);
-                dynamics.retract(&mut there.q, &aside);
+                dynamics.retract(1.0, &mut there.q, &aside);
             }
         }
         match weights.len() > MANY {
@@ -258,7 +258,7 @@ impl Elimination {
             let polished = residual <= tolerance;
             self.kkt.factor(there, w).ok()?;
             let change = self.kkt.project(|rows| rows.copy_from_slice(&rest)).ok()?;
-            self.dynamics.retract(&mut there.q, change);
+            self.dynamics.retract(1.0, &mut there.q, change);
             let before = std::mem::replace(&mut residual, self.residual(there, w, &mut rest));
             if polished || residual > 0.9 * before {
                 break;

@@ -194,7 +194,7 @@ pub fn project(
     for _ in 0..CORRECTIONS {
         let delta = with.project(at, w, &|w, rows| add_position_residual(dynamics, -1.0, at, w, rows))?;
         let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
-        dynamics.retract(&mut at.q, delta);
+        dynamics.retract(1.0, &mut at.q, delta);
         w.invalidate();
         dynamics.realize(at, w);
         if largest < small {
@@ -221,6 +221,14 @@ fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point
     if method.centred() && dynamics.settle_past(0.0, state, w) {
         point.set(state);
         dynamics.rates(&state.q, &state.v, &mut point.qdot);
+    }
+}
+
+/// A point where nothing is stabilized; μ is not even carried along where the formulation has none.
+fn without_stabilization(formulation: &Formulation, point: &mut Point) {
+    match formulation.unknowns().any(|u| u == Unknown::Mu) {
+        true => point.mu.fill(0.0),
+        false => point.mu.clear(),
     }
 }
 
@@ -281,7 +289,7 @@ impl Implicit {
         let mut state = State::default();
         start.store(&mut state);
         let mut point = start.clone();
-        point.mu.fill(0.0);
+        without_stabilization(&formulation, &mut point);
         centre(&*dynamics, &*method, &mut state, &mut point, &mut w);
         let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
         let large = dynamics.layout().bodies.len() >= LARGE;
@@ -371,9 +379,7 @@ impl Implicit {
     fn set_newton_weights(&mut self) {
         let step = &mut self.step;
         if self.fixed {
-            let q = &self.state.q;
-            let largest = team::reduced(q.len(), |i| q[i].iter().fold(0.0f64, |m, q| m.max(q.abs())), f64::max);
-            let floor = 1e3 * f64::EPSILON * largest / self.dynamics.length();
+            let floor = 1e3 * f64::EPSILON * team::largest(&self.state.q) / self.dynamics.length();
             let h = self.method.step_size();
             let precision = match self.newton.iteration {
                 Iteration::Full => FIXED_PRECISION,
@@ -493,22 +499,28 @@ impl Engine for Implicit {
         self.step.remember();
         let mut cautious = false;
         loop {
-            self.method.prepare();
-            self.step.stencil.set(self.method.stencil());
+            self.method.prepare(&mut self.step.stencil, &mut self.step.point);
             self.step.retune(self.method.parameters_now());
             self.set_newton_weights();
             let method = &self.method;
+            let complete = |s: &mut Step| {
+                s.follow();
+                s.touched();
+                s.add_reactions();
+            };
             let predict = |s: &mut Step| {
                 if cautious {
                     method.predict_positions(&mut s.point)
                 } else {
                     method.predict(&mut s.point)
                 }
-                s.follow();
-                s.touched();
-                s.add_reactions();
+                complete(s);
             };
-            predict(&mut self.step);
+            if cautious {
+                predict(&mut self.step)
+            } else {
+                complete(&mut self.step)
+            }
             let solved = self.newton.solve(&mut self.step, predict);
             let h = self.step.stencil.h;
             if self.shape.lean && solved.map_or(true, |c| c.iterations > TOO_LEAN) {
@@ -577,7 +589,7 @@ impl Engine for Implicit {
             // after the history has taken its point: differences of high order would see the polish
             self.step.polish();
         }
-        self.step.point.store(&mut self.state);
+        self.step.point.store_motion(&mut self.state);
         self.steps += 1;
         if self.fixed && self.method.parameters_now().is_some() && self.splitting.is_none() {
             return Ok(()); // there is no error test
@@ -606,11 +618,19 @@ impl Engine for Implicit {
 
     fn settle(&mut self) {
         let limit = if self.method.centred() { 0.0 } else { CHART_LIMIT };
-        if self.dynamics.settle_past(limit, &mut self.state, &mut self.w) {
+        let (point, state) = (&mut self.step.point, &mut self.state);
+        if self.dynamics.settle_past(limit, state, &mut self.w) {
             self.method.recentre(&self.w.recentred);
-            self.step.point.q.clone_from(&self.state.q);
+            for m in &self.w.recentred.moves {
+                let chart = m.at..m.at + 3;
+                point.q[chart.clone()].copy_from_slice(&state.q[chart]);
+            }
+            point.charts.centres.clone_from(&state.charts.centres);
         }
-        self.step.point.charts.clone_from(&self.state.charts);
+        if point.charts.time != state.charts.time {
+            // turns were counted
+            point.charts.clone_from(&state.charts);
+        }
         self.step.touched();
     }
 
@@ -618,7 +638,7 @@ impl Engine for Implicit {
     fn restart(&mut self, start: &Point) -> Result<(), StepError> {
         start.store(&mut self.state);
         self.step.point.clone_from(start);
-        self.step.point.mu.fill(0.0);
+        without_stabilization(&self.formulation, &mut self.step.point);
         centre(&*self.dynamics, &*self.method, &mut self.state, &mut self.step.point, &mut self.w);
         self.step.touched();
         self.step.free_start();

@@ -51,7 +51,7 @@ impl Kinematic {
         let mut trial = from.clone();
         let h = t - trial.t;
         let step: Vec<f64> = trial.v.iter().zip(&trial.vdot).map(|(v, a)| h * v + 0.5 * h * h * a).collect();
-        self.dynamics.retract(&mut trial.q, &step);
+        self.dynamics.retract(1.0, &mut trial.q, &step);
         trial.v.iter_mut().zip(&trial.vdot).for_each(|(v, a)| *v += h * a);
         trial.t = t;
         self.close(&mut trial)?;
@@ -63,7 +63,7 @@ impl Kinematic {
                 *s = 0.5 * h * (from.v[i] + trial.v[i]) + h * h / 12.0 * (from.vdot[i] - trial.vdot[i]);
             }
             trial.q.copy_from_slice(&from.q);
-            self.dynamics.retract(&mut trial.q, &step);
+            self.dynamics.retract(1.0, &mut trial.q, &step);
             self.close(&mut trial)?;
         }
         Ok(trial)

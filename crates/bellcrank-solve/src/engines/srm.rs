@@ -137,7 +137,7 @@ impl Form {
         self.look();
         self.position.iter_mut().for_each(|g| *g = -*g);
         self.loops.solve(&self.f, Some(&self.position), &mut self.delta, None)?;
-        self.dynamics.retract(&mut self.point.q, &self.delta);
+        self.dynamics.retract(1.0, &mut self.point.q, &self.delta);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
         self.look();

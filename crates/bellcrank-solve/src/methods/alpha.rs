@@ -25,6 +25,7 @@ use bellcrank_math::rotation::inverse_tangent;
 use bellcrank_math::{Vec3, team};
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, Slopes, State};
+use std::ops::Range;
 
 /// The four numbers of a generalized-α method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +112,9 @@ const ROUGH: f64 = 0.02;
 /// So many steps pass it.
 const SOFT_STEPS: usize = 2;
 
+/// Multipliers are extrapolated from so many points.
+const POINTS: usize = 2;
+
 /// Failures in a row after which a step is given up.
 const FAILURES: u32 = 25;
 
@@ -126,19 +130,17 @@ pub struct GeneralizedAlpha {
     /// By this much errors are taken larger.
     strict: f64,
     clock: Option<Clock>,
-    /// The step that is wanted, the one that is prepared, and the last accepted one.
+    /// The step that is wanted, the one that is prepared with the time it leads to, and the last accepted one.
     h: f64,
     h_next: f64,
+    t_next: f64,
     h_last: f64,
     /// After a start there is nothing to extrapolate from.
     past: usize,
     now: Node,
     before: Node,
-    /// Pseudo-rates of v and z, after the last step.
+    /// Pseudo-rates of v and z, after the last step and at the end of the one that is prepared.
     a: Pseudo,
-    /// The same for the size of the step that is prepared.
-    moved: Pseudo,
-    /// And at its end.
     next: Pseudo,
     /// The change of the pseudo-rate of z in the last step, and the mean of v̇ over it.
     bend: Vec<f64>,
@@ -149,7 +151,6 @@ pub struct GeneralizedAlpha {
     error: f64,
     error_before: f64,
     failures: u32,
-    stencil: Stencil,
     lambda: Recent,
     mu: Recent,
 }
@@ -166,12 +167,12 @@ bellcrank_model::kept_by_fields!(GeneralizedAlpha {
     clock,
     h,
     h_next,
+    t_next,
     h_last,
     past,
     now,
     before,
     a,
-    moved,
     next,
     bend,
     mean,
@@ -180,7 +181,6 @@ bellcrank_model::kept_by_fields!(GeneralizedAlpha {
     error,
     error_before,
     failures,
-    stencil,
     lambda,
     mu,
 });
@@ -291,21 +291,137 @@ impl GeneralizedAlpha {
         self.clock.as_ref().map_or((self.h, self.h), |clock| clock.fit(self.h, slack))
     }
 
+    /// a_n for the size of the prepared step, from that of the last one and the rate.
+    fn moved(&self) -> impl Fn(f64, f64) -> f64 + Copy + Sync + use<> {
+        let (soft, ratio) = (self.soft > 0, self.h_next / self.h_last);
+        let kept = ratio == 1.0;
+        // all are computed and one is chosen: several numbers at a time
+        move |a, rate| {
+            let moved = rate + ratio * (a - rate);
+            let moved = if kept { a } else { moved };
+            if soft { 0.0 } else { moved }
+        }
+    }
+
+    /// a_{n+1} from a_n and the rates at both ends of the prepared step.
+    fn next(&self) -> impl Fn(f64, [f64; 2]) -> f64 + Copy + Sync + use<> {
+        let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
+        let moved = self.moved();
+        move |a, [before, rate]| {
+            ((1.0 - alpha_f) * rate + alpha_f * before - alpha_m * moved(a, before)) / (1.0 - alpha_m)
+        }
+    }
+
+    /// The slopes of the prepared step.
+    fn slopes(&self) -> Slopes {
+        let (AlphaParameters { alpha_m, alpha_f, beta, gamma }, h) = (self.active(), self.h_next);
+        let slope = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
+        Slopes { q: gamma / (beta * h), v: slope, z: slope }
+    }
+
+    /// η of v, or of z, from its value, its rate and its pseudo-rate.
+    fn first_order(&self) -> impl Fn(f64, f64, f64) -> f64 + Copy + Sync + use<> {
+        let (AlphaParameters { alpha_m, alpha_f, gamma, .. }, h) = (self.active(), self.h_next);
+        let slope = self.slopes().v;
+        move |x, rate, a| {
+            let known = x + h * (1.0 - gamma) * a;
+            (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope * known
+        }
+    }
+
+    /// η of some coordinates and velocities.
+    fn find_law(&self, range: Range<usize>, eta_q: &mut [f64], eta_v: &mut [f64]) {
+        let (AlphaParameters { beta, gamma, .. }, h, slope) = (self.active(), self.h_next, self.slopes().q);
+        let (moved, first_order) = (self.moved(), self.first_order());
+        let (for_q, for_v) = (h * h * (0.5 - beta), h * (1.0 - gamma));
+        let [a, q, v, rate] = [&self.a.v, &self.now.q, &self.now.v, &self.now.vdot].map(|x| &x[range.clone()]);
+        let [eta_q, eta_v] = [eta_q, eta_v].map(|x| &mut x[..a.len()]);
+        for i in 0..a.len() {
+            let a = moved(a[i], rate[i]);
+            let known = q[i] + h * v[i] + for_q * a;
+            eta_q[i] = v[i] + for_v * a - slope * known;
+            eta_v[i] = first_order(v[i], rate[i], a);
+        }
+    }
+
+    /// Whether accelerations and multipliers can be extrapolated.
+    fn extrapolates(&self) -> bool {
+        self.past > 0 && self.soft == 0
+    }
+
+    /// a_n, and the change to the a_{n+1} that belongs to an extrapolated rate.
+    fn extrapolated(&self) -> impl Fn(f64, f64, f64) -> (f64, f64) + Copy + Sync + use<> {
+        let (ratio, moved, next) = (self.h_next / self.h_last, self.moved(), self.next());
+        move |a, rate, rate_before| {
+            let (rate_next, moved) = (rate + ratio * (rate - rate_before), moved(a, rate));
+            (moved, next(a, [rate, rate_next]) - moved)
+        }
+    }
+
+    /// Some positions and velocities at the end of the step, with extrapolated accelerations where there are any.
+    fn extrapolate(&self, range: Range<usize>, new_q: &mut [f64], new_v: &mut [f64]) {
+        if !self.extrapolates() {
+            return self.move_on(range, new_q, new_v);
+        }
+        let (AlphaParameters { beta, gamma, .. }, h, extrapolated) =
+            (self.parameters, self.h_next, self.extrapolated());
+        let known = [&self.a.v, &self.now.q, &self.now.v, &self.now.vdot, &self.before.vdot];
+        let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
+        let [new_q, new_v] = [new_q, new_v].map(|x| &mut x[..a.len()]);
+        for i in 0..a.len() {
+            let (a, change) = extrapolated(a[i], rate[i], rate_before[i]);
+            new_v[i] = v[i] + h * (a + gamma * change);
+            new_q[i] = q[i] + h * (v[i] + h * (0.5 * a + beta * change));
+        }
+    }
+
+    /// The same with the last velocities.
+    fn move_on(&self, range: Range<usize>, new_q: &mut [f64], new_v: &mut [f64]) {
+        let (h, q, v) = (self.h_next, &self.now.q[range.clone()], &self.now.v[range]);
+        new_v.copy_from_slice(v);
+        new_q.iter_mut().zip(q.iter().zip(v)).for_each(|(new, (q, v))| *new = q + h * v);
+    }
+
+    /// The guess for all but positions and velocities.
+    fn predict_others(&self, guess: &mut Point) {
+        if !self.extrapolates() {
+            guess.z.copy_from_slice(&self.now.z);
+            return self.keep_multipliers(guess);
+        }
+        let (h, gamma, now, extrapolated) = (self.h_next, self.parameters.gamma, &self.now, self.extrapolated());
+        for (i, z) in guess.z.iter_mut().enumerate() {
+            let (c, change) = extrapolated(self.a.z[i], now.zdot[i], self.before.zdot[i]);
+            *z = now.z[i] + h * (c + gamma * change);
+        }
+        self.lambda.extrapolate(self.t_next, POINTS, &mut guess.lambda);
+        self.mu.extrapolate(self.t_next, POINTS, &mut guess.mu);
+    }
+
+    /// The last multipliers; those of a start with something fast in it say nothing.
+    fn keep_multipliers(&self, guess: &mut Point) {
+        self.lambda.extrapolate(self.t_next, 1, &mut guess.lambda);
+        self.mu.extrapolate(self.t_next, 1, &mut guess.mu);
+        if self.past == 0 && self.soft > 0 {
+            guess.lambda.fill(0.0);
+            guess.mu.fill(0.0);
+        }
+    }
+
     /// a_{n+1} and its kin from the rates at the new time.
     fn find_pseudo_rates(&mut self, p: &Point) {
-        let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
-        let (now, moved, next) = (&self.now, &self.moved, &mut self.next);
-        let of = |next: &mut [f64], a: &[f64], rate: &[f64], rate_before: &[f64]| {
-            team::fill([next], |range, [next]| {
-                let [a, rate, rate_before] = [a, rate, rate_before].map(|x| &x[range.clone()]);
-                let next = &mut next[..a.len()];
+        let next = self.next();
+        for (out, a, before, rate) in [
+            (&mut self.next.v, &self.a.v, &self.now.vdot, &p.vdot),
+            (&mut self.next.z, &self.a.z, &self.now.zdot, &p.zdot),
+        ] {
+            team::fill([out], |range, [out]| {
+                let [a, before, rate] = [a, before, rate].map(|x| &x[range.clone()]);
+                let (next, out) = (next, &mut out[..a.len()]);
                 for i in 0..a.len() {
-                    next[i] = ((1.0 - alpha_f) * rate[i] + alpha_f * rate_before[i] - alpha_m * a[i]) / (1.0 - alpha_m);
+                    out[i] = next(a[i], [before[i], rate[i]]);
                 }
             });
-        };
-        of(&mut next.v, &moved.v, &p.vdot, &now.vdot);
-        of(&mut next.z, &moved.z, &p.zdot, &now.zdot);
+        }
     }
 
     /// What one step adds to the error: |c| h² ‖a_{n+1} − a_n‖ in the positions, |γ − ½| h ‖a_{n+1} − a_n‖ in
@@ -316,19 +432,19 @@ impl GeneralizedAlpha {
         let (h, second) = (self.h_next, self.parameters.order() == 2);
         let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
         let factor = if second { self.parameters.error_constant().abs() * h } else { lag } * h;
-        let (now, moved, next) = (&self.now, &self.moved, &self.next);
+        let (now, a, moved, next) = (&self.now, &self.a, self.moved(), &self.next);
         let apart = 2.0 / (h + self.h_last);
         for (i, e) in self.error_q.iter_mut().enumerate() {
             *e = factor
                 * match (self.additive, self.past) {
-                    (false, _) => next.v[i] - moved.v[i],
+                    (false, _) => next.v[i] - moved(a.v[i], now.vdot[i]),
                     (true, 0) => 0.0,
                     (true, _) => (p.v[i] - now.v[i] - h * self.mean[i]) * apart,
                 };
         }
         let ratio = if self.past < 2 { 0.0 } else { h / self.h_last };
         for (i, e) in self.error_z.iter_mut().enumerate() {
-            let change = next.z[i] - moved.z[i];
+            let change = next.z[i] - moved(a.z[i], now.zdot[i]);
             *e = if second { (change - ratio * self.bend[i]) * h / 12.0 } else { lag * h * change };
         }
         let of = if second { &weights.q } else { &weights.v };
@@ -366,7 +482,7 @@ impl Method for GeneralizedAlpha {
         self.mean.clone_from(&at.vdot);
         self.now.set(at);
         self.before.set(at);
-        for pseudo in [&mut self.a, &mut self.moved, &mut self.next] {
+        for pseudo in [&mut self.a, &mut self.next] {
             pseudo.v.clone_from(&at.vdot);
             pseudo.z.clone_from(&at.zdot);
         }
@@ -375,10 +491,6 @@ impl Method for GeneralizedAlpha {
         {
             buffer.clear();
             buffer.resize(size, 0.0);
-        }
-        let s = &mut self.stencil;
-        for (eta, x) in [(&mut s.eta_q, &at.q), (&mut s.eta_v, &at.v), (&mut s.eta_z, &at.z)] {
-            eta.clone_from(x);
         }
         self.lambda.start(at.t, &at.lambda);
         self.mu.start(at.t, &at.mu);
@@ -390,101 +502,37 @@ impl Method for GeneralizedAlpha {
         }
     }
 
-    fn prepare(&mut self) {
-        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.active();
-        let (h, t) = self.next_step();
-        self.h_next = h;
-        let now = &self.now;
-        let ratio = h / self.h_last;
-        let soft = self.soft > 0;
-        let moved = move |a: f64, rate: f64| match (soft, ratio == 1.0) {
-            (true, _) => 0.0,
-            (false, true) => a,
-            (false, false) => rate + ratio * (a - rate),
-        };
-        let s = &mut self.stencil;
-        let slope_q = gamma / (beta * h);
-        let slope_v = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
-        (s.t, s.h, s.slopes) = (t, h, Slopes { q: slope_q, v: slope_v, z: slope_v });
-        let first_order = move |x: f64, rate: f64, a: f64| {
-            let known = x + h * (1.0 - gamma) * a;
-            (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope_v * known
-        };
+    fn prepare(&mut self, law: &mut Stencil, guess: &mut Point) {
+        (self.h_next, self.t_next) = self.next_step();
+        let (method, n, nz) = (&*self, self.now.v.len(), self.now.z.len());
+        law.resize(n, n, nz);
+        (law.t, law.h, law.slopes) = (self.t_next, self.h_next, self.slopes());
         // one pass: vectors of large models come from memory each time they are looked at
-        let a_v = &self.a.v;
-        team::fill([&mut self.moved.v, &mut s.eta_q, &mut s.eta_v], |range, outs| {
-            let [old, q, v, rate] = [a_v, &now.q, &now.v, &now.vdot].map(|x| &x[range.clone()]);
-            let [a, eta_q, eta_v] = outs.map(|x| &mut x[..old.len()]);
-            // of its own, not behind references: else the compiler takes number by number
-            let (moved, first_order, h) = (moved, first_order, h);
-            let (for_q, for_v, slope_q) = (h * h * (0.5 - beta), h * (1.0 - gamma), slope_q);
-            for i in 0..old.len() {
-                a[i] = moved(old[i], rate[i]);
-                let known = q[i] + h * v[i] + for_q * a[i];
-                eta_q[i] = v[i] + for_v * a[i] - slope_q * known;
-                eta_v[i] = first_order(v[i], rate[i], a[i]);
-            }
+        let outs = [&mut law.eta_q, &mut law.eta_v, &mut guess.q, &mut guess.v];
+        team::fill(outs.map(|x| &mut x[..]), |range, [eta_q, eta_v, q, v]| {
+            method.find_law(range.clone(), eta_q, eta_v);
+            method.extrapolate(range, q, v);
         });
-        for (i, (c, eta)) in self.moved.z.iter_mut().zip(&mut s.eta_z).enumerate() {
-            *c = moved(self.a.z[i], now.zdot[i]);
-            *eta = first_order(now.z[i], now.zdot[i], *c);
+        let (now, moved, first_order) = (&self.now, self.moved(), self.first_order());
+        for (i, eta) in law.eta_z.iter_mut().enumerate() {
+            *eta = first_order(now.z[i], now.zdot[i], moved(self.a.z[i], now.zdot[i]));
         }
-    }
-
-    fn stencil(&self) -> &Stencil {
-        &self.stencil
+        self.predict_others(guess);
     }
 
     /// v̇, ż and the multipliers are extrapolated linearly, which leaves Newton a first correction some 40 times
     /// smaller than without.
     fn predict(&self, guess: &mut Point) {
-        if self.past == 0 || self.soft > 0 {
-            return self.predict_positions(guess);
-        }
-        let AlphaParameters { alpha_m, alpha_f, beta, gamma } = self.parameters;
-        let (h, now, before) = (self.h_next, &self.now, &self.before);
-        let ratio = h / self.h_last;
-        // the a_{n+1} that belongs to an extrapolated rate
-        let next = move |a: f64, rate: f64, rate_before: f64| {
-            let extrapolated = rate + ratio * (rate - rate_before);
-            ((1.0 - alpha_f) * extrapolated + alpha_f * rate - alpha_m * a) / (1.0 - alpha_m)
-        };
-        team::fill([&mut guess.q, &mut guess.v], |range, outs| {
-            let known = [&self.moved.v, &now.q, &now.v, &now.vdot, &before.vdot];
-            let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
-            let [new_q, new_v] = outs.map(|x| &mut x[..a.len()]);
-            let (next, h, beta, gamma) = (next, h, beta, gamma); // as in `prepare`
-            for i in 0..a.len() {
-                let change = next(a[i], rate[i], rate_before[i]) - a[i];
-                new_v[i] = v[i] + h * (a[i] + gamma * change);
-                new_q[i] = q[i] + h * (v[i] + h * (0.5 * a[i] + beta * change));
-            }
-        });
-        for i in 0..guess.z.len() {
-            let c = self.moved.z[i];
-            let change = next(c, now.zdot[i], before.zdot[i]) - c;
-            guess.z[i] = now.z[i] + h * (c + gamma * change);
-        }
-        self.lambda.extrapolate(self.stencil.t, 2, &mut guess.lambda);
-        self.mu.extrapolate(self.stencil.t, 2, &mut guess.mu);
+        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| self.extrapolate(range, q, v));
+        self.predict_others(guess);
     }
 
     /// Accelerations of a start or an event may last for a fraction of the step only: they say nothing
     /// about its end.
     fn predict_positions(&self, guess: &mut Point) {
-        let (h, now) = (self.h_next, &self.now);
-        for i in 0..guess.v.len() {
-            guess.v[i] = now.v[i];
-            guess.q[i] = now.q[i] + h * now.v[i];
-        }
-        guess.z.copy_from_slice(&now.z);
-        self.lambda.extrapolate(self.stencil.t, 1, &mut guess.lambda);
-        self.mu.extrapolate(self.stencil.t, 1, &mut guess.mu);
-        // nor do its reactions
-        if self.past == 0 && self.soft > 0 {
-            guess.lambda.fill(0.0);
-            guess.mu.fill(0.0);
-        }
+        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| self.move_on(range, q, v));
+        guess.z.copy_from_slice(&self.now.z);
+        self.keep_multipliers(guess);
     }
 
     fn fresh(&self) -> bool {
@@ -501,9 +549,9 @@ impl Method for GeneralizedAlpha {
 
     fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
         self.find_pseudo_rates(p);
-        let h = self.h_next;
+        let (h, moved) = (self.h_next, self.moved());
         for (i, e) in self.error_q.iter_mut().enumerate() {
-            *e = h * h * (self.next.v[i] - self.moved.v[i]);
+            *e = h * h * (self.next.v[i] - moved(self.a.v[i], self.now.vdot[i]));
         }
         root_mean_square(&[(&unit.q, &self.error_q)]) > ROUGH
     }
@@ -526,21 +574,35 @@ impl Method for GeneralizedAlpha {
     }
 
     fn accept(&mut self, p: &Point, _: &Weights) {
-        let h = self.h_next;
-        self.find_pseudo_rates(p);
-        for (i, bend) in self.bend.iter_mut().enumerate() {
-            *bend = self.next.z[i] - self.moved.z[i];
+        let (h, moved, next) = (self.h_next, self.moved(), self.next());
+        let GeneralizedAlpha { now, before, a, .. } = self;
+        for (i, (bend, a)) in self.bend.iter_mut().zip(&mut a.z).enumerate() {
+            let moved = moved(*a, now.zdot[i]);
+            *a = next(*a, [now.zdot[i], p.zdot[i]]);
+            *bend = *a - moved;
         }
         if self.additive {
-            self.mean.iter_mut().enumerate().for_each(|(i, mean)| *mean = (p.v[i] - self.now.v[i]) / h);
+            self.mean.iter_mut().enumerate().for_each(|(i, mean)| *mean = (p.v[i] - now.v[i]) / h);
         }
-        std::mem::swap(&mut self.a, &mut self.next);
-        std::mem::swap(&mut self.now, &mut self.before);
-        self.now.set(p);
-        self.lambda.push(self.stencil.t, &p.lambda);
-        self.mu.push(self.stencil.t, &p.mu);
+        before.z.copy_from_slice(&p.z);
+        before.zdot.copy_from_slice(&p.zdot);
+        let outs = [&mut a.v, &mut before.q, &mut before.qdot, &mut before.v, &mut before.vdot];
+        team::fill(outs.map(|x| &mut x[..]), |range, [a, q, qdot, v, vdot]| {
+            let [rate_before, rate] = [&now.vdot, &p.vdot].map(|x| &x[range.clone()]);
+            // of its own, not behind a reference: else the compiler takes number by number
+            let (next, a) = (next, &mut a[..rate.len()]);
+            for i in 0..rate.len() {
+                a[i] = next(a[i], [rate_before[i], rate[i]]);
+            }
+            for (to, from) in [(q, &p.q), (qdot, &p.qdot), (v, &p.v), (vdot, &p.vdot)] {
+                to.copy_from_slice(&from[range.clone()]);
+            }
+        });
+        std::mem::swap(now, before);
+        self.lambda.push(self.t_next, &p.lambda, POINTS);
+        self.mu.push(self.t_next, &p.mu, POINTS);
         if let Some(clock) = &mut self.clock {
-            clock.advance(h, self.stencil.t);
+            clock.advance(h, self.t_next);
         }
         if self.controlled {
             self.choose();
@@ -721,14 +783,13 @@ mod tests {
     fn the_prediction_is_close_once_there_is_a_past() {
         let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
         let mut method = GeneralizedAlpha::from_rho(0.9);
-        let mut p = start.clone();
+        let (mut p, mut law) = (start.clone(), Stencil::default());
         method.start(&start, 1e-2);
         let mut misses = Vec::new();
         for _ in 0..20 {
-            method.prepare();
             let mut guess = p.clone();
-            method.predict(&mut guess);
-            DRIVEN.solve(&method, &mut p).unwrap();
+            method.prepare(&mut law, &mut guess);
+            DRIVEN.solve(&method, &law, &mut p).unwrap();
             misses.push((guess.q[0] - p.q[0]).abs());
             method.accept(&p, &Weights::default());
         }

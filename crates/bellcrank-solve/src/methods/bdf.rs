@@ -13,7 +13,7 @@
 //! [`BdfOptions::as_dassl`] they are unknowns like the others, from rates of zero at the start.
 
 use super::clock::{Clock, ROUNDING, STRETCH};
-use super::recent::Recent;
+use super::recent::{KEPT, Recent};
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
 use crate::weights::Weights;
@@ -117,7 +117,9 @@ pub struct Bdf {
     /// φ_i(n), i = 1 … k_last + 2, one after the other.
     phi: Vec<f64>,
     coefficients: Coefficients,
-    stencil: Stencil,
+    /// The sizes of q, v and z, and the time that the prepared step leads to.
+    sizes: [usize; 3],
+    t_next: f64,
     /// y⁰, and y − y⁰, with λ and μ behind q, v, z as in DASSL or without.
     prediction: Vec<f64>,
     correction: Vec<f64>,
@@ -184,7 +186,8 @@ impl Bdf {
             psi: [0.0; COLUMNS],
             phi: Vec::new(),
             coefficients: Coefficients::default(),
-            stencil: Stencil::default(),
+            sizes: [0; 3],
+            t_next: 0.0,
             prediction: Vec::new(),
             correction: Vec::new(),
             scratch: Vec::new(),
@@ -225,8 +228,8 @@ impl Bdf {
     }
 
     fn norm(&self, weights: &Weights, y: &[f64]) -> f64 {
-        let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        weights.norm(&y[..n], &y[n..n + m], &y[n + m..][..self.stencil.eta_z.len()])
+        let [n, m, nz] = self.sizes;
+        weights.norm(&y[..n], &y[n..n + m], &y[n + m..][..nz])
     }
 
     /// y − y⁰.
@@ -399,12 +402,7 @@ impl Method for Bdf {
         let rates = at.qdot.iter().chain(&at.vdot).chain(&at.zdot);
         self.phi[size..].iter_mut().zip(rates).for_each(|(x, rate)| *x = h * rate);
         self.psi[0] = h;
-        for (eta, x) in
-            [(&mut self.stencil.eta_q, &at.q), (&mut self.stencil.eta_v, &at.v), (&mut self.stencil.eta_z, &at.z)]
-        {
-            eta.clear();
-            eta.resize(x.len(), 0.0);
-        }
+        self.sizes = [at.q.len(), at.v.len(), at.z.len()];
         self.lambda.start(at.t, &at.lambda);
         self.mu.start(at.t, &at.mu);
     }
@@ -413,9 +411,9 @@ impl Method for Bdf {
         self.clock.stop = t_stop;
     }
 
-    fn prepare(&mut self) {
+    fn prepare(&mut self, law: &mut Stencil, guess: &mut Point) {
         let (h, t) = self.next_step();
-        self.h = h;
+        (self.h, self.t_next) = (h, t);
         self.estimate = None;
         let k = self.k;
         let equal = h == self.h_last && k == self.k_last;
@@ -444,23 +442,21 @@ impl Method for Bdf {
             add(c.beta[i], column, &mut self.prediction);
             add(c.gamma[i] * c.beta[i], column, &mut self.scratch);
         }
-        let s = &mut self.stencil;
-        (s.t, s.h, s.slopes) = (t, h, Slopes { q: slope, v: slope, z: slope });
-        let eta = s.eta_q.iter_mut().chain(&mut s.eta_v).chain(&mut s.eta_z);
+        let [n, m, nz] = self.sizes;
+        law.resize(n, m, nz);
+        (law.t, law.h, law.slopes) = (t, h, Slopes { q: slope, v: slope, z: slope });
+        let eta = law.eta_q.iter_mut().chain(&mut law.eta_v).chain(&mut law.eta_z);
         for ((eta, rate), y) in eta.zip(&self.scratch).zip(&self.prediction) {
             *eta = rate - slope * y;
         }
-    }
-
-    fn stencil(&self) -> &Stencil {
-        &self.stencil
+        self.predict(guess);
     }
 
     fn predict(&self, guess: &mut Point) {
-        let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
+        let [n, m, nz] = self.sizes;
         guess.q.copy_from_slice(&self.prediction[..n]);
         guess.v.copy_from_slice(&self.prediction[n..n + m]);
-        let (z, multipliers) = self.prediction[n + m..].split_at(self.stencil.eta_z.len());
+        let (z, multipliers) = self.prediction[n + m..].split_at(nz);
         guess.z.copy_from_slice(z);
         if self.options.as_dassl {
             let all = guess.lambda.iter_mut().chain(&mut guess.mu);
@@ -468,27 +464,25 @@ impl Method for Bdf {
             return;
         }
         // as smooth as the rest: with linear extrapolation the error of λ hides from the first correction
-        self.lambda.extrapolate(self.stencil.t, self.k + 1, &mut guess.lambda);
-        self.mu.extrapolate(self.stencil.t, self.k + 1, &mut guess.mu);
+        self.lambda.extrapolate(self.t_next, self.k + 1, &mut guess.lambda);
+        self.mu.extrapolate(self.t_next, self.k + 1, &mut guess.mu);
     }
 
     /// The last positions and velocities, moved on by the velocities; reactions of a start may belong to what dies out
     /// within the step.
     fn predict_positions(&self, guess: &mut Point) {
-        let (n, m) = (self.stencil.eta_q.len(), self.stencil.eta_v.len());
-        let (nz, y) = (self.stencil.eta_z.len(), &self.phi);
+        let ([n, m, nz], y) = (self.sizes, &self.phi);
         guess.v.copy_from_slice(&y[n..n + m]);
         for i in 0..n {
             guess.q[i] = y[i] + self.h * y[n + i];
         }
         guess.z.copy_from_slice(&y[n + m..][..nz]);
-        self.stencil.rates(guess);
         if self.k_last == 0 {
             guess.lambda.fill(0.0);
             guess.mu.fill(0.0);
         } else {
-            self.lambda.extrapolate(self.stencil.t, 1, &mut guess.lambda);
-            self.mu.extrapolate(self.stencil.t, 1, &mut guess.mu);
+            self.lambda.extrapolate(self.t_next, 1, &mut guess.lambda);
+            self.mu.extrapolate(self.t_next, 1, &mut guess.mu);
         }
     }
 
@@ -522,13 +516,13 @@ impl Method for Bdf {
             self.update(p);
             self.k = next;
         }
-        self.clock.advance(h, self.stencil.t);
+        self.clock.advance(h, self.t_next);
         self.psi = self.coefficients.psi;
         self.equal_steps = self.coefficients.equal_steps;
         (self.k_last, self.h_last) = (k, h);
         (self.error_failures, self.convergence_failures) = (0, 0);
-        self.lambda.push(self.stencil.t, &p.lambda);
-        self.mu.push(self.stencil.t, &p.mu);
+        self.lambda.push(self.t_next, &p.lambda, KEPT);
+        self.mu.push(self.t_next, &p.mu, KEPT);
     }
 
     fn reject(&mut self, why: Rejection) -> Result<(), StepCollapse> {
@@ -568,8 +562,7 @@ impl Method for Bdf {
 
     /// The polynomial through y_n, …, y_{n−k}. The charts of `out` stay as they are.
     fn interpolate(&self, t: f64, out: &mut State) {
-        let (n, m, size) = (self.stencil.eta_q.len(), self.stencil.eta_v.len(), self.size());
-        let nz = self.stencil.eta_z.len();
+        let ([n, m, nz], size) = (self.sizes, self.size());
         out.t = t;
         for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..n + m + nz)] {
             x.resize(at.len(), 0.0);
@@ -683,15 +676,15 @@ mod tests {
             let error = |steps: usize| {
                 let h = 2.0 / steps as f64;
                 let mut bdf = Bdf::new(BdfOptions { max_order: order, fixed_step: Some(h), ..Default::default() });
-                let mut p = exact(0.0);
+                let (mut law, mut p) = (Stencil::default(), exact(0.0));
                 bdf.start(&p, 1.0);
                 for n in 1..=steps {
-                    bdf.prepare();
+                    bdf.prepare(&mut law, &mut p);
                     if n <= order {
-                        p = exact(bdf.stencil().t); // an exact history in place of the opening
+                        p = exact(law.t); // an exact history in place of the opening
                     } else {
                         assert_eq!(bdf.order(), order);
-                        OSCILLATOR.solve(&bdf, &mut p).unwrap();
+                        OSCILLATOR.solve(&bdf, &law, &mut p).unwrap();
                     }
                     assert_eq!(bdf.error(&p, &Weights::default()), 0.0);
                     bdf.accept(&p, &Weights::default());
@@ -795,23 +788,22 @@ mod tests {
     fn prediction_of_multipliers_is_linear() {
         let mut bdf = Bdf::new(BdfOptions { max_order: 2, fixed_step: Some(0.5), ..Default::default() });
         let mut p = Point { lambda: vec![1.0], mu: vec![2.0], ..OSCILLATOR.point(0.0, &[1.0, 0.0]) };
+        let mut law = Stencil::default();
         bdf.start(&p, 0.5);
-        bdf.prepare();
-        bdf.predict(&mut p);
+        bdf.prepare(&mut law, &mut p);
         assert_eq!((p.lambda[0], p.mu[0]), (1.0, 2.0));
         (p.lambda[0], p.mu[0]) = (3.0, 1.0);
         bdf.accept(&p, &Weights::default());
-        bdf.prepare();
-        bdf.predict(&mut p);
+        bdf.prepare(&mut law, &mut p);
         assert_eq!((p.lambda[0], p.mu[0]), (5.0, 0.0));
     }
 
     #[test]
     fn failures_shorten_the_step_until_it_collapses() {
         let start = OSCILLATOR.point(1.0, &[1.0, 0.0]);
-        let mut bdf = Bdf::default();
+        let (mut bdf, mut law) = (Bdf::default(), Stencil::default());
         bdf.start(&start, 0.1);
-        bdf.prepare();
+        bdf.prepare(&mut law, &mut start.clone());
         assert!(bdf.reject(Rejection::Convergence).is_ok());
         assert_eq!(bdf.step_size(), 0.025);
         let more = (0..20).take_while(|_| bdf.reject(Rejection::Convergence).is_ok()).count();
@@ -833,12 +825,13 @@ mod tests {
             let difference = |h: f64| {
                 let mut bdf = Bdf::new(BdfOptions { max_order: order, fixed_step: Some(h), ..Default::default() });
                 let point = |t: f64| Point { t, q: pose(t).log().0.to_vec(), qdot: vec![0.0; 3], ..Point::default() };
-                bdf.start(&point(1.0), h);
+                let (mut law, mut guess) = (Stencil::default(), point(1.0));
+                bdf.start(&guess, h);
                 for _ in 0..8 {
-                    bdf.prepare();
-                    bdf.accept(&point(bdf.stencil().t), &Weights::default());
+                    bdf.prepare(&mut law, &mut guess);
+                    bdf.accept(&point(law.t), &Weights::default());
                 }
-                let t = bdf.stencil().t - 0.5 * h;
+                let t = law.t - 0.5 * h;
                 let change = ChartMove::to(0, Vec3::new(-0.2, 0.5, -0.7));
                 let turn = change.turn;
                 let mut before = State::default();
@@ -849,8 +842,8 @@ mod tests {
                 let moved = turn.then(Quat::exp(Vec3::from_slice(&before.q))).log();
                 // at the nodes themselves the poses are the same
                 let mut node = State::default();
-                bdf.interpolate(bdf.stencil().t - h, &mut node);
-                let exact = turn.then(pose(bdf.stencil().t - h)).log();
+                bdf.interpolate(law.t - h, &mut node);
+                let exact = turn.then(pose(law.t - h)).log();
                 assert!((Vec3::from_slice(&node.q) - exact).norm() < 1e-13);
                 (Vec3::from_slice(&after.q) - moved).norm()
             };
@@ -900,20 +893,19 @@ mod tests {
         let mut bdf = Bdf::new(BdfOptions { max_order: 2, ..Default::default() });
         bdf.start(&p, first_step(&p, &weigh(&p), 1.0));
         bdf.limit(1.0);
-        let (mut steps, mut failures) = (0, 0);
+        let (mut steps, mut failures, mut law) = (0, 0, Stencil::default());
         while p.t < 1.0 {
             let weights = weigh(&p);
             let mut trial = p.clone();
-            bdf.prepare();
-            bdf.predict(&mut trial);
-            bdf.stencil().rates(&mut trial);
+            bdf.prepare(&mut law, &mut trial);
+            law.rates(&mut trial);
             for _ in 0..6 {
                 let mut y = ode.stack(&trial);
-                let mut r = residual(bdf.stencil(), &y).to_vec();
+                let mut r = residual(&law, &y).to_vec();
                 let mut jacobian = vec![vec![0.0; 4]; 4];
                 for j in 0..4 {
                     y[j] += 1e-7;
-                    let moved = residual(bdf.stencil(), &y);
+                    let moved = residual(&law, &y);
                     y[j] -= 1e-7;
                     (0..4).for_each(|i| jacobian[i][j] = (moved[i] - r[i]) / 1e-7);
                 }
@@ -921,7 +913,7 @@ mod tests {
                 y.iter_mut().zip(&r).for_each(|(y, d)| *y -= d);
                 ode.unstack(&y, &mut trial);
             }
-            trial.t = bdf.stencil().t;
+            trial.t = law.t;
             match bdf.error(&trial, &weights) {
                 e if e <= 1.0 => {
                     bdf.accept(&trial, &weights);

@@ -1,6 +1,7 @@
 //! A small driver for tests: ẏ = f(t, y) with y = (q, v, z), solved by Newton with differences.
 
 use super::{Method, Rejection};
+use crate::stencil::Stencil;
 use crate::weights::Weights;
 use bellcrank_math::rotation::inverse_tangent;
 use bellcrank_math::{Quat, Vec3};
@@ -69,15 +70,14 @@ impl Ode<'_> {
     }
 
     /// Solves the prepared step; `None` if Newton does not converge.
-    pub fn solve(&self, method: &dyn Method, guess: &mut Point) -> Option<()> {
+    pub fn solve(&self, method: &dyn Method, law: &Stencil, guess: &mut Point) -> Option<()> {
         method.predict(guess);
-        let stencil = method.stencil();
         let size = 2 * self.n + self.nz;
         let mut rates = vec![0.0; size];
         for _ in 0..12 {
-            stencil.rates(guess);
+            law.rates(guess);
             let mut y = self.stack(guess);
-            (self.rates)(stencil.t, &y, &mut rates);
+            (self.rates)(law.t, &y, &mut rates);
             let lhs = [&guess.qdot[..], &guess.vdot, &guess.zdot].concat();
             let mut residual: Vec<f64> = (0..size).map(|i| lhs[i] - rates[i]).collect();
             let mut jacobian = vec![vec![0.0; size]; size];
@@ -85,12 +85,12 @@ impl Ode<'_> {
             for j in 0..size {
                 let (kept, step) = (y[j], 1e-7 * y[j].abs().max(1e-7));
                 y[j] += step;
-                (self.rates)(stencil.t, &y, &mut moved);
+                (self.rates)(law.t, &y, &mut moved);
                 for i in 0..size {
                     jacobian[i][j] = (rates[i] - moved[i]) / step;
                 }
                 y[j] = kept;
-                let slope = [stencil.slopes.q, stencil.slopes.v, stencil.slopes.z];
+                let slope = [law.slopes.q, law.slopes.v, law.slopes.z];
                 jacobian[j][j] += slope[(j >= self.n) as usize + (j >= 2 * self.n) as usize];
             }
             eliminate(&mut jacobian, &mut residual);
@@ -101,14 +101,14 @@ impl Ode<'_> {
             }
             self.unstack(&y, guess);
             if change < 1e-13 {
-                stencil.rates(guess);
+                law.rates(guess);
                 return Some(());
             }
             if !change.is_finite() {
                 return None;
             }
         }
-        stencil.rates(guess);
+        law.rates(guess);
         Some(())
     }
 
@@ -122,7 +122,7 @@ impl Ode<'_> {
         (rtol, atol): (f64, f64),
         observe: &mut dyn FnMut(&mut dyn Method, &mut Point),
     ) -> (Point, Counts) {
-        let mut counts = Counts::default();
+        let (mut counts, mut law) = (Counts::default(), Stencil::default());
         let mut p = start.clone();
         method.start(&p, h);
         method.limit(until);
@@ -130,8 +130,8 @@ impl Ode<'_> {
             let weights = self.weights(&p, rtol, atol);
             let mut trial = p.clone();
             loop {
-                method.prepare();
-                let why = match self.solve(method, &mut trial) {
+                method.prepare(&mut law, &mut trial);
+                let why = match self.solve(method, &law, &mut trial) {
                     None => Rejection::Convergence,
                     Some(()) => match method.error(&trial, &weights) {
                         e if e <= 1.0 => break,
@@ -144,7 +144,7 @@ impl Ode<'_> {
                 }
                 method.reject(why).expect("the step collapsed");
             }
-            counts.longest_step = counts.longest_step.max(method.stencil().h);
+            counts.longest_step = counts.longest_step.max(law.h);
             p = trial;
             method.accept(&p, &weights);
             counts.steps += 1;

@@ -29,7 +29,7 @@ pub struct StepCollapse;
 
 /// An implicit method: an affine law for the rates, with the history it needs.
 ///
-/// A step is `limit?`, `prepare`, (`stencil`, `predict`, solve), `error`, then `accept` or `reject`.
+/// A step is `limit?`, `prepare`, solve (from `predict` again, if need be), `error`, then `accept` or `reject`.
 pub trait Method: Send {
     /// Forgets all history and starts from a consistent point (with its rates) with step size `h`.
     fn start(&mut self, at: &Point, h: f64);
@@ -37,13 +37,10 @@ pub trait Method: Send {
     /// The step must not pass this time.
     fn limit(&mut self, t_stop: f64);
 
-    /// Computes the coefficients of the step from t_n to t_n + h; then the stencil may be read.
-    fn prepare(&mut self);
+    /// Finds the law of the step from t_n to t_n + h, and a guess for its end, that of [`Method::predict`].
+    fn prepare(&mut self, law: &mut Stencil, guess: &mut Point);
 
-    /// The law of the prepared step.
-    fn stencil(&self) -> &Stencil;
-
-    /// A guess for q, v, z (and λ, μ where the method can) at the new time; the rates are those of the stencil.
+    /// A guess for q, v, z (and λ, μ where the method can) at the new time; the rates are those of the law.
     fn predict(&self, guess: &mut Point);
 
     /// A guess that trusts positions and velocities alone, for a start, an event, or where the better one failed.

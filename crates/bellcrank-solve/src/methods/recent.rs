@@ -2,8 +2,8 @@
 
 use bellcrank_math::team;
 
-/// How many values are kept: enough for a cubic.
-const KEPT: usize = 4;
+/// How many values can be kept: enough for a cubic.
+pub(crate) const KEPT: usize = 4;
 
 /// Values and their times, the newest first.
 #[derive(Clone, Debug, Default)]
@@ -26,13 +26,13 @@ impl Recent {
         self.count = 1;
     }
 
-    /// A new value.
-    pub fn push(&mut self, t: f64, x: &[f64]) {
-        self.values.rotate_right(1);
-        self.times.rotate_right(1);
+    /// A new value, the first of so many that are kept.
+    pub fn push(&mut self, t: f64, x: &[f64], kept: usize) {
+        self.values[..kept].rotate_right(1);
+        self.times[..kept].rotate_right(1);
         team::copy(x, &mut self.values[0]);
         self.times[0] = t;
-        self.count = (self.count + 1).min(KEPT);
+        self.count = (self.count + 1).min(kept);
     }
 
     /// The polynomial through the last `points` values (or as many as there are), at the time `t`.
@@ -42,11 +42,12 @@ impl Recent {
             let others = (0..points).filter(|j| *j != i);
             others.map(|j| (t - self.times[j]) / (self.times[i] - self.times[j])).product()
         };
+        let mut factors = [0.0; KEPT];
+        factors[..points].iter_mut().enumerate().for_each(|(i, c)| *c = factor(i));
         team::fill([out], |range, [out]| {
             out.fill(0.0);
-            for i in 0..points {
-                let c = factor(i);
-                out.iter_mut().zip(&self.values[i][range.clone()]).for_each(|(o, v)| *o += c * v);
+            for (c, values) in factors.iter().zip(&self.values).take(points) {
+                out.iter_mut().zip(&values[range.clone()]).for_each(|(o, v)| *o += c * v);
             }
         });
     }

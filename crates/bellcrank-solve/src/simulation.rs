@@ -29,8 +29,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Implicit methods in relative coordinates hold matrices with up to so many pairs of joints on one branch.
-const DEEPEST: usize = 2_000_000;
+/// Matrices in relative coordinates have up to so many blocks, of about half a kilobyte each with their factors.
+const MOST_BLOCKS: usize = 4_000_000;
 
 /// Drift and energy of so many bodies cost as much as a step: they are looked at in every so many steps.
 const LARGE: usize = 64;
@@ -217,6 +217,8 @@ pub struct Simulation {
     engine: Box<dyn Engine>,
     /// The method in use; none where nothing is free to move.
     method: Option<MethodName>,
+    /// Whether `auto` cannot become implicit, for the matrix would be too large.
+    stays_explicit: bool,
     /// Switch functions, where there are any.
     watch: Watch,
     /// How many events there were at the present time.
@@ -292,6 +294,7 @@ impl Simulation {
             options,
             engine,
             method,
+            stays_explicit: false,
             watch: Watch::new(switches),
             repeated: 0,
             before: Statistics::default(),
@@ -344,16 +347,31 @@ impl Simulation {
             let help = "leave --solver out, or use --solver loop-cg".into();
             return Err(StartError::Option(OptionError { option: "--solver", message, help }));
         }
-        let implicit = !options.method.explicit() && (options.method != MethodName::Auto || options.step.is_some());
-        if implicit && relative.tree.paths() > DEEPEST {
+        let blocks = relative.matrix_blocks();
+        let vast = blocks > MOST_BLOCKS;
+        let method = choose_method(&options, &assembly, &mut Vec::new());
+        let explicit = method.is_none_or(MethodName::explicit);
+        if vast && !(explicit && relative.recursive()) {
+            let (why, else_try) = match relative.recursive() {
+                true => (method.unwrap_or(options.method).name(), ", or an explicit method such as dopri5"),
+                false => ("loops or impacts", ""),
+            };
             return Err(StartError::Option(OptionError {
                 option: "--coordinates",
-                message: format!("{} would need a mass matrix that is full along every branch", options.method.name()),
-                help: "use cartesian coordinates, or an explicit method such as dopri5".into(),
+                message: format!(
+                    "in relative coordinates {why} would need a matrix that is full along every branch of the tree: {blocks} \
+                     blocks, of {MOST_BLOCKS} at most"
+                ),
+                help: format!("use --coordinates cartesian{else_try}"),
             }));
         }
         let (n, m) = relative.size();
+        let stays_explicit = vast && options.method == MethodName::Auto;
         let mut simulation = Simulation::new(&name, relative.clone(), &relative.initial_state(), options)?;
+        if stays_explicit {
+            simulation.stays_explicit = true;
+            simulation.choices.push(format!("explicit to the end: the matrix of bdf would have {blocks} blocks"));
+        }
         simulation.choices.insert(0, format!("relative coordinates: {n} of joints, {m} equations of loops"));
         let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = assembly;
         simulation.assembly =
@@ -437,7 +455,7 @@ impl Simulation {
             self.look_in_turn(until);
             self.engine.settle();
             watch(self.engine.state().t, self.engine.step_size());
-            if self.engine.stiff() && self.options.method == MethodName::Auto {
+            if self.engine.stiff() && self.options.method == MethodName::Auto && !self.stays_explicit {
                 self.become_implicit()?;
             }
         }

@@ -311,7 +311,8 @@ fn the_tree_is_short_balanced_and_follows_hints() {
     let cut = |r: &Relative| r.tree.has_joint.iter().position(|has| !has).unwrap();
     let r = ring(3, "");
     assert_eq!((cut(&r), r.size()), (5, (10, 2)));
-    assert_eq!(r.tree.paths(), 2 * (1 + 2 + 3 + 4 + 5));
+    assert_eq!(r.tree.depths().iter().sum::<usize>(), 2 * (1 + 2 + 3 + 4 + 5));
+    assert_eq!(r.matrix_blocks(), 2 * (2 * (1 + 2 + 3 + 4 + 5) + 2 * 5));
     assert_eq!(cut(&ring(3, ", tree = false")), 3);
     assert_ne!(cut(&ring(5, ", tree = true")), 5);
     assert_ne!(cut(&ring(6, ", tree = true")), 6);

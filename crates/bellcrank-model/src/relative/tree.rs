@@ -252,14 +252,13 @@ impl Tree {
         std::iter::successors(next(node), move |&k| next(self.nodes[k as usize].parent)).map(|k| k as usize)
     }
 
-    /// The sum over all bodies of the number of joints on their way to the ground: the mass matrix has about twice as
-    /// many blocks.
-    pub fn paths(&self) -> usize {
+    /// The number of joints on the way of each node to the ground.
+    pub fn depths(&self) -> Vec<usize> {
         let mut depth = vec![0usize; self.nodes.len()];
         for (i, node) in self.nodes.iter().enumerate() {
             depth[i] = 1 + if node.parent == NONE { 0 } else { depth[node.parent as usize] };
         }
-        depth.iter().sum()
+        depth
     }
 }
 

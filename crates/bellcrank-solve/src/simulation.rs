@@ -259,10 +259,14 @@ impl Simulation {
     ) -> Result<Simulation, StartError> {
         let started = Instant::now();
         options.check().map_err(StartError::Option)?;
-        if options.formulation == Some("add") && dynamics.layout().m() != dynamics.layout().m_rates() {
-            let message = "the additive formulation has no place for nonholonomic constraints".into();
-            let (option, help) = ("--formulation", "use --method hht-si2".into());
-            return Err(StartError::Option(OptionError { option, message, help }));
+        if options.formulation == Some("add") {
+            let sticks = dynamics.may_stick();
+            if sticks.is_some() || dynamics.layout().m() != dynamics.layout().m_rates() {
+                let by = sticks.map_or(String::new(), |force| format!(", and {force} is one while it sticks"));
+                let message = format!("the additive formulation has no place for nonholonomic constraints{by}");
+                let (option, help) = ("--formulation", "use --method hht-si2".into());
+                return Err(StartError::Option(OptionError { option, message, help }));
+            }
         }
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();

@@ -624,6 +624,10 @@ impl Dynamics for Relative {
         crossing
     }
 
+    fn may_stick(&self) -> Option<String> {
+        self.cartesian.may_stick()
+    }
+
     fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
         let cartesian = self.cartesian.with_modes(modes)?;
         Some(Arc::new(Relative {

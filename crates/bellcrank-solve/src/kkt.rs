@@ -567,9 +567,9 @@ impl Kkt {
         self.linear.dropped().iter().map(|r| r - self.n).collect()
     }
 
-    /// The smallest relative pivot of a constraint that was kept.
+    /// The smallest relative pivot of a constraint that was kept; infinite where there is none.
     pub fn smallest_pivot(&self) -> f64 {
-        self.linear.smallest_multiplier_pivot()
+        if self.recursive { f64::INFINITY } else { self.linear.smallest_multiplier_pivot() }
     }
 
     /// The body or constraint that a scalar row of the matrix belongs to.

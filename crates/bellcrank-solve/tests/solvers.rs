@@ -78,3 +78,11 @@ fn size_and_topology_choose() {
     assert!(refused(FOUR_BAR, Solver::Recursion).contains("loops"));
     assert!(refused(&chain(400), Solver::Dense).contains("2000 unknowns"));
 }
+
+#[test]
+fn a_recursion_has_no_constraints_that_could_be_singular() {
+    let options = Options { coordinates: Coordinates::Relative, until: 0.5, ..Options::default() };
+    let summary = run(&chain(3), options).unwrap();
+    assert!(told(&summary).starts_with("recursion"));
+    assert!(summary.events.is_empty(), "{:?}", summary.events);
+}

@@ -175,7 +175,8 @@ fn stabilized_steps_of_a_long_ladder_get_by_with_two_systems() {
     let system: Arc<System> = Arc::new(read_text("ladder.toml", &text, &[]).expect("reads").model.into_system());
     let mut simulation = Simulation::of(system, options).expect("starts");
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
-    assert_eq!(summary.solver.as_deref(), Some("two KKT systems"));
+    let solver = summary.solver.unwrap_or_default();
+    assert!(solver.starts_with("two KKT systems of half the size"), "{solver}");
     // what was given back is made anew
     let again = simulation.run(&mut Silent, &mut |_, _| {});
     assert_eq!(again.status, Status::Finished);

@@ -74,6 +74,16 @@ fn size_and_topology_choose() {
     assert!(told(&run(&chain(70), options.clone()).unwrap()).starts_with("block LDLᵀ"));
     assert!(told(&run(&chain(70), relative.clone()).unwrap()).starts_with("recursion"));
     assert!(told(&run(FOUR_BAR, relative).unwrap()).starts_with("block LU"));
+    // a long tree is swept in descriptor form too: nothing iterates
+    let long = run(&chain(2000), options.clone()).unwrap();
+    assert!(told(&long).contains("leaves of the tree") && told(&long).contains("no loops"), "{}", told(&long));
+    assert!(long.loops.is_none() && long.choices.iter().all(|c| !c.contains("loop")), "{:?}", long.choices);
+    assert_eq!(long.names.2, "none");
+    let asked = run(FOUR_BAR, Options { solver: Solver::LoopCg, ..options.clone() }).unwrap();
+    assert_eq!(told(&asked), "loop-cg, as asked");
+    let stabilized = Options { step: Some(1e-3), method: MethodName::GeneralizedAlpha, ..options.clone() };
+    let stabilized = run(FOUR_BAR, stabilized).unwrap();
+    assert!(told(&stabilized).contains("of half the size for one"), "{}", told(&stabilized));
     let refused = |text: &str, solver| run(text, Options { solver, ..options.clone() }).map(|_| ()).unwrap_err();
     assert!(refused(FOUR_BAR, Solver::Recursion).contains("loops"));
     assert!(refused(&chain(400), Solver::Dense).contains("2000 unknowns"));

@@ -634,6 +634,10 @@ impl Simulation {
         let state = self.engine.state().clone();
         let start = self.observer.complete(&state)?;
         self.choices.push(format!("stiff at t = {:.6} s: went on with bdf on ggl", state.t));
+        if self.options.solver == Solver::LoopCg {
+            self.choices.push("bdf has no use for loop-cg: its matrices are eliminated".into());
+            self.options.solver = Solver::Direct;
+        }
         self.method = Some(MethodName::Bdf);
         self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start, &self.observer.kkt)?);
         Ok(())

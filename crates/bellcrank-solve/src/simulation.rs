@@ -9,7 +9,7 @@ use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::kkt::{Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
+use crate::kkt::{By, Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
 use crate::loop_cg::LoopCg;
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
@@ -279,7 +279,10 @@ impl Simulation {
                 let help = "leave --solver out: elimination by blocks does it".into();
                 return Err(StartError::Option(OptionError { option: "--solver", message, help }));
             }
-            observer.kkt = SharedKkt::dense(dynamics.clone());
+            observer.kkt = SharedKkt::by(dynamics.clone(), By::Dense);
+        }
+        if options.solver == Solver::Direct {
+            observer.kkt = SharedKkt::by(dynamics.clone(), By::Elimination);
         }
         let method = choose_method(&options, &assembly, &mut choices);
         // what is moved by drives alone goes by the present values
@@ -354,9 +357,11 @@ impl Simulation {
         let blocks = relative.matrix_blocks();
         let vast = blocks > MOST_BLOCKS;
         let method = choose_method(&options, &assembly, &mut Vec::new());
-        let explicit = method.is_none_or(MethodName::explicit);
-        if vast && !(explicit && relative.recursive()) {
+        let asked = matches!(options.solver, Solver::Direct | Solver::Dense);
+        let recurs = relative.recursive() && !asked && method.is_none_or(MethodName::explicit);
+        if vast && !recurs {
             let (why, else_try) = match relative.recursive() {
+                true if asked => (options.solver.name(), ", or leave --solver out"),
                 true => (method.unwrap_or(options.method).name(), ", or an explicit method such as dopri5"),
                 false => ("loops or impacts", ""),
             };

@@ -505,6 +505,11 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
             return Err(refused(args, read, OptionError { option, message, help }));
         }
     }
+    if system.is_some() && options.coordinates == Coordinates::Cartesian && options.solver == Solver::Recursion {
+        let message = "recursion runs in relative coordinates, not in cartesian ones".to_string();
+        let help = "use --coordinates relative, or --solver direct".to_string();
+        return Err(refused(args, read, OptionError { option: "--solver", message, help }));
+    }
     options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)
 }

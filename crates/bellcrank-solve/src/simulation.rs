@@ -339,11 +339,12 @@ impl Simulation {
         }
         options.check().map_err(StartError::Option)?;
         if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
-            return Err(StartError::Option(OptionError {
-                option: "--coordinates",
-                message: format!("relative coordinates are for rigid bodies, and `{}` bends", body.name),
-                help: "leave --coordinates out".into(),
-            }));
+            let message = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
+            let (option, message, help) = match options.coordinates {
+                Coordinates::Relative => ("--coordinates", message, "leave --coordinates out"),
+                Coordinates::Cartesian => ("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out"),
+            };
+            return Err(StartError::Option(OptionError { option, message, help: help.into() }));
         }
         let whole: Arc<dyn Dynamics> = system.clone();
         let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
@@ -781,9 +782,7 @@ fn build_engine(
     };
     let no_tree = || StepError::Open {
         t: start.t,
-        why: "these equations have no tree of bodies with masses of their own\nhelp: use --coordinates cartesian, or \
-              --solver direct"
-            .into(),
+        why: "these equations have no tree of bodies with masses of their own\nhelp: use --solver direct".into(),
     };
     if options.solver.regularizes() {
         let all = options.solver == Solver::SrmAll;

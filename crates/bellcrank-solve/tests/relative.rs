@@ -11,7 +11,7 @@ use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown}
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial::assemble;
 use bellcrank_solve::kkt::{self, Kkt};
-use bellcrank_solve::options::{Coordinates, MethodName, Options};
+use bellcrank_solve::options::{Coordinates, MethodName, Options, Solver};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
 use common::*;
@@ -76,8 +76,11 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
         let system = Arc::new(read.model.compile());
         if system.model.bodies.iter().any(|b| matches!(b.body, Body::Flexible(_))) {
             let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
-            let refused = Simulation::of(system, options).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends"), "{path}: {refused}");
+            let refused = Simulation::of(system.clone(), options).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("bends") && refused.contains("leave --coordinates out"), "{path}: {refused}");
+            let recursion = Options { solver: Solver::Recursion, ..Options::default() };
+            let refused = Simulation::of(system, recursion).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("bends") && refused.contains("leave --solver out"), "{path}: {refused}");
             continue;
         }
         let until = read.settings.numbers.get("until").copied().unwrap_or(1.0).min(1.0);

@@ -413,7 +413,9 @@ impl LoopCg {
     /// How accelerations are found and why, for people.
     pub fn explain(&self) -> String {
         match (self.loops().size(), self.chosen) {
-            (0, _) => "elimination of each body with its joint, from the leaves of the tree to its root (no loops)".into(),
+            (0, _) => {
+                "elimination of each body with its joint, from the leaves of the tree to its root (no loops)".into()
+            }
             (_, true) => "loop-cg, which takes fewer operations than elimination of the whole system".into(),
             (_, false) => "loop-cg, as asked".into(),
         }

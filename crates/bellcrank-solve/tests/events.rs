@@ -647,7 +647,8 @@ fn the_additive_formulation_refuses_what_may_stick() {
     for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
         for velocity in [0.0, 1.0] {
             let options = Options { coordinates, step: Some(1e-3), ..Options::named("hht-add").unwrap() };
-            let refused = Simulation::of(system(&text(velocity)), options).err().map(|e| e.to_string()).unwrap_or_default();
+            let refused =
+                Simulation::of(system(&text(velocity)), options).err().map(|e| e.to_string()).unwrap_or_default();
             assert!(refused.contains("force `dry`") && refused.contains("hht-si2"), "{refused}");
         }
     }

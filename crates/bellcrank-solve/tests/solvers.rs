@@ -74,7 +74,8 @@ fn size_and_topology_choose() {
     assert!(told(&run(&chain(70), options.clone()).unwrap()).starts_with("block LDLᵀ"));
     assert!(told(&run(&chain(70), relative.clone()).unwrap()).starts_with("recursion"));
     assert!(told(&run(FOUR_BAR, relative).unwrap()).starts_with("block LU"));
-    let asked = |solver| run(&chain(3), Options { coordinates: Coordinates::Relative, solver, ..options.clone() }).unwrap();
+    let asked =
+        |solver| run(&chain(3), Options { coordinates: Coordinates::Relative, solver, ..options.clone() }).unwrap();
     let [recursion, direct, dense] = [Solver::Auto, Solver::Direct, Solver::Dense].map(asked);
     assert!(told(&direct).starts_with("block LU") && told(&dense).starts_with("dense LU"));
     for other in [&direct, &dense] {

@@ -66,6 +66,8 @@ pub struct Summary {
     pub solver: Option<String>,
     /// Blocks of coordinates: bodies, or joints of a tree.
     pub bodies: usize,
+    /// The joints that are not in the tree of relative coordinates, and stay equations.
+    pub cut: Vec<String>,
     /// How it ended.
     pub status: Status,
     /// Counts of work.
@@ -162,6 +164,9 @@ impl Summary {
             "solver": self.solver,
             "refused": history::refused_json(&self.refused),
         });
+        if !self.cut.is_empty() {
+            object["cut_joints"] = json!(self.cut);
+        }
         if let (Some(proof), Some(map)) = (&self.proof, object.as_object_mut()) {
             map.insert("proof".into(), proof.to_json());
         }
@@ -225,6 +230,8 @@ pub struct Simulation {
     repeated: usize,
     before: Statistics,
     choices: Vec<String>,
+    /// The joints that are not in the tree of relative coordinates.
+    cut: Vec<String>,
     assembly: Assembly,
     observer: Observer,
     budget: Budget,
@@ -306,6 +313,7 @@ impl Simulation {
             repeated: 0,
             before: Statistics::default(),
             choices,
+            cut: Vec::new(),
             assembly,
             observer,
             budget,
@@ -342,7 +350,9 @@ impl Simulation {
             let message = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
             let (option, message, help) = match options.coordinates {
                 Coordinates::Relative => ("--coordinates", message, "leave --coordinates out"),
-                Coordinates::Cartesian => ("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out"),
+                Coordinates::Cartesian => {
+                    ("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out")
+                }
             };
             return Err(StartError::Option(OptionError { option, message, help: help.into() }));
         }
@@ -382,7 +392,11 @@ impl Simulation {
             simulation.stays_explicit = true;
             simulation.choices.push(format!("explicit to the end: the matrix of bdf would have {blocks} blocks"));
         }
-        simulation.choices.insert(0, format!("relative coordinates: {n} of joints, {m} equations of loops"));
+        let joints = relative.cartesian().model.joints.iter().zip(&relative.tree.has_joint);
+        simulation.cut = joints.filter(|(_, inside)| !**inside).map(|(joint, _)| joint.name.clone()).collect();
+        let equations = if m == 1 { "equation of loops" } else { "equations of loops" };
+        let cut = cut_told(&simulation.cut);
+        simulation.choices.insert(0, format!("relative coordinates: {n} of joints, {m} {equations}{cut}"));
         let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = assembly;
         simulation.assembly =
             Assembly { iterations, residual, velocity_residual, moved, gaps, ..simulation.assembly.clone() };
@@ -704,8 +718,25 @@ impl Simulation {
             loops: self.engine.loop_report(),
             solver,
             bodies: self.dynamics.layout().bodies.len(),
+            cut: self.cut.clone(),
             events: self.observer.events.clone(),
         }
+    }
+}
+
+/// So many joints that are not in the tree are named.
+const CUTS_TOLD: usize = 5;
+
+/// The joints that are not in the tree of relative coordinates, for people: the first of them, and how many there are.
+fn cut_told(cut: &[String]) -> String {
+    let named: Vec<String> = cut.iter().take(CUTS_TOLD).map(|name| format!("`{name}`")).collect();
+    match cut.len() {
+        0 => String::new(),
+        n if n > CUTS_TOLD => {
+            format!("; {n} joints are not in the tree: {} and {} more", named.join(", "), n - CUTS_TOLD)
+        }
+        1 => format!("; not in the tree: joint {}", named[0]),
+        _ => format!("; not in the tree: joints {}", named.join(", ")),
     }
 }
 

@@ -134,13 +134,8 @@ fn every_method_and_formulation_works_on_it() {
         assert!(off < 1e-7, "{off:.1e} at {channel}");
         for formulation in formulation::NAMES.iter().copied() {
             let method = if formulation == "add" { MethodName::Hht } else { MethodName::GeneralizedAlpha };
-            let fixed = Options {
-                method,
-                formulation: Some(formulation),
-                step: Some(1e-3),
-                until,
-                ..Options::default()
-            };
+            let fixed =
+                Options { method, formulation: Some(formulation), step: Some(1e-3), until, ..Options::default() };
             let [a, b] = [Coordinates::Cartesian, Coordinates::Relative].map(|c| run_in(&s, c, &fixed));
             let (off, channel) = difference(&reference, &b);
             assert!(off < 2e-3, "{method:?} on {formulation}: {off:.1e} at {channel}");
@@ -440,4 +435,24 @@ fn the_mass_matrix_of_composite_bodies_is_that_of_the_motions() {
             }
         }
     }
+}
+
+#[test]
+fn a_run_tells_which_joints_are_not_in_the_tree() {
+    let options = Options { coordinates: Coordinates::Relative, until: 1e-3, ..Options::default() };
+    let one = run_in(&system(UNIVERSAL), Coordinates::Relative, &options);
+    assert_eq!(one.choices[0], "relative coordinates: 8 of joints, 1 equation of loops; not in the tree: joint `rod`");
+    assert_eq!(one.brief()["cut_joints"], serde_json::json!(["rod"]));
+    let mut text = String::from("model = { plane = \"xy\" }\nbody.a = { mass = 1, inertia = 1 }\n");
+    for i in 0..8 {
+        let place = format!("[[{i}, 1], [{i}, 0]]");
+        text += &format!("joint.d{i} = {{ type = \"distance\", between = [\"ground\", \"a\"], at = {place} }}\n");
+    }
+    let many = run_in(&system(&text), Coordinates::Relative, &options);
+    assert!(
+        many.choices[0].ends_with("8 joints are not in the tree: `d0`, `d1`, `d2`, `d3`, `d4` and 3 more"),
+        "{:?}",
+        many.choices
+    );
+    assert_eq!(many.cut.len(), 8);
 }

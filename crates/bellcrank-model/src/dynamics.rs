@@ -683,6 +683,11 @@ pub trait Dynamics: Send + Sync {
         let _ = modes;
         None
     }
+
+    /// What may hold a rate alone in one of its modes (a joint that sticks), by the user's name: a nonholonomic row then.
+    fn may_stick(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a constraint may be in a spanning tree of the bodies.

@@ -34,42 +34,55 @@ pub struct Kkt {
     pub factorizations: usize,
 }
 
+/// What solves a system of accelerations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// A recursion where the equations have one, else elimination.
+    #[default]
+    Cheapest,
+    /// Elimination of the matrix.
+    Elimination,
+    /// Dense LU of the matrix.
+    Dense,
+}
+
 /// One system for several who use it in turn, each from factors of its own to the end; it is analyzed when it is first
 /// needed.
 #[derive(Clone)]
 pub struct SharedKkt {
     dynamics: Arc<dyn Dynamics>,
-    dense: bool,
+    by: By,
     kkt: Arc<Mutex<Option<Kkt>>>,
 }
 
 impl SharedKkt {
     /// The system of some equations of motion.
     pub fn new(dynamics: Arc<dyn Dynamics>) -> SharedKkt {
-        SharedKkt { dynamics, dense: false, kkt: Arc::default() }
+        SharedKkt::by(dynamics, By::Cheapest)
     }
 
-    /// The same by dense LU.
-    pub fn dense(dynamics: Arc<dyn Dynamics>) -> SharedKkt {
-        SharedKkt { dense: true, ..SharedKkt::new(dynamics) }
+    /// The same, solved as asked.
+    pub fn by(dynamics: Arc<dyn Dynamics>, by: By) -> SharedKkt {
+        SharedKkt { dynamics, by, kkt: Arc::default() }
     }
 
     /// Whether it is solved by dense LU.
     pub fn is_dense(&self) -> bool {
-        self.dense
+        self.by == By::Dense
     }
 
     /// The system of other equations, solved in the same way.
     pub fn of(&self, dynamics: Arc<dyn Dynamics>) -> SharedKkt {
-        SharedKkt { dense: self.dense, ..SharedKkt::new(dynamics) }
+        SharedKkt::by(dynamics, self.by)
     }
 
     /// The system, until the guard is gone.
     pub fn lock(&self) -> KktGuard<'_> {
         let mut guard = self.kkt.lock().unwrap_or_else(|e| e.into_inner());
-        guard.get_or_insert_with(|| match self.dense {
-            true => Kkt::dense(self.dynamics.clone()),
-            false => Kkt::new(self.dynamics.clone()),
+        guard.get_or_insert_with(|| match self.by {
+            By::Cheapest => Kkt::new(self.dynamics.clone()),
+            By::Elimination => Kkt::made(self.dynamics.clone(), false, false),
+            By::Dense => Kkt::dense(self.dynamics.clone()),
         });
         KktGuard(guard)
     }
@@ -104,20 +117,21 @@ const LIGHT: f64 = 1e-9;
 impl Kkt {
     /// The system of some equations of motion.
     pub fn new(dynamics: Arc<dyn Dynamics>) -> Kkt {
-        Kkt::made(dynamics, false)
+        let recursive = dynamics.recursive();
+        Kkt::made(dynamics, false, recursive)
     }
 
     /// The system for [`Self::least_multipliers`], with blocks for the multipliers on the diagonal too.
     pub fn proximal(dynamics: Arc<dyn Dynamics>) -> Kkt {
-        Kkt::made(dynamics, true)
+        let recursive = dynamics.recursive();
+        Kkt::made(dynamics, true, recursive)
     }
 
-    fn made(dynamics: Arc<dyn Dynamics>, whole_diagonal: bool) -> Kkt {
+    fn made(dynamics: Arc<dyn Dynamics>, whole_diagonal: bool, recursive: bool) -> Kkt {
         let layout = dynamics.layout();
         let bodies = layout.bodies.len() as u32;
         let sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
         let classes = (0..sizes.len()).map(|i| if i < bodies as usize { Class::Body } else { Class::Multiplier });
-        let recursive = dynamics.recursive();
         let mass_pairs = if recursive { Vec::new() } else { dynamics.pattern(Piece::MassAccel, Unknown::V) };
         let column_pairs: Vec<(u32, u32)> =
             dynamics.pattern(Piece::GtLambda, Unknown::Lambda).into_iter().map(|(b, k)| (b, bodies + k)).collect();
@@ -154,7 +168,7 @@ impl Kkt {
 
     /// The system, solved by dense LU.
     pub fn dense(dynamics: Arc<dyn Dynamics>) -> Kkt {
-        let mut kkt = Kkt::new(dynamics);
+        let mut kkt = Kkt::made(dynamics, false, false);
         let mut dense = DenseLu::new();
         if dense.analyze(kkt.matrix.pattern()).is_ok() {
             kkt.linear = Box::new(dense);
@@ -567,9 +581,9 @@ impl Kkt {
         self.linear.dropped().iter().map(|r| r - self.n).collect()
     }
 
-    /// The smallest relative pivot of a constraint that was kept.
+    /// The smallest relative pivot of a constraint that was kept; infinite where there is none.
     pub fn smallest_pivot(&self) -> f64 {
-        self.linear.smallest_multiplier_pivot()
+        if self.recursive { f64::INFINITY } else { self.linear.smallest_multiplier_pivot() }
     }
 
     /// The body or constraint that a scalar row of the matrix belongs to.

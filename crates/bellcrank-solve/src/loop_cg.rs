@@ -339,6 +339,8 @@ pub struct LoopCg {
     parts: Parts,
     /// The iteration, and its counts.
     pub cg: Cg,
+    /// Whether it was chosen by counts.
+    chosen: bool,
     /// Whether factors are made at once.
     small: bool,
     nu: Vec<f64>,
@@ -362,6 +364,7 @@ impl LoopCg {
         }
         Some(LoopCg {
             cg,
+            chosen: false,
             small: dynamics.layout().bodies.len() < LARGE,
             nu: vec![0.0; k],
             f: vec![0.0; n],
@@ -378,6 +381,7 @@ impl LoopCg {
             return None;
         }
         let mut cg = LoopCg::new(dynamics.clone(), at)?;
+        cg.chosen = true;
         if cg.loops().size() == 0 {
             return Some(cg);
         }
@@ -404,6 +408,17 @@ impl LoopCg {
         self.cg.plain = plain;
         self.cool();
         closed.map(|()| self.cg.iterations - before)
+    }
+
+    /// How accelerations are found and why, for people.
+    pub fn explain(&self) -> String {
+        match (self.loops().size(), self.chosen) {
+            (0, _) => {
+                "elimination of each body with its joint, from the leaves of the tree to its root (no loops)".into()
+            }
+            (_, true) => "loop-cg, which takes fewer operations than elimination of the whole system".into(),
+            (_, false) => "loop-cg, as asked".into(),
+        }
     }
 
     /// The tree and its loops.

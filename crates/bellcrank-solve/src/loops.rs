@@ -197,8 +197,11 @@ impl Loops {
 
     fn with(dynamics: Arc<dyn Dynamics>, at: &Point, all: bool) -> Option<Loops> {
         let layout = dynamics.layout();
+        if dynamics.recursive() {
+            return None; // their mass matrix, which nobody needs, would be full along every branch
+        }
         let mass_pairs = dynamics.pattern(Piece::MassAccel, Unknown::V);
-        if dynamics.recursive() || mass_pairs.iter().any(|(a, b)| a != b) {
+        if mass_pairs.iter().any(|(a, b)| a != b) {
             return None;
         }
         let pairs = dynamics.pattern(Piece::GtLambda, Unknown::Lambda);

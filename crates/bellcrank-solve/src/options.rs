@@ -491,6 +491,10 @@ impl Options {
             let help = "leave it out for twice the limit of stability";
             return wrong("--epsilon", format!("ε must be a positive number, found {e}"), help);
         }
+        if self.coordinates == Coordinates::Relative && (solver == Solver::LoopCg || solver.regularizes()) {
+            let message = format!("{} works in Cartesian coordinates, on a tree of its own", solver.name());
+            return wrong("--solver", message, "leave --coordinates relative out, or --solver");
+        }
         if solver.regularizes() && method != MethodName::Auto && method.adaptive() {
             let message =
                 format!("{} runs with fixed steps of euler, rk2 or rk4, not with {}", solver.name(), method.name());

@@ -9,7 +9,7 @@ use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::kkt::{Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
+use crate::kkt::{By, Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
 use crate::loop_cg::LoopCg;
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
@@ -29,8 +29,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Implicit methods in relative coordinates hold matrices with up to so many pairs of joints on one branch.
-const DEEPEST: usize = 2_000_000;
+/// Matrices in relative coordinates have up to so many blocks, of about half a kilobyte each with their factors.
+const MOST_BLOCKS: usize = 4_000_000;
 
 /// Drift and energy of so many bodies cost as much as a step: they are looked at in every so many steps.
 const LARGE: usize = 64;
@@ -66,6 +66,8 @@ pub struct Summary {
     pub solver: Option<String>,
     /// Blocks of coordinates: bodies, or joints of a tree.
     pub bodies: usize,
+    /// The joints that are not in the tree of relative coordinates, and stay equations.
+    pub cut: Vec<String>,
     /// How it ended.
     pub status: Status,
     /// Counts of work.
@@ -162,6 +164,9 @@ impl Summary {
             "solver": self.solver,
             "refused": history::refused_json(&self.refused),
         });
+        if !self.cut.is_empty() {
+            object["cut_joints"] = json!(self.cut);
+        }
         if let (Some(proof), Some(map)) = (&self.proof, object.as_object_mut()) {
             map.insert("proof".into(), proof.to_json());
         }
@@ -217,12 +222,16 @@ pub struct Simulation {
     engine: Box<dyn Engine>,
     /// The method in use; none where nothing is free to move.
     method: Option<MethodName>,
+    /// Whether `auto` cannot become implicit, for the matrix would be too large.
+    stays_explicit: bool,
     /// Switch functions, where there are any.
     watch: Watch,
     /// How many events there were at the present time.
     repeated: usize,
     before: Statistics,
     choices: Vec<String>,
+    /// The joints that are not in the tree of relative coordinates.
+    cut: Vec<String>,
     assembly: Assembly,
     observer: Observer,
     budget: Budget,
@@ -257,10 +266,14 @@ impl Simulation {
     ) -> Result<Simulation, StartError> {
         let started = Instant::now();
         options.check().map_err(StartError::Option)?;
-        if options.formulation == Some("add") && dynamics.layout().m() != dynamics.layout().m_rates() {
-            let message = "the additive formulation has no place for nonholonomic constraints".into();
-            let (option, help) = ("--formulation", "use --method hht-si2".into());
-            return Err(StartError::Option(OptionError { option, message, help }));
+        if options.formulation == Some("add") {
+            let sticks = dynamics.may_stick();
+            if sticks.is_some() || dynamics.layout().m() != dynamics.layout().m_rates() {
+                let by = sticks.map_or(String::new(), |force| format!(", and {force} is one while it sticks"));
+                let message = format!("the additive formulation has no place for nonholonomic constraints{by}");
+                let (option, help) = ("--formulation", "use --method hht-si2".into());
+                return Err(StartError::Option(OptionError { option, message, help }));
+            }
         }
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
         let mut choices = Vec::new();
@@ -273,7 +286,10 @@ impl Simulation {
                 let help = "leave --solver out: elimination by blocks does it".into();
                 return Err(StartError::Option(OptionError { option: "--solver", message, help }));
             }
-            observer.kkt = SharedKkt::dense(dynamics.clone());
+            observer.kkt = SharedKkt::by(dynamics.clone(), By::Dense);
+        }
+        if options.solver == Solver::Direct {
+            observer.kkt = SharedKkt::by(dynamics.clone(), By::Elimination);
         }
         let method = choose_method(&options, &assembly, &mut choices);
         // what is moved by drives alone goes by the present values
@@ -292,10 +308,12 @@ impl Simulation {
             options,
             engine,
             method,
+            stays_explicit: false,
             watch: Watch::new(switches),
             repeated: 0,
             before: Statistics::default(),
             choices,
+            cut: Vec::new(),
             assembly,
             observer,
             budget,
@@ -329,11 +347,14 @@ impl Simulation {
         }
         options.check().map_err(StartError::Option)?;
         if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
-            return Err(StartError::Option(OptionError {
-                option: "--coordinates",
-                message: format!("relative coordinates are for rigid bodies, and `{}` bends", body.name),
-                help: "leave --coordinates out".into(),
-            }));
+            let message = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
+            let (option, message, help) = match options.coordinates {
+                Coordinates::Relative => ("--coordinates", message, "leave --coordinates out"),
+                Coordinates::Cartesian => {
+                    ("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out")
+                }
+            };
+            return Err(StartError::Option(OptionError { option, message, help: help.into() }));
         }
         let whole: Arc<dyn Dynamics> = system.clone();
         let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
@@ -344,17 +365,38 @@ impl Simulation {
             let help = "leave --solver out, or use --solver loop-cg".into();
             return Err(StartError::Option(OptionError { option: "--solver", message, help }));
         }
-        let implicit = !options.method.explicit() && (options.method != MethodName::Auto || options.step.is_some());
-        if implicit && relative.tree.paths() > DEEPEST {
+        let blocks = relative.matrix_blocks();
+        let vast = blocks > MOST_BLOCKS;
+        let method = choose_method(&options, &assembly, &mut Vec::new());
+        let asked = matches!(options.solver, Solver::Direct | Solver::Dense);
+        let recurs = relative.recursive() && !asked && method.is_none_or(MethodName::explicit);
+        if vast && !recurs {
+            let (why, else_try) = match relative.recursive() {
+                true if asked => (options.solver.name(), ", or leave --solver out"),
+                true => (method.unwrap_or(options.method).name(), ", or an explicit method such as dopri5"),
+                false => ("loops or impacts", ""),
+            };
             return Err(StartError::Option(OptionError {
                 option: "--coordinates",
-                message: format!("{} would need a mass matrix that is full along every branch", options.method.name()),
-                help: "use cartesian coordinates, or an explicit method such as dopri5".into(),
+                message: format!(
+                    "in relative coordinates {why} would need a matrix that is full along every branch of the tree: {blocks} \
+                     blocks, of {MOST_BLOCKS} at most"
+                ),
+                help: format!("use --coordinates cartesian{else_try}"),
             }));
         }
         let (n, m) = relative.size();
+        let stays_explicit = vast && options.method == MethodName::Auto;
         let mut simulation = Simulation::new(&name, relative.clone(), &relative.initial_state(), options)?;
-        simulation.choices.insert(0, format!("relative coordinates: {n} of joints, {m} equations of loops"));
+        if stays_explicit {
+            simulation.stays_explicit = true;
+            simulation.choices.push(format!("explicit to the end: the matrix of bdf would have {blocks} blocks"));
+        }
+        let joints = relative.cartesian().model.joints.iter().zip(&relative.tree.has_joint);
+        simulation.cut = joints.filter(|(_, inside)| !**inside).map(|(joint, _)| joint.name.clone()).collect();
+        let equations = if m == 1 { "equation of loops" } else { "equations of loops" };
+        let cut = cut_told(&simulation.cut);
+        simulation.choices.insert(0, format!("relative coordinates: {n} of joints, {m} {equations}{cut}"));
         let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = assembly;
         simulation.assembly =
             Assembly { iterations, residual, velocity_residual, moved, gaps, ..simulation.assembly.clone() };
@@ -437,7 +479,7 @@ impl Simulation {
             self.look_in_turn(until);
             self.engine.settle();
             watch(self.engine.state().t, self.engine.step_size());
-            if self.engine.stiff() && self.options.method == MethodName::Auto {
+            if self.engine.stiff() && self.options.method == MethodName::Auto && !self.stays_explicit {
                 self.become_implicit()?;
             }
         }
@@ -612,6 +654,10 @@ impl Simulation {
         let state = self.engine.state().clone();
         let start = self.observer.complete(&state)?;
         self.choices.push(format!("stiff at t = {:.6} s: went on with bdf on ggl", state.t));
+        if self.options.solver == Solver::LoopCg {
+            self.choices.push("bdf has no use for loop-cg: its matrices are eliminated".into());
+            self.options.solver = Solver::Direct;
+        }
         self.method = Some(MethodName::Bdf);
         self.change_engine(build_engine(&self.dynamics, &self.options, self.method, &start, &self.observer.kkt)?);
         Ok(())
@@ -672,8 +718,25 @@ impl Simulation {
             loops: self.engine.loop_report(),
             solver,
             bodies: self.dynamics.layout().bodies.len(),
+            cut: self.cut.clone(),
             events: self.observer.events.clone(),
         }
+    }
+}
+
+/// So many joints that are not in the tree are named.
+const CUTS_TOLD: usize = 5;
+
+/// The joints that are not in the tree of relative coordinates, for people: the first of them, and how many there are.
+fn cut_told(cut: &[String]) -> String {
+    let named: Vec<String> = cut.iter().take(CUTS_TOLD).map(|name| format!("`{name}`")).collect();
+    match cut.len() {
+        0 => String::new(),
+        n if n > CUTS_TOLD => {
+            format!("; {n} joints are not in the tree: {} and {} more", named.join(", "), n - CUTS_TOLD)
+        }
+        1 => format!("; not in the tree: joint {}", named[0]),
+        _ => format!("; not in the tree: joints {}", named.join(", ")),
     }
 }
 
@@ -750,9 +813,7 @@ fn build_engine(
     };
     let no_tree = || StepError::Open {
         t: start.t,
-        why: "these equations have no tree of bodies with masses of their own\nhelp: use --coordinates cartesian, or \
-              --solver direct"
-            .into(),
+        why: "these equations have no tree of bodies with masses of their own\nhelp: use --solver direct".into(),
     };
     if options.solver.regularizes() {
         let all = options.solver == Solver::SrmAll;

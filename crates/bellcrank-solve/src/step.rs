@@ -307,14 +307,14 @@ impl Step {
                 }
             }
         }
-        let of_old = |row: Unknown| -> Vec<(u32, u32)> {
-            let pairs = dynamics.pattern(Piece::GtMu, Unknown::Mu);
+        let of_old = |row: Unknown, piece: Piece| -> Vec<(u32, u32)> {
+            let pairs = dynamics.pattern(piece, Unknown::Mu);
             let blocks =
                 pairs.iter().map(|&(r, c)| Some((unknowns.block(row, r)?, unknowns.block(Unknown::Lambda, c)?)));
             blocks.flatten().collect()
         };
         let (old_kinematics, old_balance) = match formulation.additive {
-            Some(_) => (of_old(Unknown::V), of_old(Unknown::Q)),
+            Some(_) => (of_old(Unknown::V, Piece::MinvGtMu), of_old(Unknown::Q, Piece::GtMu)),
             None => (Vec::new(), Vec::new()),
         };
         // multipliers have none: nothing is copied and cleared for their sake

@@ -753,6 +753,14 @@ impl LinearSolver for TwoKkt {
         "two KKT systems"
     }
 
+    fn explain(&self) -> String {
+        let each = match self.motion.linear.explain() {
+            told if told.is_empty() => told,
+            told => format!(": {told}"),
+        };
+        format!("{} of half the size for one, as positions and motion hang together loosely{each}", self.name())
+    }
+
     fn flops(&self) -> Flops {
         self.flops
     }

@@ -850,3 +850,17 @@ fn what_is_said_of_many_bodies_is_said_of_the_first_and_counted() {
     assert!(told.contains("note (unconnected): and 18 more like these"), "{told}");
     assert_eq!(c.to_json()["findings"].as_array().map(Vec::len), Some(60 + 30));
 }
+
+#[test]
+fn a_joint_that_is_wanted_in_the_tree_in_vain_is_told() {
+    let text = r#"
+        model = { plane = "xy", gravity = [0, -9.81] }
+        body.a = { mass = 1, inertia = 0.1, at = [1, 0] }
+        joint.pin = { type = "revolute", between = ["ground", "a"], at = [0, 0], tree = true }
+        joint.rod = { type = "distance", between = ["ground", "a"], at = [[2, 2], [2, 0]], tree = true }
+    "#;
+    let found = check(&system(text), &Options::default()).findings;
+    let told: Vec<_> = found.iter().filter(|f| f.kind == "tree").collect();
+    assert_eq!(told.len(), 1, "{found:?}");
+    assert_eq!((told[0].level, &told[0].names[..]), (Level::Warning, &["joint `rod`".to_string()][..]));
+}

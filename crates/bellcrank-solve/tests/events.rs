@@ -4,7 +4,7 @@ mod common;
 
 use bellcrank_model::dynamics::BY_VALUE;
 use bellcrank_model::{Dynamics, State};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::options::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::{Memory, Silent};
 use bellcrank_solve::simulation::{Simulation, Summary};
 use common::*;
@@ -628,5 +628,28 @@ fn a_block_on_a_slope_creeps_or_slides_as_its_friction_says() {
         };
         let found = end(0.0, 1.0, (f(1.0) - f(creep)) / (mu * G));
         assert!((found / creep - 1.0).abs() < 1e-4, "{name}: {found}");
+    }
+}
+
+/// A joint that sticks is a nonholonomic constraint for a while, also where it slips at the start.
+#[test]
+fn the_additive_formulation_refuses_what_may_stick() {
+    let text = |velocity: f64| {
+        format!(
+            r#"
+            model = {{ plane = "xy", gravity = [0, -9.81] }}
+            body.a = {{ mass = 1, inertia = 0.1, at = [0.5, 0], angular_velocity = {velocity} }}
+            joint.pin = {{ type = "revolute", between = ["ground", "a"], at = [0, 0] }}
+            force.dry = {{ type = "joint-friction", joint = "pin", coulomb = 0.5, static = 1 }}
+            "#
+        )
+    };
+    for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+        for velocity in [0.0, 1.0] {
+            let options = Options { coordinates, step: Some(1e-3), ..Options::named("hht-add").unwrap() };
+            let refused =
+                Simulation::of(system(&text(velocity)), options).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("force `dry`") && refused.contains("hht-si2"), "{refused}");
+        }
     }
 }

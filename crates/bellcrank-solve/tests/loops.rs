@@ -366,6 +366,8 @@ fn solvers_of_loops_are_refused_where_they_make_no_sense() {
     assert!(refused(Options { iterates: 9, ..d.clone() }).contains("between 1 and 8"));
     assert!(refused(Options { epsilon: Some(-1.0), solver: Solver::Srm, step: Some(1e-3), ..d.clone() }).contains("ε"));
     let relative = bellcrank_solve::options::Coordinates::Relative;
-    let text = refused(Options { solver: Solver::LoopCg, method: MethodName::Dopri5, coordinates: relative, ..d });
-    assert!(text.contains("cartesian"), "{text}");
+    for solver in [Solver::LoopCg, Solver::Srm, Solver::SrmAll] {
+        let text = refused(Options { solver, step: Some(1e-3), coordinates: relative, ..d.clone() });
+        assert!(text.contains("works in Cartesian coordinates") && text.contains("leave --coordinates"), "{text}");
+    }
 }

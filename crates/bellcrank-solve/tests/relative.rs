@@ -11,7 +11,7 @@ use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown}
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial::assemble;
 use bellcrank_solve::kkt::{self, Kkt};
-use bellcrank_solve::options::{Coordinates, MethodName, Options};
+use bellcrank_solve::options::{Coordinates, MethodName, Options, Solver};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
 use common::*;
@@ -76,8 +76,11 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
         let system = Arc::new(read.model.compile());
         if system.model.bodies.iter().any(|b| matches!(b.body, Body::Flexible(_))) {
             let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
-            let refused = Simulation::of(system, options).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends"), "{path}: {refused}");
+            let refused = Simulation::of(system.clone(), options).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("bends") && refused.contains("leave --coordinates out"), "{path}: {refused}");
+            let recursion = Options { solver: Solver::Recursion, ..Options::default() };
+            let refused = Simulation::of(system, recursion).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("bends") && refused.contains("leave --solver out"), "{path}: {refused}");
             continue;
         }
         let until = read.settings.numbers.get("until").copied().unwrap_or(1.0).min(1.0);
@@ -129,17 +132,13 @@ fn every_method_and_formulation_works_on_it() {
         let exact = run_in(&s, Coordinates::Relative, &fine);
         let (off, channel) = difference(&reference, &exact);
         assert!(off < 1e-7, "{off:.1e} at {channel}");
-        for formulation in formulation::NAMES.iter().copied().filter(|name| *name != "add") {
-            let fixed = Options {
-                method: MethodName::GeneralizedAlpha,
-                formulation: Some(formulation),
-                step: Some(1e-3),
-                until,
-                ..Options::default()
-            };
+        for formulation in formulation::NAMES.iter().copied() {
+            let method = if formulation == "add" { MethodName::Hht } else { MethodName::GeneralizedAlpha };
+            let fixed =
+                Options { method, formulation: Some(formulation), step: Some(1e-3), until, ..Options::default() };
             let [a, b] = [Coordinates::Cartesian, Coordinates::Relative].map(|c| run_in(&s, c, &fixed));
             let (off, channel) = difference(&reference, &b);
-            assert!(off < 2e-3, "gen-alpha {formulation}: {off:.1e} at {channel}");
+            assert!(off < 2e-3, "{method:?} on {formulation}: {off:.1e} at {channel}");
             // the matrix is good: Newton takes as many iterations as in Cartesian coordinates
             let [few, many] = [&a, &b].map(|s| s.statistics.iterations);
             assert!(many <= few + few / 3 + 10, "{formulation}: {many} against {few}");
@@ -320,7 +319,8 @@ fn the_tree_is_short_balanced_and_follows_hints() {
     let cut = |r: &Relative| r.tree.has_joint.iter().position(|has| !has).unwrap();
     let r = ring(3, "");
     assert_eq!((cut(&r), r.size()), (5, (10, 2)));
-    assert_eq!(r.tree.paths(), 2 * (1 + 2 + 3 + 4 + 5));
+    assert_eq!(r.tree.depths().iter().sum::<usize>(), 2 * (1 + 2 + 3 + 4 + 5));
+    assert_eq!(r.matrix_blocks(), 2 * (2 * (1 + 2 + 3 + 4 + 5) + 2 * 5));
     assert_eq!(cut(&ring(3, ", tree = false")), 3);
     assert_ne!(cut(&ring(5, ", tree = true")), 5);
     assert_ne!(cut(&ring(6, ", tree = true")), 6);
@@ -444,4 +444,24 @@ fn the_mass_matrix_of_composite_bodies_is_that_of_the_motions() {
             }
         }
     }
+}
+
+#[test]
+fn a_run_tells_which_joints_are_not_in_the_tree() {
+    let options = Options { coordinates: Coordinates::Relative, until: 1e-3, ..Options::default() };
+    let one = run_in(&system(UNIVERSAL), Coordinates::Relative, &options);
+    assert_eq!(one.choices[0], "relative coordinates: 8 of joints, 1 equation of loops; not in the tree: joint `rod`");
+    assert_eq!(one.brief()["cut_joints"], serde_json::json!(["rod"]));
+    let mut text = String::from("model = { plane = \"xy\" }\nbody.a = { mass = 1, inertia = 1 }\n");
+    for i in 0..8 {
+        let place = format!("[[{i}, 1], [{i}, 0]]");
+        text += &format!("joint.d{i} = {{ type = \"distance\", between = [\"ground\", \"a\"], at = {place} }}\n");
+    }
+    let many = run_in(&system(&text), Coordinates::Relative, &options);
+    assert!(
+        many.choices[0].ends_with("8 joints are not in the tree: `d0`, `d1`, `d2`, `d3`, `d4` and 3 more"),
+        "{:?}",
+        many.choices
+    );
+    assert_eq!(many.cut.len(), 8);
 }

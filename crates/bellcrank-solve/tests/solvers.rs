@@ -74,7 +74,41 @@ fn size_and_topology_choose() {
     assert!(told(&run(&chain(70), options.clone()).unwrap()).starts_with("block LDLᵀ"));
     assert!(told(&run(&chain(70), relative.clone()).unwrap()).starts_with("recursion"));
     assert!(told(&run(FOUR_BAR, relative).unwrap()).starts_with("block LU"));
+    let asked =
+        |solver| run(&chain(3), Options { coordinates: Coordinates::Relative, solver, ..options.clone() }).unwrap();
+    let [recursion, direct, dense] = [Solver::Auto, Solver::Direct, Solver::Dense].map(asked);
+    assert!(told(&direct).starts_with("block LU") && told(&dense).starts_with("dense LU"));
+    for other in [&direct, &dense] {
+        assert!((last(other, "r2.x") - last(&recursion, "r2.x")).abs() < 1e-12);
+    }
+    // a long tree is swept in descriptor form too: nothing iterates
+    let long = run(&chain(2000), options.clone()).unwrap();
+    assert!(told(&long).contains("leaves of the tree") && told(&long).contains("no loops"), "{}", told(&long));
+    assert!(long.loops.is_none() && long.choices.iter().all(|c| !c.contains("loop")), "{:?}", long.choices);
+    assert_eq!(long.names.2, "none");
+    let asked = run(FOUR_BAR, Options { solver: Solver::LoopCg, ..options.clone() }).unwrap();
+    assert_eq!(told(&asked), "loop-cg, as asked");
+    let stabilized = Options { step: Some(1e-3), method: MethodName::GeneralizedAlpha, ..options.clone() };
+    let stabilized = run(FOUR_BAR, stabilized).unwrap();
+    assert!(told(&stabilized).contains("of half the size for one"), "{}", told(&stabilized));
     let refused = |text: &str, solver| run(text, Options { solver, ..options.clone() }).map(|_| ()).unwrap_err();
     assert!(refused(FOUR_BAR, Solver::Recursion).contains("loops"));
     assert!(refused(&chain(400), Solver::Dense).contains("2000 unknowns"));
+}
+
+#[test]
+fn a_recursion_has_no_constraints_that_could_be_singular() {
+    let options = Options { coordinates: Coordinates::Relative, until: 0.5, ..Options::default() };
+    let summary = run(&chain(3), options).unwrap();
+    assert!(told(&summary).starts_with("recursion"));
+    assert!(summary.events.is_empty(), "{:?}", summary.events);
+}
+
+#[test]
+fn what_becomes_stiff_goes_on_without_the_solver_of_explicit_steps() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/stiff-bushing.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let summary = run(&text, Options { solver: Solver::LoopCg, until: 0.05, ..Options::default() }).unwrap();
+    assert!(summary.choices.iter().any(|c| c.contains("bdf has no use for loop-cg")), "{:?}", summary.choices);
+    assert_eq!(summary.names.0, "bdf");
 }

@@ -369,7 +369,11 @@ pub fn choice<T>(
             (Some(near), None) => problem.help(near),
             _ => problem,
         };
-        read.document.report(problem.help(format!("{option}s are {}", names.join(", "))).into())
+        let several = match option.split_once(' ') {
+            Some((kind, of)) if of.starts_with("of ") => format!("{kind}s {of}"),
+            _ => format!("{option}s"),
+        };
+        read.document.report(problem.help(format!("{several} are {}", names.join(", "))).into())
     })
 }
 
@@ -454,9 +458,9 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         formulation: form.or(named.formulation),
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
         test: choice(read, "test", test, &tests, Tested::by_name)?,
-        on: choice(read, "on", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
+        on: choice(read, "choice of coordinates", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
         errors: choice(read, "error budget", errors, &shares, Errors::by_name)?.unwrap_or(defaults.errors),
-        coordinates: choice(read, "kind of coordinate", system, &systems, Coordinates::by_name)?
+        coordinates: choice(read, "kind of coordinates", system, &systems, Coordinates::by_name)?
             .unwrap_or(defaults.coordinates),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
@@ -504,6 +508,11 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
             let help = format!("leave it out, or use {of}");
             return Err(refused(args, read, OptionError { option, message, help }));
         }
+    }
+    if system.is_some() && options.coordinates == Coordinates::Cartesian && options.solver == Solver::Recursion {
+        let message = "recursion runs in relative coordinates, not in cartesian ones".to_string();
+        let help = "use --coordinates relative, or --solver direct".to_string();
+        return Err(refused(args, read, OptionError { option: "--solver", message, help }));
     }
     options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)

@@ -529,3 +529,15 @@ fn check_tells_errors_and_their_places_as_json() {
     let ran = s.json("lost.toml", &[]);
     assert_eq!(ran["findings"][0], *finding);
 }
+
+#[test]
+fn coordinates_that_are_not_there_and_contradictions_are_told() {
+    let s = Scratch::new("coordinates");
+    s.write("m.toml", PENDULUM);
+    let told = |arguments: &[&str]| s.bellcrank(&[&["run", "m.toml"], arguments].concat()).stderr;
+    let unknown = told(&["--coordinates", "polar"]);
+    assert!(unknown.contains("unknown kind of coordinates `polar`"), "{unknown}");
+    assert!(unknown.contains("kinds of coordinates are cartesian, relative"), "{unknown}");
+    let both = told(&["--coordinates", "cartesian", "--solver", "recursion"]);
+    assert!(both.contains("recursion runs in relative coordinates"), "{both}");
+}

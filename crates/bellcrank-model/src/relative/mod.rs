@@ -107,6 +107,15 @@ impl Relative {
         (self.layout.n(), self.layout.m())
     }
 
+    /// About how many blocks the matrix of accelerations has, counted from the tree without forming it: M is full along
+    /// every branch, and so are the rows of G from the bodies that a loop joins to the ground.
+    pub fn matrix_blocks(&self) -> usize {
+        let depths = self.tree.depths();
+        let joined = self.cartesian.pattern(Piece::GtLambda, Unknown::Lambda);
+        let closing: usize = joined.iter().map(|(b, _)| depths[self.tree.node_of[*b as usize] as usize]).sum();
+        2 * (depths.iter().sum::<usize>() + closing)
+    }
+
     /// x ← M⁻¹ x at a realized point, by recursion; or the block whose inertia vanishes.
     pub fn mass_solve(&self, at: &Point, w: &mut Workspace, x: &mut [f64]) -> Result<(), usize> {
         let mut t = space(w);
@@ -622,6 +631,10 @@ impl Dynamics for Relative {
         }
         w.tree = Some(t);
         crossing
+    }
+
+    fn may_stick(&self) -> Option<String> {
+        self.cartesian.may_stick()
     }
 
     fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {

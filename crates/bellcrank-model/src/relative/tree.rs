@@ -252,14 +252,13 @@ impl Tree {
         std::iter::successors(next(node), move |&k| next(self.nodes[k as usize].parent)).map(|k| k as usize)
     }
 
-    /// The sum over all bodies of the number of joints on their way to the ground: the mass matrix has about twice as
-    /// many blocks.
-    pub fn paths(&self) -> usize {
+    /// The number of joints on the way of each node to the ground.
+    pub fn depths(&self) -> Vec<usize> {
         let mut depth = vec![0usize; self.nodes.len()];
         for (i, node) in self.nodes.iter().enumerate() {
             depth[i] = 1 + if node.parent == NONE { 0 } else { depth[node.parent as usize] };
         }
-        depth.iter().sum()
+        depth
     }
 }
 
@@ -273,23 +272,28 @@ fn world(end: &End, poses: &[Pose]) -> Pose {
 
 /// The joints that a tree may have.
 fn edges(model: &Model) -> Vec<Edge> {
-    let mut out = Vec::new();
-    for (number, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.tree != Some(false) && j.ends.len() == 2) {
-        let Some(moves) = joint.joint.moves(model.space) else { continue };
-        let body = |k: usize| joint.ends[k].body.map_or(NONE, |b| b as u32);
-        let fits = |k: usize| {
-            joint.ends[k].body.is_none_or(|b| {
-                let body = &model.bodies[b].body;
-                carries(body) || each!(body, b => b.orientation()) == Orientation::None
-            })
-        };
-        // a point mass hangs on a body or on the ground, but not on another one
-        let points = (0..2).filter(|&k| joint.ends[k].body.is_some_and(|b| !carries(&model.bodies[b].body))).count();
-        if fits(0) && fits(1) && points < 2 && body(0) != body(1) {
-            out.push(Edge { joint: number, ends: [body(0), body(1)], cost: cost(&moves) });
-        }
-    }
-    out
+    (0..model.joints.len()).filter(|&k| model.joints[k].tree != Some(false)).filter_map(|k| edge(model, k)).collect()
+}
+
+/// Whether a tree may have a joint.
+pub fn may_carry(model: &Model, joint: usize) -> bool {
+    edge(model, joint).is_some()
+}
+
+fn edge(model: &Model, number: usize) -> Option<Edge> {
+    let joint = model.joints.get(number).filter(|j| j.ends.len() == 2)?;
+    let moves = joint.joint.moves(model.space)?;
+    let body = |k: usize| joint.ends[k].body.map_or(NONE, |b| b as u32);
+    let fits = |k: usize| {
+        joint.ends[k].body.is_none_or(|b| {
+            let body = &model.bodies[b].body;
+            carries(body) || each!(body, b => b.orientation()) == Orientation::None
+        })
+    };
+    // a point mass hangs on a body or on the ground, but not on another one
+    let points = (0..2).filter(|&k| joint.ends[k].body.is_some_and(|b| !carries(&model.bodies[b].body))).count();
+    let carries = fits(0) && fits(1) && points < 2 && body(0) != body(1);
+    carries.then(|| Edge { joint: number, ends: [body(0), body(1)], cost: cost(&moves) })
 }
 
 /// Finds the cheapest ways from a body (or the ground, as the last number) to all others that were not reached yet. Where

@@ -1013,6 +1013,16 @@ impl Dynamics for System {
     fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
         self.with_modes(modes).map(|system| Arc::new(system) as Arc<dyn Dynamics>)
     }
+
+    fn may_stick(&self) -> Option<String> {
+        let sticks = |f: &PlacedForce| {
+            let mut modes = (BY_VALUE..=Mode::MAX).filter(|_| f.slot.is_some());
+            modes.any(|mode| f.force.holds(mode).is_some_and(|equation| !equation.holonomic()))
+        };
+        let force = self.forces.iter().position(sticks)?;
+        Some(format!("force `{}`", self.model.forces[force].name))
+    }
+
     fn has_power(&self) -> bool {
         let dissipates = |b: &Body| each!(b, b => b.dissipates());
         self.driven() || self.forces.iter().any(|f| f.force.has_power()) || self.bodies.iter().any(dissipates)

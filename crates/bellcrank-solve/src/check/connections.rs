@@ -3,6 +3,19 @@
 use super::text::list;
 use super::{Check, Level};
 use bellcrank_model::model::Model;
+use bellcrank_model::relative::tree::may_carry;
+
+/// Joints that are wanted in the tree of relative coordinates and cannot be in it.
+pub(super) fn wanted_in_vain(c: &mut Check, model: &Model) {
+    for (k, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.tree == Some(true)) {
+        if !may_carry(model, k) {
+            let name = format!("joint `{}`", joint.name);
+            let message = format!("{name} cannot be in the tree of relative coordinates, though it has `tree = true`");
+            let help = "it stays an equation there: leave `tree` out, or give it to another joint";
+            c.push(Level::Warning, "tree", vec![name], message, help);
+        }
+    }
+}
 
 /// Bodies that nothing stands on, and groups that stand on nothing.
 pub(super) fn unconnected(c: &mut Check, model: &Model) {

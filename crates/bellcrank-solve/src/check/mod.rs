@@ -48,7 +48,7 @@ impl Level {
 pub struct Finding {
     /// How much it matters.
     pub level: Level,
-    /// What it is: `redundant`, `conflicting`, `singular`, `massless`, `inertia`, `unconnected`, `units`, `locked`.
+    /// What it is: `redundant`, `conflicting`, `singular`, `massless`, `inertia`, `unconnected`, `units`, `locked`, `tree`.
     pub kind: &'static str,
     /// The user's names of the bodies, joints and forces it is about.
     pub names: Vec<String>,
@@ -151,6 +151,7 @@ fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
     inertia::inertias(&mut c, system, &masses);
     scales::units(&mut c, system, &masses);
     connections::unconnected(&mut c, model);
+    connections::wanted_in_vain(&mut c, model);
     if c.large && !thorough {
         c.findings.sort_by_key(|f| f.level);
         return c;

@@ -448,6 +448,9 @@ impl Engine for Explicit {
 
     fn loop_report(&self) -> Option<LoopReport> {
         let Linear::Loops(loops) = &self.form.linear else { return None };
+        if loops.loops().size() == 0 {
+            return None;
+        }
         Some(LoopReport {
             solver: "loop-cg",
             equations: loops.loops().size(),
@@ -461,7 +464,7 @@ impl Engine for Explicit {
     fn explain_solver(&self) -> Option<String> {
         match &self.form.linear {
             Linear::Direct(kkt, _) => Some(kkt.lock().explain()),
-            Linear::Loops(_) => None, // its report tells
+            Linear::Loops(loops) => Some(loops.explain()),
         }
     }
 
@@ -470,6 +473,6 @@ impl Engine for Explicit {
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {
-        (self.tableau.name, "index1", if let Linear::Loops(_) = self.form.linear { "loop-cg" } else { "none" })
+        (self.tableau.name, "index1", if self.loop_report().is_some() { "loop-cg" } else { "none" })
     }
 }

@@ -746,8 +746,7 @@ impl Engine for Implicit {
     }
 
     fn explain_solver(&self) -> Option<String> {
-        // the report of loops tells
-        self.loops.is_none().then(|| self.newton.linear().explain())
+        Some(self.newton.linear().explain())
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -13,8 +13,12 @@ use std::thread::{self, JoinHandle, Thread};
 /// Most threads of a team.
 pub const MOST: usize = 16;
 
-/// How often is looked for work before a thread goes to sleep: about 0.1 ms, several times what passes between two pieces.
+/// How often is looked for work before a thread lets others go first: about 0.1 ms, several times what passes between two pieces.
 const PATIENCE: usize = 2000;
+
+/// And how often before it goes to sleep, from which it takes long to wake: some ms, more than what one thread does alone in a
+/// step.
+const DROWSY: usize = 10_000;
 
 thread_local! {
     static LED: RefCell<Option<Arc<Crew>>> = const { RefCell::new(None) };
@@ -116,9 +120,10 @@ impl Crew {
                     return;
                 }
                 looked += 1;
-                match looked < PATIENCE {
-                    true => std::hint::spin_loop(),
-                    false => thread::park(),
+                match looked {
+                    ..PATIENCE => std::hint::spin_loop(),
+                    PATIENCE..DROWSY => thread::yield_now(),
+                    _ => thread::park(),
                 }
             }
             done += 1;

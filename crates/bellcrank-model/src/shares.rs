@@ -21,14 +21,35 @@ pub(crate) fn span(ranges: &[Range<usize>]) -> Range<usize> {
 
 /// Does something with every block of `out`; the blocks follow each other.
 pub(crate) fn each_block(ranges: &[Range<usize>], out: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync) {
+    in_groups(ranges, out, |_| (), work);
+}
+
+/// The same with blocks of zeros.
+pub(crate) fn set_each_block(ranges: &[Range<usize>], out: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync) {
+    in_groups(ranges, out, |group| group.fill(0.0), work);
+}
+
+/// So many blocks are made ready at once, and are still at hand when their turn comes.
+const GROUP: usize = 64;
+
+#[inline(always)]
+fn in_groups(
+    ranges: &[Range<usize>],
+    out: &mut [f64],
+    ready: impl Fn(&mut [f64]) + Sync,
+    work: impl Fn(usize, &mut [f64]) + Sync,
+) {
     let mut rest = out;
     team::divided(
         ranges.len(),
         LEAST,
         |blocks| (blocks.clone(), team::cut(&mut rest, span(&ranges[blocks]).len())),
         |(blocks, mut out)| {
-            for k in blocks {
-                work(k, team::cut(&mut out, ranges[k].len()));
+            for from in blocks.clone().step_by(GROUP) {
+                let group = from..blocks.end.min(from + GROUP);
+                let mut out = team::cut(&mut out, span(&ranges[group.clone()]).len());
+                ready(out);
+                group.for_each(|k| work(k, team::cut(&mut out, ranges[k].len())));
             }
         },
     );

@@ -6,7 +6,7 @@ use crate::forces::{Force, MAX_STATES, MAX_SWITCHES, Seen, StateSlopes};
 use crate::frames::*;
 use crate::joints::{Equation, Motion, Plain};
 use crate::model::{Model, Space};
-use crate::shares::{LEAST, add_scaled, each_block, span};
+use crate::shares::{LEAST, add_scaled, each_block, set_each_block, span};
 use bellcrank_math::{Quat, Vec3, rotation, team};
 use std::sync::Arc;
 
@@ -556,8 +556,7 @@ impl Dynamics for System {
         let factor = |piece: Piece| terms.iter().filter(|t| t.1 == piece).map(|t| t.0).sum::<f64>();
         let [mass, force, reactions] = [Piece::MassAccel, Piece::Force, Piece::GtLambda].map(factor);
         let seen = &*w;
-        each_block(&self.layout.bodies, out, |b, out| {
-            out.fill(0.0);
+        set_each_block(&self.layout.bodies, out, |b, out| {
             let (range, frame) = (self.layout.bodies[b].clone(), &seen.bodies[b]);
             each!(&self.bodies[b], body => {
                 body.add_mass_times(frame, mass, &at.vdot[range.clone()], out);

@@ -155,11 +155,12 @@ impl Part {
         }
     }
 
-    /// Factors it, the last part with what the others subtract from it.
-    fn factor(&mut self, a: &[f64], others: &[Part]) {
+    /// Factors it, the last part with what the others subtract from it; x ← L⁻¹ b on the way, if there is a b.
+    fn factor(&mut self, a: &[f64], b: Option<&[f64]>, others: &[Part]) {
         self.values[self.plan.length..].fill(0.0);
         self.magnitude[self.plan.dimension..].fill(0.0);
-        let done = on_this_processor!(self, factor_nodes, factor_nodes_fused, a, others);
+        self.x[self.plan.dimension..].fill(0.0);
+        let done = on_this_processor!(self, factor_nodes, factor_nodes_fused, a, b, others);
         let row = |k: usize| self.plan.scalar[k] as usize;
         self.outcome = done.err().map(|error| match error {
             LinearError::Singular { row: k } => LinearError::Singular { row: row(k) },
@@ -188,26 +189,40 @@ impl Part {
     }
 
     #[inline(always)]
-    fn factor_nodes<M: Machine>(&mut self, a: &[f64], others: &[Part]) -> Result<(), LinearError> {
-        let Part { plan, values, magnitude, pivots, strip, .. } = self;
+    fn factor_nodes<M: Machine>(
+        &mut self,
+        a: &[f64],
+        b: Option<&[f64]>,
+        others: &[Part],
+    ) -> Result<(), LinearError> {
+        let Part { plan, values, magnitude, pivots, x, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = values.as_mut_slice();
         let mut done = 0;
+        let gather = |b: &[f64], x: &mut [f64], first: usize, p: usize| {
+            for (x, &i) in x[first..first + p].iter_mut().zip(&plan.scalar[first..]) {
+                *x = b[i as usize];
+            }
+        };
         pivots.start();
         for node in &plan.nodes {
+            let first = pivots.first;
             for opening in take(&mut lists.openings, node.opens as usize) {
                 open(opening, take(&mut lists.copies, opening.copies as usize), a, values, magnitude, plan.symmetric);
-                others.iter().for_each(|other| other.share(opening, done, values, magnitude));
+                if let Some(b) = b {
+                    gather(b, x, opening.first as usize, opening.p as usize);
+                }
+                others.iter().for_each(|other| other.share(opening, done, values, magnitude, x));
             }
-            let m = node.m as usize;
+            let border = take(&mut lists.border, node.m as usize);
             let (panel, later) = values.split_at_mut(node.entries as usize);
             let mut step = Step {
                 node,
-                border: take(&mut lists.border, m),
+                border,
                 pieces: take(&mut lists.pieces, node.pieces as usize),
                 targets: take(&mut lists.targets, node.targets as usize),
-                panel,
-                later,
+                panel: &mut *panel,
+                later: &mut *later,
                 magnitude,
                 pivots,
             };
@@ -227,6 +242,13 @@ impl Part {
                 Kernel::General if plan.symmetric => step.eliminate_symmetric::<M>(blocks, strip)?,
                 Kernel::General => step.eliminate::<M>(blocks, strip)?,
             }
+            if let Some(b) = b {
+                if let Kernel::Leaf(_) = node.kernel {
+                    gather(b, x, first, node.p as usize);
+                }
+                // its panel is still at hand
+                forward_node::<M>(node, panel, blocks, border, first, x, strip, plan.symmetric);
+            }
             values = later;
             done += node.entries as usize;
             pivots.first += node.p as usize;
@@ -234,21 +256,24 @@ impl Part {
         Ok(())
     }
 
-    /// Adds what this part subtracts from a panel of the last part, and to its magnitudes; `done` values come before
-    /// `values` there.
-    fn share(&self, opening: &Opening, done: usize, values: &mut [f64], magnitude: &mut [f64]) {
+    /// Adds what this part subtracts from a panel of the last part and from its right-hand side, and to its magnitudes; `done`
+    /// values come before `values` there.
+    fn share(&self, opening: &Opening, done: usize, values: &mut [f64], magnitude: &mut [f64], x: &mut [f64]) {
         let (panel, size) = (opening.panel as usize, opening.entries as usize);
-        let mine = &self.values[self.plan.length + done + panel..][..size];
-        values[panel..panel + size].iter_mut().zip(mine).for_each(|(x, mine)| *x += mine);
-        let (first, p) = (opening.first as usize, opening.p as usize);
-        let mine = &self.magnitude[self.plan.dimension + first..][..p];
-        magnitude[first..first + p].iter_mut().zip(mine).for_each(|(x, mine)| *x += mine);
+        let (first, p, mine) = (opening.first as usize, opening.p as usize, self.plan.dimension);
+        for (theirs, mine) in [
+            (&mut values[panel..panel + size], &self.values[self.plan.length + done + panel..]),
+            (&mut magnitude[first..first + p], &self.magnitude[mine + first..]),
+            (&mut x[first..first + p], &self.x[mine + first..]),
+        ] {
+            theirs.iter_mut().zip(mine).for_each(|(x, mine)| *x += mine);
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn factor_nodes_fused(&mut self, a: &[f64], others: &[Part]) -> Result<(), LinearError> {
-        self.factor_nodes::<Avx2>(a, others)
+    fn factor_nodes_fused(&mut self, a: &[f64], b: Option<&[f64]>, others: &[Part]) -> Result<(), LinearError> {
+        self.factor_nodes::<Avx2>(a, b, others)
     }
 
     #[inline(always)]
@@ -261,13 +286,7 @@ impl Part {
             let panel = take(&mut values, node.entries as usize);
             let border = take(&mut lists.border, node.m as usize);
             let blocks = take(&mut lists.blocks, node.blocks as usize);
-            match node.kernel {
-                Kernel::Leaf(p) | Kernel::Small(p) => {
-                    with_size!(p, 1 2 3 4 5; 6, P => forward_small::<M, P>(panel, border, first, x, plan.symmetric));
-                }
-                Kernel::General if plan.symmetric => symmetric::forward(node, panel, blocks, border, first, x, strip),
-                Kernel::General => forward(node, panel, blocks, border, first, x, strip),
-            }
+            forward_node::<M>(node, panel, blocks, border, first, x, strip, plan.symmetric);
             first += node.p as usize;
         }
     }
@@ -339,30 +358,22 @@ impl LinearSolver for BlockLu {
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        self.parts.iter_mut().for_each(|part| part.pivots.decide());
-        self.factor_as_told(a)
+        self.decide();
+        self.factor_as_told(a, None)
     }
 
     fn refactor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        self.parts.iter_mut().for_each(|part| part.pivots.freeze());
-        self.factor_as_told(a)
+        self.freeze();
+        self.factor_as_told(a, None)
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
-        if b.len() != self.analysis.outline.dimension {
-            return Err(LinearError::Sizes { expected: self.analysis.outline.dimension, found: b.len() });
+        self.check_side(b)?;
+        if let Some((last, parts)) = self.parts.split_last_mut() {
+            team::each(parts, |part| part.go_forward(b, &[]));
+            last.go_forward(b, parts);
         }
-        let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
-        team::each(parts, |part| part.go_forward(b, &[]));
-        last.go_forward(b, parts);
-        last.go_backward();
-        let b = shared(b);
-        last.scatter(b);
-        team::each(parts, |part| {
-            part.x[part.plan.dimension..].copy_from_slice(&last.x);
-            part.go_backward();
-            part.scatter(b);
-        });
+        self.go_backward(b);
         Ok(())
     }
 
@@ -408,16 +419,52 @@ fn one_sided(pattern: &BlockPattern) -> Option<usize> {
 }
 
 impl BlockLu {
+    /// From now on rows are dropped by their pivots.
+    fn decide(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.pivots.decide());
+    }
+
+    /// From now on the rows dropped last are dropped, and no others.
+    fn freeze(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.pivots.freeze());
+    }
+
+    /// Factors a matrix, with the rows to drop decided anew or as they were, and takes a right-hand side along: what is left of
+    /// the solution is [`Self::go_backward`]. Each part of the factors is still at hand when b needs it.
+    pub fn go_forward(&mut self, a: &BlockMatrix, b: &[f64], anew: bool) -> Result<(), LinearError> {
+        self.check_side(b)?;
+        if anew { self.decide() } else { self.freeze() }
+        self.factor_as_told(a, Some(b))
+    }
+
+    /// b ← A⁻¹ b, where [`Self::go_forward`] has gone before.
+    pub fn go_backward(&mut self, b: &mut [f64]) {
+        let Some((last, parts)) = self.parts.split_last_mut() else { return };
+        last.go_backward();
+        let b = shared(b);
+        last.scatter(b);
+        team::each(parts, |part| {
+            part.x[part.plan.dimension..].copy_from_slice(&last.x);
+            part.go_backward();
+            part.scatter(b);
+        });
+    }
+
+    fn check_side(&self, b: &[f64]) -> Result<(), LinearError> {
+        let expected = self.analysis.outline.dimension;
+        if b.len() == expected { Ok(()) } else { Err(LinearError::Sizes { expected, found: b.len() }) }
+    }
+
     /// Factors, with the rows to drop decided or given.
-    fn factor_as_told(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+    fn factor_as_told(&mut self, a: &BlockMatrix, b: Option<&[f64]>) -> Result<(), LinearError> {
         if a.values.len() != self.analysis.outline.entries {
             return Err(LinearError::Sizes { expected: self.analysis.outline.entries, found: a.values.len() });
         }
         let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
-        team::each(parts, |part| part.factor(&a.values, &[]));
+        team::each(parts, |part| part.factor(&a.values, b, &[]));
         last.outcome = parts.iter().find_map(|part| part.outcome);
         if last.outcome.is_none() {
-            last.factor(&a.values, parts);
+            last.factor(&a.values, b, parts);
         }
         if !last.pivots.is_frozen() {
             self.dropped.clear();
@@ -484,7 +531,7 @@ impl Step<'_> {
         for r in 0..P {
             magnitude[r] = d[r][r].abs();
         }
-        let inverse = self.pivots.inverse::<M, P>(&d, &magnitude, self.node.class)?;
+        let inverse = self.pivots.inverse::<M, P, P>(&d, &magnitude, self.node.class)?;
         let width = P + self.node.m as usize;
         for i in 0..P {
             *at_mut(self.panel, i * width) = inverse[i];
@@ -520,7 +567,7 @@ impl Step<'_> {
         let width = P + self.node.m as usize;
         let d: [[f64; P]; P] = rows(self.panel, 0, width);
         let magnitude = *at(self.magnitude, self.pivots.first);
-        let inverse = self.pivots.inverse::<M, P>(&d, &magnitude, self.node.class)?;
+        let inverse = self.pivots.inverse::<M, P, P>(&d, &magnitude, self.node.class)?;
         for i in 0..P {
             *at_mut(self.panel, i * width) = inverse[i];
         }
@@ -626,6 +673,27 @@ impl Step<'_> {
 }
 
 /// x ← D⁻¹ x at the pivots of a node, then x −= L x at its border.
+#[inline(always)]
+fn forward_node<M: Machine>(
+    node: &Node,
+    panel: &[f64],
+    blocks: &[(u32, Class)],
+    border: &[u32],
+    first: usize,
+    x: &mut [f64],
+    strip: &mut [f64],
+    symmetric: bool,
+) {
+    match node.kernel {
+        Kernel::Leaf(p) | Kernel::Small(p) => {
+            with_size!(p, 1 2 3 4 5; 6, P => forward_small::<M, P>(panel, border, first, x, symmetric));
+        }
+        Kernel::General if symmetric => symmetric::forward(node, panel, blocks, border, first, x, strip),
+        Kernel::General => forward(node, panel, blocks, border, first, x, strip),
+    }
+}
+
+/// `forward_node` for P pivots.
 #[inline(always)]
 fn forward_small<M: Machine, const P: usize>(
     panel: &[f64],

@@ -408,9 +408,9 @@ impl Pivots {
         self.frozen && self.given[first..first + n].contains(&true)
     }
 
-    /// D⁻¹ for the diagonal block of a node with one.
+    /// D⁻¹ for the diagonal block of a node with one, which falls into parts of K rows.
     #[inline(always)]
-    pub fn inverse<M: Machine, const P: usize>(
+    pub fn inverse<M: Machine, const P: usize, const K: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
@@ -423,7 +423,15 @@ impl Pivots {
         {
             return Ok(inverse);
         }
-        let (inverse, safe) = invert::<M, P>(d, magnitude, self.safe(class));
+        let part_of = self.safe(class);
+        let (mut inverse, mut safe) = ([[0.0; P]; P], true);
+        for k in (0..P).step_by(K) {
+            let (part, is_safe) = invert::<M, K>(&part(d, k, k), at(magnitude, k), part_of);
+            for i in 0..K {
+                inverse[k + i][k..k + K].copy_from_slice(&part[i]);
+            }
+            safe &= is_safe;
+        }
         if safe && !given {
             return Ok(inverse);
         }

@@ -40,6 +40,10 @@ impl LinearSolver for Lazy {
         self.solver().refactor(a)
     }
 
+    fn factor_and_solve(&mut self, a: &BlockMatrix, b: &mut [f64], anew: bool) -> Result<(), LinearError> {
+        self.solver().factor_and_solve(a, b, anew)
+    }
+
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
         self.solver().solve(b)
     }

@@ -27,6 +27,12 @@ pub trait LinearSolver: Send {
         let _ = a;
         self.solve(b)
     }
+    /// b ← A⁻¹ b with factors that are made on the way, as by [`Self::factor`] where the rank is decided anew, else as by
+    /// [`Self::refactor`].
+    fn factor_and_solve(&mut self, a: &BlockMatrix, b: &mut [f64], anew: bool) -> Result<(), LinearError> {
+        if anew { self.factor(a) } else { self.refactor(a) }?;
+        self.solve_with(a, b)
+    }
     /// Gives memory back that the next factorization can make anew; until then there may be no factors.
     fn release(&mut self) {}
     /// The scalar rows that were dropped as redundant by the last factorization, ascending.
@@ -279,14 +285,22 @@ impl LinearSolver for Robust {
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        self.factor_by(a, BlockLu::factor)
+        self.factor_by(a, true, |lu, _| lu.factor(a))
     }
 
     fn refactor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        match self.pivoted {
-            true => self.factor(a),
-            false => self.factor_by(a, |lu, a| lu.refactor(a).or_else(|_| lu.factor(a))),
+        self.factor_by(a, false, |lu, anew| if anew { lu.factor(a) } else { lu.refactor(a) })
+    }
+
+    fn factor_and_solve(&mut self, a: &BlockMatrix, b: &mut [f64], anew: bool) -> Result<(), LinearError> {
+        self.factor_by(a, anew, |lu, anew| lu.go_forward(a, b, anew))?;
+        if self.pivoted {
+            return self.solve(b);
         }
+        self.solve_by_blocks(b, |lu, b| {
+            lu.go_backward(b);
+            Ok(())
+        })
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
@@ -298,20 +312,7 @@ impl LinearSolver for Robust {
             self.taken_out.iter().for_each(|&i| b[i] = 0.0);
             return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
         }
-        if self.check {
-            self.right_side.clear();
-            self.right_side.extend_from_slice(b);
-        }
-        if let Some(lu) = &mut self.block {
-            lu.solve(b)?;
-        }
-        if std::mem::take(&mut self.check)
-            && let Some(a) = self.suspect.take()
-        {
-            self.check(&a, b)?;
-            self.suspect = Some(a);
-        }
-        Ok(())
+        self.solve_by_blocks(b, BlockLu::solve)
     }
 
     fn dropped(&self) -> &[usize] {
@@ -356,28 +357,54 @@ impl LinearSolver for Robust {
 }
 
 impl Robust {
-    /// Factors by blocks in one of two ways, and by pivoting where that fails.
+    /// Solves with the factors of block elimination, and looks at the solution where they are suspect.
+    fn solve_by_blocks(
+        &mut self,
+        b: &mut [f64],
+        by_blocks: impl FnOnce(&mut BlockLu, &mut [f64]) -> Result<(), LinearError>,
+    ) -> Result<(), LinearError> {
+        if self.check {
+            self.right_side.clear();
+            self.right_side.extend_from_slice(b);
+        }
+        if let Some(lu) = &mut self.block {
+            by_blocks(lu, b)?;
+        }
+        if std::mem::take(&mut self.check)
+            && let Some(a) = self.suspect.take()
+        {
+            self.check(&a, b)?;
+            self.suspect = Some(a);
+        }
+        Ok(())
+    }
+
+    /// Factors by blocks, with the rank decided anew or as it was, and by pivoting where that fails.
     fn factor_by(
         &mut self,
         a: &BlockMatrix,
-        by_blocks: impl FnOnce(&mut BlockLu, &BlockMatrix) -> Result<(), LinearError>,
+        anew: bool,
+        by_blocks: impl Fn(&mut BlockLu, bool) -> Result<(), LinearError>,
     ) -> Result<(), LinearError> {
         let expected = self.pattern.as_ref().map_or(0, |p| p.values());
         if a.values.len() != expected {
             return Err(LinearError::Sizes { expected, found: a.values.len() });
         }
         self.check = false;
-        self.pivoted = false;
+        let anew = std::mem::take(&mut self.pivoted) || anew;
         self.taken_out.clear();
         self.look_at_symmetry(a);
         let mut blocked = None;
         if let Some(lu) = &mut self.block {
-            let mut done = by_blocks(lu, a);
+            let mut done = by_blocks(lu, anew);
+            if done.is_err() && !anew {
+                done = by_blocks(lu, true);
+            }
             if lu.meets_poorly()
                 && let Ok(whole) = lu.whole(a.pattern())
             {
                 *lu = whole;
-                done = lu.factor(a);
+                done = by_blocks(lu, true);
             }
             match done {
                 Ok(()) => {

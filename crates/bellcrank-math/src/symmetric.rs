@@ -102,13 +102,29 @@ impl Step<'_> {
         self.finish_small::<M, P>(d, magnitude)
     }
 
+    /// Masses and moments of inertia mostly do not mix: blocks of bodies fall into parts, and D⁻¹Lᵀ takes fewer products.
     #[inline(always)]
     fn finish_small<M: Machine, const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
     ) -> Result<(), LinearError> {
-        let inverse = self.pivots.inverse::<M, P>(d, magnitude, self.node.class)?;
+        let body = self.node.class != Class::Multiplier;
+        match P {
+            2 | 3 if body && falls_apart::<P, 1>(d) => self.finish_parts::<M, P, 1>(d, magnitude),
+            6 if body && falls_apart::<P, 3>(d) => self.finish_parts::<M, P, 3>(d, magnitude),
+            _ => self.finish_parts::<M, P, P>(d, magnitude),
+        }
+    }
+
+    /// `finish_small` for a block D of parts of K rows.
+    #[inline(always)]
+    fn finish_parts<M: Machine, const P: usize, const K: usize>(
+        &mut self,
+        d: &[[f64; P]; P],
+        magnitude: &[f64; P],
+    ) -> Result<(), LinearError> {
+        let inverse = self.pivots.inverse::<M, P, K>(d, magnitude, self.node.class)?;
         for i in 0..P {
             *at_mut(self.panel, i * P) = inverse[i];
         }
@@ -127,7 +143,8 @@ impl Step<'_> {
                 let mut w = [M::Row::<B>::zero(); P]; // D⁻¹Lᵀ
                 let mut sum = M::Row::<B>::zero();
                 for r in 0..P {
-                    for k in 0..P {
+                    let part = r / K * K;
+                    for k in part..part + K {
                         w[r] = w[r].plus(at::<1>(panel, r * P + k)[0], l[k]);
                     }
                     sum = sum.plus_magnitudes(l[r], w[r]);
@@ -227,6 +244,18 @@ impl Step<'_> {
             }
         }
     }
+}
+
+/// Whether a symmetric block falls into parts of K rows.
+#[inline(always)]
+fn falls_apart<const P: usize, const K: usize>(d: &[[f64; P]; P]) -> bool {
+    let mut mixed = 0;
+    for r in 0..P {
+        for c in 0..r / K * K {
+            mixed |= d[r][c].to_bits() << 1; // without its sign
+        }
+    }
+    mixed == 0
 }
 
 /// x −= D⁻¹Lᵀ x at the pivots of a node, from those of its border.

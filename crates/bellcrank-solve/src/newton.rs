@@ -224,7 +224,7 @@ pub struct Newton {
     age: usize,
     /// The smallest pivot of a multiplier in the last factors that told it.
     pub pivot: f64,
-    /// Seconds of residuals, matrices, factorizations and solutions, where they are measured.
+    /// Seconds of residuals, matrices, factorizations with a first solution, and other solutions, where they are measured.
     pub seconds: Option<[f64; 4]>,
 }
 
@@ -406,15 +406,16 @@ impl Newton {
             let worn = self.iteration == Iteration::Full && iteration > 0 && !(self.once && serves);
             if self.formed_at.is_none() || worn {
                 // which rows are redundant is decided once in a solve
-                self.form(of, slope, iteration == 0)?;
+                self.form_and_solve(of, slope, iteration == 0)?;
+            } else {
+                let clock = self.clock();
+                let mut residual = std::mem::take(&mut self.residual);
+                let solved = self.respond(&mut residual);
+                self.residual = residual;
+                solved.map_err(IterationError::Linear)?;
+                self.book(3, clock);
             }
-            let clock = self.clock();
-            let mut residual = std::mem::take(&mut self.residual);
-            let solved = self.respond(&mut residual);
-            self.residual = residual;
-            solved.map_err(IterationError::Linear)?;
             self.counts.flops += self.linear().flops().solve;
-            self.book(3, clock);
             // a matrix of another slope over- or undershoots by about this factor [Petzold 1982]
             if let Some(a) = self.formed_at
                 && a != slope
@@ -495,7 +496,13 @@ impl Newton {
         of.stagnation().max(amplified(of.rounding(), self.pivot))
     }
 
-    fn form<R: Residual + ?Sized>(&mut self, of: &mut R, slope: f64, decide: bool) -> Result<(), IterationError> {
+    /// Forms the matrix, factors it and solves for the residual.
+    fn form_and_solve<R: Residual + ?Sized>(
+        &mut self,
+        of: &mut R,
+        slope: f64,
+        decide: bool,
+    ) -> Result<(), IterationError> {
         let clock = self.clock();
         let whole = self.linear().looks_above();
         self.matrix.values.resize(self.matrix.pattern().values(), 0.0);
@@ -523,8 +530,7 @@ impl Newton {
             Some(split) if self.whole == 0 => &mut **split,
             _ => &mut *self.linear,
         };
-        let factored = if decide { linear.factor(&self.matrix) } else { linear.refactor(&self.matrix) };
-        factored.map_err(IterationError::Linear)?;
+        linear.factor_and_solve(&self.matrix, &mut self.residual, decide).map_err(IterationError::Linear)?;
         self.counts.flops += self.linear().flops().factor;
         let pivot = self.linear().smallest_multiplier_pivot();
         if pivot.is_finite() {

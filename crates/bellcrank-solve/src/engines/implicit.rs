@@ -692,8 +692,8 @@ impl Engine for Implicit {
         vec![
             ("residuals", residuals),
             ("matrices", matrices),
-            ("factorizations", factors),
-            ("solutions with the factors", solutions),
+            ("factors and first solutions", factors),
+            ("other solutions", solutions),
         ]
     }
 

@@ -18,7 +18,8 @@ pub enum Class {
 /// The places of the blocks of a square block-sparse matrix.
 ///
 /// Block row i and block column i have the same size. The values of a block are dense, by rows
-/// and contiguous; the blocks follow each other by rows.
+/// and contiguous; the blocks follow each other by rows, but for columns of multipliers in the rows of others: they come
+/// after all the rest, because symmetric elimination does not look at them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockPattern {
     classes: Vec<Class>,
@@ -27,8 +28,10 @@ pub struct BlockPattern {
     /// Entries of block row i are `rows[i]..rows[i + 1]`.
     rows: Vec<u32>,
     columns: Vec<u32>,
-    /// Offset of every entry's values, and their number at the end.
+    /// Offset of every entry's values.
     offsets: Vec<u32>,
+    /// Where the values of rows of multipliers at the end begin, those above them, and the end of all.
+    ends: [u32; 3],
 }
 
 impl BlockPattern {
@@ -49,19 +52,31 @@ impl BlockPattern {
         entries.dedup();
         let mut rows = vec![0; n + 1];
         let mut columns = Vec::with_capacity(entries.len());
-        let mut offsets = Vec::with_capacity(entries.len() + 1);
-        let mut offset = 0;
         for &(row, column) in &entries {
-            offsets.push(offset);
-            offset += (sizes[row as usize] * sizes[column as usize]) as u32;
             columns.push(column);
             rows[row as usize + 1] += 1;
         }
-        offsets.push(offset);
+        let is_multiplier = |b: u32| classes[b as usize] == Class::Multiplier;
+        let last_rows = n - classes.iter().rev().take_while(|class| **class == Class::Multiplier).count();
+        let mut offsets = vec![0; entries.len()];
+        let (mut offset, mut ends) = (0, [0; 3]);
+        for above in [false, true] {
+            for (k, &(row, column)) in entries.iter().enumerate() {
+                if (!is_multiplier(row) && is_multiplier(column)) != above {
+                    continue;
+                }
+                offsets[k] = offset;
+                offset += (sizes[row as usize] * sizes[column as usize]) as u32;
+                if (row as usize) < last_rows && !above {
+                    ends[0] = offset;
+                }
+            }
+            ends[1 + above as usize] = offset;
+        }
         for i in 0..n {
             rows[i + 1] += rows[i];
         }
-        BlockPattern { classes, starts, rows, columns, offsets }
+        BlockPattern { classes, starts, rows, columns, offsets, ends }
     }
 
     /// The number of block rows.
@@ -76,7 +91,7 @@ impl BlockPattern {
 
     /// The number of stored values.
     pub fn values(&self) -> usize {
-        self.offsets[self.columns.len()] as usize
+        self.ends[2] as usize
     }
 
     /// The size of a block row.
@@ -135,38 +150,19 @@ impl BlockMatrix {
 
     /// Sets every value to zero.
     pub fn clear(&mut self) {
-        team::fill([&mut self.values], |_, [values]| values.fill(0.0));
+        self.clear_parts([true; 3]);
     }
 
-    /// Sets every value to zero, but for those of multipliers in the rows of others: what symmetric elimination does not look at.
-    pub fn clear_below(&mut self) {
-        self.clear_rows(self.pattern.blocks());
-    }
-
-    /// The same without the rows of multipliers at the end.
-    pub fn clear_bodies(&mut self) {
-        let p = &self.pattern;
-        let multipliers = p.classes.iter().rev().take_while(|class| **class == Class::Multiplier).count();
-        self.clear_rows(p.blocks() - multipliers);
-    }
-
-    fn clear_rows(&mut self, rows: usize) {
-        let p = &*self.pattern;
-        let begin = |row: usize| p.offsets[p.rows[row] as usize] as usize;
-        let mut rest = &mut self.values[..];
-        team::divided(
-            rows,
-            200,
-            |rows| (rows.clone(), team::cut(&mut rest, begin(rows.end) - begin(rows.start))),
-            |(rows, values)| {
-                let base = begin(rows.start);
-                for i in rows {
-                    let above = |j: &usize| p.classes[i] != Class::Multiplier && p.classes[*j] == Class::Multiplier;
-                    let end = p.row(i).find(|(j, _)| above(j)).map_or(begin(i + 1), |(_, offset)| offset);
-                    values[begin(i) - base..end - base].fill(0.0);
-                }
-            },
-        );
+    /// Sets some values to zero: those of rows before the last ones of multipliers, those of these last ones, and what stands in
+    /// columns of multipliers above.
+    pub fn clear_parts(&mut self, parts: [bool; 3]) {
+        let mut begin = 0;
+        for (end, clear) in self.pattern.ends.into_iter().zip(parts) {
+            if clear {
+                team::fill([&mut self.values[begin..end as usize]], |_, [values]| values.fill(0.0));
+            }
+            begin = end as usize;
+        }
     }
 
     /// Puts the mirror images of what stands below there, for those that look at it.
@@ -296,7 +292,7 @@ mod tests {
         let mut a = BlockMatrix::new(pattern.clone());
         a.values.iter_mut().enumerate().for_each(|(k, x)| *x = (k + 1) as f64);
         let before = a.to_dense();
-        a.clear_below();
+        a.clear_parts([true, true, false]);
         let cleared = a.to_dense();
         for (k, x) in cleared.iter().enumerate() {
             let above = k / n < 5 && k % n >= 5;
@@ -304,7 +300,7 @@ mod tests {
         }
         a.values.iter_mut().enumerate().filter(|(_, x)| **x == 0.0).for_each(|(k, x)| *x = -(k as f64));
         let filled = a.to_dense();
-        a.clear_bodies();
+        a.clear_parts([true, false, false]);
         for (k, x) in a.to_dense().iter().enumerate() {
             assert_eq!(*x, if k / n < 5 && k % n < 5 { 0.0 } else { filled[k] });
         }

@@ -283,12 +283,14 @@ pub struct Targets<'a> {
     rising: bool,
     /// Whether blocks are to be set, not added to: for what [`Dynamics::sets`].
     pub fresh: bool,
+    /// Whether each block begins where the one before it ends.
+    pub together: bool,
 }
 
 impl<'a> Targets<'a> {
     /// Targets for one call of [`Dynamics::add_derivative`].
     pub fn new(values: &'a mut [f64], offsets: &'a [u32]) -> Targets<'a> {
-        Targets { values, offsets, next: 0, base: 0, rising: false, fresh: false }
+        Targets { values, offsets, next: 0, base: 0, rising: false, fresh: false, together: false }
     }
 
     /// The same, where blocks of a row lie before those of all later rows.
@@ -325,11 +327,19 @@ impl<'a> Targets<'a> {
                 let values = team::cut(&mut rest, to - at);
                 let base = std::mem::replace(&mut at, to);
                 let next = first + before(range.start);
-                (range, Targets { values, offsets, next, base, rising: false, fresh })
+                (range, Targets { values, offsets, next, base, rising: false, fresh, together: false })
             },
             |(range, mut targets)| range.for_each(|row| work(row, &mut targets)),
         );
         self.next = first + before(rows);
+    }
+
+    /// Sets the next blocks, which lie [`Self::together`], to the values that are given for all of them.
+    pub(crate) fn set_together(&mut self, blocks: usize, given: &[f64]) {
+        let Some(&first) = self.offsets.get(self.next) else { return };
+        let first = first as usize - self.base;
+        team::fill([&mut self.values[first..first + given.len()]], |range, [out]| out.copy_from_slice(&given[range]));
+        self.next += blocks;
     }
 
     /// A place to come back to, when one pair takes several contributions.

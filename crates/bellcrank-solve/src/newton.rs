@@ -60,9 +60,10 @@ pub trait Residual {
     /// ∂r/∂x at the present x; `j` comes cleared. Where not the whole is wanted, columns of multipliers in the rows of others
     /// may be left alone.
     fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix);
-    /// Whether the Jacobian sets all blocks in the rows of multipliers at the end, so that they need not be cleared.
-    fn sets_multipliers(&self) -> bool {
-        false
+    /// Whether the Jacobian sets all blocks in the rows of bodies, but for columns of multipliers, and all in the rows of
+    /// multipliers at the end, so that they need not be cleared.
+    fn sets(&self) -> [bool; 2] {
+        [false; 2]
     }
     /// x ← x − dx, a retraction where x holds rotations.
     fn correct(&mut self, dx: &[f64]);
@@ -506,11 +507,8 @@ impl Newton {
         let clock = self.clock();
         let whole = self.linear().looks_above();
         self.matrix.values.resize(self.matrix.pattern().values(), 0.0);
-        match (whole, of.sets_multipliers()) {
-            (true, _) => self.matrix.clear(),
-            (false, false) => self.matrix.clear_below(),
-            (false, true) => self.matrix.clear_bodies(),
-        }
+        let [bodies, multipliers] = of.sets();
+        self.matrix.clear_parts([!bodies, !multipliers, whole]);
         of.jacobian(self.iteration, whole, &mut self.matrix);
         self.book(1, clock);
         self.counts.jacobians += 1;

@@ -105,7 +105,22 @@ struct Term {
     piece: Piece,
     wrt: Unknown,
     offsets: Vec<u32>,
+    /// Whether it sets its blocks, and whether they follow each other.
+    fresh: bool,
+    together: bool,
 }
+
+impl Term {
+    /// Where its blocks go.
+    fn targets<'a>(&'a self, values: &'a mut [f64]) -> Targets<'a> {
+        let mut targets = Targets::rising(values, &self.offsets);
+        (targets.fresh, targets.together) = (self.fresh, self.together);
+        targets
+    }
+}
+
+/// A term, and the pairs of blocks it has.
+type Placed = (Term, Vec<(u32, u32)>);
 
 /// ∂/∂v of condensed velocities in charts: (∂r/∂v) ∂(T q̇)/∂q goes where ∂r/∂q is.
 #[derive(Default)]
@@ -128,7 +143,7 @@ struct Link {
 
 impl Chain {
     /// For these pairs of blocks, given with the terms that are to be put there.
-    fn new(unknowns: &Unknowns, pattern: &BlockPattern, terms: &mut [(Term, Vec<(u32, u32)>)]) -> Chain {
+    fn new(unknowns: &Unknowns, pattern: &BlockPattern, terms: &mut [Placed]) -> Chain {
         let mut pairs: Vec<(u32, u32)> = terms.iter().flat_map(|t| t.1.iter().copied()).collect();
         pairs.sort_unstable();
         pairs.dedup();
@@ -173,22 +188,29 @@ impl Chain {
     }
 }
 
-/// Whether terms set all blocks in the rows of multipliers, each once.
-fn sets_multipliers(dynamics: &dyn Dynamics, pattern: &BlockPattern, terms: &[(Term, Vec<(u32, u32)>)]) -> bool {
-    let is_below = |pair: &&(u32, u32)| pattern.class(pair.0 as usize) == Class::Multiplier;
-    let mut below = Vec::new();
-    for (term, pairs) in terms {
-        let from = below.len();
-        below.extend(pairs.iter().filter(is_below).copied());
-        if from < below.len() && !dynamics.sets(term.piece, term.wrt) {
-            return false;
-        }
-    }
-    let emitted = below.len();
-    below.sort_unstable();
-    below.dedup();
-    let rows = (0..pattern.blocks()).filter(|&r| pattern.class(r) == Class::Multiplier);
-    below.len() == emitted && emitted == rows.map(|r| pattern.row(r).count()).sum::<usize>()
+/// Lets terms set blocks where one alone stands for all of a part of the matrix: rows of bodies without columns of multipliers, and
+/// rows of multipliers. Others are added to it. Tells for which part it is so.
+fn set_first(dynamics: &dyn Dynamics, pattern: &BlockPattern, terms: &mut [Placed]) -> [bool; 2] {
+    let is_multiplier = |b: u32| pattern.class(b as usize) == Class::Multiplier;
+    let all = (0..pattern.blocks()).flat_map(|r| pattern.row(r).map(move |(c, _)| (r as u32, c as u32)));
+    let within = |&(r, c): &(u32, u32), multipliers: bool| match multipliers {
+        true => is_multiplier(r),
+        false => !is_multiplier(r) && !is_multiplier(c),
+    };
+    let mut wanted = [0; 2];
+    all.for_each(|pair| (0..2).filter(|&k| within(&pair, k == 1)).for_each(|k| wanted[k] += 1));
+    [false, true].map(|multipliers| {
+        let covers = |(term, pairs): &Placed| {
+            let mut own: Vec<_> = pairs.iter().filter(|pair| within(pair, multipliers)).collect();
+            own.sort_unstable();
+            own.dedup();
+            own.len() == pairs.len()
+                && own.len() == wanted[multipliers as usize]
+                && dynamics.sets(term.piece, term.wrt)
+        };
+        let first = terms.iter_mut().find(|term| covers(term));
+        first.map(|term| term.0.fresh = true).is_some()
+    })
 }
 
 /// x −= d.
@@ -209,9 +231,9 @@ pub struct Step {
     pub unknowns: Unknowns,
     pattern: Arc<BlockPattern>,
     terms: Vec<Term>,
-    /// Whether they set all blocks in the rows of multipliers, each once.
-    sets_multipliers: bool,
-    /// Whether v follows q; then the derivatives by v, and what they are multiplied by where charts bend it.
+    /// Whether the first of them set all blocks of bodies, and those in the rows of multipliers.
+    sets: [bool; 2],
+    /// Whether v follows q; the derivatives by v, and what they are multiplied by where charts bend it.
     condensed: bool,
     flat: bool,
     by_velocity: Vec<Term>,
@@ -302,7 +324,8 @@ impl Step {
                         .collect();
                     // an unknown that the formulation does not have, has no derivative
                     if !pairs.is_empty() && blocks.len() == pairs.len() {
-                        found.push((Term { factor, piece, wrt, offsets: Vec::new() }, blocks));
+                        let (offsets, fresh, together) = (Vec::new(), false, false);
+                        found.push((Term { factor, piece, wrt, offsets, fresh, together }, blocks));
                     }
                 }
             }
@@ -323,16 +346,20 @@ impl Step {
         let diagonal = diagonal.chain(old_kinematics.iter().copied()).chain(old_balance.iter().copied());
         let entries = found.iter().flat_map(|f| f.1.iter().copied()).chain(diagonal).collect();
         let pattern = Arc::new(BlockPattern::new(unknowns.sizes.clone(), unknowns.classes.clone(), entries));
-        let sets_multipliers = sets_multipliers(&*dynamics, &pattern, &found);
         for (term, blocks) in &mut found {
             term.offsets = blocks.iter().filter_map(|&(r, c)| pattern.offset(r as usize, c as usize)).collect();
+            let size = |&(r, c): &(u32, u32)| (pattern.size(r as usize) * pattern.size(c as usize)) as u32;
+            let follows = |(pair, at): (&(u32, u32), &[u32])| at[0] + size(pair) == at[1];
+            term.together = blocks.iter().zip(term.offsets.windows(2)).all(follows);
         }
-        let (mut by_velocity, terms): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|(term, _)| condensed && term.wrt == Unknown::V);
-        let chain =
-            (condensed && !shape.lean && !dynamics.flat()).then(|| Chain::new(&unknowns, &pattern, &mut by_velocity));
-        let [terms, by_velocity] = [terms, by_velocity].map(|list| list.into_iter().map(|(term, _)| term).collect());
         let flat = dynamics.flat();
+        let bent = condensed && !shape.lean && !flat;
+        let (mut by_velocity, mut terms): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(term, _)| bent && term.wrt == Unknown::V);
+        let chain = bent.then(|| Chain::new(&unknowns, &pattern, &mut by_velocity));
+        let sets = set_first(&*dynamics, &pattern, &mut terms);
+        terms.sort_by_key(|(term, _)| !term.fresh);
+        let [terms, by_velocity] = [terms, by_velocity].map(|list| list.into_iter().map(|(term, _)| term).collect());
         let w = dynamics.workspace();
         let layout = dynamics.layout();
         let offsets = |pairs: &[(u32, u32)]| -> Vec<u32> {
@@ -358,7 +385,7 @@ impl Step {
             unknowns,
             pattern,
             terms,
-            sets_multipliers,
+            sets,
             condensed,
             flat,
             by_velocity,
@@ -693,29 +720,20 @@ impl Residual for Step {
             if bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified || above && !whole {
                 continue;
             }
-            let mut out = Targets::rising(&mut j.values, &term.offsets);
-            out.fresh = self.sets_multipliers && self.dynamics.sets(term.piece, term.wrt);
-            let c = self.factor(term.factor, term.piece);
+            let follows = if self.condensed && term.wrt == Unknown::V { slopes.q } else { 1.0 };
+            let (c, mut out) = (self.factor(term.factor, term.piece) * follows, term.targets(&mut j.values));
             self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
         }
-        match &mut self.chain {
-            Some(chain) => {
-                chain.values.fill(0.0);
-                chain.rates.fill(0.0);
-                let mut out = Targets::new(&mut chain.rates, &chain.rate_offsets);
-                self.dynamics.add_derivative(1.0, Piece::Rate, Unknown::Q, slopes, &self.point, &mut self.w, &mut out);
-                for t in &self.by_velocity {
-                    let mut out = Targets::new(&mut chain.values, &t.offsets);
-                    self.dynamics.add_derivative(t.factor, t.piece, t.wrt, slopes, &self.point, &mut self.w, &mut out);
-                }
-                chain.add(&mut j.values);
+        if let Some(chain) = &mut self.chain {
+            chain.values.fill(0.0);
+            chain.rates.fill(0.0);
+            let mut out = Targets::new(&mut chain.rates, &chain.rate_offsets);
+            self.dynamics.add_derivative(1.0, Piece::Rate, Unknown::Q, slopes, &self.point, &mut self.w, &mut out);
+            for t in &self.by_velocity {
+                let mut out = Targets::new(&mut chain.values, &t.offsets);
+                self.dynamics.add_derivative(t.factor, t.piece, t.wrt, slopes, &self.point, &mut self.w, &mut out);
             }
-            None => {
-                for t in &self.by_velocity {
-                    let (c, mut out) = (t.factor * slopes.q, Targets::rising(&mut j.values, &t.offsets));
-                    self.dynamics.add_derivative(c, t.piece, t.wrt, slopes, &self.point, &mut self.w, &mut out);
-                }
-            }
+            chain.add(&mut j.values);
         }
         if let (Some(old), Some(factors)) = (&mut self.old, self.formulation.additive) {
             let (c, slopes) = (factors.old * self.stencil.h, self.stencil.slopes);
@@ -734,8 +752,8 @@ impl Residual for Step {
         self.elimination = elimination;
     }
 
-    fn sets_multipliers(&self) -> bool {
-        self.sets_multipliers
+    fn sets(&self) -> [bool; 2] {
+        self.sets
     }
 
     fn correct(&mut self, dx: &[f64]) {

@@ -102,6 +102,12 @@ pub trait Coordinates {
             (0..n).for_each(|i| out[i * n + j] += column[i]);
         }
     }
+    /// out ← c M.
+    #[inline]
+    fn set_mass(&self, frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        out.fill(0.0);
+        self.add_mass(frame, c, out);
+    }
     /// A bound of the rate at which frames on the body turn.
     fn spin(&self, _v: &[f64]) -> f64 {
         f64::INFINITY

@@ -112,6 +112,11 @@ impl Coordinates for Planar {
         out[8] += c * self.inertia;
     }
     #[inline]
+    fn set_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        let (m, j) = (c * self.mass, c * self.inertia);
+        out.copy_from_slice(&[m, 0.0, 0.0, 0.0, m, 0.0, 0.0, 0.0, j]);
+    }
+    #[inline]
     fn add_weight(&self, _frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
         out[0] += c * self.mass * gravity[0];
         out[1] += c * self.mass * gravity[1];

@@ -152,8 +152,10 @@ impl System {
     ) {
         // a body's own equation stands for itself
         let rows = if equations.is_empty() { 1 } else { equations.iter().map(|e| e.rows()).sum() };
-        for end in &mut ends {
-            if end.body != GROUND {
+        let mut order: [u8; MAX_ENDS] = std::array::from_fn(|k| k as u8);
+        order.sort_by_key(|&k| ends.get(k as usize).map_or(GROUND, |end| end.body));
+        for &k in &order {
+            if let Some(end) = ends.get_mut(k as usize).filter(|end| end.body != GROUND) {
                 end.jacobian = self.jacobian_size as u32;
                 end.width = self.width(end.body) as u32;
                 self.jacobian_size += rows * self.width(end.body);
@@ -165,7 +167,8 @@ impl System {
         let rheonomic = equations.iter().any(|e| e.rheonomic());
         let plain = self.plain_of(&equations, &ends);
         let (m, k) = (self.layout.m(), self.layout.m_rates());
-        for end in ends.iter().filter(|e| e.body != GROUND) {
+        let places = order.iter().filter_map(|&k| ends.get(k as usize));
+        for end in places.filter(|end| end.body != GROUND) {
             let (column, width) = (self.layout.bodies[end.body as usize].start as u32, end.width as u8);
             let (row, rate, jacobian, rows) = (m as u32, k as u32, end.jacobian, rows as u8);
             self.touches.push(Touch { row, rate, column, jacobian, rows, width, holonomic });
@@ -178,6 +181,7 @@ impl System {
             equations,
             plain,
             ends,
+            order,
             rows,
             joint,
             force,

@@ -43,6 +43,8 @@ pub struct Constraint {
     plain: [Option<Plain>; PLAIN],
     /// The places it joins.
     pub ends: Vec<SystemEnd>,
+    /// Their numbers in the order of the bodies they are on; the ground is last.
+    order: [u8; MAX_ENDS],
     /// How many rows it has.
     pub rows: usize,
     /// The number of the joint it belongs to; `None` for a body's own, and for what a force holds.
@@ -437,6 +439,12 @@ fn pairs(ends: &[SystemEnd]) -> impl Iterator<Item = (usize, usize)> + '_ {
 }
 
 impl Constraint {
+    /// The ends that stand on bodies, with their numbers, in the order of the bodies: that of the blocks of G.
+    fn touching(&self) -> impl Iterator<Item = (usize, &SystemEnd)> + '_ {
+        let ends = self.order.iter().filter_map(|&k| Some((k as usize, self.ends.get(k as usize)?)));
+        ends.take_while(|(_, end)| end.body != GROUND)
+    }
+
     /// The pairs of ends that (Gᵀλ)_q has blocks for: where equations are straight, each end with itself.
     fn bent_pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         pairs(&self.ends).filter(|(i, j)| !self.straight || self.equations.is_empty() || i == j)
@@ -661,14 +669,21 @@ impl Dynamics for System {
                     (0..n).for_each(|i| block[i * n + i] += c);
                 }
             }
-            (MassAccel, Unknown::V) => out.each_row(
-                self.bodies.len(),
-                |b| b,
-                |b, out| {
-                    let n = self.width(b as u32);
-                    each!(&self.bodies[b], body => body.add_mass(&w.bodies[b], c * slopes.v, out.block(n, n)))
-                },
-            ),
+            (MassAccel, Unknown::V) => {
+                let (c, fresh) = (c * slopes.v, out.fresh);
+                out.each_row(
+                    self.bodies.len(),
+                    |b| b,
+                    |b, out| {
+                        let n = self.width(b as u32);
+                        let (frame, block) = (&w.bodies[b], out.block(n, n));
+                        each!(&self.bodies[b], body => match fresh {
+                            true => body.set_mass(frame, c, block),
+                            false => body.add_mass(frame, c, block),
+                        })
+                    },
+                )
+            }
             (MassAccel, Unknown::Q) => {
                 for b in self.varying() {
                     let range = self.layout.bodies[b].clone();
@@ -710,7 +725,7 @@ impl Dynamics for System {
             }
             (MinvGtMu, Unknown::Mu) => {
                 for constraint in self.constraints.iter().filter(|k| k.holonomic) {
-                    for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+                    for (_, end) in constraint.touching() {
                         let (n, m) = (self.width(end.body), constraint.rows);
                         let g = &w.jacobian[end.jacobian as usize..end.jacobian as usize + m * n];
                         let block = out.block(n, m);
@@ -804,7 +819,11 @@ impl Dynamics for System {
     }
 
     fn sets(&self, piece: Piece, wrt: Unknown) -> bool {
-        (piece, wrt) == (Piece::Position, Unknown::Q) && self.holonomic
+        match (piece, wrt) {
+            (Piece::Position, Unknown::Q) => self.holonomic,
+            (Piece::MassAccel, Unknown::V) => true,
+            _ => false,
+        }
     }
 
     fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
@@ -1033,7 +1052,7 @@ impl Dynamics for System {
 }
 
 fn bodies_of(c: &Constraint) -> impl Iterator<Item = u32> + '_ {
-    c.ends.iter().map(|e| e.body).filter(|&b| b != GROUND)
+    c.touching().map(|(_, end)| end.body)
 }
 
 /// Adds a matrix that is computed column by column to a block by rows.
@@ -1047,7 +1066,7 @@ fn add_by_columns(block: &mut [f64], rows: usize, columns: usize, mut column: im
 
 impl System {
     fn emit_jacobian(&self, c: f64, constraint: &Constraint, w: &Workspace, out: &mut Targets) {
-        for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
+        for (_, end) in constraint.touching() {
             let n = self.width(end.body);
             let g = &w.jacobian[end.jacobian as usize..];
             out.block(constraint.rows, n).iter_mut().zip(g).for_each(|(o, g)| *o += c * g);
@@ -1056,7 +1075,7 @@ impl System {
 
     fn emit_drift(&self, c: f64, constraint: &Constraint, u: &[f64], at: &Point, w: &Workspace, out: &mut Targets) {
         let drift = self.drift(constraint, at, w, u);
-        for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
+        for (k, end) in constraint.touching() {
             let n = self.width(end.body);
             for (r, row) in out.block(constraint.rows, n).chunks_exact_mut(n).enumerate() {
                 self.add_drift(c, constraint, &drift, (r, k), u, w, row);

@@ -429,6 +429,9 @@ impl System {
 
     /// Emits G, of all constraints.
     pub(super) fn emit_all(&self, c: f64, w: &Workspace, out: &mut Targets) {
+        if out.fresh && out.together && c == 1.0 {
+            return out.set_together(self.touches.len(), &w.jacobian);
+        }
         let (before, fresh) = (|k: usize| self.touches_before[k] as usize, out.fresh);
         out.each_row(self.constraints.len(), before, |k, out| {
             for t in self.touches_of(k) {

@@ -63,9 +63,11 @@ impl Coordinates for Planar {
     }
     #[inline]
     fn locate(&self, q: &[f64], _centre: Quat, frame: &mut BodyFrame) {
-        frame.p = Vec3::new(q[0], q[1], 0.0);
+        // the rest of a frame is as it was made: the body stays in the plane
+        (frame.p[0], frame.p[1]) = (q[0], q[1]);
         let (sin, cos) = q[2].sin_cos();
-        frame.r = about_z(sin, cos);
+        (frame.r.0[0][0], frame.r.0[0][1]) = (cos, -sin);
+        (frame.r.0[1][0], frame.r.0[1][1]) = (sin, cos);
     }
     #[inline]
     fn point(&self, frame: &BodyFrame, on: &Attachment) -> Vec3 {

@@ -225,6 +225,17 @@ impl System {
         !self.turns_act && team::reduced(self.bodies.len(), slow, |a, b| a && b)
     }
 
+    /// What the angles that equations or forces use are near to at a located point.
+    fn approximate_turns(&self, at: &Point, w: &mut Workspace) {
+        let passed = at.t - at.charts.time;
+        for (k, angle) in self.angles.iter().enumerate().filter(|(_, angle)| angle.acts) {
+            // by the mean of the rates, as at the end of the step: a step may pass many turns
+            let before = at.charts.rates.get(k).copied().unwrap_or(0.0);
+            let now = if passed != 0.0 { self.turn_rate(angle, at, w) } else { before };
+            w.near[k] = at.charts.angles[k] + 0.5 * passed * (before + now);
+        }
+    }
+
     /// The places an angle is measured between.
     fn ends_of(&self, angle: &Angle) -> [SystemEnd; 2] {
         let ends = match angle.of {
@@ -472,14 +483,8 @@ impl Dynamics for System {
             return;
         }
         self.locate(&at.q, &at.charts, w);
-        let passed = at.t - at.charts.time;
-        for (k, (angle, rate)) in at.charts.angles.iter().zip(&at.charts.rates).enumerate() {
-            // by the mean of the rates, as at the end of the step: a step may pass many turns
-            let now = match self.angles[k].acts && passed != 0.0 {
-                true => self.turn_rate(&self.angles[k], at, w),
-                false => *rate,
-            };
-            w.near[k] = angle + 0.5 * passed * (rate + now);
+        if self.turns_act {
+            self.approximate_turns(at, w);
         }
         self.realize_constraints(at, w);
         w.valid = true;

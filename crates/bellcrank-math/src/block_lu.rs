@@ -18,7 +18,7 @@
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::Avx2;
 use crate::{
-    blocks::{BlockMatrix, BlockPattern, Class},
+    blocks::{BlockMatrix, BlockPattern, Class, Values},
     kernels::{Pivots, at, at_mut, copy, rows, scaled, spread, spread_wide, subtract_products},
     lanes::{Machine, Plain, Row},
     plan::{Analysis, Kernel, Node, Opening, PIECE, Plan, Source, take, take_last},
@@ -156,7 +156,7 @@ impl Part {
     }
 
     /// Factors it, the last part with what the others subtract from it; x ← L⁻¹ b on the way, if there is a b.
-    fn factor(&mut self, a: &[f64], b: Option<&[f64]>, others: &[Part]) {
+    fn factor(&mut self, a: Values, b: Option<&[f64]>, others: &[Part]) {
         self.values[self.plan.length..].fill(0.0);
         self.magnitude[self.plan.dimension..].fill(0.0);
         self.x[self.plan.dimension..].fill(0.0);
@@ -191,7 +191,7 @@ impl Part {
     #[inline(always)]
     fn factor_nodes<M: Machine>(
         &mut self,
-        a: &[f64],
+        a: Values,
         b: Option<&[f64]>,
         others: &[Part],
     ) -> Result<(), LinearError> {
@@ -232,7 +232,7 @@ impl Part {
                     let sources = take(&mut lists.sources, node.sources as usize);
                     with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
                         true => step.eliminate_symmetric_leaf::<M, P>(a, sources)?,
-                        false => step.eliminate_leaf::<M, P>(a, sources)?,
+                        false => step.eliminate_leaf::<M, P>(a.own, sources)?,
                     })
                 }
                 Kernel::Small(p) => with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
@@ -272,7 +272,7 @@ impl Part {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn factor_nodes_fused(&mut self, a: &[f64], b: Option<&[f64]>, others: &[Part]) -> Result<(), LinearError> {
+    fn factor_nodes_fused(&mut self, a: Values, b: Option<&[f64]>, others: &[Part]) -> Result<(), LinearError> {
         self.factor_nodes::<Avx2>(a, b, others)
     }
 
@@ -460,11 +460,13 @@ impl BlockLu {
         if a.values.len() != self.analysis.outline.entries {
             return Err(LinearError::Sizes { expected: self.analysis.outline.entries, found: a.values.len() });
         }
+        assert!(!a.has_borrowed() || self.analysis.outline.symmetric, "lent rows are for symmetric elimination");
+        let values = a.all_values();
         let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
-        team::each(parts, |part| part.factor(&a.values, b, &[]));
+        team::each(parts, |part| part.factor(values, b, &[]));
         last.outcome = parts.iter().find_map(|part| part.outcome);
         if last.outcome.is_none() {
-            last.factor(&a.values, b, parts);
+            last.factor(values, b, parts);
         }
         if !last.pivots.is_frozen() {
             self.dropped.clear();
@@ -482,7 +484,7 @@ impl BlockLu {
 fn open(
     opening: &Opening,
     copies: &[crate::plan::Copy],
-    a: &[f64],
+    a: Values,
     values: &mut [f64],
     magnitude: &mut [f64],
     symmetric: bool,
@@ -493,13 +495,13 @@ fn open(
     let width = if symmetric { p } else { (panel.len() / p.max(1) + p) / 2 };
     panel.fill(0.0);
     for block in copies {
-        let columns = block.columns as usize;
+        let (columns, (a, first)) = (block.columns as usize, a.from(block.from));
         if columns <= 6 {
-            with_size!(columns, 1 2 3 4 5; 6, C => copy::<C>(block, a, panel));
+            with_size!(columns, 1 2 3 4 5; 6, C => copy::<C>(block, a, first, panel));
             continue;
         }
         for r in 0..block.rows as usize {
-            let (from, to) = (block.from as usize + r * columns, block.to as usize + r * block.stride as usize);
+            let (from, to) = (first + r * columns, block.to as usize + r * block.stride as usize);
             panel[to..to + columns].copy_from_slice(&a[from..from + columns]);
         }
     }

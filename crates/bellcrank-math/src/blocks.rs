@@ -94,6 +94,11 @@ impl BlockPattern {
         self.ends[2] as usize
     }
 
+    /// Where the values of rows of multipliers at the end begin, those that stand above them, and the end of all.
+    pub fn ends(&self) -> [usize; 3] {
+        self.ends.map(|end| end as usize)
+    }
+
     /// The size of a block row.
     pub fn size(&self, block: usize) -> usize {
         (self.starts[block + 1] - self.starts[block]) as usize
@@ -134,13 +139,38 @@ pub struct BlockMatrix {
     pattern: Arc<BlockPattern>,
     /// The values of all blocks, at the offsets of the pattern.
     pub values: Vec<f64>,
+    /// Those of the rows of multipliers at the end, where they are lent; else none.
+    lent: Vec<f64>,
+    /// Whether who factors the matrix takes it with rows that are lent.
+    pub borrows: bool,
+}
+
+/// The values of a matrix, some of which may be lent.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    /// Its own.
+    pub own: &'a [f64],
+    /// Those from the rows of multipliers at the end on.
+    last: &'a [f64],
+    first_of_last: usize,
+}
+
+impl<'a> Values<'a> {
+    /// The values of which some offset is one, and its place among them.
+    #[inline(always)]
+    pub fn from(self, offset: u32) -> (&'a [f64], usize) {
+        match (offset as usize).checked_sub(self.first_of_last) {
+            Some(place) => (self.last, place),
+            None => (self.own, offset as usize),
+        }
+    }
 }
 
 impl BlockMatrix {
     /// The zero matrix.
     pub fn new(pattern: Arc<BlockPattern>) -> BlockMatrix {
         let values = vec![0.0; pattern.values()];
-        BlockMatrix { pattern, values }
+        BlockMatrix { pattern, values, lent: Vec::new(), borrows: false }
     }
 
     /// The pattern.
@@ -163,6 +193,43 @@ impl BlockMatrix {
             }
             begin = end as usize;
         }
+    }
+
+    /// Takes the rows of multipliers at the end from who has them already, until [`Self::give_back`]; false if they do not fit.
+    /// Until then those of `values` are void, and none but symmetric block elimination may look at the matrix.
+    pub fn borrow_last(&mut self, rows: &mut Vec<f64>) -> bool {
+        let [first, end, _] = self.pattern.ends();
+        let fits = rows.len() == end - first && self.lent.is_empty();
+        if fits {
+            std::mem::swap(&mut self.lent, rows);
+        }
+        fits
+    }
+
+    /// Gives back what was borrowed, if anything was.
+    pub fn give_back(&mut self, rows: &mut Vec<f64>) {
+        if !self.lent.is_empty() {
+            std::mem::swap(&mut self.lent, rows);
+        }
+    }
+
+    /// Whether rows are lent.
+    pub fn has_borrowed(&self) -> bool {
+        !self.lent.is_empty()
+    }
+
+    /// All values, wherever they are.
+    pub fn all_values(&self) -> Values<'_> {
+        let first_of_last = self.pattern.ends[0] as usize;
+        let last = if self.lent.is_empty() { &self.values[first_of_last..] } else { &self.lent[..] };
+        Values { own: &self.values, last, first_of_last }
+    }
+
+    /// Takes over the values of another matrix of the same pattern, those lent to it too.
+    pub fn copy_values(&mut self, other: &BlockMatrix) {
+        self.values.clone_from(&other.values);
+        let first = self.pattern.ends[0] as usize;
+        self.values[first..first + other.lent.len()].copy_from_slice(&other.lent);
     }
 
     /// Puts the mirror images of what stands below there, for those that look at it.

@@ -177,11 +177,11 @@ fn invert_by_parts<M: Machine, const P: usize, const N: usize, const K: usize>(
     first & second
 }
 
-/// Copies the rows of a block of C columns.
+/// Copies the rows of a block of C columns, which begins at `first`.
 #[inline(always)]
-pub fn copy<const C: usize>(copy: &Copy, from: &[f64], to: &mut [f64]) {
+pub fn copy<const C: usize>(copy: &Copy, from: &[f64], first: usize, to: &mut [f64]) {
     for r in 0..copy.rows as usize {
-        *at_mut::<C>(to, copy.to as usize + r * copy.stride as usize) = *at(from, copy.from as usize + r * C);
+        *at_mut::<C>(to, copy.to as usize + r * copy.stride as usize) = *at(from, first + r * C);
     }
 }
 

@@ -56,6 +56,10 @@ impl LinearSolver for Lazy {
         self.solver.as_ref().is_none_or(|s| s.looks_above())
     }
 
+    fn borrows(&self) -> bool {
+        self.solver.as_ref().is_some_and(|s| s.borrows())
+    }
+
     fn dropped(&self) -> &[usize] {
         self.solver.as_ref().map_or(&[], |s| s.dropped())
     }

@@ -54,6 +54,10 @@ pub trait LinearSolver: Send {
     fn looks_above(&self) -> bool {
         true
     }
+    /// Whether the next factorization takes a matrix with rows that are lent ([`BlockMatrix::borrow_last`]).
+    fn borrows(&self) -> bool {
+        false
+    }
     /// The name of the backend.
     fn name(&self) -> &'static str;
     /// What it does and why, for people.
@@ -338,6 +342,10 @@ impl LinearSolver for Robust {
         self.unseen == 0 || !self.block.as_ref().is_some_and(|lu| lu.is_symmetric())
     }
 
+    fn borrows(&self) -> bool {
+        !self.looks_above()
+    }
+
     fn name(&self) -> &'static str {
         self.active().map_or("none", |solver| solver.name())
     }
@@ -410,8 +418,8 @@ impl Robust {
                 Ok(()) => {
                     self.check = lu.smallest_kept_pivot() < SUSPICIOUS;
                     if self.check {
-                        let suspect = self.suspect.get_or_insert_with(|| a.clone());
-                        suspect.values.copy_from_slice(&a.values);
+                        let suspect = self.suspect.get_or_insert_with(|| BlockMatrix::new(a.pattern().clone()));
+                        suspect.copy_values(a);
                         if lu.is_symmetric() {
                             suspect.mirror();
                         }
@@ -425,9 +433,10 @@ impl Robust {
         // sparse LU does not know where it fails
         let large = a.pattern().dimension() > SMALL;
         let mirrored = self.block.as_ref().filter(|lu| lu.is_symmetric()).map(|_| {
-            let mut a = a.clone();
-            a.mirror();
-            a
+            let mut whole = BlockMatrix::new(a.pattern().clone());
+            whole.copy_values(a);
+            whole.mirror();
+            whole
         });
         self.factor_with_pivoting(mirrored.as_ref().unwrap_or(a)).map_err(|error| match (error, blocked) {
             (LinearError::Singular { .. }, Some(row)) if large => LinearError::Singular { row },

@@ -18,7 +18,7 @@
 use crate::lanes::Avx2;
 use crate::{
     block_lu::{Step, dot},
-    blocks::Class,
+    blocks::{Class, Values},
     kernels::{at, at_mut, rows, subtract, subtract_products, tile_rows},
     lanes::{Machine, Row},
     plan::{Node, Source, take},
@@ -30,12 +30,13 @@ impl Step<'_> {
     #[inline(always)]
     pub fn eliminate_symmetric_leaf<M: Machine, const P: usize>(
         &mut self,
-        a: &[f64],
+        a: Values,
         sources: &[Source],
     ) -> Result<(), LinearError> {
         let Some((own, sources)) = sources.split_first() else { return Ok(()) };
         // number by number: what is written in one width and read in another makes the processor wait
-        let entry = |r: usize, c: usize| at::<1>(a, own.lower as usize + r * P + c)[0];
+        let (block, first) = a.from(own.lower);
+        let entry = |r: usize, c: usize| at::<1>(block, first + r * P + c)[0];
         let (mut d, mut magnitude) = ([[0.0; P]; P], [0.0; P]);
         for r in 0..P {
             d[r][r] = entry(r, r);
@@ -47,9 +48,10 @@ impl Step<'_> {
         }
         let mut row = P;
         for source in sources {
+            let (lower, first) = a.from(source.lower);
             with_size!(source.size, 1 2 3 4 5; 6, C => {
                 for c in 0..C {
-                    *at_mut::<P>(self.panel, P * (row + c)) = *at(a, source.lower as usize + c * P);
+                    *at_mut::<P>(self.panel, P * (row + c)) = *at(lower, first + c * P);
                 }
                 row += C;
             });

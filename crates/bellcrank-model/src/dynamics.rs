@@ -505,6 +505,11 @@ pub trait Dynamics: Send + Sync {
         false
     }
 
+    /// Whether [`Workspace::jacobian`] holds the blocks of ∂g/∂q in the order in which they are emitted.
+    fn keeps_gradients(&self) -> bool {
+        false
+    }
+
     /// q ← q + c N(q) δ for a correction δ from a Newton step.
     fn retract(&self, c: f64, q: &mut [f64], delta: &[f64]) {
         add_scaled(c, delta, q);

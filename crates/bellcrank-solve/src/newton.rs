@@ -65,6 +65,10 @@ pub trait Residual {
     fn sets(&self) -> [bool; 2] {
         [false; 2]
     }
+    /// Takes back what it lent to the matrix of [`Self::jacobian`], where that [`BlockMatrix::borrows`].
+    fn take_back(&mut self, j: &mut BlockMatrix) {
+        let _ = j;
+    }
     /// x ← x − dx, a retraction where x holds rotations.
     fn correct(&mut self, dx: &[f64]);
     /// The size of a correction in units of the tolerance, over the unknowns that decide.
@@ -509,6 +513,7 @@ impl Newton {
         self.matrix.values.resize(self.matrix.pattern().values(), 0.0);
         let [bodies, multipliers] = of.sets();
         self.matrix.clear_parts([!bodies, !multipliers, whole]);
+        self.matrix.borrows = self.linear().borrows();
         of.jacobian(self.iteration, whole, &mut self.matrix);
         self.book(1, clock);
         self.counts.jacobians += 1;
@@ -528,7 +533,9 @@ impl Newton {
             Some(split) if self.whole == 0 => &mut **split,
             _ => &mut *self.linear,
         };
-        linear.factor_and_solve(&self.matrix, &mut self.residual, decide).map_err(IterationError::Linear)?;
+        let solved = linear.factor_and_solve(&self.matrix, &mut self.residual, decide);
+        of.take_back(&mut self.matrix);
+        solved.map_err(IterationError::Linear)?;
         self.counts.flops += self.linear().flops().factor;
         let pivot = self.linear().smallest_multiplier_pivot();
         if pivot.is_finite() {

@@ -111,6 +111,12 @@ struct Term {
 }
 
 impl Term {
+    /// Whether its blocks stand in the workspace as they are to stand in the matrix.
+    fn is_kept(&self, dynamics: &dyn Dynamics) -> bool {
+        let gradients = (self.piece, self.wrt) == (Piece::Position, Unknown::Q) && self.factor == 1.0;
+        self.fresh && self.together && gradients && dynamics.keeps_gradients()
+    }
+
     /// Where its blocks go.
     fn targets<'a>(&'a self, values: &'a mut [f64]) -> Targets<'a> {
         let mut targets = Targets::rising(values, &self.offsets);
@@ -714,10 +720,18 @@ impl Residual for Step {
         }
         self.pull();
         let slopes = self.stencil.slopes;
+        let [first, last, _] = self.pattern.ends();
+        let free = elimination.is_none() && self.old.is_none();
+        let lends = j.borrows && free && self.w.jacobian.len() == last - first;
+        let mut lent = false;
         for term in &self.terms {
             let above =
                 matches!((term.piece, term.wrt), (Piece::GtLambda, Unknown::Lambda) | (Piece::GtMu, Unknown::Mu));
             if bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified || above && !whole {
+                continue;
+            }
+            if lends && term.is_kept(&*self.dynamics) {
+                lent = true;
                 continue;
             }
             let follows = if self.condensed && term.wrt == Unknown::V { slopes.q } else { 1.0 };
@@ -750,6 +764,13 @@ impl Residual for Step {
             self.w.invalidate();
         }
         self.elimination = elimination;
+        if lent {
+            j.borrow_last(&mut self.w.jacobian);
+        }
+    }
+
+    fn take_back(&mut self, j: &mut BlockMatrix) {
+        j.give_back(&mut self.w.jacobian);
     }
 
     fn sets(&self) -> [bool; 2] {

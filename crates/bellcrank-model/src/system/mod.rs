@@ -831,6 +831,10 @@ impl Dynamics for System {
         }
     }
 
+    fn keeps_gradients(&self) -> bool {
+        self.holonomic
+    }
+
     fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
         w.invalidate();
         self.count_turns(state, w);

@@ -509,7 +509,7 @@ mod tests {
             let classes = vec![Class::Body, Class::Multiplier];
             let entries = vec![(0, 0), (0, 1), (1, 0), (1, 1)];
             let mut a = BlockMatrix::new(Arc::new(BlockPattern::new(vec![2, 2], classes, entries)));
-            a.values = vec![1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, apart, 1.0, 0.0, 1.0, apart, 0.0, 0.0, 0.0, 0.0];
+            a.values = vec![1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, apart, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, apart];
             a
         };
         let mut lu = BlockLu::for_pattern(matrix(1.0).pattern()).unwrap();
@@ -536,7 +536,7 @@ mod tests {
         let entries = vec![(0, 0), (0, 1), (1, 0), (1, 1)];
         let classes = vec![Class::Body, Class::Multiplier];
         let mut a = BlockMatrix::new(Arc::new(BlockPattern::new(vec![2, 2], classes, entries)));
-        a.values = vec![1.0, 1.0, 1.0, 1.0 + 1e-13, 0.3, 1.0, 1.0, 3.0, 0.7, 1.0, 1.0, -2.0, 0.1, 0.2, -0.4, 0.3];
+        a.values = vec![1.0, 1.0, 1.0, 1.0 + 1e-13, 0.7, 1.0, 1.0, -2.0, 0.1, 0.2, -0.4, 0.3, 0.3, 1.0, 1.0, 3.0];
         let x = [1.0, 2.0, 3.0, -4.0];
         let mut b = vec![0.0; 4];
         a.add_times(&x, &mut b);

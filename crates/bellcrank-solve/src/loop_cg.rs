@@ -41,6 +41,9 @@ const SINGULAR: f64 = 1e-9;
 /// from the first step on.
 const LARGE: usize = 2000;
 
+/// Singular positions of so few bodies are looked for by factors of their own.
+const FEW: usize = 64;
+
 /// Iterations of an evaluation, and renewals, as they are in runs.
 const USUAL: f64 = 4.0;
 const AGE: f64 = 0.1;
@@ -343,6 +346,8 @@ pub struct LoopCg {
     chosen: bool,
     /// Whether factors are made at once.
     small: bool,
+    /// What tells of singular positions where there are few bodies.
+    watch: Option<Kkt>,
     nu: Vec<f64>,
     f: Vec<f64>,
     rows: Vec<f64>,
@@ -366,6 +371,7 @@ impl LoopCg {
             cg,
             chosen: false,
             small: dynamics.layout().bodies.len() < LARGE,
+            watch: (dynamics.layout().bodies.len() < FEW && k > 0).then(|| Kkt::new(dynamics.clone())),
             nu: vec![0.0; k],
             f: vec![0.0; n],
             rows: vec![0.0; m],
@@ -418,6 +424,16 @@ impl LoopCg {
             }
             (_, true) => "loop-cg, which takes fewer operations than elimination of the whole system".into(),
             (_, false) => "loop-cg, as asked".into(),
+        }
+    }
+
+    /// How close to a singular position a realized point is that was just solved. What conjugate gradients see of that depends on
+    /// where they started: the pivots of a system of few bodies tell it for sure, and cost next to nothing.
+    pub fn nearness(&mut self, at: &Point, w: &mut Workspace) -> f64 {
+        let Some(kkt) = &mut self.watch else { return self.cg.nearness };
+        match kkt.factor(at, w) {
+            Ok(()) if kkt.dropped() == 0 => kkt.smallest_pivot(),
+            _ => 0.0,
         }
     }
 

@@ -264,7 +264,7 @@ fn implicit_steps_by_loop_cg_are_those_of_elimination() {
 /// At the horizontal all bars stand on a line, and n windows have n freedoms more.
 #[test]
 fn windows_pass_their_singular_positions_on_the_right_branch() {
-    for n in [1, 2, 5] {
+    for n in [1, 2, 5, 6] {
         for natural in [false, true] {
             let s = system(&windows(n, natural));
             let until = 1.2;

@@ -114,9 +114,9 @@ impl Form {
         self.w.invalidate();
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
-        self.pivots.push(match &self.linear {
+        self.pivots.push(match &mut self.linear {
             Linear::Direct(kkt, _) => (t, kkt.lock().smallest_pivot()),
-            Linear::Loops(loops) => (t, loops.cg.nearness),
+            Linear::Loops(loops) => (t, loops.nearness(p, &mut self.w)),
         });
         let (qdot, rest) = ydot.split_at_mut(n);
         let (vdot, zdot) = rest.split_at_mut(n);

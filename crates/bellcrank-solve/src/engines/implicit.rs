@@ -504,7 +504,6 @@ impl Engine for Implicit {
             self.set_newton_weights();
             let method = &self.method;
             let complete = |s: &mut Step| {
-                s.follow();
                 s.touched();
                 s.add_reactions();
             };
@@ -514,11 +513,15 @@ impl Engine for Implicit {
                 } else {
                     method.predict(&mut s.point)
                 }
+                s.follow();
                 complete(s);
             };
             if cautious {
                 predict(&mut self.step)
             } else {
+                if !self.step.stencil.velocities_follow {
+                    self.step.follow();
+                }
                 complete(&mut self.step)
             }
             let solved = self.newton.solve(&mut self.step, predict);
@@ -584,12 +587,12 @@ impl Engine for Implicit {
             }
             break;
         }
-        self.method.accept(&self.step.point, &self.weights);
+        self.method.accept(&self.step.point, &self.weights, &mut self.state);
         if !self.fixed {
             // after the history has taken its point: differences of high order would see the polish
             self.step.polish();
+            self.step.point.store_motion(&mut self.state);
         }
-        self.step.point.store_motion(&mut self.state);
         self.steps += 1;
         if self.fixed && self.method.parameters_now().is_some() && self.splitting.is_none() {
             return Ok(()); // there is no error test

@@ -303,23 +303,16 @@ impl GeneralizedAlpha {
 
     /// a_n for the size of the prepared step, from that of the last one and the rate.
     fn moved(&self) -> impl Fn(f64, f64) -> f64 + Copy + Sync + use<> {
-        let (soft, ratio) = (self.soft > 0, self.h_next / self.h_last);
-        let kept = ratio == 1.0;
-        // all are computed and one is chosen: several numbers at a time
-        move |a, rate| {
-            let moved = rate + ratio * (a - rate);
-            let moved = if kept { a } else { moved };
-            if soft { 0.0 } else { moved }
-        }
+        let ratio = self.h_next / self.h_last;
+        let (by_a, by_rate) = if self.soft > 0 { (0.0, 0.0) } else { (ratio, 1.0 - ratio) };
+        move |a, rate| by_a * a + by_rate * rate
     }
 
     /// a_{n+1} from a_n and the rates at both ends of the prepared step.
     fn next(&self) -> impl Fn(f64, [f64; 2]) -> f64 + Copy + Sync + use<> {
-        let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
-        let moved = self.moved();
-        move |a, [before, rate]| {
-            ((1.0 - alpha_f) * rate + alpha_f * before - alpha_m * moved(a, before)) / (1.0 - alpha_m)
-        }
+        let (AlphaParameters { alpha_m, alpha_f, .. }, moved) = (self.active(), self.moved());
+        let [by_rate, by_before, by_a] = [1.0 - alpha_f, alpha_f, -alpha_m].map(|c| c / (1.0 - alpha_m));
+        move |a, [before, rate]| by_rate * rate + by_before * before + by_a * moved(a, before)
     }
 
     /// The slopes of the prepared step.
@@ -333,21 +326,19 @@ impl GeneralizedAlpha {
     fn first_order(&self) -> impl Fn(f64, f64, f64) -> f64 + Copy + Sync + use<> {
         let (AlphaParameters { alpha_m, alpha_f, gamma, .. }, h) = (self.active(), self.h_next);
         let slope = self.slopes().v;
-        move |x, rate, a| {
-            let known = x + h * (1.0 - gamma) * a;
-            (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope * known
-        }
+        let by_a = alpha_m / (1.0 - alpha_f) - slope * h * (1.0 - gamma);
+        let by_rate = alpha_f / (1.0 - alpha_f);
+        move |x, rate, a| by_a * a - by_rate * rate - slope * x
     }
 
     /// η of a coordinate and of its velocity.
     fn law(&self) -> impl Fn(Known) -> (f64, f64) + Copy + Sync + use<> {
         let (AlphaParameters { beta, gamma, .. }, h, slope) = (self.active(), self.h_next, self.slopes().q);
         let (moved, first_order) = (self.moved(), self.first_order());
-        let (for_q, for_v) = (h * h * (0.5 - beta), h * (1.0 - gamma));
+        let (by_a, by_v) = (h * (1.0 - gamma) - slope * h * h * (0.5 - beta), 1.0 - slope * h);
         move |Known { a, q, v, rate, .. }| {
             let a = moved(a, rate);
-            let known = q + h * v + for_q * a;
-            (v + for_v * a - slope * known, first_order(v, rate, a))
+            (by_a * a + by_v * v - slope * q, first_order(v, rate, a))
         }
     }
 
@@ -379,9 +370,10 @@ impl GeneralizedAlpha {
     fn guess(&self, extrapolates: bool) -> impl Fn(Known) -> (f64, f64) + Copy + Sync + use<> {
         let (AlphaParameters { beta, gamma, .. }, h, extrapolated) =
             (self.parameters, self.h_next, self.extrapolated());
+        let c = if extrapolates { h } else { 0.0 };
         move |Known { a, q, v, rate, rate_before }| {
-            let (a, change) = if extrapolates { extrapolated(a, rate, rate_before) } else { (0.0, 0.0) };
-            (q + h * (v + h * (0.5 * a + beta * change)), v + h * (a + gamma * change))
+            let (a, change) = extrapolated(a, rate, rate_before);
+            (q + h * (v + c * (0.5 * a + beta * change)), v + c * (a + gamma * change))
         }
     }
 
@@ -646,8 +638,7 @@ impl Method for GeneralizedAlpha {
             for i in 0..rate.len() {
                 a[i] = next(a[i], [rate_before[i], rate[i]]);
             }
-            for (to, from) in
-                [(q, &p.q), (state_q, &p.q), (qdot, &p.qdot), (v, &p.v), (state_v, &p.v), (vdot, &p.vdot)]
+            for (to, from) in [(q, &p.q), (state_q, &p.q), (qdot, &p.qdot), (v, &p.v), (state_v, &p.v), (vdot, &p.vdot)]
             {
                 to.copy_from_slice(&from[range.clone()]);
             }

@@ -253,8 +253,25 @@ impl<'a, const K: usize> Group<'a, K> {
         Group { arrays: self.arrays.each_mut().map(|array| cut(array, range.len())), range }
     }
 
-    #[inline]
-    fn fill(mut self, work: impl Fn(Range<usize>, [&mut [f64]; K])) {
+    /// Range by range, with the widest registers that the processor has.
+    fn fill(self, work: &impl Fn(Range<usize>, [&mut [f64]; K])) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has them.
+            return unsafe { self.fill_wide(work) };
+        }
+        self.fill_near(work);
+    }
+
+    /// Compiled for registers of four numbers, but not to round once where others round twice.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn fill_wide(self, work: &impl Fn(Range<usize>, [&mut [f64]; K])) {
+        self.fill_near(work);
+    }
+
+    #[inline(always)]
+    fn fill_near(mut self, work: &impl Fn(Range<usize>, [&mut [f64]; K])) {
         while !self.range.is_empty() {
             let near = self.cut(self.range.end.min(self.range.start + NEAR));
             work(near.range, near.arrays);

@@ -296,9 +296,9 @@ impl Subdomain for InStep {
         }
         // the history keeps the law without the shift, as a stabilized formulation does
         self.law.rates(&mut self.step.point);
-        self.method.accept(&self.step.point, &Weights::default());
         let c = &mut self.committed;
-        self.step.point.store(&mut c.state);
+        self.method.accept(&self.step.point, &Weights::default(), &mut c.state);
+        c.state.charts.clone_from(&self.step.point.charts);
         if settle(&self.system, &self.method, &mut c.state, &mut self.step.point, &mut self.w) {
             self.method.recentre(&self.w.recentred);
         }

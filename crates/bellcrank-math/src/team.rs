@@ -212,19 +212,71 @@ const NEAR: usize = 512;
 /// Fills arrays of one length: `work` gets a range of their indices, and the arrays within it. Ranges are short, so that
 /// one loop after the other within `work` finds its numbers at hand.
 pub fn fill<const K: usize>(arrays: [&mut [f64]; K], work: impl Fn(Range<usize>, [&mut [f64]; K]) + Sync) {
-    let n = arrays.iter().map(|array| array.len()).min().unwrap_or(0);
-    let mut rest = arrays;
+    fill_both((arrays, work), ([], |_, []| ()));
+}
+
+/// Fills two groups of arrays in one go, each by work of its own. The arrays of a group are of one length.
+pub fn fill_both<const K: usize, const L: usize>(
+    (first, fill_first): ([&mut [f64]; K], impl Fn(Range<usize>, [&mut [f64]; K]) + Sync),
+    (second, fill_second): ([&mut [f64]; L], impl Fn(Range<usize>, [&mut [f64]; L]) + Sync),
+) {
+    let (mut first, mut second) = (Group::of(first), Group::of(second));
+    let (of_first, of_second) = (first.range.end, second.range.end);
+    let n = of_first.max(of_second);
     divided(
         n,
         LEAST,
-        |range| (range.clone(), std::array::from_fn(|k| cut(&mut rest[k], range.len()))),
-        |(range, mut pieces): (Range<usize>, [&mut [f64]; K])| {
-            for from in range.clone().step_by(NEAR) {
-                let near = from..range.end.min(from + NEAR);
-                work(near.clone(), std::array::from_fn(|k| cut(&mut pieces[k], near.len())));
-            }
+        |range| (first.cut(of_first * range.end / n.max(1)), second.cut(of_second * range.end / n.max(1))),
+        |(first, second)| {
+            first.fill(&fill_first);
+            second.fill(&fill_second);
         },
     );
+}
+
+/// A range of arrays.
+struct Group<'a, const K: usize> {
+    range: Range<usize>,
+    arrays: [&'a mut [f64]; K],
+}
+
+impl<'a, const K: usize> Group<'a, K> {
+    fn of(arrays: [&'a mut [f64]; K]) -> Self {
+        Group { range: 0..arrays.iter().map(|array| array.len()).min().unwrap_or(0), arrays }
+    }
+
+    /// Takes what lies before an index.
+    #[inline]
+    fn cut(&mut self, end: usize) -> Self {
+        let range = self.range.start..end;
+        self.range.start = end;
+        Group { arrays: self.arrays.each_mut().map(|array| cut(array, range.len())), range }
+    }
+
+    /// Range by range, with the widest registers that the processor has.
+    fn fill(self, work: &impl Fn(Range<usize>, [&mut [f64]; K])) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has them.
+            return unsafe { self.fill_wide(work) };
+        }
+        self.fill_near(work);
+    }
+
+    /// Compiled for registers of four numbers, but not to round once where others round twice.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn fill_wide(self, work: &impl Fn(Range<usize>, [&mut [f64]; K])) {
+        self.fill_near(work);
+    }
+
+    #[inline(always)]
+    fn fill_near(mut self, work: &impl Fn(Range<usize>, [&mut [f64]; K])) {
+        while !self.range.is_empty() {
+            let near = self.cut(self.range.end.min(self.range.start + NEAR));
+            work(near.range, near.arrays);
+        }
+    }
 }
 
 /// to ← from, which is as long.
@@ -323,6 +375,26 @@ mod tests {
             assert_eq!(to, from);
             to.iter_mut().step_by(2).for_each(|x| *x = -*x);
             assert_eq!(largest(&to), n.saturating_sub(1) as f64);
+        }
+    }
+
+    #[test]
+    fn groups_of_different_lengths_are_filled_in_one_go() {
+        for (n, m) in [(0, 0), (5000, 1), (3000, 4001), (0, 2500), (700, 300)] {
+            let of = || {
+                let (mut a, mut b, mut c) = (vec![0.0; n], vec![0.0; n], vec![0.0; m]);
+                let number = |out: &mut [f64], range: Range<usize>| range.zip(out).for_each(|(i, x)| *x += i as f64);
+                fill_both(
+                    ([&mut a, &mut b], |range, [a, b]| {
+                        number(a, range.clone());
+                        number(b, range);
+                    }),
+                    ([&mut c], |range, [c]| number(c, range)),
+                );
+                [a, b, c]
+            };
+            let counted = [n, n, m].map(|n| (0..n).map(|i| i as f64).collect::<Vec<_>>());
+            assert!([1, 2, 3, 16].into_iter().all(|size| Team::of(size).lead(of) == counted));
         }
     }
 

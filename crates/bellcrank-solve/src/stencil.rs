@@ -19,9 +19,11 @@ pub struct Stencil {
     pub eta_v: Vec<f64>,
     /// η_z.
     pub eta_z: Vec<f64>,
+    /// Whether velocities follow the coordinates, v = q̇, and are no unknowns.
+    pub velocities_follow: bool,
 }
 
-bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z });
+bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z, velocities_follow });
 
 impl Stencil {
     /// Sets the rates of a point from its q, v, z, and its time.
@@ -32,24 +34,43 @@ impl Stencil {
 
     /// Sets q̇ and ż from q and z, and the time.
     pub fn flows(&self, p: &mut Point) {
-        p.t = self.t;
         affine(&mut p.qdot, self.slopes.q, &p.q, &self.eta_q);
+        self.states(p);
+    }
+
+    /// Sets ż from z, and the time.
+    pub fn states(&self, p: &mut Point) {
+        p.t = self.t;
         affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
     }
 
-    /// Sets all rates where v = q̇, and v, after every range of q was changed.
-    pub fn rates_with_velocities(&self, p: &mut Point, change: impl Fn(Range<usize>, &mut [f64]) + Sync) {
-        p.t = self.t;
-        let Slopes { q: slope_q, v: slope_v, .. } = self.slopes;
-        team::fill([&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot], |range, [q, qdot, v, vdot]| {
-            change(range.clone(), q);
-            let known = q.iter().zip(&self.eta_q[range.clone()]).zip(&self.eta_v[range]);
-            for (((qdot, v), vdot), ((q, eta_q), eta_v)) in qdot.iter_mut().zip(v).zip(vdot).zip(known) {
-                let rate = slope_q * q + eta_q;
-                (*qdot, *v, *vdot) = (rate, rate, slope_v * rate + eta_v);
-            }
+    /// Sets all rates, and velocities, where these follow.
+    pub fn rates_and_velocities(&self, p: &mut Point) {
+        team::fill([&mut p.qdot, &mut p.v, &mut p.vdot], |range, [qdot, v, vdot]| {
+            self.follow(range.clone(), &p.q[range], qdot, v, vdot);
         });
-        affine(&mut p.zdot, self.slopes.z, &p.z, &self.eta_z);
+        self.states(p);
+    }
+
+    /// v and v̇ of a coordinate from itself and its η_q and η_v, where velocities follow.
+    #[inline]
+    pub fn following(&self) -> impl Fn(f64, f64, f64) -> (f64, f64) + Copy + Sync + use<> {
+        let Slopes { q: slope_q, v: slope_v, .. } = self.slopes;
+        move |q, eta_q, eta_v| {
+            let v = slope_q * q + eta_q;
+            (v, slope_v * v + eta_v)
+        }
+    }
+
+    /// Sets the rates and velocities of some coordinates, where velocities follow.
+    #[inline]
+    pub fn follow(&self, range: Range<usize>, q: &[f64], qdot: &mut [f64], v: &mut [f64], vdot: &mut [f64]) {
+        let following = self.following();
+        let known = q.iter().zip(&self.eta_q[range.clone()]).zip(&self.eta_v[range]);
+        for (((qdot, v), vdot), ((q, eta_q), eta_v)) in qdot.iter_mut().zip(v).zip(vdot).zip(known) {
+            let (rate, acceleration) = following(*q, *eta_q, *eta_v);
+            (*qdot, *v, *vdot) = (rate, rate, acceleration);
+        }
     }
 
     /// Makes room for η of these sizes.

@@ -241,7 +241,6 @@ pub struct Step {
     sets: [bool; 2],
     /// Whether v follows q; the derivatives by v, and what they are multiplied by where charts bend it.
     condensed: bool,
-    flat: bool,
     by_velocity: Vec<Term>,
     chain: Option<Chain>,
     /// The present trial point.
@@ -358,8 +357,7 @@ impl Step {
             let follows = |(pair, at): (&(u32, u32), &[u32])| at[0] + size(pair) == at[1];
             term.together = blocks.iter().zip(term.offsets.windows(2)).all(follows);
         }
-        let flat = dynamics.flat();
-        let bent = condensed && !shape.lean && !flat;
+        let bent = condensed && !shape.lean && !dynamics.flat();
         let (mut by_velocity, mut terms): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(term, _)| bent && term.wrt == Unknown::V);
         let chain = bent.then(|| Chain::new(&unknowns, &pattern, &mut by_velocity));
@@ -382,6 +380,7 @@ impl Step {
             eta_q: vec![0.0; layout.n()],
             eta_v: vec![0.0; layout.n()],
             eta_z: vec![0.0; layout.nz()],
+            velocities_follow: condensed && dynamics.flat(),
             ..Stencil::default()
         };
         let weights = Weights::default();
@@ -393,7 +392,6 @@ impl Step {
             terms,
             sets,
             condensed,
-            flat,
             by_velocity,
             chain,
             point,
@@ -411,15 +409,15 @@ impl Step {
 
     /// Sets the rates from q, v and z; v = T q̇ where velocities follow q.
     pub fn follow(&mut self) {
-        if self.condensed && self.flat {
-            return self.stencil.rates_with_velocities(&mut self.point, |_, _| ());
+        let (law, p) = (&self.stencil, &mut self.point);
+        if law.velocities_follow {
+            return law.rates_and_velocities(p);
         }
-        let p = &mut self.point;
-        self.stencil.flows(p);
+        law.flows(p);
         if self.condensed {
             self.dynamics.velocities(&p.q, &p.qdot, &mut p.v);
         }
-        self.stencil.accelerations(p);
+        law.accelerations(p);
     }
 
     /// Takes the present point for the old one of the next step, where the formulation needs it.
@@ -786,12 +784,19 @@ impl Residual for Step {
         };
         less(&mut p.v, part(Unknown::V));
         less(&mut p.z, part(Unknown::Z));
-        less(&mut p.lambda, part(Unknown::Lambda));
         less(&mut p.mu, part(Unknown::Mu));
-        let dq = part(Unknown::Q);
-        if self.condensed && self.flat {
-            self.stencil.rates_with_velocities(p, |range, q| subtract(&dq[range], q));
+        let (dq, dlambda, law) = (part(Unknown::Q), part(Unknown::Lambda), &self.stencil);
+        if law.velocities_follow {
+            team::fill_both(
+                ([&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot], |range, [q, qdot, v, vdot]| {
+                    subtract(&dq[range.clone()], q);
+                    law.follow(range, q, qdot, v, vdot);
+                }),
+                ([&mut p.lambda[..dlambda.len()]], |range, [lambda]| subtract(&dlambda[range], lambda)),
+            );
+            law.states(p);
         } else {
+            less(&mut p.lambda, dlambda);
             self.dynamics.retract(-1.0, &mut p.q, dq);
             self.follow();
         }

@@ -109,7 +109,7 @@ fn compare<E: Equations + Clone + 'static>(e: E, p: &Point, h: f64, iteration: I
         slopes: Slopes { q: slope, v: slope, z: slope },
         eta_q: p.q.iter().map(|q| -slope * q).collect(),
         eta_v: p.v.iter().map(|v| -slope * v).collect(),
-        eta_z: Vec::new(),
+        ..Stencil::default()
     };
     // a predictor that is off the manifold
     let mut start = p.clone();

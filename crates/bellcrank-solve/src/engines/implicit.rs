@@ -28,6 +28,11 @@ use std::sync::atomic::Ordering::Relaxed;
 const FIXED_PRECISION: f64 = 1e-10;
 const FIXED_PRECISION_KEPT: f64 = 1e-12;
 
+/// What rounding leaves of coordinates, in parts of the largest, bounds that tolerance from below. A thousand of its units leave
+/// room for coordinates that grow while so many fixed steps pass before the largest is looked for again.
+const ROUNDING: f64 = 1e3 * f64::EPSILON;
+const LOOK: usize = 10;
+
 /// No correction of a fixed step moves anything by more lengths of the model, or radians.
 const REACH: f64 = 0.7;
 
@@ -69,6 +74,8 @@ pub struct Implicit {
     first: f64,
     /// Newton's tolerance in fixed steps, and the weights of a unit.
     precision: f64,
+    /// The largest coordinate, as long as it need not be looked for.
+    largest: Option<f64>,
     /// The step size and the precision that the weights of Newton's tolerance are for.
     weighed: (f64, f64),
     unit: Weights,
@@ -363,6 +370,7 @@ impl Implicit {
             fixed,
             first,
             precision: 0.0,
+            largest: None,
             weighed: (0.0, 0.0),
             unit: Weights::default(),
             steps: 0,
@@ -379,7 +387,8 @@ impl Implicit {
     fn set_newton_weights(&mut self) {
         let step = &mut self.step;
         if self.fixed {
-            let floor = 1e3 * f64::EPSILON * team::largest(&self.state.q) / self.dynamics.length();
+            let largest = *self.largest.get_or_insert_with(|| team::largest(&self.state.q));
+            let floor = ROUNDING * largest / self.dynamics.length();
             let h = self.method.step_size();
             let precision = match self.newton.iteration {
                 Iteration::Full => FIXED_PRECISION,
@@ -504,7 +513,6 @@ impl Engine for Implicit {
             self.set_newton_weights();
             let method = &self.method;
             let complete = |s: &mut Step| {
-                s.follow();
                 s.touched();
                 s.add_reactions();
             };
@@ -514,11 +522,15 @@ impl Engine for Implicit {
                 } else {
                     method.predict(&mut s.point)
                 }
+                s.follow();
                 complete(s);
             };
             if cautious {
                 predict(&mut self.step)
             } else {
+                if !self.step.stencil.velocities_follow {
+                    self.step.follow();
+                }
                 complete(&mut self.step)
             }
             let solved = self.newton.solve(&mut self.step, predict);
@@ -532,6 +544,7 @@ impl Engine for Implicit {
             if let Err(why) = solved {
                 self.convergence_failures += 1;
                 self.newton.forget_matrix();
+                self.largest = None;
                 let owner = match why {
                     IterationError::Linear(LinearError::Singular { row }) => self.step.owner(row),
                     _ => self.blame(),
@@ -584,13 +597,14 @@ impl Engine for Implicit {
             }
             break;
         }
-        self.method.accept(&self.step.point, &self.weights);
+        self.method.accept(&self.step.point, &self.weights, &mut self.state);
         if !self.fixed {
             // after the history has taken its point: differences of high order would see the polish
             self.step.polish();
+            self.step.point.store_motion(&mut self.state);
         }
-        self.step.point.store_motion(&mut self.state);
         self.steps += 1;
+        self.largest.take_if(|_| self.steps.is_multiple_of(LOOK));
         if self.fixed && self.method.parameters_now().is_some() && self.splitting.is_none() {
             return Ok(()); // there is no error test
         }
@@ -643,6 +657,7 @@ impl Engine for Implicit {
         self.step.touched();
         self.step.free_start();
         self.newton.forget_matrix();
+        self.largest = None;
         self.tolerances.see(&self.state.v);
         self.tolerances.weigh(&self.state, start, &mut self.newton_weights);
         self.tolerances.restrict(&self.newton_weights, &mut self.weights);

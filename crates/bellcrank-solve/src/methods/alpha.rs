@@ -196,6 +196,16 @@ struct Node {
     zdot: Vec<f64>,
 }
 
+/// What is known of a coordinate before a step: a_n, q, v and the last two v̇.
+#[derive(Clone, Copy)]
+struct Known {
+    a: f64,
+    q: f64,
+    v: f64,
+    rate: f64,
+    rate_before: f64,
+}
+
 /// The pseudo-rates of v and z.
 #[derive(Clone, Debug, Default)]
 struct Pseudo {
@@ -293,23 +303,16 @@ impl GeneralizedAlpha {
 
     /// a_n for the size of the prepared step, from that of the last one and the rate.
     fn moved(&self) -> impl Fn(f64, f64) -> f64 + Copy + Sync + use<> {
-        let (soft, ratio) = (self.soft > 0, self.h_next / self.h_last);
-        let kept = ratio == 1.0;
-        // all are computed and one is chosen: several numbers at a time
-        move |a, rate| {
-            let moved = rate + ratio * (a - rate);
-            let moved = if kept { a } else { moved };
-            if soft { 0.0 } else { moved }
-        }
+        let ratio = self.h_next / self.h_last;
+        let (by_a, by_rate) = if self.soft > 0 { (0.0, 0.0) } else { (ratio, 1.0 - ratio) };
+        move |a, rate| by_a * a + by_rate * rate
     }
 
     /// a_{n+1} from a_n and the rates at both ends of the prepared step.
     fn next(&self) -> impl Fn(f64, [f64; 2]) -> f64 + Copy + Sync + use<> {
-        let AlphaParameters { alpha_m, alpha_f, .. } = self.active();
-        let moved = self.moved();
-        move |a, [before, rate]| {
-            ((1.0 - alpha_f) * rate + alpha_f * before - alpha_m * moved(a, before)) / (1.0 - alpha_m)
-        }
+        let (AlphaParameters { alpha_m, alpha_f, .. }, moved) = (self.active(), self.moved());
+        let [by_rate, by_before, by_a] = [1.0 - alpha_f, alpha_f, -alpha_m].map(|c| c / (1.0 - alpha_m));
+        move |a, [before, rate]| by_rate * rate + by_before * before + by_a * moved(a, before)
     }
 
     /// The slopes of the prepared step.
@@ -323,24 +326,29 @@ impl GeneralizedAlpha {
     fn first_order(&self) -> impl Fn(f64, f64, f64) -> f64 + Copy + Sync + use<> {
         let (AlphaParameters { alpha_m, alpha_f, gamma, .. }, h) = (self.active(), self.h_next);
         let slope = self.slopes().v;
-        move |x, rate, a| {
-            let known = x + h * (1.0 - gamma) * a;
-            (alpha_m * a - alpha_f * rate) / (1.0 - alpha_f) - slope * known
+        let by_a = alpha_m / (1.0 - alpha_f) - slope * h * (1.0 - gamma);
+        let by_rate = alpha_f / (1.0 - alpha_f);
+        move |x, rate, a| by_a * a - by_rate * rate - slope * x
+    }
+
+    /// η of a coordinate and of its velocity.
+    fn law(&self) -> impl Fn(Known) -> (f64, f64) + Copy + Sync + use<> {
+        let (AlphaParameters { beta, gamma, .. }, h, slope) = (self.active(), self.h_next, self.slopes().q);
+        let (moved, first_order) = (self.moved(), self.first_order());
+        let (by_a, by_v) = (h * (1.0 - gamma) - slope * h * h * (0.5 - beta), 1.0 - slope * h);
+        move |Known { a, q, v, rate, .. }| {
+            let a = moved(a, rate);
+            (by_a * a + by_v * v - slope * q, first_order(v, rate, a))
         }
     }
 
-    /// η of some coordinates and velocities.
-    fn find_law(&self, range: Range<usize>, eta_q: &mut [f64], eta_v: &mut [f64]) {
-        let (AlphaParameters { beta, gamma, .. }, h, slope) = (self.active(), self.h_next, self.slopes().q);
-        let (moved, first_order) = (self.moved(), self.first_order());
-        let (for_q, for_v) = (h * h * (0.5 - beta), h * (1.0 - gamma));
-        let [a, q, v, rate] = [&self.a.v, &self.now.q, &self.now.v, &self.now.vdot].map(|x| &x[range.clone()]);
-        let [eta_q, eta_v] = [eta_q, eta_v].map(|x| &mut x[..a.len()]);
-        for i in 0..a.len() {
-            let a = moved(a[i], rate[i]);
-            let known = q[i] + h * v[i] + for_q * a;
-            eta_q[i] = v[i] + for_v * a - slope * known;
-            eta_v[i] = first_order(v[i], rate[i], a);
+    /// Does something with what is known of every coordinate of a range, counted from its start.
+    #[inline(always)]
+    fn each_known(&self, range: Range<usize>, mut with: impl FnMut(usize, Known)) {
+        let known = [&self.a.v, &self.now.q, &self.now.v, &self.now.vdot, &self.before.vdot];
+        let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
+        for i in 0..range.len() {
+            with(i, Known { a: a[i], q: q[i], v: v[i], rate: rate[i], rate_before: rate_before[i] });
         }
     }
 
@@ -358,52 +366,55 @@ impl GeneralizedAlpha {
         }
     }
 
-    /// Some positions and velocities at the end of the step, with extrapolated accelerations where there are any.
-    fn extrapolate(&self, range: Range<usize>, new_q: &mut [f64], new_v: &mut [f64]) {
-        if !self.extrapolates() {
-            return self.move_on(range, new_q, new_v);
-        }
+    /// A coordinate and its velocity at the end of the step, with an extrapolated acceleration or with the last velocity.
+    fn guess(&self, extrapolates: bool) -> impl Fn(Known) -> (f64, f64) + Copy + Sync + use<> {
         let (AlphaParameters { beta, gamma, .. }, h, extrapolated) =
             (self.parameters, self.h_next, self.extrapolated());
-        let known = [&self.a.v, &self.now.q, &self.now.v, &self.now.vdot, &self.before.vdot];
-        let [a, q, v, rate, rate_before] = known.map(|x| &x[range.clone()]);
-        let [new_q, new_v] = [new_q, new_v].map(|x| &mut x[..a.len()]);
-        for i in 0..a.len() {
-            let (a, change) = extrapolated(a[i], rate[i], rate_before[i]);
-            new_v[i] = v[i] + h * (a + gamma * change);
-            new_q[i] = q[i] + h * (v[i] + h * (0.5 * a + beta * change));
+        let c = if extrapolates { h } else { 0.0 };
+        move |Known { a, q, v, rate, rate_before }| {
+            let (a, change) = extrapolated(a, rate, rate_before);
+            (q + h * (v + c * (0.5 * a + beta * change)), v + c * (a + gamma * change))
         }
     }
 
-    /// The same with the last velocities.
-    fn move_on(&self, range: Range<usize>, new_q: &mut [f64], new_v: &mut [f64]) {
-        let (h, q, v) = (self.h_next, &self.now.q[range.clone()], &self.now.v[range]);
-        new_v.copy_from_slice(v);
-        new_q.iter_mut().zip(q.iter().zip(v)).for_each(|(new, (q, v))| *new = q + h * v);
+    /// Sets positions and velocities to a guess.
+    fn move_on(&self, extrapolates: bool, point: &mut Point) {
+        let guess = self.guess(extrapolates);
+        team::fill([&mut point.q, &mut point.v], |range, [q, v]| {
+            let (n, guess) = (range.len(), guess);
+            let (q, v) = (&mut q[..n], &mut v[..n]);
+            self.each_known(range, |i, known| (q[i], v[i]) = guess(known));
+        });
     }
 
-    /// The guess for all but positions and velocities.
-    fn predict_others(&self, guess: &mut Point) {
+    /// First-order states at the end of the step.
+    fn guess_states(&self, z: &mut [f64]) {
         if !self.extrapolates() {
-            guess.z.copy_from_slice(&self.now.z);
-            return self.keep_multipliers(guess);
+            return z.copy_from_slice(&self.now.z);
         }
         let (h, gamma, now, extrapolated) = (self.h_next, self.parameters.gamma, &self.now, self.extrapolated());
-        for (i, z) in guess.z.iter_mut().enumerate() {
+        for (i, z) in z.iter_mut().enumerate() {
             let (c, change) = extrapolated(self.a.z[i], now.zdot[i], self.before.zdot[i]);
             *z = now.z[i] + h * (c + gamma * change);
         }
-        self.lambda.extrapolate(self.t_next, POINTS, &mut guess.lambda);
-        self.mu.extrapolate(self.t_next, POINTS, &mut guess.mu);
     }
 
-    /// The last multipliers; those of a start with something fast in it say nothing.
-    fn keep_multipliers(&self, guess: &mut Point) {
-        self.lambda.extrapolate(self.t_next, 1, &mut guess.lambda);
-        self.mu.extrapolate(self.t_next, 1, &mut guess.mu);
-        if self.past == 0 && self.soft > 0 {
-            guess.lambda.fill(0.0);
-            guess.mu.fill(0.0);
+    /// A guess for multipliers, by range: those of a start with something fast in it say nothing.
+    fn guess_multipliers<'a>(
+        &self,
+        known: &'a Recent,
+        extrapolates: bool,
+    ) -> impl Fn(Range<usize>, &mut [f64]) + Sync + use<'a> {
+        let extrapolated = known.extrapolated(self.t_next, if extrapolates { POINTS } else { 1 });
+        let nothing = self.past == 0 && self.soft > 0;
+        move |range, out| if nothing { out.fill(0.0) } else { extrapolated(range, out) }
+    }
+
+    /// The guess for both kinds.
+    fn set_multipliers(&self, extrapolates: bool, guess: &mut Point) {
+        for (known, out) in [(&self.lambda, &mut guess.lambda), (&self.mu, &mut guess.mu)] {
+            let guess = self.guess_multipliers(known, extrapolates);
+            team::fill([out], |range, [out]| guess(range, out));
         }
     }
 
@@ -507,32 +518,59 @@ impl Method for GeneralizedAlpha {
         let (method, n, nz) = (&*self, self.now.v.len(), self.now.z.len());
         law.resize(n, n, nz);
         (law.t, law.h, law.slopes) = (self.t_next, self.h_next, self.slopes());
-        // one pass: vectors of large models come from memory each time they are looked at
-        let outs = [&mut law.eta_q, &mut law.eta_v, &mut guess.q, &mut guess.v];
-        team::fill(outs.map(|x| &mut x[..]), |range, [eta_q, eta_v, q, v]| {
-            method.find_law(range.clone(), eta_q, eta_v);
-            method.extrapolate(range, q, v);
-        });
         let (now, moved, first_order) = (&self.now, self.moved(), self.first_order());
         for (i, eta) in law.eta_z.iter_mut().enumerate() {
             *eta = first_order(now.z[i], now.zdot[i], moved(self.a.z[i], now.zdot[i]));
         }
-        self.predict_others(guess);
+        self.guess_states(&mut guess.z);
+        // one pass: vectors of large models come from memory each time they are looked at
+        let (of_law, of_guess, following) = (self.law(), self.guess(self.extrapolates()), law.following());
+        let Point { q, qdot, v, vdot, lambda, mu, .. } = guess;
+        let [of_lambda, of_mu] = [&self.lambda, &self.mu].map(|x| self.guess_multipliers(x, self.extrapolates()));
+        team::fill([mu], |range, [out]| of_mu(range, out));
+        let multipliers = ([&mut lambda[..]], |range: Range<usize>, [out]: [&mut [f64]; 1]| of_lambda(range, out));
+        if law.velocities_follow {
+            let outs = [&mut law.eta_q, &mut law.eta_v, q, qdot, v, vdot].map(|x| &mut x[..]);
+            let all = |range: Range<usize>, outs: [&mut [f64]; 6]| {
+                let (n, of_law, of_guess, following) = (range.len(), of_law, of_guess, following);
+                let [eta_q, eta_v, q, qdot, v, vdot] = outs.map(|x| &mut x[..n]);
+                method.each_known(range, |i, known| {
+                    (eta_q[i], eta_v[i]) = of_law(known);
+                    q[i] = of_guess(known).0;
+                    (v[i], vdot[i]) = following(q[i], eta_q[i], eta_v[i]);
+                    qdot[i] = v[i];
+                });
+            };
+            team::fill_both((outs, all), multipliers);
+            law.states(guess);
+        } else {
+            let outs = [&mut law.eta_q, &mut law.eta_v, q, v].map(|x| &mut x[..]);
+            let all = |range: Range<usize>, outs: [&mut [f64]; 4]| {
+                let (n, of_law, of_guess) = (range.len(), of_law, of_guess);
+                let [eta_q, eta_v, q, v] = outs.map(|x| &mut x[..n]);
+                method.each_known(range, |i, known| {
+                    (eta_q[i], eta_v[i]) = of_law(known);
+                    (q[i], v[i]) = of_guess(known);
+                });
+            };
+            team::fill_both((outs, all), multipliers);
+        }
     }
 
     /// v̇, ż and the multipliers are extrapolated linearly, which leaves Newton a first correction some 40 times
     /// smaller than without.
     fn predict(&self, guess: &mut Point) {
-        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| self.extrapolate(range, q, v));
-        self.predict_others(guess);
+        self.move_on(self.extrapolates(), guess);
+        self.guess_states(&mut guess.z);
+        self.set_multipliers(self.extrapolates(), guess);
     }
 
     /// Accelerations of a start or an event may last for a fraction of the step only: they say nothing
     /// about its end.
     fn predict_positions(&self, guess: &mut Point) {
-        team::fill([&mut guess.q, &mut guess.v], |range, [q, v]| self.move_on(range, q, v));
+        self.move_on(false, guess);
         guess.z.copy_from_slice(&self.now.z);
-        self.keep_multipliers(guess);
+        self.set_multipliers(false, guess);
     }
 
     fn fresh(&self) -> bool {
@@ -573,7 +611,7 @@ impl Method for GeneralizedAlpha {
         self.error
     }
 
-    fn accept(&mut self, p: &Point, _: &Weights) {
+    fn accept(&mut self, p: &Point, _: &Weights, state: &mut State) {
         let (h, moved, next) = (self.h_next, self.moved(), self.next());
         let GeneralizedAlpha { now, before, a, .. } = self;
         for (i, (bend, a)) in self.bend.iter_mut().zip(&mut a.z).enumerate() {
@@ -586,20 +624,30 @@ impl Method for GeneralizedAlpha {
         }
         before.z.copy_from_slice(&p.z);
         before.zdot.copy_from_slice(&p.zdot);
-        let outs = [&mut a.v, &mut before.q, &mut before.qdot, &mut before.v, &mut before.vdot];
-        team::fill(outs.map(|x| &mut x[..]), |range, [a, q, qdot, v, vdot]| {
+        state.t = p.t;
+        state.z.clone_from(&p.z);
+        state.q.resize(p.q.len(), 0.0);
+        state.v.resize(p.v.len(), 0.0);
+        let outs =
+            [&mut a.v, &mut before.q, &mut before.qdot, &mut before.v, &mut before.vdot, &mut state.q, &mut state.v];
+        let motion = |range: Range<usize>, outs: [&mut [f64]; 7]| {
+            let [a, q, qdot, v, vdot, state_q, state_v] = outs;
             let [rate_before, rate] = [&now.vdot, &p.vdot].map(|x| &x[range.clone()]);
             // of its own, not behind a reference: else the compiler takes number by number
             let (next, a) = (next, &mut a[..rate.len()]);
             for i in 0..rate.len() {
                 a[i] = next(a[i], [rate_before[i], rate[i]]);
             }
-            for (to, from) in [(q, &p.q), (qdot, &p.qdot), (v, &p.v), (vdot, &p.vdot)] {
+            for (to, from) in [(q, &p.q), (state_q, &p.q), (qdot, &p.qdot), (v, &p.v), (state_v, &p.v), (vdot, &p.vdot)]
+            {
                 to.copy_from_slice(&from[range.clone()]);
             }
-        });
+        };
+        let lambda = &mut self.lambda.room(self.t_next, p.lambda.len(), POINTS)[..];
+        let multipliers =
+            ([lambda], |range: Range<usize>, [out]: [&mut [f64]; 1]| out.copy_from_slice(&p.lambda[range]));
+        team::fill_both((outs.map(|x| &mut x[..]), motion), multipliers);
         std::mem::swap(now, before);
-        self.lambda.push(self.t_next, &p.lambda, POINTS);
         self.mu.push(self.t_next, &p.mu, POINTS);
         if let Some(clock) = &mut self.clock {
             clock.advance(h, self.t_next);
@@ -791,7 +839,7 @@ mod tests {
             method.prepare(&mut law, &mut guess);
             DRIVEN.solve(&method, &law, &mut p).unwrap();
             misses.push((guess.q[0] - p.q[0]).abs());
-            method.accept(&p, &Weights::default());
+            method.accept(&p, &Weights::default(), &mut State::default());
         }
         assert!(misses[19] * 40.0 < misses[0], "{misses:?}");
     }

@@ -450,6 +450,9 @@ impl Method for Bdf {
             *eta = rate - slope * y;
         }
         self.predict(guess);
+        if law.velocities_follow {
+            law.rates_and_velocities(guess);
+        }
     }
 
     fn predict(&self, guess: &mut Point) {
@@ -496,7 +499,7 @@ impl Method for Bdf {
         error
     }
 
-    fn accept(&mut self, p: &Point, weights: &Weights) {
+    fn accept(&mut self, p: &Point, weights: &Weights, state: &mut State) {
         self.measure(p);
         let (k, h) = (self.k, self.h);
         let raised = k == self.k_last + 1;
@@ -523,6 +526,7 @@ impl Method for Bdf {
         (self.error_failures, self.convergence_failures) = (0, 0);
         self.lambda.push(self.t_next, &p.lambda, KEPT);
         self.mu.push(self.t_next, &p.mu, KEPT);
+        p.store_motion(state);
     }
 
     fn reject(&mut self, why: Rejection) -> Result<(), StepCollapse> {
@@ -687,7 +691,7 @@ mod tests {
                         OSCILLATOR.solve(&bdf, &law, &mut p).unwrap();
                     }
                     assert_eq!(bdf.error(&p, &Weights::default()), 0.0);
-                    bdf.accept(&p, &Weights::default());
+                    bdf.accept(&p, &Weights::default(), &mut State::default());
                 }
                 (p.q[0] - 2_f64.cos()).hypot(p.v[0] + 2_f64.sin())
             };
@@ -793,7 +797,7 @@ mod tests {
         bdf.prepare(&mut law, &mut p);
         assert_eq!((p.lambda[0], p.mu[0]), (1.0, 2.0));
         (p.lambda[0], p.mu[0]) = (3.0, 1.0);
-        bdf.accept(&p, &Weights::default());
+        bdf.accept(&p, &Weights::default(), &mut State::default());
         bdf.prepare(&mut law, &mut p);
         assert_eq!((p.lambda[0], p.mu[0]), (5.0, 0.0));
     }
@@ -829,7 +833,7 @@ mod tests {
                 bdf.start(&guess, h);
                 for _ in 0..8 {
                     bdf.prepare(&mut law, &mut guess);
-                    bdf.accept(&point(law.t), &Weights::default());
+                    bdf.accept(&point(law.t), &Weights::default(), &mut State::default());
                 }
                 let t = law.t - 0.5 * h;
                 let change = ChartMove::to(0, Vec3::new(-0.2, 0.5, -0.7));
@@ -916,7 +920,7 @@ mod tests {
             trial.t = law.t;
             match bdf.error(&trial, &weights) {
                 e if e <= 1.0 => {
-                    bdf.accept(&trial, &weights);
+                    bdf.accept(&trial, &weights, &mut State::default());
                     p = trial;
                     steps += 1;
                 }

@@ -146,7 +146,7 @@ impl Ode<'_> {
             }
             counts.longest_step = counts.longest_step.max(law.h);
             p = trial;
-            method.accept(&p, &weights);
+            method.accept(&p, &weights, &mut State::default());
             counts.steps += 1;
             counts.highest_order = counts.highest_order.max(method.order());
             observe(method, &mut p);

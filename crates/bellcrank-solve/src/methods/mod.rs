@@ -37,7 +37,8 @@ pub trait Method: Send {
     /// The step must not pass this time.
     fn limit(&mut self, t_stop: f64);
 
-    /// Finds the law of the step from t_n to t_n + h, and a guess for its end, that of [`Method::predict`].
+    /// Finds the law of the step from t_n to t_n + h, and a guess for its end, that of [`Method::predict`]: with the rates of
+    /// the law, where velocities follow by it.
     fn prepare(&mut self, law: &mut Stencil, guess: &mut Point);
 
     /// A guess for q, v, z (and λ, μ where the method can) at the new time; the rates are those of the law.
@@ -74,8 +75,8 @@ pub trait Method: Send {
     /// Zero for a method with fixed steps.
     fn error(&mut self, p: &Point, weights: &Weights) -> f64;
 
-    /// Takes the point into the history, and chooses order and step size of what follows.
-    fn accept(&mut self, p: &Point, weights: &Weights);
+    /// Takes the point into the history and what moved into the state, and chooses order and step size of what follows.
+    fn accept(&mut self, p: &Point, weights: &Weights, state: &mut State);
 
     /// Gives the step up and prepares a smaller one.
     fn reject(&mut self, why: Rejection) -> Result<(), StepCollapse>;
@@ -100,5 +101,39 @@ pub trait Method: Send {
     /// The part of the tolerance to which Newton must solve a step for the error estimate to be of use.
     fn precision(&self) -> f64 {
         1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::alpha::GeneralizedAlpha;
+    use super::bdf::Bdf;
+    use super::harness::Ode;
+    use super::*;
+
+    #[test]
+    fn prepared_guesses_have_the_rates_of_the_law_where_velocities_follow() {
+        let driven = |t: f64, y: &[f64], rates: &mut [f64]| {
+            (rates[0], rates[1], rates[2]) = (y[1], t.sin() - 4.0 * y[0], y[0] - y[2]);
+        };
+        let ode = Ode { n: 1, nz: 1, rates: &driven };
+        let methods: [Box<dyn Method>; 2] = [Box::new(GeneralizedAlpha::from_rho(0.8)), Box::new(Bdf::default())];
+        for mut method in methods {
+            let mut p = ode.point(0.0, &[1.0, -0.5, 0.2]);
+            method.start(&p, 1e-3);
+            for _ in 0..3 {
+                let (mut law, mut guess) = (Stencil::default(), p.clone());
+                method.prepare(&mut law, &mut guess);
+                law.rates_and_velocities(&mut guess);
+                let (mut following, mut whole) = (Stencil { velocities_follow: true, ..Stencil::default() }, p.clone());
+                method.prepare(&mut following, &mut whole);
+                assert_eq!(whole, guess);
+                assert_eq!(whole.v[0], law.slopes.q * whole.q[0] + law.eta_q[0]);
+                assert!(ode.solve(&*method, &law, &mut p).is_some());
+                let mut state = State::default();
+                method.accept(&p, &Weights::default(), &mut state);
+                assert_eq!((state.t, &state.q, &state.v, &state.z), (p.t, &p.q, &p.v, &p.z));
+            }
+        }
     }
 }

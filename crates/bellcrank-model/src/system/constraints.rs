@@ -184,33 +184,16 @@ impl System {
         }
     }
 
-    /// out += c G x for the rows of one constraint.
-    pub(super) fn add_jacobian_times(
-        &self,
-        c: f64,
-        constraint: &Constraint,
-        x: &[f64],
-        w: &Workspace,
-        out: &mut [f64],
-    ) {
-        for end in constraint.ends.iter().filter(|e| e.body != GROUND) {
-            let x = &x[self.layout.bodies[end.body as usize].clone()];
-            let block = &w.jacobian[end.jacobian as usize..end.jacobian as usize + constraint.rows * x.len()];
-            for (row, o) in block.chunks_exact(x.len()).zip(out.iter_mut()) {
-                *o += c * row.iter().zip(x).map(|(g, x)| g * x).sum::<f64>();
-            }
-        }
-    }
-
-    pub(super) fn add_velocity(&self, c: f64, constraint: &Constraint, at: &Point, w: &Workspace, out: &mut [f64]) {
-        self.add_jacobian_times(c, constraint, &at.v, w, out);
-        self.add_time(c, constraint, at.t, 1, out);
+    /// out += c (G v + g_t) for one constraint.
+    pub(super) fn add_velocity(&self, c: f64, number: usize, at: &Point, w: &Workspace, out: &mut [f64]) {
+        self.add_times(c, number, &at.v, w, out);
+        self.add_time(c, &self.constraints[number], at.t, 1, out);
     }
 
     /// out += c ∂g/∂t (`derivative` = 1) or c ∂²g/∂t² (2).
     pub(super) fn add_time(&self, c: f64, constraint: &Constraint, t: f64, derivative: usize, out: &mut [f64]) {
         let mut first = 0;
-        for e in &constraint.equations {
+        for e in constraint.equations.iter().filter(|_| constraint.rheonomic) {
             let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             e.time(t, &mut g_t, &mut g_tt);
             let g = if derivative == 1 { g_t } else { g_tt };

@@ -514,7 +514,7 @@ impl Dynamics for System {
                     return add(out, &w.gap[self.layout.constraints[k].clone()]);
                 }
                 if !constraint.holonomic {
-                    return self.add_velocity(c, constraint, at, w, out);
+                    return self.add_velocity(c, k, at, w, out);
                 }
                 if constraint.equations.is_empty() {
                     let b = constraint.ends[0].body as usize;
@@ -535,7 +535,7 @@ impl Dynamics for System {
             }),
             Piece::Velocity => each_block(&self.layout.rates, out, |k, out| {
                 if !out.is_empty() {
-                    self.add_velocity(c, &self.constraints[k], at, w, out);
+                    self.add_velocity(c, k, at, w, out);
                 }
             }),
             Piece::Acceleration => each_block(&self.layout.constraints, out, |k, out| {
@@ -563,6 +563,11 @@ impl Dynamics for System {
 
     /// The balance of forces in one pass over the bodies: those of large models come from memory each time they are looked at.
     fn set(&self, terms: &[(f64, Piece)], at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        if let ([(c, Piece::Position)], false) = (terms, self.tables.mixed) {
+            return team::fill([out], |range, [out]| {
+                out.iter_mut().zip(&w.gap[range]).for_each(|(o, g)| *o = c * g);
+            });
+        }
         if !terms.iter().any(|t| t.1 == Piece::MassAccel) {
             return set_by_pieces(self, terms, at, w, out);
         }

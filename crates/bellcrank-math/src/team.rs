@@ -13,12 +13,16 @@ use std::thread::{self, JoinHandle, Thread};
 /// Most threads of a team.
 pub const MOST: usize = 16;
 
-/// How often is looked for work before a thread lets others go first: about 0.1 ms, several times what passes between two pieces.
-const PATIENCE: usize = 2000;
+/// How often is looked for work without a pause: some ten microseconds, more than what passes between most pieces. A pause takes longer than
+/// word of a piece.
+const EAGER: usize = 10_000;
+
+/// How often before a thread lets others go first: about 0.1 ms.
+const PATIENCE: usize = EAGER + 2000;
 
 /// And how often before it goes to sleep, from which it takes long to wake: some ms, more than what one thread does alone in a
 /// step.
-const DROWSY: usize = 10_000;
+const DROWSY: usize = PATIENCE + 8000;
 
 thread_local! {
     static LED: RefCell<Option<Arc<Crew>>> = const { RefCell::new(None) };
@@ -35,15 +39,37 @@ type Task = *const (dyn Fn(usize) + Sync);
 
 struct Crew {
     size: usize,
+    call: Call,
+    /// Those who have not finished the task.
+    left: Apart<AtomicUsize>,
+    over: AtomicBool,
+    broken: AtomicBool,
+    /// How many sleep, and what wakes them.
+    asleep: AtomicUsize,
+    sleepers: UnsafeCell<Vec<Thread>>,
+}
+
+/// Word of a task, in one line of a cache.
+#[repr(align(64))]
+struct Call {
     /// Rises with every task.
     round: AtomicUsize,
     task: UnsafeCell<Option<Task>>,
-    /// Those who have not finished it.
-    left: AtomicUsize,
-    over: AtomicBool,
-    broken: AtomicBool,
-    /// To wake those who sleep.
-    sleepers: UnsafeCell<Vec<Thread>>,
+}
+
+/// What shares no line with anything else.
+#[repr(align(64))]
+struct Apart<T>(T);
+
+/// Waits between two looks at something: how long depends on how often was looked. True if it is time to sleep.
+fn wait(looked: usize) -> bool {
+    match looked {
+        ..EAGER => {}
+        EAGER..PATIENCE => std::hint::spin_loop(),
+        PATIENCE..DROWSY => thread::yield_now(),
+        _ => return true,
+    }
+    false
 }
 
 // SAFETY: `task` is written while all others wait, before `round` rises, and read after; `sleepers` is written before the
@@ -57,9 +83,9 @@ impl Team {
         let size = size.clamp(1, MOST);
         let crew = Arc::new(Crew {
             size,
-            round: AtomicUsize::new(0),
-            task: UnsafeCell::new(None),
-            left: AtomicUsize::new(0),
+            call: Call { round: AtomicUsize::new(0), task: UnsafeCell::new(None) },
+            left: Apart(AtomicUsize::new(0)),
+            asleep: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             sleepers: UnsafeCell::new(Vec::new()),
@@ -103,7 +129,7 @@ impl Team {
 
 impl Drop for Team {
     fn drop(&mut self) {
-        self.crew.over.store(true, Release);
+        self.crew.over.store(true, SeqCst);
         self.threads.iter().for_each(|t| t.thread().unpark());
         self.threads.drain(..).for_each(|t| drop(t.join()));
     }
@@ -115,25 +141,29 @@ impl Crew {
         let mut done = 0;
         loop {
             let mut looked = 0;
-            while self.round.load(Acquire) == done {
-                if self.over.load(Acquire) {
+            while self.call.round.load(Acquire) == done {
+                looked += 1;
+                let sleepy = wait(looked);
+                if looked >= EAGER && self.over.load(Acquire) {
                     return;
                 }
-                looked += 1;
-                match looked {
-                    ..PATIENCE => std::hint::spin_loop(),
-                    PATIENCE..DROWSY => thread::yield_now(),
-                    _ => thread::park(),
+                if sleepy {
+                    self.asleep.fetch_add(1, SeqCst);
+                    // who leads looks for sleepers after the round has risen
+                    if self.call.round.load(SeqCst) == done && !self.over.load(SeqCst) {
+                        thread::park();
+                    }
+                    self.asleep.fetch_sub(1, SeqCst);
                 }
             }
             done += 1;
             // SAFETY: the leader keeps the task alive until `left` is zero.
-            if let Some(task) = unsafe { *self.task.get() }
+            if let Some(task) = unsafe { *self.call.task.get() }
                 && catch_unwind(AssertUnwindSafe(|| unsafe { (*task)(k) })).is_err()
             {
                 self.broken.store(true, Release);
             }
-            self.left.fetch_sub(1, Release);
+            self.left.0.fetch_sub(1, Release);
         }
     }
 
@@ -141,19 +171,18 @@ impl Crew {
     fn together(&self, task: &(dyn Fn(usize) + Sync)) {
         let erased: *const (dyn Fn(usize) + Sync + '_) = task;
         // SAFETY: all others wait, and none of them uses the task after this call has returned.
-        unsafe { *self.task.get() = Some(std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Task>(erased)) };
-        self.left.store(self.size - 1, Relaxed);
-        self.round.fetch_add(1, Release);
-        // SAFETY: written before the first round.
-        unsafe { &*self.sleepers.get() }.iter().for_each(Thread::unpark);
+        unsafe { *self.call.task.get() = Some(std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Task>(erased)) };
+        self.left.0.store(self.size - 1, Relaxed);
+        self.call.round.fetch_add(1, SeqCst);
+        if self.asleep.load(SeqCst) > 0 {
+            // SAFETY: written before the first round.
+            unsafe { &*self.sleepers.get() }.iter().for_each(Thread::unpark);
+        }
         let own = catch_unwind(AssertUnwindSafe(|| task(0)));
         let mut looked = 0;
-        while self.left.load(Acquire) > 0 {
-            looked += 1;
-            match looked < PATIENCE {
-                true => std::hint::spin_loop(),
-                false => thread::yield_now(),
-            }
+        while self.left.0.load(Acquire) > 0 {
+            looked = (looked + 1).min(PATIENCE);
+            wait(looked);
         }
         if let Err(panic) = own {
             resume_unwind(panic);

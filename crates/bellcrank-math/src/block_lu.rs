@@ -30,6 +30,9 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+/// So many blocks of leaves pass until what is called for comes from memory.
+const AHEAD: usize = 12;
+
 /// Pivots of multipliers at a cut below this part of their magnitude are poor.
 const POOR_CUT: f64 = 1e-6;
 
@@ -230,6 +233,7 @@ impl Part {
             match node.kernel {
                 Kernel::Leaf(p) => {
                     let sources = take(&mut lists.sources, node.sources as usize);
+                    lists.sources.iter().skip(AHEAD).take(sources.len()).for_each(|source| a.call_for(source.lower));
                     with_size!(p, 1 2 3 4 5; 6, P => match plan.symmetric {
                         true => step.eliminate_symmetric_leaf::<M, P>(a, sources)?,
                         false => step.eliminate_leaf::<M, P>(a.own, sources)?,

@@ -155,6 +155,10 @@ pub struct Values<'a> {
     first_of_last: usize,
 }
 
+/// A block of 5 × 6 numbers is in so many lines of a cache.
+#[cfg(target_arch = "x86_64")]
+const LINES: usize = 4;
+
 impl<'a> Values<'a> {
     /// The values of which some offset is one, and its place among them.
     #[inline(always)]
@@ -163,6 +167,21 @@ impl<'a> Values<'a> {
             Some(place) => (self.last, place),
             None => (self.own, offset as usize),
         }
+    }
+
+    /// Lets the processor fetch what is at some offset while it does other things.
+    #[inline(always)]
+    pub fn call_for(self, offset: u32) {
+        let (values, place) = self.from(offset);
+        #[cfg(target_arch = "x86_64")]
+        for line in 0..LINES {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let at = values.as_ptr().wrapping_add(place + 8 * line);
+            // SAFETY: a hint, which may point anywhere.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (values, place);
     }
 }
 

@@ -104,6 +104,21 @@ fn is_safe(next: f64, last: f64, magnitude: f64, safe: f64) -> bool {
     next.abs() >= least && least > 0.0 && next.abs() <= f64::MAX
 }
 
+/// The smallest pivot of a definite block, relative to its magnitude.
+fn smallest_pivot<const P: usize>(d: &[[f64; P]; P], magnitude: &[f64; P]) -> f64 {
+    let (mut w, mut smallest) = (*d, f64::INFINITY);
+    for k in 0..P {
+        smallest = smallest.min(w[k][k].abs() / magnitude[k]);
+        for i in k + 1..P {
+            let factor = w[i][k] / w[k][k];
+            for j in k + 1..P {
+                w[i][j] -= factor * w[k][j];
+            }
+        }
+    }
+    smallest
+}
+
 /// W⁻¹ without a search for pivots, and whether all of them were at least a part of their magnitudes.
 #[inline(always)]
 pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P], safe: f64) -> ([[f64; P]; P], bool) {
@@ -423,7 +438,9 @@ impl Pivots {
         {
             return Ok(inverse);
         }
-        let part_of = self.safe(class);
+        // rows of a definite block that depend on others show in any order of its pivots
+        let definite = self.definite && class == Class::Multiplier;
+        let part_of = if definite { SAFE_DEFINITE } else { SAFE };
         let (mut inverse, mut safe) = ([[0.0; P]; P], true);
         for k in (0..P).step_by(K) {
             let (part, is_safe) = invert::<M, K>(&part(d, k, k), at(magnitude, k), part_of);
@@ -433,6 +450,9 @@ impl Pivots {
             safe &= is_safe;
         }
         if safe && !given {
+            if definite && !self.frozen {
+                self.closest = self.closest.min(smallest_pivot(d, magnitude));
+            }
             return Ok(inverse);
         }
         self.search(0, d.as_flattened(), P, P, magnitude, class)?;

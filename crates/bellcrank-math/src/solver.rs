@@ -148,7 +148,7 @@ pub fn choose_nearly_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSol
 /// A block and its mirror image may differ by this part of their largest number; that is looked at in the first of so
 /// many factorizations.
 const SKEW: f64 = 0.1;
-const LOOK: usize = 64;
+const LOOK: usize = 256;
 
 /// A multiplier's pivot below this, or a body's, calls for a look at the first solution.
 const SUSPICIOUS: f64 = 1e-6;

@@ -20,20 +20,21 @@ impl System {
         model.find_stations();
         let mut layout = Layout::default();
         let bodies: Vec<Body> = model.bodies.iter().map(|b| b.body.clone()).collect();
-        let mut charts = Vec::new();
-        let (mut n, mut chart_count) = (0, 0);
+        let (mut charts, mut charted) = (Vec::new(), Vec::new());
+        let mut n = 0;
         for b in &bodies {
             let width = each!(b, b => b.width());
             layout.bodies.push(n..n + width);
+            let chart = each!(b, b => b.chart()).map(|k| (n + k) as u32);
+            charts.push(chart.map_or(u32::MAX, |_| charted.len() as u32));
+            charted.extend(chart);
             n += width;
-            let has_chart = each!(b, b => b.chart().is_some());
-            charts.push(if has_chart { chart_count } else { u32::MAX });
-            chart_count += has_chart as u32;
         }
         let mut s = System {
             layout,
             bodies,
             charts,
+            charted,
             constraints: Vec::new(),
             joint_blocks: Vec::new(),
             forces: Vec::new(),

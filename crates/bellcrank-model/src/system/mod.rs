@@ -103,7 +103,9 @@ pub struct System {
     pub model: Model,
     layout: Layout,
     bodies: Vec<Body>,
+    /// The number of the rotation chart of every body that has one, and the first coordinate of every chart.
     charts: Vec<u32>,
+    charted: Vec<u32>,
     constraints: Vec<Constraint>,
     /// The constraint blocks of each joint: its holonomic equations, then the others.
     joint_blocks: Vec<std::ops::Range<usize>>,
@@ -844,12 +846,11 @@ impl Dynamics for System {
         w.invalidate();
         self.count_turns(state, w);
         w.recentred.moves.clear();
-        for (b, range) in self.layout.bodies.iter().enumerate().filter(|(b, _)| self.charts[*b] != u32::MAX) {
-            let Some(k) = each!(&self.bodies[b], body => body.chart()) else { continue };
-            let i = range.start + k;
+        for (&i, centre) in self.charted.iter().zip(&mut state.charts.centres) {
+            let i = i as usize;
             let phi = Vec3::from_slice(&state.q[i..i + 3]);
             if phi.norm() > limit {
-                let (centre, change) = (&mut state.charts.centres[self.charts[b] as usize], ChartMove::to(i, phi));
+                let change = ChartMove::to(i, phi);
                 *centre = centre.then(change.turn.conjugate());
                 state.q[i..i + 3].fill(0.0);
                 w.recentred.moves.push(change);
@@ -859,7 +860,7 @@ impl Dynamics for System {
     }
 
     fn flat(&self) -> bool {
-        self.charts.iter().all(|c| *c == u32::MAX)
+        self.charted.is_empty()
     }
 
     fn scales(&self) -> Vec<Scale> {

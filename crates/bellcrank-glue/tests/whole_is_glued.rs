@@ -86,7 +86,7 @@ fn whole(system: &Arc<System>, options: Options) -> Values {
     let mut simulation = Simulation::new("whole", system.clone(), &system.initial_state(), options).unwrap();
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     assert_eq!(summary.status, Status::Finished);
-    summary.last
+    summary.last.to_vec()
 }
 
 fn join(system: &Arc<System>, at: &[&str], options: GlueOptions, own: &[Options]) -> Coordinator {

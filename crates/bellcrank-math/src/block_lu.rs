@@ -192,12 +192,7 @@ impl Part {
     }
 
     #[inline(always)]
-    fn factor_nodes<M: Machine>(
-        &mut self,
-        a: Values,
-        b: Option<&[f64]>,
-        others: &[Part],
-    ) -> Result<(), LinearError> {
+    fn factor_nodes<M: Machine>(&mut self, a: Values, b: Option<&[f64]>, others: &[Part]) -> Result<(), LinearError> {
         let Part { plan, values, magnitude, pivots, x, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = values.as_mut_slice();
@@ -437,7 +432,11 @@ impl BlockLu {
     /// the solution is [`Self::go_backward`]. Each part of the factors is still at hand when b needs it.
     pub fn go_forward(&mut self, a: &BlockMatrix, b: &[f64], anew: bool) -> Result<(), LinearError> {
         self.check_side(b)?;
-        if anew { self.decide() } else { self.freeze() }
+        if anew {
+            self.decide()
+        } else {
+            self.freeze()
+        }
         self.factor_as_told(a, Some(b))
     }
 

@@ -171,7 +171,9 @@ impl Crew {
     fn together(&self, task: &(dyn Fn(usize) + Sync)) {
         let erased: *const (dyn Fn(usize) + Sync + '_) = task;
         // SAFETY: all others wait, and none of them uses the task after this call has returned.
-        unsafe { *self.call.task.get() = Some(std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Task>(erased)) };
+        unsafe {
+            *self.call.task.get() = Some(std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Task>(erased))
+        };
         self.left.0.store(self.size - 1, Relaxed);
         self.call.round.fetch_add(1, SeqCst);
         if self.asleep.load(SeqCst) > 0 {

@@ -210,9 +210,7 @@ fn set_first(dynamics: &dyn Dynamics, pattern: &BlockPattern, terms: &mut [Place
             let mut own: Vec<_> = pairs.iter().filter(|pair| within(pair, multipliers)).collect();
             own.sort_unstable();
             own.dedup();
-            own.len() == pairs.len()
-                && own.len() == wanted[multipliers as usize]
-                && dynamics.sets(term.piece, term.wrt)
+            own.len() == pairs.len() && own.len() == wanted[multipliers as usize] && dynamics.sets(term.piece, term.wrt)
         };
         let first = terms.iter_mut().find(|term| covers(term));
         first.map(|term| term.0.fresh = true).is_some()

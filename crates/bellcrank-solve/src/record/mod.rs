@@ -57,6 +57,10 @@ pub trait Recorder {
     fn wants_frames(&self) -> bool {
         true
     }
+    /// Whether it wants to know nothing: neither the names of channels nor their last values.
+    fn is_silent(&self) -> bool {
+        false
+    }
 }
 
 /// A frame must have a value for every channel, or all later columns would be shifted.
@@ -98,6 +102,9 @@ impl Recorder for Silent {
     }
     fn wants_frames(&self) -> bool {
         false
+    }
+    fn is_silent(&self) -> bool {
+        true
     }
 }
 

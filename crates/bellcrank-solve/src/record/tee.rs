@@ -57,6 +57,9 @@ impl Recorder for Tee<'_> {
     fn wants_frames(&self) -> bool {
         self.0.iter().any(|r| r.wants_frames())
     }
+    fn is_silent(&self) -> bool {
+        self.0.iter().all(|r| r.is_silent())
+    }
 }
 
 #[cfg(test)]

@@ -848,6 +848,14 @@ mod tests {
         x
     }
 
+    /// The solution that comes with the factors.
+    fn on_the_way(solver: &mut BlockLu, a: &BlockMatrix, b: &[f64]) -> Vec<f64> {
+        solver.go_forward(a, b, true).unwrap();
+        let mut x = b.to_vec();
+        solver.go_backward(&mut x);
+        x
+    }
+
     fn largest(x: impl Iterator<Item = f64>) -> f64 {
         x.fold(0.0, |m, x| if x.abs() > m { x.abs() } else { m })
     }
@@ -872,13 +880,23 @@ mod tests {
             let x = solution(&mut lu, &a, &b);
             assert_eq!(lu.dropped(), &[] as &[usize], "{what}");
             assert_close(&x, &solution(&mut DenseLu::new(), &a, &b), 1e-11, what);
+            assert_eq!(on_the_way(&mut lu, &a, &b), x, "{what}");
             if form == Form::Index3 {
-                let a = mirrored(a);
+                let mut a = mirrored(a);
                 let mut ldl = BlockLu::for_symmetric(a.pattern()).unwrap();
                 let x = solution(&mut ldl, &a, &b);
                 assert_eq!(ldl.dropped(), &[] as &[usize], "{what}");
                 assert_close(&x, &solution(&mut DenseLu::new(), &a, &b), 1e-11, what);
                 assert!(ldl.factor_entries() < lu.factor_entries() || a.pattern().blocks() < 3, "{what}");
+                assert_eq!(on_the_way(&mut ldl, &a, &b), x, "{what}");
+                // with rows of multipliers that are somewhere else
+                let [first, end, _] = a.pattern().ends();
+                let mut rows = a.values[first..end].to_vec();
+                a.values[first..].fill(f64::NAN);
+                assert!(a.borrow_last(&mut rows) && rows.is_empty());
+                assert_eq!(on_the_way(&mut ldl, &a, &b), x, "{what}");
+                a.give_back(&mut rows);
+                assert!(!a.has_borrowed() && rows.len() == end - first);
             }
         }
     }

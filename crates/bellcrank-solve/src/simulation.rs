@@ -120,6 +120,14 @@ impl Deref for Last {
     }
 }
 
+impl<'a> IntoIterator for &'a Last {
+    type Item = &'a (String, f64);
+    type IntoIter = std::slice::Iter<'a, (String, f64)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl fmt::Debug for Last {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter().map(|(name, value)| (name, value))).finish()
@@ -134,7 +142,7 @@ impl Summary {
     pub fn to_json(&self) -> Value {
         let mut last = Map::new();
         last.insert("t".into(), json!(self.t));
-        for (name, value) in self.last.iter() {
+        for (name, value) in &self.last {
             last.insert(name.clone(), json!(value));
         }
         let mut object = self.brief();

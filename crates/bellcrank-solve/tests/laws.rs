@@ -21,7 +21,7 @@ fn speeds(summary: &bellcrank_solve::Summary) -> Vec<f64> {
 fn poses(summary: &bellcrank_solve::Summary) -> Vec<f64> {
     let mut sign = 1.0;
     let mut out = Vec::new();
-    for (name, value) in summary.last.iter() {
+    for (name, value) in &summary.last {
         let Some((_, part)) = name.rsplit_once('.') else { continue };
         if part == "qw" {
             sign = value.signum();

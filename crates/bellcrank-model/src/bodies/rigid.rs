@@ -127,6 +127,12 @@ impl Coordinates for Rigid {
         add_rotation_block(out, c, self.inertia.own);
     }
     #[inline]
+    fn set_mass(&self, frame: &BodyFrame, c: f64, out: &mut [f64]) {
+        let mut block = [0.0; 36];
+        self.add_mass(frame, c, &mut block);
+        out.copy_from_slice(&block);
+    }
+    #[inline]
     fn add_weight(&self, _frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
         add(&mut out[..3], c * self.mass, gravity);
     }

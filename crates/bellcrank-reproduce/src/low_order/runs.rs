@@ -112,7 +112,7 @@ pub fn tight_options() -> Options {
 
 /// The last values of a tight run.
 pub fn tight(model: &Run) -> Option<Vec<(String, f64)>> {
-    go(model, tight_options()).map(|s| s.last)
+    go(model, tight_options()).map(|s| s.last.to_vec())
 }
 
 /// Some channels at fifty times.

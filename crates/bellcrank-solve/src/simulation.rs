@@ -120,6 +120,12 @@ impl Deref for Last {
     }
 }
 
+impl PartialEq for Last {
+    fn eq(&self, other: &Last) -> bool {
+        **self == **other
+    }
+}
+
 impl<'a> IntoIterator for &'a Last {
     type Item = &'a (String, f64);
     type IntoIter = std::slice::Iter<'a, (String, f64)>;

@@ -30,7 +30,11 @@ def build(mbs, m):
         return mbs.AddMarker(eii.MarkerBodyPosition(bodyNumber=bodies[name], localPosition=m.vector(at)))
 
     def ends(element):
-        on = element.get("on", [[0, 0, 0]] * 2)
+        if "at" in element:  # a point of the world; no body is turned at the start
+            origins = [m.vector(m.bodies[b]["at"]) if b in m.bodies else [0, 0, 0] for b in element["between"]]
+            on = [[x - y for x, y in zip(m.vector(element["at"]), origin)] for origin in origins]
+        else:
+            on = element.get("on", [[0, 0, 0]] * 2)
         return [marker(b, at) for b, at in zip(element["between"], on)]
 
     for j in m.joints.values():
@@ -50,6 +54,13 @@ def build(mbs, m):
         if f["type"] == "spring-damper":
             law = dict(referenceLength=m.get(f, "length"), stiffness=m.get(f, "stiffness"), damping=m.get(f, "damping"))
             mbs.AddObject(eii.ObjectConnectorSpringDamper(markerNumbers=ends(f), **law))
+        elif f["type"] == "bushing":
+            (k, _, r), (c, _, d) = m.vector(f["stiffness"]), m.vector(f["damping"])
+            pull = dict(stiffness=[k, k, 0], damping=[c, c, 0])
+            mbs.AddObject(eii.ObjectConnectorCartesianSpringDamper(markerNumbers=ends(f), **pull))
+            angles = [eii.MarkerNodeCoordinate(nodeNumber=nodes[b], coordinate=2) for b in f["between"]]
+            turn = dict(stiffness=r, damping=d)
+            mbs.AddObject(eii.CoordinateSpringDamper(markerNumbers=[mbs.AddMarker(a) for a in angles], **turn))
         elif f["type"] == "torque":
             rigid = mbs.AddMarker(eii.MarkerBodyRigid(bodyNumber=bodies[f["body"]], localPosition=[0, 0, 0]))
             mbs.AddLoad(eii.LoadTorqueVector(markerNumber=rigid, loadVector=[0, 0, m.get(f, "torque")]))

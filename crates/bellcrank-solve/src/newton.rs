@@ -57,7 +57,7 @@ impl Iteration {
 pub trait Residual {
     /// r at the present x.
     fn residual(&mut self, r: &mut [f64]);
-    /// ∂r/∂x at the present x; `j` comes cleared. Where not the whole is wanted, columns of multipliers in the rows of others
+    /// ∂r/∂x at the present x; `j` comes cleared, but for what it [`Self::sets`]. Where not the whole is wanted, columns of multipliers in the rows of others
     /// may be left alone.
     fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix);
     /// Whether the Jacobian sets all blocks in the rows of bodies, but for columns of multipliers, and all in the rows of

@@ -388,20 +388,20 @@ fn bushings(peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measured> {
         };
         let system = compiled(STIFF, &[format!("parameter.k={k:e}")]);
         let fixed = in_steps(1.0, BUSHING_STEPS);
-        for (options, how) in [(&options, "steps, error-controlled"), (&fixed, "fixed steps")] {
+        for (program, options) in [("Bellcrank", &options), ("Bellcrank, fixed steps", &fixed)] {
             let Some((seconds, summary)) = best(&system, options) else { continue };
             let (steps, error) = (summary.statistics.steps, distance(&watched(&summary, &watch), &[x, y]));
-            out.push(row("Bellcrank", steps, seconds, error, format!("{steps} {how}")));
+            out.push(row(program, steps, seconds, error, format!("{steps} steps")));
         }
         if peers.has("Exudyn") {
             let text = STIFF.replace("k = 1e5", &format!("k = {k:e}"));
             let problem = peers::problem("stiff-bushing", &text, &watch, 1.0, BUSHING_STEPS, 1);
             out.push(match peers.ask("Exudyn", &problem) {
                 Ok(a) => {
-                    let note = format!("{BUSHING_STEPS} fixed steps");
-                    row("Exudyn", BUSHING_STEPS, a.seconds, distance(&a.values, &[x, y]), note)
+                    let note = format!("{BUSHING_STEPS} steps");
+                    row("Exudyn, fixed steps", BUSHING_STEPS, a.seconds, distance(&a.values, &[x, y]), note)
                 }
-                Err(why) => row("Exudyn", BUSHING_STEPS, f64::NAN, f64::NAN, why),
+                Err(why) => row("Exudyn, fixed steps", BUSHING_STEPS, f64::NAN, f64::NAN, why),
             });
         }
     }
@@ -431,7 +431,7 @@ fn show(report: &mut Report, problem: &'static str, rows: &[Measured]) {
         rows: Vec::new(),
     };
     for r in rows {
-        let ours = rows.iter().filter(|o| o.size == r.size && o.program == "Bellcrank").map(|o| o.seconds);
+        let ours = rows.iter().filter(|o| o.size == r.size && o.program.starts_with("Bellcrank")).map(|o| o.seconds);
         let ratio = r.seconds / ours.fold(f64::INFINITY, f64::min);
         let step = r.seconds / r.steps as f64;
         table.rows.push(vec![

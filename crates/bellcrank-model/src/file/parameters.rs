@@ -3,7 +3,7 @@
 //! A parameter is a number, or an expression of other parameters in any order.
 
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::expression::{Expression, Fault, Scope, is_name};
+use super::expression::{Expression, ExpressionFault, Scope, is_name};
 use super::source::Span;
 use super::suggest::quoted;
 use super::tree::{Entry, Node, Value};
@@ -126,7 +126,7 @@ fn value(entry: &Entry, parameters: &Parameters) -> Result<f64, Diagnostic> {
 }
 
 /// The fault of an expression as a message about the text node it stands in.
-pub(super) fn in_place(fault: Fault, node: &Node, what: &str) -> Diagnostic {
+pub(super) fn in_place(fault: ExpressionFault, node: &Node, what: &str) -> Diagnostic {
     Diagnostic::error(format!("{} in {what}", fault.message))
         .at(node.part(fault.at))
         .label(fault.label)

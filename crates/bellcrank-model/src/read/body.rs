@@ -105,7 +105,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Sets the rotation of a body at the start.
-    fn place_body(&self, v: &Values, what: &str, shape: &ShapeData, entry: &mut BodyEntry) -> Result<(), Diagnostics> {
+    pub(super) fn place_body(
+        &self,
+        v: &Values,
+        what: &str,
+        shape: &ShapeData,
+        entry: &mut BodyEntry,
+    ) -> Result<(), Diagnostics> {
         if let Some(along) = shape.along {
             for key in ["angle", "orientation"] {
                 if v.has(key) {

@@ -1,7 +1,7 @@
 //! Places on bodies: where joints, forces and probes stand, and which bodies have such places.
 
 use super::Reader;
-use crate::bodies::{Body, Orientation, each};
+use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::file::*;
 use crate::frames::Attachment;
 use crate::joints::Axes;

@@ -155,8 +155,13 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
     let mut w = system.workspace();
     system.realize(at, &mut w);
     for g in 0..count {
-        let mut part =
-            Model { name: format!("part {}", g + 1), space: model.space, gravity: model.gravity, ..Model::default() };
+        let mut part = Model {
+            name: format!("part {}", g + 1),
+            space: model.space,
+            gravity: model.gravity,
+            inputs: model.inputs.clone(),
+            ..Model::default()
+        };
         for (b, body) in model.bodies.iter().enumerate().filter(|(b, _)| group[*b] == g) {
             number[b] = part.bodies.len();
             part.bodies.push(body.clone());
@@ -164,7 +169,8 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
         parts.push(Piece { name: part.name.clone(), model: part, ports: Vec::new(), state: State::default() });
     }
     let part_of = |ends: &[End]| ends.iter().find_map(|e| e.body).map(|b| group[b]);
-    let mut between = Model { name: "interface".into(), space: model.space, ..Model::default() };
+    let mut between =
+        Model { name: "interface".into(), space: model.space, inputs: model.inputs.clone(), ..Model::default() };
     let mut sites: Vec<Site> = Vec::new();
     let mut places: Vec<(usize, Attachment)> = Vec::new();
     let mut outside = |ends: &[End], between: &mut Model, parts: &mut Vec<Piece>| {

@@ -6,8 +6,10 @@ use crate::forces;
 use crate::joints::{self, Place};
 
 /// Sections of a model file: what overrides may add to.
-pub const LAYOUT: Layout =
-    Layout { settings: &["model", "solve", "start"], named: &["parameter", "body", "joint", "force", "probe"] };
+pub const LAYOUT: Layout = Layout {
+    settings: &["model", "solve", "start"],
+    named: &["parameter", "input", "body", "joint", "force", "probe"],
+};
 
 /// Keys of `[model]`.
 pub const MODEL: &[Field] = &[
@@ -20,6 +22,20 @@ pub const MODEL: &[Field] = &[
         "makes the model planar: 3 coordinates per body",
     ),
     Field::optional("gravity", FieldKind::Vector, "m/s²", "none", "acceleration of gravity"),
+];
+
+/// Keys of a parameter that is given as a table.
+pub const PARAMETER: &[Field] = &[
+    Field::required("value", FieldKind::Number, "", "the number, or an expression of other parameters"),
+    Field::optional("unit", FieldKind::Text, "", "none", "its unit, for the reader"),
+    Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
+];
+
+/// Keys of `[input.NAME]`.
+pub const INPUT: &[Field] = &[
+    Field::optional("start", FieldKind::Number, "", "0", "its value until it is set"),
+    Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
+    Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
 ];
 
 /// Keys of `[body.NAME]`.

@@ -8,6 +8,7 @@ mod body;
 pub mod fields;
 mod flexible;
 mod force;
+mod input;
 mod joint;
 mod place;
 mod probe;
@@ -27,6 +28,32 @@ pub struct Read {
     pub settings: Settings,
     /// The texts and places, for messages that point into them.
     pub document: Outline,
+    /// Its parameters; the model has their values in it.
+    pub parameters: Parameters,
+    /// The place of each joint among those of the file; empty if the order is the same.
+    joints: Vec<usize>,
+}
+
+impl Read {
+    /// Where the name of something in the model stands in the file, also after the model was taken out to be compiled.
+    pub fn place(&self, place: Place) -> Option<Span> {
+        let entries = self.document.entries(place.section());
+        let number = match place {
+            Place::Joint(i) if !self.joints.is_empty() => *self.joints.get(i)?,
+            Place::Body(i) | Place::Joint(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
+        };
+        entries.get(number).map(|(_, span)| *span)
+    }
+}
+
+/// The place of each joint of the model among those of the file: joints on joints come last in the model.
+fn order_of_joints(model: &Model, document: &Outline) -> Vec<usize> {
+    let entries = document.entries("joint");
+    if model.joints.iter().zip(entries).all(|(joint, (name, _))| *joint.name == **name) {
+        return Vec::new();
+    }
+    let places: HashMap<&str, usize> = entries.iter().enumerate().map(|(i, (name, _))| (&**name, i)).collect();
+    model.joints.iter().map(|joint| places.get(joint.name.as_str()).copied().unwrap_or(usize::MAX)).collect()
 }
 
 /// Reads a model file with overrides `path.to.key=value`.
@@ -41,8 +68,13 @@ pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, R
 
 fn interpret(document: Document, path: &str) -> Result<Read, Report> {
     let folder = std::path::Path::new(path).parent();
-    match Reader::new(&document.root, folder).and_then(|mut r| r.read(path)) {
-        Ok((model, settings)) => Ok(Read { model, settings, document: document.outline() }),
+    let read = |mut r: Reader| r.read(path).map(|(model, settings)| (model, settings, r.parameters));
+    match Reader::new(&document.root, folder).and_then(read) {
+        Ok((model, settings, parameters)) => {
+            let document = document.outline();
+            let joints = order_of_joints(&model, &document);
+            Ok(Read { model, settings, document, parameters, joints })
+        }
         Err(problems) => Err(document.report(problems)),
     }
 }
@@ -51,6 +83,8 @@ struct Reader<'a> {
     root: &'a Node,
     folder: Option<&'a std::path::Path>,
     parameters: Parameters,
+    /// What functions may use: `t` and the inputs.
+    variables: Vec<&'a str>,
     plane: bool,
     model: Model,
     body_names: HashMap<String, usize>,
@@ -59,12 +93,15 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(root: &'a Node, folder: Option<&'a std::path::Path>) -> Result<Reader<'a>, Diagnostics> {
-        let parameters = Parameters::read(root.get("parameter"))?;
+        let inputs = root.get("input").and_then(Node::as_table);
+        let variables: Vec<&str> = std::iter::once("t").chain(inputs.into_iter().flat_map(Table::names)).collect();
+        let parameters = Parameters::read(root.get("parameter"), &variables[1..])?;
         let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
         Ok(Reader {
             root,
             folder,
             parameters,
+            variables,
             plane,
             model: Model::default(),
             body_names: HashMap::new(),
@@ -73,7 +110,7 @@ impl<'a> Reader<'a> {
     }
 
     fn context(&self) -> Context<'_> {
-        Context { parameters: &self.parameters, plane: self.plane, variables: &["t"], folder: self.folder }
+        Context { parameters: &self.parameters, plane: self.plane, variables: &self.variables, folder: self.folder }
     }
 
     fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
@@ -83,6 +120,9 @@ impl<'a> Reader<'a> {
     fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
         self.check_sections();
         self.check_names();
+        self.check_inputs();
+        self.each("parameter", Reader::check_parameter);
+        self.each("input", Reader::read_input);
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
         let stem = std::path::Path::new(path).file_stem().map(|s| s.to_string_lossy().into_owned());
         self.model.name = stem.unwrap_or_default();

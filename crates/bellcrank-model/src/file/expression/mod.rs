@@ -1,4 +1,4 @@
-//! Expressions of parameters and of time, such as `k*(1 - exp(-t/tau))`.
+//! Expressions of parameters, of time and of inputs, such as `k*(1 - exp(-t/tau))`.
 //!
 //! Grammar, loosest first; `^` groups to the right and binds tighter than a sign, so −2^2 = −4:
 //!
@@ -11,7 +11,7 @@
 //! primary    = number | name | function "(" comparison {"," comparison} ")" | "(" comparison ")"
 //! ```
 //!
-//! A name is a free variable (`t`), else a parameter, else a constant (`pi`, `e`): a parameter named `e`
+//! A name is a free variable (`t` or an input), else a parameter, else a constant (`pi`, `e`): a parameter named `e`
 //! hides the constant. Names and functions do not collide, since a function is followed by `(`.
 //!
 //! Parameters are replaced by their numbers when the text is read, and what is constant is computed
@@ -68,6 +68,8 @@ pub struct Scope<'a> {
     pub parameters: &'a Parameters,
     /// Left free; `Expression::value_of` takes them in this order.
     pub variables: &'a [&'a str],
+    /// Names of inputs; those that are not among the variables are refused with the reason.
+    pub inputs: &'a [&'a str],
 }
 
 /// Slots of the evaluation stack.
@@ -119,18 +121,47 @@ impl Expression {
         self.program.iter().any(|s| matches!(s, Instruction::Variable(v) if *v as usize == variable))
     }
 
+    /// True if it depends on an input: on any variable but the first, which is time.
+    pub fn uses_inputs(&self) -> bool {
+        self.program.iter().any(|s| matches!(s, Instruction::Variable(v) if *v > 0))
+    }
+
     /// f(t), for an expression whose only variable is `t`.
     pub fn value(&self, t: f64) -> f64 {
-        self.value_of(&[t])
+        self.value_with(t, &[])
     }
 
     /// f, ḟ and f̈ at t, for an expression whose only variable is `t`.
     pub fn jet(&self, t: f64) -> Jet {
-        self.jet_of(&[Jet::variable(t)])
+        self.jet_with(t, &[])
+    }
+
+    /// f(t, u), where the variables are `t` and the inputs u in their order.
+    pub fn value_with(&self, t: f64, inputs: &[f64]) -> f64 {
+        self.evaluate(|v| if v == 0 { t } else { inputs.get(v - 1).copied().unwrap_or(f64::NAN) })
+    }
+
+    /// f, ḟ and f̈ at t; inputs are constant between the times they are set: u̇ = 0.
+    pub fn jet_with(&self, t: f64, inputs: &[f64]) -> Jet {
+        self.differentiate(|v| match v {
+            0 => Jet::variable(t),
+            v => Jet::constant(inputs.get(v - 1).copied().unwrap_or(f64::NAN)),
+        })
     }
 
     /// The value, given the variables in the order of [`Scope::variables`]. A variable that is not given is NaN.
     pub fn value_of(&self, variables: &[f64]) -> f64 {
+        self.evaluate(|v| variables.get(v).copied().unwrap_or(f64::NAN))
+    }
+
+    /// Value and derivatives, given the variables as jets: the total derivative along them. With one
+    /// variable as [`Jet::variable`] and the others constant, the partial derivatives in that one.
+    pub fn jet_of(&self, variables: &[Jet]) -> Jet {
+        self.differentiate(|v| variables.get(v).copied().unwrap_or(Jet::constant(f64::NAN)))
+    }
+
+    #[inline]
+    fn evaluate(&self, variable: impl Fn(usize) -> f64) -> f64 {
         if let [Instruction::Number(value)] = self.program[..] {
             return value;
         }
@@ -139,7 +170,7 @@ impl Expression {
         for instruction in &self.program {
             match *instruction {
                 Instruction::Number(value) => stack[top] = value,
-                Instruction::Variable(v) => stack[top] = variables.get(v as usize).copied().unwrap_or(f64::NAN),
+                Instruction::Variable(v) => stack[top] = variable(v as usize),
                 Instruction::Apply(f) => {
                     top -= f.arity;
                     stack[top] = (f.value)(&stack[top..top + f.arity]);
@@ -153,9 +184,8 @@ impl Expression {
         }
     }
 
-    /// Value and derivatives, given the variables as jets: the total derivative along them. With one
-    /// variable as [`Jet::variable`] and the others constant, the partial derivatives in that one.
-    pub fn jet_of(&self, variables: &[Jet]) -> Jet {
+    #[inline]
+    fn differentiate(&self, variable: impl Fn(usize) -> Jet) -> Jet {
         if let [Instruction::Number(value)] = self.program[..] {
             return Jet::constant(value);
         }
@@ -164,9 +194,7 @@ impl Expression {
         for instruction in &self.program {
             match *instruction {
                 Instruction::Number(value) => stack[top] = Jet::constant(value),
-                Instruction::Variable(v) => {
-                    stack[top] = variables.get(v as usize).copied().unwrap_or(Jet::constant(f64::NAN));
-                }
+                Instruction::Variable(v) => stack[top] = variable(v as usize),
                 Instruction::Apply(f) => {
                     top -= f.arity;
                     stack[top] = (f.jet)(&stack[top..top + f.arity]);
@@ -193,7 +221,7 @@ mod tests {
         for (name, value) in [("k", 100.0), ("L1", 0.3), ("tau", 0.5), ("min", 7.0), ("zero", 0.0)] {
             parameters.set(name, value);
         }
-        Expression::parse(text, Scope { parameters: &parameters, variables: &["t"] })
+        Expression::parse(text, Scope { parameters: &parameters, variables: &["t"], inputs: &[] })
     }
 
     fn constant(text: &str) -> f64 {
@@ -243,7 +271,9 @@ mod tests {
     fn a_parameter_hides_a_constant_and_a_variable_hides_both() {
         let mut parameters = Parameters::default();
         parameters.set("e", 0.8);
-        let read = |text, variables| Expression::parse(text, Scope { parameters: &parameters, variables }).unwrap();
+        let read = |text, variables| {
+            Expression::parse(text, Scope { parameters: &parameters, variables, inputs: &[] }).unwrap()
+        };
         assert_eq!(read("e", &[]).as_constant(), Some(0.8));
         assert_eq!(read("e*crank.x", &["t", "crank.x", "e"]).value_of(&[0.0, 3.0, 2.0]), 6.0);
         assert!(read("e*crank.x", &["t", "crank.x"]).value_of(&[0.0]).is_nan());

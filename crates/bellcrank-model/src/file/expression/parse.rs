@@ -367,9 +367,13 @@ impl Parser<'_> {
 
     fn name(&self, at: Range<usize>) -> Result<Instruction, ExpressionFault> {
         let name = &self.text[at.clone()];
-        let Scope { parameters, variables } = self.scope;
+        let Scope { parameters, variables, inputs } = self.scope;
         if let Some(v) = variables.iter().position(|v| *v == name) {
             return Ok(Instruction::Variable(v as u16));
+        }
+        if inputs.contains(&name) {
+            let why = "an input may change during a run: only loads, drives of a rate and controllers can use it";
+            return Err(fault(at, format!("input {} cannot be used", quoted(name)), "must be constant", why));
         }
         if let Some(value) = parameters.get(name) {
             return Ok(Instruction::Number(value));
@@ -452,7 +456,7 @@ impl Parser<'_> {
 
     fn unknown_function(&self, at: Range<usize>) -> ExpressionFault {
         let name = &self.text[at.clone()];
-        let Scope { parameters, variables } = self.scope;
+        let Scope { parameters, variables, .. } = self.scope;
         let constant = CONSTANTS.iter().any(|(n, _)| *n == name);
         if variables.contains(&name) || parameters.get(name).is_some() || constant {
             let label = format!("to multiply, write {name}*(…)");

@@ -17,7 +17,7 @@ pub struct Context<'a> {
     pub parameters: &'a Parameters,
     /// True for a planar model.
     pub plane: bool,
-    /// The free variables of functions, usually `["t"]`.
+    /// The free variables of functions: `t`, then the inputs of the model.
     pub variables: &'a [&'a str],
     /// The model's folder, where its tables lie; `None` if the model is no file.
     pub folder: Option<&'a Path>,
@@ -89,7 +89,7 @@ impl Context<'_> {
 
     /// A function of the free variables, or one of time from a table.
     pub fn function(&self, node: &Node, what: &dyn Display) -> Result<Expression, Diagnostics> {
-        if node.as_table().is_some() && self.variables == ["t"] {
+        if node.as_table().is_some() && self.variables.first() == Some(&"t") {
             return self.tabulated(node, what);
         }
         Ok(self.expression(node, what, self.variables)?)
@@ -103,7 +103,8 @@ impl Context<'_> {
                 .at(node.span)
                 .label(if x.is_nan() { "not a number" } else { "infinite, or too large to be held" })),
             Value::String { text, .. } => {
-                let scope = Scope { parameters: self.parameters, variables };
+                let inputs = self.variables.get(1..).unwrap_or_default();
+                let scope = Scope { parameters: self.parameters, variables, inputs };
                 Expression::parse(text, scope).map_err(|fault| in_place(fault, node, &what.to_string()))
             }
             _ => Err(expected(node, what, "a number or an expression")),

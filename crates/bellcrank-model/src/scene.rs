@@ -111,6 +111,7 @@ pub struct SceneBody {
     /// Its centre of mass at the start, in the world.
     pub at: Triple,
     /// Its rotation at the start, body to world.
+    #[serde(default = "upright")]
     pub rotation: [f64; 4],
     /// Its shape.
     pub shape: Shape,
@@ -120,6 +121,10 @@ pub struct SceneBody {
     /// How it deforms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flexible: Option<SceneFlexible>,
+}
+
+fn upright() -> [f64; 4] {
+    bellcrank_math::Quat::IDENTITY.0
 }
 
 /// Triangles in the body's frame.
@@ -307,8 +312,7 @@ fn flexible(name: &str, body: &Flexible) -> SceneFlexible {
     let of = body.structure();
     let nodes = of.outline();
     let shapes: Vec<Vec<(Vec3, Vec3)>> = nodes.iter().map(|p| of.shapes(*p).1).collect();
-    let mode =
-        |i: usize| SceneMode { channel: mode_name(name, i), shape: triples(shapes.iter().map(|at| at[i].0)) };
+    let mode = |i: usize| SceneMode { channel: mode_name(name, i), shape: triples(shapes.iter().map(|at| at[i].0)) };
     SceneFlexible {
         line: matches!(of.field, Modes::Beam { .. }),
         radius: of.thickness,

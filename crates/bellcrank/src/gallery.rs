@@ -66,7 +66,8 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
         let bad = |e: std::io::Error| Failure::Failed(format!("{name}: {e}"));
         let summary = json(&folder.join("summary.json"));
         if let Ok(columns) = Columns::open(&folder) {
-            let drawing = picture(&json(&folder.join("scene.json")), &columns, 640.0, 420.0).map_err(bad)?;
+            let scene = serde_json::from_value(json(&folder.join("scene.json"))).unwrap_or_default();
+            let drawing = picture(&scene, &columns, 640.0, 420.0).map_err(bad)?;
             write(&format!("{name}.svg"), drawing.to_svg().as_bytes())?;
             if let (true, Some(png)) = (args.png, drawing.to_png(1.5)) {
                 write(&format!("{name}.png"), &png)?;

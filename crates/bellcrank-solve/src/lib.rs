@@ -3,6 +3,7 @@
 
 pub mod analyses;
 pub mod check;
+pub mod choices;
 pub mod engines;
 pub mod events;
 pub mod formulation;
@@ -14,7 +15,6 @@ pub mod loop_step;
 pub mod loops;
 pub mod methods;
 pub mod newton;
-pub mod options;
 pub mod proof;
 pub mod record;
 pub mod simulation;
@@ -26,5 +26,5 @@ pub mod two_kkt;
 pub mod verify;
 pub mod weights;
 
-pub use options::{MethodName, Options, Tested};
+pub use choices::{self as options, ChoiceError, FormulationKind, MethodName, Options, Tested};
 pub use simulation::{Simulation, Summary};

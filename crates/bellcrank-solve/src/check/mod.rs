@@ -16,8 +16,8 @@ mod text;
 pub use inertia::free_without_mass;
 pub use spectrum::Spectrum;
 
+use crate::choices::Options;
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::options::Options;
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::redundancy::{rank, weights};
 use super::{Check, DENSE};
+use crate::choices::{MethodName, Options};
 use crate::initial::Random;
 use crate::kkt::{Blocks, Kkt, dense};
-use crate::options::{MethodName, Options};
 use bellcrank_math::dense::symmetric_eigenvalues;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
 use std::sync::Arc;

@@ -5,8 +5,9 @@ use crate::{Failure, print};
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::model::Input;
 use bellcrank_model::read::{Read, read_model};
+use bellcrank_results::json;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Options of `check`.
@@ -25,7 +26,7 @@ pub struct Check {
 /// Looks at a model. What keeps it from running makes the command fail.
 pub fn check(args: Check) -> Result<(), Failure> {
     let bad = |report: Report| {
-        let object = json!({ "model": args.model, "runs": false, "errors": report.to_json() });
+        let object = serde_json::json!({ "model": args.model, "runs": false, "errors": report.to_json() });
         let printed = if args.json { print(&object.to_string()) } else { Ok(()) };
         printed.err().unwrap_or(Failure::BadInput(report.to_string()))
     };
@@ -35,9 +36,10 @@ pub fn check(args: Check) -> Result<(), Failure> {
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {
         true => {
-            let mut object = with_places(found.to_json(), &read);
+            let mut object = with_places(json::check(&found), &read);
             if !system.model.inputs.is_empty() {
-                let input = |i: &Input| json!({ "name": i.name, "start": i.start, "unit": i.unit, "doc": i.doc });
+                let input =
+                    |i: &Input| serde_json::json!({ "name": i.name, "start": i.start, "unit": i.unit, "doc": i.doc });
                 object["inputs"] = system.model.inputs.iter().map(input).collect();
             }
             print(&object.to_string())?

@@ -135,6 +135,14 @@ pub struct SceneMesh {
     pub triangles: String,
 }
 
+impl SceneMesh {
+    /// Triangles from x, y and z of their corners, one after the other.
+    pub fn of(corners: &[f32]) -> SceneMesh {
+        let bytes: Vec<u8> = corners.iter().flat_map(|x| x.to_le_bytes()).collect();
+        SceneMesh { triangles: STANDARD.encode(bytes) }
+    }
+}
+
 /// How a flexible body deforms: node k is at nodes\[k\] + Σᵢ qᵢ modes\[i\].shape\[k\] in the body's frame.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
 #[serde(default)]
@@ -287,10 +295,7 @@ fn body(b: &BodyEntry) -> SceneBody {
         Body::Rod(_) => "rod",
         Body::Flexible(_) => "flexible",
     };
-    let mesh = b.mesh.as_ref().map(|mesh| {
-        let bytes: Vec<u8> = mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
-        SceneMesh { triangles: STANDARD.encode(bytes) }
-    });
+    let mesh = b.mesh.as_ref().map(|mesh| SceneMesh::of(&mesh.corners));
     let flexible = match &b.body {
         Body::Flexible(body) => Some(flexible(&b.name, body)),
         _ => None,

@@ -8,6 +8,7 @@ mod samples;
 mod page {
     use super::chromium::{Page, browser};
     use super::samples::*;
+    use bellcrank_results::json::Object;
     use bellcrank_solve::events::Event;
     use bellcrank_solve::history::Taken;
     use bellcrank_solve::record::Recorder;
@@ -514,7 +515,7 @@ mod page {
         column.iter().zip(wanted).for_each(|(a, b)| close(*a, b, 1e-15, "while it grows"));
         page.eval("bellcrank.seek(99)");
         page.picture("live");
-        run.end(&json!({"status": "finished", "model": "Four-bar"})).unwrap();
+        run.end(&Object::new(json!({"status": "finished", "model": "Four-bar"}))).unwrap();
         page.until("document.querySelector('.chip').textContent === 'finished'");
         let live_state = page.eval("bellcrank.state().live");
         let steps: f64 = live_state["stretches"].as_array().unwrap().iter().map(|s| s[1].as_f64().unwrap()).sum();
@@ -546,11 +547,10 @@ mod page {
         // a tetrahedron and a beam of nine points with a parabola for a mode
         let corner = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
-        let bytes: Vec<u8> =
-            faces.iter().flatten().flat_map(|k: &usize| corner[*k]).flat_map(f32::to_le_bytes).collect();
+        let corners: Vec<f32> = faces.iter().flatten().flat_map(|k: &usize| corner[*k]).collect();
         let file = s.path().join("scene.json");
         let mut scene: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        scene["bodies"][0]["mesh"] = json!({"triangles": bellcrank_model::mesh::base64(&bytes)});
+        scene["bodies"][0]["mesh"] = json!(bellcrank_model::scene::SceneMesh::of(&corners));
         let along: Vec<f64> = (0..9).map(|i| f64::from(i) / 8.0).collect();
         scene["bodies"][1]["flexible"] = json!({
             "line": true,
@@ -615,7 +615,7 @@ mod page {
         page.until(
             "globalThis.bellcrank?.state?.()?.rows === 8192 && document.body.innerText.includes('The run goes on')",
         );
-        folder.end(&json!({"status": "interrupted"})).unwrap();
+        folder.end(&Object::new(json!({"status": "interrupted"}))).unwrap();
         page.until("document.body.innerText.includes('The run was interrupted')");
         // another run in the same folder
         write(&dir, SLIDER_CRANK, 1.0, 20, slider_crank).unwrap();

@@ -1,6 +1,7 @@
 //! Models, runs and what is measured on them.
 
 use bellcrank_model::read::read_text;
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, Options, Preset};
 use bellcrank_solve::record::{Memory, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
@@ -79,14 +80,6 @@ pub fn fixed(preset: &Preset, h: f64) -> Options {
 /// Runs to the end; nothing if that was not reached.
 pub fn go(model: &Run, options: Options) -> Option<Summary> {
     model.record(options, &mut Silent)
-}
-
-/// The same work for all items, on as many threads; what it gives in their order.
-pub fn together<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = items.iter().map(|item| scope.spawn(|| work(item))).collect();
-        handles.into_iter().filter_map(|h| h.join().ok()).collect()
-    })
 }
 
 /// The slope of log y over log x by least squares.
@@ -183,9 +176,9 @@ pub fn pin_residuals(model: &Run, options: Options, h: f64) -> Option<Residuals>
 }
 
 /// The error of the top's reaction at t = .01 in the multipliers of the method.
-pub fn top_reaction(formulation: &'static str, h: f64, reference: &[(String, f64)]) -> Option<f64> {
+pub fn top_reaction(formulation: FormulationKind, h: f64, reference: &[(String, f64)]) -> Option<f64> {
     let (method, formulation) = (MethodName::GeneralizedAlpha, Some(formulation));
-    let options = Options { method, formulation, rho: 0.9, step: Some(h), ..Options::default() };
+    let options = Options { method, formulation, step: Some(h), ..Options::default() }.with(|o| o.parameters.rho = 0.9);
     let mut simulation = Run::new(TOP, 0.01).start(options)?;
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     let exact = |c: &str| reference.iter().find(|(name, _)| name == c).map(|(_, x)| *x);

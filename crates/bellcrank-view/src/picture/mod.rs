@@ -6,12 +6,12 @@
 mod elements;
 mod floor;
 
-use crate::columns::Columns;
 use crate::drawing::{Colour, Drawing, Style};
 use bellcrank_math::rotation::Quat;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::model::{Shape, Space};
 use bellcrank_model::scene::{Scene, SceneFlexible, Triple};
+use bellcrank_results::Columns;
 use floor::hull;
 use std::io;
 

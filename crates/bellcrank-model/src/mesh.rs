@@ -1,6 +1,6 @@
 //! Meshes that bodies are drawn with: triangles from STL and glTF files in the model's folder.
 //!
-//! They are looks alone: mass and inertia come from the model. What is drawn goes into `scene.json`, so that
+//! They are for looks only: mass and inertia come from the model. What is drawn goes into `scene.json`, so that
 //! results and reports do not need the files again.
 
 use crate::file::suggest::quoted;
@@ -13,7 +13,7 @@ use std::path::{Component, Path};
 /// Larger files, and more triangles, are refused.
 const LARGEST: u64 = 256 << 20;
 const TRIANGLES: usize = 2_000_000;
-/// Nodes of a glTF file are followed so deep.
+/// Nodes of a glTF file are followed to this depth.
 const DEPTH: usize = 64;
 
 /// Triangles: the corners of one after the other.
@@ -241,7 +241,7 @@ impl Gltf {
         Ok(())
     }
 
-    /// The numbers of an accessor, so many in each element.
+    /// The numbers of an accessor, `width` in each element.
     fn accessor(&self, number_of: &Value, width: usize) -> Option<Vec<f64>> {
         let a = &self.root["accessors"][number_of.as_u64()? as usize];
         let view = &self.root["bufferViews"][a["bufferView"].as_u64()? as usize];
@@ -284,6 +284,7 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::engine::general_purpose::STANDARD as BASE64;
 
     const TRIANGLE: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.5];
 
@@ -325,7 +326,7 @@ mod tests {
                 {"bufferView": 1, "componentType": 5123, "count": 3, "type": "SCALAR"},
             ],
             "bufferViews": [{"buffer": 0, "byteLength": 36}, {"buffer": 0, "byteOffset": 36, "byteLength": 6}],
-            "buffers": [{"byteLength": 42, "uri": format!("data:application/octet-stream;base64,{}", base64(&data))}],
+            "buffers": [{"byteLength": 42, "uri": format!("data:application/octet-stream;base64,{}", BASE64.encode(&data))}],
         });
         let beside = |_: &str| wrong("is not there", "");
         let expected = [10.0, 0.0, 0.0, 10.0, 2.0, 0.0, 6.0, 0.0, 1.0];

@@ -12,7 +12,7 @@ use bellcrank_math::{Mat3, Vec3};
 /// An equation between two frames that is plain data: large models are made of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plain {
-    /// p₂ − p₁ = 0, in so many dimensions.
+    /// p₂ − p₁ = 0, in two or three dimensions.
     Coincide(usize),
     /// (|p₂ − p₁|² − l²)/(2l) = 0.
     Distance(f64),

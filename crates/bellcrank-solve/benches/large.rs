@@ -156,7 +156,7 @@ struct Run {
 
 fn run(system: &Arc<System>, options: &Options) -> Run {
     let before = LIVE.load(Ordering::Relaxed);
-    let mut simulation = match Simulation::of(system.clone(), options.clone()) {
+    let mut simulation = match Simulation::new(system.clone(), options.clone()) {
         Ok(simulation) => simulation,
         Err(error) => panic!("{error}"),
     };

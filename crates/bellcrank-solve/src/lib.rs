@@ -12,12 +12,14 @@ pub mod kkt;
 pub mod loop_cg;
 pub mod loop_step;
 pub mod loops;
+pub mod machine;
 pub mod methods;
 pub mod newton;
 pub mod options;
+pub mod plan;
 pub mod proof;
 pub mod record;
-pub mod simulation;
+pub mod run;
 pub mod splitting;
 pub mod stencil;
 pub mod step;
@@ -27,4 +29,6 @@ pub mod verify;
 pub mod weights;
 
 pub use options::{MethodName, Options, Tested};
-pub use simulation::{Simulation, Summary};
+/// The former name of [`run`].
+pub use run as simulation;
+pub use run::{Machine, Simulation, Summary};

@@ -18,7 +18,7 @@ use bellcrank_solve::options::{
     SYSTEMS, Solver, TESTS, Tested, method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Tee};
-use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
+use bellcrank_solve::run::{Energy, Names, Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
 use clap::Args;
@@ -195,7 +195,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let plots = chosen_plots(&args.plots, &system)?;
     let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options) };
     let chosen = options.clone();
-    let mut simulation = Simulation::of(system.clone(), options).map_err(|e| match e {
+    let mut simulation = Simulation::new(system.clone(), options).map_err(|e| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
         StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
@@ -230,7 +230,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let mut told = summary.brief();
     let verification = match (&kept, args.verify, &summary.status) {
         (Some(kept), true, Status::Finished) => {
-            verify::verify_with(&|o| Simulation::of(system.clone(), o), &chosen, kept, &summary)
+            verify::verify_with(&|o| Simulation::new(system.clone(), o), &chosen, kept, &summary)
         }
         (_, true, _) => Err("the run did not reach its end".into()),
         _ => Err("--verify would tell".into()),
@@ -610,8 +610,8 @@ fn tell_verification(verification: &Result<Verification, String>, summary: &Summ
     if let Some(t) = v.agrees_until {
         tell_line(format!("  all runs agree to 1 % until t = {t:.6} s"));
     }
-    let order = v.order.map_or(String::new(), |p| match verify::nominal_order(summary.names.0) {
-        Some(n) if v.fixed => format!(", order {p:.2} ({} has {n})", summary.names.0),
+    let order = v.order.map_or(String::new(), |p| match verify::nominal_order(summary.names.method) {
+        Some(n) if v.fixed => format!(", order {p:.2} ({} has {n})", summary.names.method),
         _ => format!(", order {p:.2}"),
     });
     let factor = v.factor.map_or(String::new(), |f| {
@@ -624,7 +624,7 @@ fn tell_verification(verification: &Result<Verification, String>, summary: &Summ
 fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
     const MOST: usize = 24;
     let s = &summary.statistics;
-    let (method, formulation, iteration) = summary.names;
+    let Names { method, formulation, iteration } = summary.names;
     for choice in &summary.choices {
         tell_line(format!("auto: {choice}"));
     }
@@ -680,8 +680,8 @@ fn tell_end(summary: &Summary, out: Option<&PathBuf>) {
     if summary.events.len() > EVENTS {
         tell_line(format!("and {}", plural(summary.events.len() - EVENTS, "more event", "more events")));
     }
-    tell_line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1));
-    let (initial, last, error) = summary.energy;
+    tell_line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.position, summary.drift.velocity));
+    let Energy { initial, last, largest_error: error } = summary.energy;
     let (initial, last) = (figure(initial), figure(last));
     tell_line(format!(
         "energy: {initial} J at the start, {last} J at the end, largest error of the balance {error:.2e} J"

@@ -343,7 +343,7 @@ impl Machine {
     fn simulation(&self, solver: Solver, rtol: f64, until: f64) -> Option<Simulation> {
         let (method, threads) = (MethodName::Dop853, Some(1));
         let options = Options { method, solver, rtol, until, threads, ..Options::default() };
-        Simulation::of(self.system.clone(), options).ok()
+        Simulation::new(self.system.clone(), options).ok()
     }
 
     /// The coordinates at the end of an error-controlled run.
@@ -365,7 +365,7 @@ impl Machine {
     pub fn energy_error(&self, rtol: f64, until: f64) -> f64 {
         let Some(mut simulation) = self.simulation(Solver::Auto, rtol, until) else { return f64::NAN };
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
-        summary.energy.2 / summary.energy.0.abs().max(1.0)
+        summary.energy.largest_error / summary.energy.initial.abs().max(1.0)
     }
 
     /// Where the rods are at some times: lines with breaks between them.

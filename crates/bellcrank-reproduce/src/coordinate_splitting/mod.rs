@@ -16,7 +16,7 @@ use bellcrank_model::{Dynamics, State};
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, On, Options, Tested};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::simulation::{Machine, Simulation, Status};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use partition::Partitioned;
 use problems::{Bushing, PointMass, TwoBody};
@@ -410,7 +410,7 @@ fn energy_error(o: &Outcome) -> Vec<(f64, f64)> {
 fn tight(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64], until: f64) -> Option<Vec<f64>> {
     let state = State { q: q.to_vec(), v: v.to_vec(), ..State::default() };
     let options = Options { method: MethodName::Dop853, rtol: 1e-11, until, ..Options::default() };
-    let mut simulation = Simulation::new("reference", dynamics.clone(), &state, options).ok()?;
+    let mut simulation = Simulation::new(Machine::equations("reference", dynamics.clone(), &state), options).ok()?;
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     (summary.status == Status::Finished).then(|| simulation.state().q.clone())
 }

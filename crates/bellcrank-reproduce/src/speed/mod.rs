@@ -94,7 +94,7 @@ fn compiled(text: &str, changes: &[String]) -> Arc<System> {
 
 fn simulation(system: &Arc<System>, options: &Options) -> Option<Simulation> {
     let (sample, threads) = (Some(options.until), Some(1));
-    Simulation::of(system.clone(), Options { sample, threads, ..options.clone() }).ok()
+    Simulation::new(system.clone(), Options { sample, threads, ..options.clone() }).ok()
 }
 
 /// How a run goes, untimed.

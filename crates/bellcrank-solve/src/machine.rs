@@ -6,6 +6,7 @@ use crate::options::OptionError;
 use bellcrank_model::{Dynamics, Point, State, System};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A compiled model, or equations written by hand.
 ///
@@ -56,11 +57,12 @@ impl Machine {
 
     /// Closes the joints, makes velocities consistent and solves for accelerations and reactions.
     pub fn assemble(&self) -> Result<Start, AssemblyError> {
+        let clock = Instant::now();
         let (point, assembly) = match self {
             Machine::Model(system) => initial::assemble(&self.dynamics(), &system.initial_state())?,
             Machine::Equations { dynamics, state, .. } => initial::assemble(dynamics, state)?,
         };
-        Ok(Start { point, assembly })
+        Ok(Start { point, assembly, seconds: clock.elapsed().as_secs_f64() })
     }
 }
 
@@ -89,6 +91,8 @@ pub struct Start {
     pub point: Point,
     /// What the assembly found.
     pub assembly: Assembly,
+    /// Seconds it took.
+    pub seconds: f64,
 }
 
 /// Why a simulation cannot start.

@@ -18,7 +18,7 @@ use bellcrank_solve::options::{
     SYSTEMS, Solver, TESTS, Tested, method_names,
 };
 use bellcrank_solve::record::{Folder, Recorder, Tee};
-use bellcrank_solve::run::{Energy, Names, Simulation, StartError, Status, Summary};
+use bellcrank_solve::run::{Energy, Machine, Names, Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
 use clap::Args;
@@ -193,13 +193,16 @@ pub fn run(args: Run) -> Result<(), Failure> {
     });
     let talk = !args.json && !args.quiet;
     let plots = chosen_plots(&args.plots, &system)?;
-    let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options) };
-    let chosen = options.clone();
-    let mut simulation = Simulation::new(system.clone(), options).map_err(|e| match e {
+    let failed = |e: StartError| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
         StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
-    })?;
+    };
+    let machine = Machine::from(&system);
+    let start = machine.assemble().map_err(|e| failed(e.into()))?;
+    let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options, &start) };
+    let chosen = options.clone();
+    let mut simulation = Simulation::assembled(&machine, start, options).map_err(failed)?;
     if args.report.is_some() {
         simulation.prove();
     }

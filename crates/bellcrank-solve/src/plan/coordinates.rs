@@ -83,7 +83,7 @@ fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Pos
     let (point, inside) = initial::assemble(&dynamics, &state).map_err(StartError::Assembly)?;
     let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = start.assembly;
     let assembly = Assembly { iterations, residual, velocity_residual, moved, gaps, ..inside };
-    let start = Start { point, assembly };
+    let start = Start { point, assembly, seconds: start.seconds };
     Ok(Posed { dynamics, start, cut, reasons, coordinates: Coordinates::Relative, stays_explicit })
 }
 

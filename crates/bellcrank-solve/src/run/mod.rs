@@ -34,7 +34,6 @@ use observer::Observer;
 use passing::Passing;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// A machine on its way through time.
 pub struct Simulation {
@@ -79,24 +78,24 @@ macro_rules! view {
 impl Simulation {
     /// Makes the start consistent, decides what to do and gets the method ready.
     pub fn new(machine: impl Into<Machine>, options: Options) -> Result<Simulation, StartError> {
-        let started = Instant::now();
         let machine = machine.into();
         options.check()?;
         plan::refuse_additive(&*machine.dynamics(), &options)?;
         let start = machine.assemble()?;
-        Simulation::begin(&machine, start, options, started)
+        Simulation::begin(&machine, start, options)
     }
 
     /// The same from a start that is assembled already, as [`Machine::assemble`] gives it.
     pub fn assembled(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
         options.check()?;
         plan::refuse_additive(&*machine.dynamics(), &options)?;
-        Simulation::begin(machine, start, options, Instant::now())
+        Simulation::begin(machine, start, options)
     }
 
-    fn begin(machine: &Machine, start: Start, options: Options, started: Instant) -> Result<Simulation, StartError> {
+    fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
+        let clock = Clock::new(start.seconds);
         let posed = Posed::new(machine, start, &options)?;
-        let Start { point, assembly } = &posed.start;
+        let Start { point, assembly, .. } = &posed.start;
         let kkt = plan::accelerations(&posed.dynamics, &options)?;
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant);
         // a machine that drives move alone goes by present values: it has no modes to keep
@@ -106,7 +105,7 @@ impl Simulation {
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);
         let energy = EnergyMonitor::new(&mut observer, point);
-        let monitors = Monitors::new(energy, assembly.redundant, Clock::new(started));
+        let monitors = Monitors::new(energy, assembly.redundant, clock.started());
         Ok(Simulation {
             name: machine.name().to_string(),
             options,

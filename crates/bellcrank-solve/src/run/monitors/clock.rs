@@ -16,7 +16,10 @@ pub(crate) enum Phase {
 
 /// Measures phases where evidence is asked for; else it reads the clock twice in a run.
 pub(crate) struct Clock {
-    started: Instant,
+    began: Instant,
+    /// Seconds of the assembly, before the clock began.
+    assembly: f64,
+    /// Seconds until the run was ready to go, the assembly included.
     start: f64,
     phases: [f64; 4],
     /// The parts of steps of engines that were left.
@@ -25,10 +28,19 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that was started before the assembly of the start.
-    pub fn new(started: Instant) -> Clock {
-        let start = started.elapsed().as_secs_f64();
-        Clock { started, start, phases: [0.0; 4], engines: Vec::new(), measures: false }
+    /// A clock that begins now, after an assembly that took some seconds.
+    pub fn new(assembly: f64) -> Clock {
+        let began = Instant::now();
+        Clock { began, assembly, start: 0.0, phases: [0.0; 4], engines: Vec::new(), measures: false }
+    }
+
+    /// The run is ready to go.
+    pub fn started(self) -> Clock {
+        Clock { start: self.seconds(), ..self }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.assembly + self.began.elapsed().as_secs_f64()
     }
 
     /// Measures phases from now on.
@@ -82,7 +94,7 @@ fn add_parts(all: &mut Vec<(&'static str, f64)>, engine: &dyn Engine) {
 
 impl Monitor for Clock {
     fn end(&mut self, view: &mut StepView<'_>, into: &mut Summary) {
-        into.wall_seconds = self.started.elapsed().as_secs_f64();
+        into.wall_seconds = self.seconds();
         if let Some(proof) = &mut into.proof {
             proof.seconds = self.phases(view.engine);
         }

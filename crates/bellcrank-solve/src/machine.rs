@@ -1,8 +1,8 @@
 //! What a simulation moves, and the consistent start it moves from.
 
 use crate::engines::StepError;
-use crate::initial::{self, Assembly, AssemblyError};
 use crate::options::OptionError;
+use crate::start::{self, Assembly, AssemblyError};
 use bellcrank_model::{Dynamics, Point, State, System};
 use std::fmt;
 use std::sync::Arc;
@@ -59,8 +59,8 @@ impl Machine {
     pub fn assemble(&self) -> Result<Start, AssemblyError> {
         let clock = Instant::now();
         let (point, assembly) = match self {
-            Machine::Model(system) => initial::assemble(&self.dynamics(), &system.initial_state())?,
-            Machine::Equations { dynamics, state, .. } => initial::assemble(dynamics, state)?,
+            Machine::Model(system) => start::assemble(&self.dynamics(), &system.initial_state())?,
+            Machine::Equations { dynamics, state, .. } => start::assemble(dynamics, state)?,
         };
         Ok(Start { point, assembly, seconds: clock.elapsed().as_secs_f64() })
     }

@@ -1,9 +1,9 @@
 //! In which coordinates a machine moves.
 
 use super::{Origin, Reason, method, scale};
-use crate::initial::{self, Assembly};
 use crate::machine::{Machine, Start, StartError};
 use crate::options::{Coordinates, MethodName, OptionError, Options, Solver};
+use crate::start::{self, Assembly};
 use bellcrank_model::bodies::Body;
 use bellcrank_model::relative::Relative;
 use bellcrank_model::{Dynamics, System};
@@ -80,7 +80,7 @@ fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Pos
     }
     let state = relative.initial_state();
     let dynamics: Arc<dyn Dynamics> = relative;
-    let (point, inside) = initial::assemble(&dynamics, &state).map_err(StartError::Assembly)?;
+    let (point, inside) = start::assemble(&dynamics, &state).map_err(StartError::Assembly)?;
     let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = start.assembly;
     let assembly = Assembly { iterations, residual, velocity_residual, moved, gaps, ..inside };
     let start = Start { point, assembly, seconds: start.seconds };

@@ -1,7 +1,7 @@
 //! What solves the linear systems, and what no solver can do.
 
 use super::scale::MOST_DENSE;
-use crate::kkt::{By, SharedKkt};
+use crate::linear::kkt::{By, SharedKkt};
 use crate::options::{OptionError, Options, Solver};
 use bellcrank_model::Dynamics;
 use std::sync::Arc;

@@ -16,8 +16,8 @@ pub use linear::{accelerations, refuse_additive};
 pub use revisions::Revision;
 
 use crate::engines::{Engine, StepError};
-use crate::kkt::SharedKkt;
-use crate::loop_cg::LoopCg;
+use crate::linear::kkt::SharedKkt;
+use crate::linear::loop_cg::LoopCg;
 use crate::newton::Iteration;
 use crate::options::{Coordinates, MethodName, On, Options, Solver, Tested};
 use bellcrank_model::{Dynamics, Point};

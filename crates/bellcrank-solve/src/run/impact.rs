@@ -2,7 +2,7 @@
 
 use super::observer::Observer;
 use crate::engines::StepError;
-use crate::engines::implicit::Projection;
+use crate::linear::projection::Projection;
 use bellcrank_model::Point;
 use bellcrank_model::dynamics::{BY_VALUE, Impact};
 

@@ -23,10 +23,10 @@ pub use summary::{Drift, Energy, FinalValues, Names, Status, Summary};
 
 use crate::engines::{Engine, Statistics, StepError};
 use crate::history::{History, Taken};
-use crate::initial::Assembly;
 use crate::options::Options;
 use crate::plan::{self, Decided, Plan, Posed};
 use crate::record::{Header, Recorder};
+use crate::start::Assembly;
 use bellcrank_math::team::Team;
 use bellcrank_model::{Point, State};
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, Phase, StepView};

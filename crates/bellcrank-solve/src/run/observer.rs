@@ -1,7 +1,7 @@
 //! Looks at states: accelerations, reactions, channels, energy.
 
 use crate::engines::{Engine, StepError};
-use crate::kkt::{Kkt, RowScales, SharedKkt};
+use crate::linear::kkt::{Kkt, RowScales, SharedKkt};
 use crate::plan::scale::LARGE;
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct Observer {
     pub values: Vec<f64>,
     min_norm: Option<MinNorm>,
     /// Puts a state back onto the constraints after an event.
-    pub(super) projection: Option<crate::engines::implicit::Projection>,
+    pub(super) projection: Option<crate::linear::projection::Projection>,
     /// The joints with reactions that are not unique.
     pub not_unique: Vec<String>,
 }

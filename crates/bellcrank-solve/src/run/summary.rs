@@ -3,9 +3,9 @@
 use crate::engines::{LoopReport, SplitReport, Statistics, StepError};
 use crate::events::Event;
 use crate::history::{Culprit, History};
-use crate::initial::Assembly;
 use crate::plan::Plan;
 use crate::proof::Proof;
+use crate::start::Assembly;
 use bellcrank_model::Dynamics;
 use std::fmt;
 use std::ops::Deref;

@@ -1,7 +1,7 @@
 //! How far the constraints drift.
 
 use super::{Monitor, StepView};
-use crate::kkt::{add_position_residual, add_velocity_residual};
+use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::run::summary::{Drift, Summary};
 
 /// Keeps the largest residuals of the constraints.

@@ -3,6 +3,7 @@
 
 pub mod analyses;
 pub mod check;
+pub mod choices;
 pub mod constraints;
 pub mod engines;
 pub mod events;
@@ -12,7 +13,6 @@ pub mod linear;
 pub mod machine;
 pub mod methods;
 pub mod newton;
-pub mod options;
 pub mod plan;
 pub mod proof;
 mod random;
@@ -29,7 +29,7 @@ pub mod weights;
 pub use linear::{kkt, loop_cg, loop_step, loops, partition as splitting, two_kkt};
 pub use start as initial;
 
-pub use options::{MethodName, Options, Tested};
+pub use choices::{self as options, ChoiceError, FormulationKind, MethodName, Options, Tested};
 /// The former name of [`run`].
 pub use run as simulation;
 pub use run::{Machine, Simulation, Summary};

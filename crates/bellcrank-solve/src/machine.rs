@@ -1,7 +1,7 @@
 //! What a simulation moves, and the consistent start it moves from.
 
+use crate::choices::ChoiceError;
 use crate::engines::StepError;
-use crate::options::OptionError;
 use crate::start::{self, Assembly, AssemblyError};
 use bellcrank_model::{Dynamics, Point, State, System};
 use std::fmt;
@@ -99,7 +99,7 @@ pub struct Start {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StartError {
     /// A choice makes no sense.
-    Option(OptionError),
+    Option(ChoiceError),
     /// The start cannot be made consistent.
     Assembly(AssemblyError),
     /// The first evaluation failed.
@@ -109,7 +109,7 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::Option(e) => write!(f, "{}: {}\nhelp: {}", e.option, e.message, e.help),
+            StartError::Option(e) => write!(f, "{e}"),
             StartError::Assembly(e) => write!(f, "{e}"),
             StartError::Step(e) => write!(f, "{e}"),
         }
@@ -118,8 +118,8 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-impl From<OptionError> for StartError {
-    fn from(e: OptionError) -> StartError {
+impl From<ChoiceError> for StartError {
+    fn from(e: ChoiceError) -> StartError {
         StartError::Option(e)
     }
 }

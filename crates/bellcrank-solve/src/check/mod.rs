@@ -15,10 +15,10 @@ mod text;
 
 pub use spectrum::Spectrum;
 
+use crate::choices::Options;
 use crate::initial::{Assembly, AssemblyError};
 use crate::linear::rank::DENSE;
 use crate::machine::{Machine, Start};
-use crate::options::Options;
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! In which coordinates a machine moves.
 
 use super::{Origin, Reason, method, scale};
+use crate::choices::{ChoiceError, Coordinates, MethodName, Options, Solver, Suggestion};
 use crate::machine::{Machine, Start, StartError};
-use crate::options::{Coordinates, MethodName, OptionError, Options, Solver};
 use crate::start::{self, Assembly};
 use bellcrank_model::bodies::Body;
 use bellcrank_model::relative::Relative;
@@ -46,27 +46,27 @@ impl Posed {
     }
 }
 
-fn refuse(option: &'static str, message: impl Into<String>, help: impl Into<String>) -> StartError {
-    StartError::Option(OptionError { option, message: message.into(), help: help.into() })
+/// Refuses relative coordinates, or the recursion that runs in them, whichever was asked for.
+fn no_tree(options: &Options, reason: String) -> StartError {
+    let (key, reason) = match options.coordinates {
+        Coordinates::Relative => ("coordinates", reason),
+        Coordinates::Cartesian => ("solver", format!("recursion runs in relative coordinates; {reason}")),
+    };
+    ChoiceError::new(key, reason).try_without(key).into()
 }
 
 fn not_a_model(options: &Options) -> StartError {
-    let message = "relative coordinates are made from the joints of a model, and these equations have coordinates of \
-                   their own";
-    match options.coordinates {
-        Coordinates::Relative => refuse("--coordinates", message, "leave --coordinates out"),
-        Coordinates::Cartesian => {
-            refuse("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out")
-        }
-    }
+    let reason = "relative coordinates are made from the joints of a model, and these equations have coordinates of \
+                  their own";
+    no_tree(options, reason.into())
 }
 
 fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Posed, StartError> {
     refuse_flexible(system, options)?;
     let relative = Arc::new(system.relative(&start.point));
     if options.solver == Solver::Recursion && !relative.recursive() {
-        let message = "recursion alone is for open trees, and there are loops, or joints that a tree cannot have";
-        return Err(refuse("--solver", message, "leave --solver out, or use --solver loop-cg"));
+        let reason = "recursion alone is for open trees, and there are loops, or joints that a tree cannot have";
+        return Err(ChoiceError::new("solver", reason).try_without("solver").try_with("solver", "loop-cg").into());
     }
     let vast = refuse_vast(&relative, start.assembly.degrees_of_freedom, options)?;
     let joints = relative.cartesian().model.joints.iter().zip(&relative.tree.has_joint);
@@ -89,13 +89,7 @@ fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Pos
 
 fn refuse_flexible(system: &System, options: &Options) -> Result<(), StartError> {
     let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) else { return Ok(()) };
-    let message = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
-    Err(match options.coordinates {
-        Coordinates::Relative => refuse("--coordinates", message, "leave --coordinates out"),
-        Coordinates::Cartesian => {
-            refuse("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out")
-        }
-    })
+    Err(no_tree(options, format!("relative coordinates are for rigid bodies, and `{}` bends", body.name)))
 }
 
 /// Whether a matrix would be too large; an error where one is needed.
@@ -109,17 +103,19 @@ fn refuse_vast(relative: &Relative, degrees_of_freedom: usize, options: &Options
     if relative.recursive() && !asked && method.is_none_or(MethodName::explicit) {
         return Ok(true);
     }
+    let explicit = || Suggestion::to("method", "dopri5").note(", which is explicit");
     let (why, else_try) = match (relative.recursive(), asked) {
-        (true, true) => (options.solver.name(), ", or leave --solver out"),
-        (true, false) => (method.unwrap_or(options.method).name(), ", or an explicit method such as dopri5"),
-        (false, _) => ("loops or impacts", ""),
+        (true, true) => (options.solver.name(), Some(Suggestion::without("solver"))),
+        (true, false) => (method.unwrap_or(options.method).name(), Some(explicit())),
+        (false, _) => ("loops or impacts", None),
     };
     let most = scale::MOST_BLOCKS;
-    let message = format!(
+    let reason = format!(
         "in relative coordinates {why} would need a matrix that is full along every branch of the tree: {blocks} \
          blocks, of {most} at most"
     );
-    Err(refuse("--coordinates", message, format!("use --coordinates cartesian{else_try}")))
+    let error = ChoiceError::new("coordinates", reason).try_with("coordinates", "cartesian");
+    Err(else_try.into_iter().fold(error, ChoiceError::instead).into())
 }
 
 fn reason(relative: &Relative, cut: &[String], options: &Options) -> Reason {

@@ -1,20 +1,19 @@
 //! From a plan to the engine that takes the steps.
 
 use super::{EnginePlan, ImplicitPlan, Origin, Reason, linear};
+use crate::choices::{ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Solving};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::regularized::{Regularization, Srm};
 use crate::engines::{Engine, StepError};
-use crate::formulation::{self, Formulation};
 use crate::linear::kkt::SharedKkt;
 use crate::linear::loop_cg::LoopCg;
 use crate::methods::Method;
 use crate::methods::alpha::{AlphaParameters, GeneralizedAlpha};
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
-use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, EULER, RK2, RK4, Tableau};
+use crate::methods::tableau::{DORMAND_PRINCE_5, Tableau};
 use crate::newton::Iteration;
-use crate::options::{Errors, MethodName, On, Options, Solver, TESTS, Tested};
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_model::{Dynamics, Point};
@@ -41,7 +40,7 @@ pub(super) fn decide(
         Solver::Auto => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
-    let tested = options.test.unwrap_or(Tested::QV);
+    let tested = options.testing.test.unwrap_or(Tested::QV);
     Ok((EnginePlan::Explicit { method, step: options.step, loop_cg: loops.is_some(), tested }, loops))
 }
 
@@ -51,13 +50,7 @@ fn no_tree(t: f64) -> StepError {
 }
 
 fn tableau(method: MethodName) -> &'static Tableau {
-    match method {
-        MethodName::Euler => &EULER,
-        MethodName::Rk2 => &RK2,
-        MethodName::Rk4 => &RK4,
-        MethodName::Dop853 => &DORMAND_PRINCE_8,
-        _ => &DORMAND_PRINCE_5,
-    }
+    method.tableau().unwrap_or(&DORMAND_PRINCE_5)
 }
 
 impl EnginePlan {
@@ -78,7 +71,7 @@ impl EnginePlan {
                 Box::new(Explicit::new(dynamics.clone(), tableau, *step, tolerances, start, loops, kkt)?)
             }
             EnginePlan::Regularized { method, step, all } => {
-                let (iterates, epsilon) = (options.iterates, options.epsilon);
+                let (iterates, epsilon) = (options.parameters.iterates, options.parameters.epsilon);
                 let how = Regularization { iterates, epsilon, all: *all, stabilized: true };
                 let made = Srm::new(dynamics.clone(), tableau(*method), *step, how, start);
                 Box::new(made.ok_or_else(|| no_tree(start.t))??)
@@ -108,10 +101,7 @@ impl EnginePlan {
             Some(h) => Reason::new("step", format!("{h} s"), asked(options.step.is_some())),
             None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), Origin::Default),
         };
-        let test = |tested: Tested| {
-            let name = TESTS.iter().find(|(t, _)| *t == tested).map_or("", |(_, name)| name);
-            Reason::new("test", name, asked(options.test.is_some()))
-        };
+        let test = |tested: Tested| Reason::new("test", tested.name(), asked(options.testing.test.is_some()));
         let by = linear::name(options.solver, dynamics);
         match self {
             EnginePlan::Kinematic { step: h } => vec![step(Some(*h))],
@@ -121,19 +111,19 @@ impl EnginePlan {
             }
             EnginePlan::Regularized { step: h, .. } => {
                 let index2 = Reason::new("formulation", "regularized", Origin::Default);
-                let iterates = Reason::new("iterates", options.iterates.to_string(), Origin::Default);
+                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), Origin::Default);
                 vec![index2, step(Some(*h)), solver(by), iterates]
             }
             EnginePlan::Implicit(plan) => {
                 let formulation = asked(options.formulation.is_some());
                 let mut reasons = vec![
-                    Reason::new("formulation", plan.formulation, formulation),
+                    Reason::new("formulation", plan.formulation.name(), formulation),
                     Reason::new("iteration", plan.iteration.name(), asked(options.iteration.is_some())),
                     step(plan.step),
                     test(plan.tested),
                     solver(by),
                 ];
-                if plan.on == On::Independent {
+                if plan.scope == ErrorScope::Independent {
                     reasons.push(Reason::new("on", "independent", Origin::Asked));
                 }
                 reasons
@@ -142,46 +132,39 @@ impl EnginePlan {
     }
 }
 
-/// The table of a formulation, with the parameters of its method.
-fn table(name: &str, alpha: Option<AlphaParameters>, options: &Options) -> Formulation {
-    match alpha {
-        Some(parameters) if name == "add" => formulation::additive(parameters, options.b),
-        _ => formulation::by_name(name).unwrap_or_else(formulation::ggl),
-    }
-}
-
 impl ImplicitPlan {
     fn new(method: MethodName, solver: Solver, options: &Options) -> ImplicitPlan {
-        let formulation = options.formulation.unwrap_or(method.default_formulation());
+        let formulation = options.formulation_of(method);
         let alpha = options.alpha_parameters(method);
-        let form = table(formulation, alpha, options);
+        let form = formulation.table(alpha, options.parameters.b);
         // velocities of index-3 steps oscillate with the step size: they cannot decide, unless the method is of first
         // order in them
         let first_order = alpha.is_some_and(|p| p.order() == 1);
-        let tested = options.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
+        let tested =
+            options.testing.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
         let fixed = options.step.is_some();
         let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
         ImplicitPlan {
             method,
-            formulation: form.name,
+            formulation,
             iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
-            max_iterations: options.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
+            max_iterations: options.testing.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
             step: options.step,
             tested,
-            on: options.on,
+            scope: options.testing.scope,
             solver,
         }
     }
 
     fn build(&self, dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Box<dyn Engine> {
         let alpha = options.alpha_parameters(self.method);
-        let form = table(self.formulation, alpha, options);
+        let form = self.formulation.table(alpha, options.parameters.b);
         let mut tolerances = Tolerances::new(&**dynamics, options, self.tested);
         tolerances.velocities_converge = form.index != 3;
         let control = Control {
             iteration: self.iteration,
             max_iterations: self.max_iterations,
-            on: self.on,
+            on: self.scope,
             fixed: self.step.is_some(),
             as_dassl: false,
             solving: match self.solver {
@@ -211,10 +194,10 @@ impl ImplicitPlan {
     ) -> Box<dyn Method> {
         let Some(parameters) = alpha else {
             return Box::new(Bdf::new(BdfOptions {
-                max_order: options.max_order,
+                max_order: options.parameters.max_order,
                 fixed_step: self.step,
                 averaged: self.tested == Tested::Q,
-                horizon: (options.errors == Errors::Run).then_some(options.until - start.t),
+                horizon: (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t),
                 ..BdfOptions::default()
             }));
         };

@@ -1,21 +1,21 @@
 //! What solves the linear systems, and what no solver can do.
 
 use super::scale::MOST_DENSE;
+use crate::choices::{ChoiceError, FormulationKind, Options, Solver, Suggestion};
 use crate::linear::kkt::{By, SharedKkt};
-use crate::options::{OptionError, Options, Solver};
 use bellcrank_model::Dynamics;
 use std::sync::Arc;
 
 /// The system of accelerations and reactions, solved as the options ask.
-pub fn accelerations(dynamics: &Arc<dyn Dynamics>, options: &Options) -> Result<SharedKkt, OptionError> {
+pub fn accelerations(dynamics: &Arc<dyn Dynamics>, options: &Options) -> Result<SharedKkt, ChoiceError> {
     let by = match options.solver {
         Solver::Dense => {
             let layout = dynamics.layout();
             let unknowns = layout.n() + layout.m();
             if unknowns > MOST_DENSE {
-                let message = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
-                let help = "leave --solver out: elimination by blocks does it".into();
-                return Err(OptionError { option: "--solver", message, help });
+                let reason = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
+                let blocks = Suggestion::without("solver").note(": elimination by blocks does it");
+                return Err(ChoiceError::new("solver", reason).instead(blocks));
             }
             By::Dense
         }
@@ -26,8 +26,8 @@ pub fn accelerations(dynamics: &Arc<dyn Dynamics>, options: &Options) -> Result<
 }
 
 /// Refuses what no machine of this kind can be run with: the additive formulation has no rows for rates alone.
-pub fn refuse_additive(dynamics: &dyn Dynamics, options: &Options) -> Result<(), OptionError> {
-    if options.formulation != Some("add") {
+pub fn refuse_additive(dynamics: &dyn Dynamics, options: &Options) -> Result<(), ChoiceError> {
+    if options.formulation != Some(FormulationKind::Additive) {
         return Ok(());
     }
     let sticks = dynamics.may_stick();
@@ -35,8 +35,8 @@ pub fn refuse_additive(dynamics: &dyn Dynamics, options: &Options) -> Result<(),
         return Ok(());
     }
     let by = sticks.map_or(String::new(), |force| format!(", and {force} is one while it sticks"));
-    let message = format!("the additive formulation has no place for nonholonomic constraints{by}");
-    Err(OptionError { option: "--formulation", message, help: "use --method hht-si2".into() })
+    let reason = format!("the additive formulation has no place for nonholonomic constraints{by}");
+    Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
 }
 
 /// The solver in words, before a run has tried any alternative.

@@ -2,7 +2,8 @@
 
 use super::scale::HIGH_ORDER;
 use super::{Origin, Reason};
-use crate::options::{MethodName, Options, Solver};
+use crate::choices::FormulationKind::{Ggl, Index1, Si2};
+use crate::choices::{MethodName, Options, Solver};
 
 /// What the method is, and why; none where nothing is free to move.
 pub(super) fn choose(options: &Options, degrees_of_freedom: usize) -> (Option<MethodName>, Reason) {
@@ -22,10 +23,10 @@ fn automatic(options: &Options) -> (MethodName, String) {
     let sweeps = matches!(options.solver, Solver::LoopCg | Solver::Recursion);
     match (options.step, options.formulation) {
         (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, "srm: rk2".into()),
-        (Some(_), None | Some("index1")) if sweeps => (MethodName::Rk4, format!("{}: rk4", options.solver.name())),
-        (Some(_), Some("index1")) => (MethodName::Rk4, "fixed step on index1: rk4".into()),
+        (Some(_), None | Some(Index1)) if sweeps => (MethodName::Rk4, format!("{}: rk4", options.solver.name())),
+        (Some(_), Some(Index1)) => (MethodName::Rk4, "fixed step on index1: rk4".into()),
         (Some(_), _) => (MethodName::GeneralizedAlpha, "fixed step: gen-alpha on si2".into()),
-        (None, Some("ggl" | "si2")) => (MethodName::Bdf, "an implicit formulation: bdf".into()),
+        (None, Some(Ggl | Si2)) => (MethodName::Bdf, "an implicit formulation: bdf".into()),
         (None, _) if options.rtol < HIGH_ORDER => (MethodName::Dop853, "started with dop853 (tight tolerance)".into()),
         _ => (MethodName::Dopri5, "started with dopri5".into()),
     }

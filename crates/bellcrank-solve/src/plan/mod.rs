@@ -15,11 +15,11 @@ pub use coordinates::Posed;
 pub use linear::{accelerations, refuse_additive};
 pub use revisions::Revision;
 
+use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
 use crate::engines::{Engine, StepError};
 use crate::linear::kkt::SharedKkt;
 use crate::linear::loop_cg::LoopCg;
 use crate::newton::Iteration;
-use crate::options::{Coordinates, MethodName, On, Options, Solver, Tested};
 use bellcrank_model::{Dynamics, Point};
 use std::fmt;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ pub struct ImplicitPlan {
     /// The method.
     pub method: MethodName,
     /// The formulation.
-    pub formulation: &'static str,
+    pub formulation: FormulationKind,
     /// Newton's iteration.
     pub iteration: Iteration,
     /// Most iterations per attempt.
@@ -139,7 +139,7 @@ pub struct ImplicitPlan {
     /// Which unknowns decide.
     pub tested: Tested,
     /// Which coordinates the error test looks at.
-    pub on: On,
+    pub scope: ErrorScope,
     /// What solves the matrices of the steps.
     pub solver: Solver,
 }
@@ -283,7 +283,7 @@ impl Decided {
         reasons.extend(engine.reasons(options, &**dynamics));
         reasons.extend(posed.reasons.iter().filter(|r| r.what != "coordinates").cloned());
         let asked = |given: bool| if given { Origin::Asked } else { Origin::Default };
-        reasons.push(Reason::new("threads", threads.to_string(), asked(options.threads.is_some())));
+        reasons.push(Reason::new("threads", threads.to_string(), asked(options.resources.threads.is_some())));
         reasons.push(Reason::new("check_every", check_every.to_string(), Origin::Default));
         let plan = Plan {
             coordinates: posed.coordinates,

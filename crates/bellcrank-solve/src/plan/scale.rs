@@ -1,6 +1,6 @@
 //! Every threshold that depends on the size of a model.
 
-use crate::options::Options;
+use crate::choices::Options;
 
 /// From this number of bodies on a model is large: a look at drift and energy costs as much as a step, and matrices are
 /// kept lean.
@@ -32,5 +32,5 @@ pub fn check_every(bodies: usize) -> usize {
 /// Threads that work on a model. On small models they cost more than they give; results do not depend on their number.
 pub fn threads_for(options: &Options, bodies: usize) -> usize {
     let offered = || std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
-    options.threads.unwrap_or_else(|| if bodies < WORTH_THREADS { 1 } else { offered() })
+    options.resources.threads.unwrap_or_else(|| if bodies < WORTH_THREADS { 1 } else { offered() })
 }

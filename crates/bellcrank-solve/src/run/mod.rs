@@ -21,9 +21,9 @@ pub use queries::{DenseMatrix, SparseMatrix};
 pub use stepping::{ChannelId, SavedState, StepTaken};
 pub use summary::{Drift, Energy, FinalValues, Names, Status, Summary};
 
+use crate::choices::Options;
 use crate::engines::{Engine, Statistics, StepError};
 use crate::history::{History, Taken};
-use crate::options::Options;
 use crate::plan::{self, Decided, Plan, Posed};
 use crate::record::{Header, Recorder};
 use crate::start::Assembly;
@@ -189,7 +189,7 @@ impl Simulation {
         self.sample(t0, &mut sampler, out)?;
         self.begin_monitors()?;
         while self.engine.state().t < until {
-            if self.options.interrupt.load(Ordering::Relaxed) {
+            if self.options.resources.interrupt.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
             self.advance_once(until, &mut sampler, out)?;

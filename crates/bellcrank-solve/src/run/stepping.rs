@@ -2,8 +2,8 @@
 
 use super::Simulation;
 use super::monitors::SavedMonitors;
+use crate::choices::{MethodName, Solver};
 use crate::engines::StepError;
-use crate::options::{MethodName, Solver};
 use crate::record::Silent;
 use bellcrank_math::team::Team;
 use bellcrank_model::State;
@@ -96,7 +96,7 @@ impl Simulation {
         let stop = t.min(self.options.until);
         self.in_team(|simulation| {
             simulation.begin_monitors()?;
-            while simulation.t() < stop && !simulation.options.interrupt.load(Ordering::Relaxed) {
+            while simulation.t() < stop && !simulation.options.resources.interrupt.load(Ordering::Relaxed) {
                 simulation.advance_once(stop, &mut None, &mut Silent)?;
             }
             Ok(simulation.t())

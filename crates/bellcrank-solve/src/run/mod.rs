@@ -13,7 +13,6 @@ mod queries;
 mod sampler;
 mod stepping;
 mod summary;
-mod summary_json;
 
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;
@@ -171,10 +170,7 @@ impl Simulation {
         let team = Team::of(self.plan.threads);
         let ended = team.lead(|| begun.and_then(|()| self.advance(out, watch)));
         let mut summary = self.summary(ended);
-        if !out.is_silent() {
-            out.last(summary.t, &summary.last);
-        }
-        if let Err(e) = out.end(&summary.brief()).map_err(record)
+        if let Err(e) = out.end(&summary).map_err(record)
             && summary.status == Status::Finished
         {
             summary.status = Status::Failed(e);

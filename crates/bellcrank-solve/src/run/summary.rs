@@ -5,6 +5,7 @@ use crate::events::Event;
 use crate::history::{Culprit, History};
 use crate::plan::Plan;
 use crate::proof::Proof;
+use crate::record::{Ended, Report};
 use crate::start::Assembly;
 use bellcrank_model::Dynamics;
 use std::fmt;
@@ -102,6 +103,16 @@ pub struct Summary {
     pub refused: Vec<(String, Culprit)>,
     /// The evidence, where it was asked for.
     pub proof: Option<Box<Proof>>,
+}
+
+impl Report for Summary {
+    fn ended(&self) -> Ended {
+        match &self.status {
+            Status::Finished => Ended::Finished,
+            Status::Interrupted => Ended::Interrupted,
+            Status::Failed(e) => Ended::Failed(e.to_string()),
+        }
+    }
 }
 
 /// The values of all channels at a time. Names are made on first use: a large model has a million of them.

@@ -258,7 +258,7 @@ impl Subdomain for InStep {
         let floor = 1e3 * f64::EPSILON * largest / self.system.length();
         let (state, h) = (&self.committed.state, window.length());
         self.tolerances.weigh_fixed(state, h, PRECISION.max(floor), &mut self.step.weights);
-        self.step.round_off = 0.01;
+        self.step.limits.round_off = 0.01;
         let law = self.step.stencil.clone();
         law.rates(&mut self.step.point);
         self.step.touched();
@@ -280,7 +280,7 @@ impl Subdomain for InStep {
         let error = self.method.local_error(&self.step.point, &self.weights);
         let rough = !self.committed.started && !self.soft && {
             self.tolerances.weigh_fixed(&self.committed.state, h, 1.0, &mut self.weights);
-            self.method.rough(&self.step.point, &self.weights)
+            self.method.is_rough(&self.step.point, &self.weights)
         };
         Ok(Response { ports, admittance, error, rough })
     }

@@ -3,10 +3,11 @@
 use bellcrank_model::dynamics::{Point, State};
 use bellcrank_model::own::{Equations, Own};
 use bellcrank_model::{Dynamics, Piece};
-use bellcrank_solve::engines::implicit::{Control, Implicit, Solving};
+use bellcrank_solve::engines::implicit::{Control, Implicit};
 use bellcrank_solve::engines::{Engine, Statistics};
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
+use bellcrank_solve::linear::LinearPlan;
 use bellcrank_solve::methods::bdf::{Bdf, BdfOptions, first_step};
 use bellcrank_solve::newton::{Converged, Iteration};
 use bellcrank_solve::options::{On, Options, Tested};
@@ -168,7 +169,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         on: s.on,
         fixed: false,
         as_dassl: s.as_dassl,
-        solving: Solving::Elimination,
+        linear: LinearPlan::Elimination,
     };
     let names = ("bdf", form.name);
     // DASSL's norm of ẏ runs over all unknowns, and the rates of multipliers start at zero

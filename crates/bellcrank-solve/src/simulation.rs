@@ -1,7 +1,7 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
 use crate::engines::explicit::Explicit;
-use crate::engines::implicit::{Control, Implicit, Projection, Solving};
+use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::srm::{Regularization, Srm};
 use crate::engines::{Engine, LoopReport, SplitReport, Statistics, StepError};
@@ -9,7 +9,9 @@ use crate::events::{Event, Found, Watch};
 use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::kkt::{By, Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
+use crate::kkt::{Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
+use crate::linear::LinearPlan;
+use crate::linear::projection::Projection;
 use crate::loop_cg::LoopCg;
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
@@ -325,10 +327,10 @@ impl Simulation {
                 let help = "leave --solver out: elimination by blocks does it".into();
                 return Err(StartError::Option(OptionError { option: "--solver", message, help }));
             }
-            observer.kkt = SharedKkt::by(dynamics.clone(), By::Dense);
+            observer.kkt = SharedKkt::planned(dynamics.clone(), LinearPlan::Dense);
         }
         if options.solver == Solver::Direct {
-            observer.kkt = SharedKkt::by(dynamics.clone(), By::Elimination);
+            observer.kkt = SharedKkt::planned(dynamics.clone(), LinearPlan::Elimination);
         }
         let method = choose_method(&options, &assembly, &mut choices);
         // what is moved by drives alone goes by the present values
@@ -883,7 +885,7 @@ fn implicit_engine(
 ) -> Box<dyn Engine> {
     let alpha = options.alpha_parameters(method);
     let form = match alpha {
-        Some(parameters) if formulation == "add" => formulation::additive(parameters, options.b),
+        Some(_) if formulation == "add" => formulation::additive(options.b),
         _ => formulation::by_name(formulation).unwrap_or_else(formulation::ggl),
     };
     // velocities of index-3 steps oscillate with the step size: they cannot decide, but where the method is of
@@ -900,11 +902,11 @@ fn implicit_engine(
         on: options.on,
         fixed,
         as_dassl: false,
-        solving: match options.solver {
-            Solver::LoopCg => Solving::Loops,
-            Solver::Dense => Solving::Dense,
-            Solver::Auto => Solving::Cheaper,
-            _ => Solving::Elimination,
+        linear: match options.solver {
+            Solver::LoopCg => LinearPlan::LoopCg,
+            Solver::Dense => LinearPlan::Dense,
+            Solver::Auto => LinearPlan::Cheapest,
+            _ => LinearPlan::Elimination,
         },
     };
     let boxed: Box<dyn crate::methods::Method> = match alpha {

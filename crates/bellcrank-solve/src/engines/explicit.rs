@@ -89,7 +89,7 @@ impl Linear {
     fn factorizations(&self) -> usize {
         match self {
             Linear::Direct(_, factored) => *factored,
-            Linear::Loops(loops) => loops.loops().factorizations + loops.cg.renewals,
+            Linear::Loops(loops) => loops.loops().sweeps.factorizations + loops.cg.renewals,
         }
     }
 }

@@ -246,7 +246,7 @@ impl Srm {
 
     /// Sweeps over the tree so far: factorizations and solutions.
     pub fn sweeps(&self) -> (usize, usize) {
-        (self.form.loops.factorizations, self.form.loops.solutions)
+        (self.form.loops.sweeps.factorizations, self.form.loops.sweeps.solutions)
     }
 
     /// Copies the last iterate into the state.
@@ -385,7 +385,7 @@ impl Engine for Srm {
         Statistics {
             steps: self.steps,
             residual_evaluations: self.form.evaluations,
-            factorizations: self.form.loops.factorizations,
+            factorizations: self.form.loops.sweeps.factorizations,
             ..Statistics::default()
         }
     }

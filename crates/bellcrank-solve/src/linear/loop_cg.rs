@@ -12,6 +12,7 @@
 
 use super::kkt::Kkt;
 use super::loops::Loops;
+use super::plan::{FACTOR_COST, MANY_BODIES, loops_pay_for_accelerations};
 use super::projection::Projector;
 use bellcrank_math::solver::{Flops, LinearError};
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
@@ -26,27 +27,14 @@ pub(crate) const CORRECTION: f64 = 1e-6;
 /// So many iterations are right after a renewal.
 const FRESH: usize = 2;
 
-/// A multiplication of a factorization, which works on dense blocks, costs this part of one of a sweep or a solution. Measured (bench
-/// `closed_loops implicit`, ns each): net of 10011 rods .14 of 1.6 (solution .7), lattices of 4896 and 11776 rods .13 and .14
-/// of 1.7 and 1.8 (solution 1.1 and .73).
-pub(crate) const DENSE: f64 = 0.1;
-
 /// After so many iterations the factors of the whole system are looked into for the first time.
 const PATIENCE: f64 = 40.0;
 
 /// Directions in which S is below this part of its largest eigenvalue count as redundant: at a singular position.
 const SINGULAR: f64 = 1e-9;
 
-/// Smaller machines are not asked what is cheaper; their factors are made at once, and they are watched for singular positions
-/// from the first step on.
-const LARGE: usize = 2000;
-
 /// Singular positions of so few bodies are looked for by factors of their own.
 const FEW: usize = 64;
-
-/// Iterations of an evaluation, and renewals, as they are in runs.
-const USUAL: f64 = 4.0;
-const AGE: f64 = 0.1;
 
 /// Pivots above this are not told apart: what is not close to a singular position counts as this far from it.
 const REGULAR: f64 = 0.1;
@@ -170,8 +158,8 @@ impl Cg {
         match of.whole() {
             // what is not counted is too much
             Some(flops) if flops.factor == 0 => (sweep, f64::INFINITY),
-            Some(flops) if self.renewals > 0 => (sweep + flops.solve as f64, DENSE * flops.factor as f64),
-            Some(flops) => (sweep, DENSE * flops.factor as f64),
+            Some(flops) if self.renewals > 0 => (sweep + flops.solve as f64, FACTOR_COST * flops.factor as f64),
+            Some(flops) => (sweep, FACTOR_COST * flops.factor as f64),
             None => (sweep, sweep * PATIENCE),
         }
     }
@@ -370,7 +358,7 @@ impl LoopCg {
         Some(LoopCg {
             cg,
             chosen: false,
-            small: dynamics.layout().bodies.len() < LARGE,
+            small: dynamics.layout().bodies.len() < MANY_BODIES,
             watch: (dynamics.layout().bodies.len() < FEW && k > 0).then(|| Kkt::new(dynamics.clone())),
             nu: vec![0.0; k],
             f: vec![0.0; n],
@@ -383,7 +371,7 @@ impl LoopCg {
     /// Loop-CG where an evaluation costs less with it than by elimination of the whole system, by count; large machines with
     /// many loops.
     pub fn if_cheaper(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<LoopCg> {
-        if dynamics.layout().bodies.len() < LARGE {
+        if dynamics.layout().bodies.len() < MANY_BODIES {
             return None;
         }
         let mut cg = LoopCg::new(dynamics.clone(), at)?;
@@ -392,10 +380,9 @@ impl LoopCg {
             return Some(cg);
         }
         let whole = Kkt::new(dynamics);
-        let (flops, sweep) = (whole.flops(), 2.0 * cg.loops().factor_entries() as f64);
-        let (factor, solve) = (DENSE * flops.factor as f64, flops.solve as f64);
+        let pays = loops_pay_for_accelerations(whole.flops(), 2.0 * cg.loops().factor_entries() as f64);
         cg.parts.whole = Some(whole);
-        (AGE * factor + USUAL * (sweep + solve) + 3.0 * sweep < factor + solve).then_some(cg)
+        pays.then_some(cg)
     }
 
     /// How many iterations a system of loops takes without factors, to the accuracy of a correction, at a realized point: from

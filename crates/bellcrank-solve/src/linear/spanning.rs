@@ -7,12 +7,16 @@ use std::collections::BinaryHeap;
 
 /// Rows that keep less than this part of themselves beside the others of a body do not count as independent.
 const INDEPENDENT: f64 = 0.2;
-/// The order of the bodies, each after the one that carries it, and the constraints of the tree.
-pub(super) fn span(
-    dynamics: &dyn Dynamics,
-    ends: &[Vec<usize>],
-    rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>,
-) -> (Vec<usize>, Vec<usize>) {
+/// A spanning tree.
+pub(super) struct Span {
+    /// The bodies, each after the one that carries it.
+    pub(super) order: Vec<usize>,
+    /// The constraints of the tree, ascending.
+    pub(super) tree: Vec<usize>,
+}
+
+/// Spans the bodies by joints, given the bodies each constraint holds and its rows for one of them.
+pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>) -> Span {
     let layout = dynamics.layout();
     let bodies = layout.bodies.len();
     let own = |k: usize| dynamics.carries(k) == Carries::Own;
@@ -95,7 +99,7 @@ pub(super) fn span(
         deep.push(b);
         stack.extend(&sons[b]);
     }
-    (deep, tree)
+    Span { order: deep, tree }
 }
 
 /// Adds rows to an orthonormal basis if each keeps more than a part of itself.

@@ -791,7 +791,7 @@ mod tests {
         step.follow();
         step.touched();
         let mut matrix = BlockMatrix::new(step.pattern().clone());
-        step.jacobian(Iteration::Full, true, &mut matrix);
+        step.form_matrix(Iteration::Full, &mut matrix);
         let mut r = vec![0.0; step.pattern().dimension()];
         step.residual(&mut r);
         // a right-hand side in all rows

@@ -19,7 +19,7 @@
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
-use crate::stencil::Stencil;
+use crate::stencil::{NewmarkRatios, Stencil};
 use crate::weights::{Weights, root_mean_square};
 use bellcrank_math::rotation::inverse_tangent;
 use bellcrank_math::{Vec3, team};
@@ -72,6 +72,11 @@ impl AlphaParameters {
 
     /// Backward Euler, where a_n = 0.
     pub const EULER: AlphaParameters = AlphaParameters { alpha_m: 0.0, alpha_f: 0.0, beta: 1.0, gamma: 1.0 };
+
+    /// The ratios by which the additive formulation shares reactions.
+    pub fn ratios(&self) -> NewmarkRatios {
+        NewmarkRatios { position: self.gamma / self.beta, velocity: self.gamma * (1.0 - self.alpha_f) }
+    }
 
     /// c of the error c h³ q⃛ that one step leaves in the positions: γ/2 − β − 1/12. By it the velocity constraints
     /// of index-3 steps are open, too: G v = c h² G q⃛.
@@ -518,6 +523,7 @@ impl Method for GeneralizedAlpha {
         let (method, n, nz) = (&*self, self.now.v.len(), self.now.z.len());
         law.resize(n, n, nz);
         (law.t, law.h, law.slopes) = (self.t_next, self.h_next, self.slopes());
+        law.newmark = Some(self.active().ratios());
         let (now, moved, first_order) = (&self.now, self.moved(), self.first_order());
         for (i, eta) in law.eta_z.iter_mut().enumerate() {
             *eta = first_order(now.z[i], now.zdot[i], moved(self.a.z[i], now.zdot[i]));
@@ -573,19 +579,19 @@ impl Method for GeneralizedAlpha {
         self.set_multipliers(false, guess);
     }
 
-    fn fresh(&self) -> bool {
+    fn is_first(&self) -> bool {
         self.past == 0 && self.soft == 0
     }
 
     fn soften(&mut self) -> bool {
-        let can = self.fresh();
+        let can = self.is_first();
         if can {
             self.soft = SOFT_STEPS;
         }
         can
     }
 
-    fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
+    fn is_rough(&mut self, p: &Point, unit: &Weights) -> bool {
         self.find_pseudo_rates(p);
         let (h, moved) = (self.h_next, self.moved());
         for (i, e) in self.error_q.iter_mut().enumerate() {
@@ -594,8 +600,8 @@ impl Method for GeneralizedAlpha {
         root_mean_square(&[(&unit.q, &self.error_q)]) > ROUGH
     }
 
-    fn parameters_now(&self) -> Option<AlphaParameters> {
-        Some(self.active())
+    fn tests_error(&self) -> bool {
+        self.controlled
     }
 
     fn error(&mut self, p: &Point, weights: &Weights) -> f64 {

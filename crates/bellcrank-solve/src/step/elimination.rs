@@ -3,7 +3,7 @@
 use super::Step;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::kkt::Kkt;
-use crate::linear::partition::Split;
+use crate::linear::partition::Partition;
 use crate::newton::Iteration;
 use crate::weights::root_mean_square;
 use bellcrank_math::solver::LinearError;
@@ -47,7 +47,7 @@ impl Step {
         let (dynamics, layout) = (&self.dynamics, self.dynamics.layout());
         let on_manifold = iteration == Iteration::Auto;
         self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Elimination {
-            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::split(dynamics.clone()) },
+            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::partitioned(dynamics.clone()) },
             on_manifold,
             factored: false,
             aside: self.point.clone(),
@@ -57,10 +57,10 @@ impl Step {
         });
     }
 
-    /// Changes the split that eliminates the multipliers, if one does; the matrix is another then.
-    pub fn set_split(&mut self, split: &Split) -> bool {
+    /// Changes the partition that eliminates the multipliers, if one does; the matrix is another then.
+    pub fn set_partition(&mut self, partition: &Partition) -> bool {
         match &mut self.elimination {
-            Some(e) if !e.on_manifold => e.kkt.set_split(split),
+            Some(e) if !e.on_manifold => e.kkt.set_partition(partition),
             _ => return false,
         }
         true
@@ -115,9 +115,23 @@ impl Step {
         self.elimination = Some(e);
     }
 
+    /// Moves the trial point onto the manifold, where the iteration forms its matrices there, and keeps it aside; else false.
+    pub(super) fn visit_manifold(&mut self, e: &mut Elimination) -> bool {
+        let visits = e.on_manifold && e.factored;
+        if visits {
+            e.aside.clone_from(&self.point);
+            if self.go_to_manifold(e).is_err() {
+                self.point.clone_from(&e.aside);
+                self.w.invalidate();
+                self.dynamics.realize(&self.point, &mut self.w);
+            }
+        }
+        visits
+    }
+
     /// Moves the point onto g = 0 with the factors of the last matrix, keeping the law for the rates, and
     /// takes the least-squares multipliers there.
-    pub(super) fn go_to_manifold(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
+    fn go_to_manifold(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
         for _ in 0..PROJECTIONS {
             let (dynamics, point, w) = (&*self.dynamics, &mut self.point, &mut self.w);
             let delta = e.kkt.project(|rows| add_position_residual(dynamics, -1.0, point, w, rows))?;

@@ -1,0 +1,44 @@
+//! Where the time of Newton's iteration goes.
+
+use std::time::Instant;
+
+/// Seconds spent so far, by phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PhaseSeconds {
+    /// Residuals.
+    pub residuals: f64,
+    /// Matrices.
+    pub matrices: f64,
+    /// Factorizations, each with a first solution.
+    pub factors: f64,
+    /// Other solutions.
+    pub solutions: f64,
+}
+
+/// Measures phases once it is switched on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PhaseClock(Option<PhaseSeconds>);
+
+impl PhaseClock {
+    /// Measures from now on.
+    pub fn switch_on(&mut self) {
+        self.0 = Some(PhaseSeconds::default());
+    }
+
+    /// What was measured, if anything was.
+    pub fn seconds(&self) -> Option<PhaseSeconds> {
+        self.0
+    }
+
+    /// The time now, if it is measured.
+    pub(super) fn now(&self) -> Option<Instant> {
+        self.0.is_some().then(Instant::now)
+    }
+
+    /// Adds the time since `from` to a phase.
+    pub(super) fn book(&mut self, from: Option<Instant>, phase: impl FnOnce(&mut PhaseSeconds) -> &mut f64) {
+        if let (Some(seconds), Some(from)) = (&mut self.0, from) {
+            *phase(seconds) += from.elapsed().as_secs_f64();
+        }
+    }
+}

@@ -20,6 +20,7 @@ use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::tree::TreeLu;
 use bellcrank_model::{Dynamics, Point, Unknown};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -163,6 +164,24 @@ impl LoopSystem for Parts {
     }
 }
 
+/// What closes loops, given the blocks of their rows and where a body stands in the tree; and these rows.
+fn closings(
+    pattern: &BlockPattern,
+    cut: impl Iterator<Item = usize>,
+    place: impl Fn(usize) -> Range<usize>,
+) -> Option<(Vec<Closing>, Vec<u32>)> {
+    let (mut closings, mut loop_rows) = (Vec::new(), Vec::new());
+    for block in cut {
+        let (first, m) = (loop_rows.len(), pattern.size(block));
+        loop_rows.extend(pattern.range(block).map(|r| r as u32));
+        for (body, close) in pattern.row(block).filter(|(c, _)| pattern.class(*c) == Class::Body) {
+            let (pull, at) = (pattern.offset(body, block)? as usize, place(body));
+            closings.push(Closing { body: at.start, n: at.len(), first, m, pull, close });
+        }
+    }
+    Some((closings, loop_rows))
+}
+
 impl LoopStep {
     /// For matrices of a step with the unknowns q and λ alone; none where bodies hang together by more than constraints, or
     /// where the equations have no tree.
@@ -216,17 +235,8 @@ impl LoopStep {
                 copies.push(Copy { from: from as u32, to, entries, body });
             }
         }
-        let (mut closings, mut loop_rows) = (Vec::new(), Vec::new());
-        for &k in &loops.cut {
-            let block = row_block[k];
-            let (first, m) = (loop_rows.len(), pattern.size(block));
-            loop_rows.extend(pattern.range(block).map(|r| r as u32));
-            for (body, close) in pattern.row(block).filter(|(c, _)| is_body(*c)) {
-                let pull = pattern.offset(body, block)? as usize;
-                let at = own.range(number[body] as usize);
-                closings.push(Closing { body: at.start, n: at.len(), first, m, pull, close });
-            }
-        }
+        let cut = loops.cut.iter().map(|&k| row_block[k]);
+        let (closings, loop_rows) = closings(pattern, cut, |body| own.range(number[body] as usize))?;
         let rows = chosen.iter().flat_map(|&b| pattern.range(b)).map(|r| r as u32).collect();
         let counts = Arc::new(LoopCounts { equations: loop_rows.len(), ..LoopCounts::default() });
         Some(LoopStep {

@@ -85,7 +85,12 @@ pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(u
         }
     }
     tree.sort_unstable();
-    // depth first, so that sweeps go through memory in order
+    Span { order: depth_first(&order, &father), tree }
+}
+
+/// The bodies depth first, so that sweeps go through memory in order; the ground is the father with the last number.
+fn depth_first(order: &[usize], father: &[Option<(usize, usize)>]) -> Vec<usize> {
+    let bodies = father.len();
     let mut sons: Vec<Vec<usize>> = vec![Vec::new(); bodies];
     let mut stack = Vec::new();
     for &b in order.iter().rev() {
@@ -99,7 +104,7 @@ pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(u
         deep.push(b);
         stack.extend(&sons[b]);
     }
-    Span { order: deep, tree }
+    deep
 }
 
 /// Adds rows to an orthonormal basis if each keeps more than a part of itself.

@@ -4,6 +4,7 @@
 //! about ρ/(1 − ρ) ‖Δ_m‖, which has to be below a third of the tolerance.
 
 use super::refresh::{AGING, Economy, SERVES};
+use bellcrank_math::solver::LinearError;
 
 /// DASSL: an iteration that converges at a rate above this has failed.
 const SLOWEST: f64 = 0.9;
@@ -40,6 +41,17 @@ pub struct Converged {
     pub rate: f64,
     /// The ratio of the last two corrections.
     pub contraction: f64,
+}
+
+/// Why a solve gave up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum IterationError {
+    /// The corrections do not shrink, or too slowly.
+    Diverged,
+    /// The matrix could not be factored.
+    Linear(LinearError),
+    /// The residual is not finite.
+    NotFinite,
 }
 
 /// A contraction, the first correction it was measured on, and how often it has been relied on.

@@ -1,6 +1,21 @@
-//! Where the time of Newton's iteration goes.
+//! What Newton's iteration counts, and where its time goes.
 
 use std::time::Instant;
+
+/// Counts of work over all solves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Residual evaluations.
+    pub residuals: usize,
+    /// Jacobian evaluations.
+    pub jacobians: usize,
+    /// Factorizations.
+    pub factorizations: usize,
+    /// Iterations.
+    pub iterations: usize,
+    /// Multiplications and additions of the linear solver.
+    pub flops: usize,
+}
 
 /// Seconds spent so far, by phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,6 +7,7 @@ mod solver;
 
 use super::progress::Progress;
 use super::{Engine, LoopReport, Refusal, Revision, SplitReport, Statistics, StepError};
+use crate::choices::ErrorScope;
 use crate::formulation::Formulation;
 use crate::linear::partition::Partition;
 use crate::linear::plan::LinearPlan;
@@ -14,7 +15,6 @@ use crate::linear::projection::Projection;
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, amplified};
-use crate::options::On;
 use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
@@ -42,7 +42,7 @@ pub struct Control {
     /// Most iterations per attempt.
     pub max_iterations: usize,
     /// Which coordinates the error test looks at.
-    pub on: On,
+    pub on: ErrorScope,
     /// Fixed steps: the tolerance of Newton's iteration is that of the arithmetic.
     pub fixed: bool,
     /// DASSL's economy: a matrix is kept while the step size allows, its contraction taken for granted.
@@ -112,7 +112,7 @@ impl Implicit {
         let (centred, w) = (method.centred(), &mut accepted.w);
         let mut solver = StepSolver::new(&dynamics, formulation, &control, centred, (point, start), w);
         let mut test = ErrorTest::new(&mut tolerances, &accepted.state, start, control.fixed);
-        let restricts = control.on == On::Independent;
+        let restricts = control.on == ErrorScope::Independent;
         let partitioned = (control.iteration.splits() || restricts) && dynamics.layout().m() > 0;
         let partitioning = partitioned.then(|| Partitioning::new(&dynamics, start, &mut accepted.w, restricts));
         if let Some(p) = &partitioning {

@@ -26,7 +26,7 @@ struct Copy {
 pub(super) struct Motion {
     pub(super) matrix: BlockMatrix,
     pub(super) linear: Box<dyn LinearSolver>,
-    pub(super) copies: Vec<Copy>,
+    copies: Vec<Copy>,
     pub(super) rows: Vec<Range<usize>>,
     pub(super) columns: Vec<Range<usize>>,
     pub(super) x: Vec<f64>,

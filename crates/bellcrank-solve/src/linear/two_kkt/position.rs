@@ -30,10 +30,10 @@ pub(super) struct Position {
     pub(super) linear: Box<dyn LinearSolver>,
     /// G: rows of the system, columns of the whole.
     pub(super) gradients: Vec<Block>,
-    pub(super) pulls: Vec<Pull>,
+    pulls: Vec<Pull>,
     pub(super) pulled: Vec<f64>,
     pub(super) pulled_size: usize,
-    pub(super) products: Vec<Product>,
+    products: Vec<Product>,
     /// The rows of g, and of μ, in the whole.
     pub(super) lambda: Vec<Range<usize>>,
     pub(super) mu: Vec<Range<usize>>,

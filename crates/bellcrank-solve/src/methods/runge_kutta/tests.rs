@@ -127,7 +127,7 @@ fn dense_output_along_an_orbit() {
             m.prepare_dense(rates).unwrap();
             let mut y = [0.0; 4];
             for s in [0.1, 0.5, 0.9] {
-                m.interpolate(m.time() - s * m.h_last, &mut y);
+                m.interpolate(m.time() - s * m.size.last, &mut y);
                 let energy = 0.5 * (y[2] * y[2] + y[3] * y[3]) - 1.0 / y[0].hypot(y[1]);
                 worst = worst.max((energy + 0.5).abs());
             }
@@ -221,7 +221,7 @@ fn landing_does_not_spoil_the_step_size() {
             match method.attempt(&mut kepler, &norm).unwrap() {
                 e if e <= 1.0 => {
                     method.accept();
-                    steps.push(method.h_last);
+                    steps.push(method.size.last);
                 }
                 e => method.reject(Rejection::Error(e)).unwrap(),
             }

@@ -15,7 +15,7 @@ use bellcrank_solve::linear::MatrixPlan;
 use bellcrank_solve::loop_cg::LoopCg;
 use bellcrank_solve::loop_step::LoopStep;
 use bellcrank_solve::methods::tableau::Tableau;
-use bellcrank_solve::newton::{Iteration, Residual};
+use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options, Solver, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};

@@ -233,7 +233,7 @@ impl Cg {
                     (cost, renewal) = self.costs(of);
                 }
                 if may && (self.spent > renewal || count >= MOST_ITERATIONS) {
-                    self.look(of);
+                    self.measure(of);
                     self.renew(of)?;
                     fresh = true;
                     break;
@@ -255,8 +255,8 @@ impl Cg {
         self.done(of, count, true)
     }
 
-    /// Takes notice of how close to a singular position the present iteration is.
-    fn look(&mut self, of: &dyn LoopSystem) {
+    /// Measures how close to a singular position the present iteration is.
+    fn measure(&mut self, of: &dyn LoopSystem) {
         if self.renewals > 0 && !self.seen.ritz.is_empty() {
             self.nearness = self.nearness.min(smallest(&self.seen.ritz) * of.pivot().min(REGULAR));
         }
@@ -265,7 +265,7 @@ impl Cg {
     fn done(&mut self, of: &dyn LoopSystem, count: usize, closed: bool) -> Result<(), LinearError> {
         self.iterations += count;
         self.most = self.most.max(count);
-        self.look(of);
+        self.measure(of);
         if closed { Ok(()) } else { Err(LinearError::NotConverged) }
     }
 }

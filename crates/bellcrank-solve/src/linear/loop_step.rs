@@ -1,7 +1,7 @@
 //! The matrix of an implicit step by sweeps over a tree and conjugate gradients on its loops.
 //!
 //! A step of `index3` in fixed steps, with velocities condensed and without (Gᵀλ)_q, has the matrix of the equations of motion
-//! with another mass, in which bodies hang together by constraints alone:
+//! with another mass, in which bodies are coupled by constraints alone:
 //!
 //! ```text
 //!     [ B   Gᵀ  Dᵀ ] [ δq ]        B = α_q α_v M − f_q − α_q f_v, a block for each body
@@ -42,16 +42,16 @@ struct Closing {
     close: usize,
 }
 
-/// What was done so far, for reports.
+/// Counts of the work done so far, for reports.
 #[derive(Default)]
 pub struct LoopCounts {
     /// Equations that close loops.
     pub equations: usize,
-    /// Systems of loops, their iterations, and factorizations of the whole matrix.
+    /// Systems of loops solved.
     pub solves: AtomicUsize,
-    /// See `solves`.
+    /// Iterations of all of them.
     pub iterations: AtomicUsize,
-    /// See `solves`.
+    /// Factorizations of the whole matrix.
     pub renewals: AtomicUsize,
 }
 
@@ -183,7 +183,7 @@ fn closings(
 }
 
 impl LoopStep {
-    /// For matrices of a step with the unknowns q and λ alone; none where bodies hang together by more than constraints, or
+    /// For matrices of a step with the unknowns q and λ alone; none where bodies are coupled by more than constraints, or
     /// where the equations have no tree.
     pub fn new(
         dynamics: &Arc<dyn Dynamics>,
@@ -260,7 +260,7 @@ impl LoopStep {
         })
     }
 
-    /// What it did so far, for somebody who no longer has it.
+    /// What it did so far, readable after the solver was handed over.
     pub fn counts(&self) -> Arc<LoopCounts> {
         self.counts.clone()
     }

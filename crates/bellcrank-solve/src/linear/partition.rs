@@ -26,7 +26,7 @@ pub struct Partition {
     pub independent: Vec<bool>,
     /// The dependent coordinate that each row of G determines; `None` for a redundant row.
     pub dependent: Vec<Option<usize>>,
-    /// The largest |Q| when last looked at; for large models the largest multiplier of the elimination.
+    /// The largest |Q| when last measured; for large models the largest multiplier of the elimination.
     pub largest: f64,
 }
 

@@ -14,7 +14,7 @@ use crate::weights::Weights;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
 
-/// Why a step was not taken.
+/// Why a step is rejected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rejection {
     /// The estimated error (1 is just acceptable).

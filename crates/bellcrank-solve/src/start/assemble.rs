@@ -14,19 +14,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const MAX_ITERATIONS: usize = 200;
-/// The first damping after a step that did not serve, relative to rows of unit length; each further
-/// one is ten times stronger, up to the last.
+/// The first and the last damping after a step that failed, relative to rows of unit length; each is ten times as strong as
+/// the one before.
 const DAMPING: (f64, f64) = (1e-4, 1e8);
 /// A step is damped that is longer than this many times the gap, and as many times as there are bodies (gaps add up
 /// along a chain): the position is all but singular.
 const LONGEST: f64 = 1e3;
 /// Iterations without closing the gap by a tenth after which it is as small as it gets.
 const PATIENCE: usize = 25;
-/// Where the start leads nowhere: other starts of models that are not large are tried near to it, up to this far, in lengths of the model.
+/// Where a start leads nowhere, others nearby are tried, at these distances in lengths of the model; not for large models.
 const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
 const LARGEST_CHANGE: f64 = 0.5;
-/// Velocities that were given change this much less easily than those that follow.
+/// Given velocities have this many times the weight of those that follow.
 const GIVEN: f64 = 1e8;
 /// A step that leaves room: angles and lengths change by at most a half in one iteration.
 fn shorten(delta: &mut [f64], scales: &[Scale], length: f64) {

@@ -9,10 +9,10 @@ use crate::weights::root_mean_square;
 use bellcrank_math::solver::LinearError;
 use bellcrank_model::{Piece, Point, Unknown};
 
-/// The system that gives multipliers to given rates: [XXᵀ Gᵀ; G 0] of a split, or [M Gᵀ; G 0].
+/// The system that gives the multipliers for given rates: [XXᵀ Gᵀ; G 0] of a partition, or [M Gᵀ; G 0].
 pub(super) struct Elimination {
     kkt: Kkt,
-    /// Whether matrices are formed on the manifold; else the system is that of a split.
+    /// Whether matrices are formed on the manifold; else the system is that of a partition.
     pub(super) on_manifold: bool,
     pub(super) factored: bool,
     /// The trial point, while the step's own stands on the manifold.
@@ -22,23 +22,23 @@ pub(super) struct Elimination {
     change: Vec<f64>,
 }
 
-/// The prediction is on the manifold when its projection moves by less than this part of the tolerance.
+/// The prediction is on the manifold when its projection moves it by less than this fraction of the tolerance.
 const ON_MANIFOLD: f64 = 0.1;
 
-/// A constraint is closed when it is open by less than this part of the coordinates.
+/// A constraint is closed when its residual is below this fraction of the coordinates.
 const CLOSED: f64 = 1e-13;
 
-/// How often that is tried before new factors are taken.
+/// Attempts at that before the factors are renewed.
 const CLOSINGS: usize = 4;
 
-/// How often a projection is repeated with factors that are not of this point.
+/// Repetitions of a projection with factors of another point.
 const PROJECTIONS: usize = 2;
 
-/// And how often the multipliers are corrected at most (S1c at ε = 1e-10, TOL 1e-3: 31 evaluations with
+/// Most corrections of the multipliers (S1c at ε = 1e-10, TOL 1e-3: 31 evaluations with
 /// two corrections, 25 with four, as many as with new factors).
 const REPETITIONS: usize = 4;
 
-/// Or until they change by less than this part of themselves.
+/// They are balanced when they change by less than this fraction of themselves.
 const BALANCED: f64 = 1e-6;
 
 impl Step {
@@ -71,13 +71,13 @@ impl Step {
         self.elimination.as_ref().map_or(0, |e| e.kkt.factorizations)
     }
 
-    /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system at hand can:
-    /// at once with factors of this point, and by repetition with older ones.
+    /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system can:
+    /// at once with factors of this point, by repetition with older ones.
     fn balance(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
         let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
         let layout = dynamics.layout();
         let stabilized = self.formulation.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::GtMu));
-        // a nonholonomic row has no μ, and the system at hand none without it
+        // a nonholonomic row has no μ, and the system has none without it
         let both = stabilized && layout.m() == layout.m_rates();
         for of in [Unknown::Lambda, Unknown::Mu].into_iter().take(1 + both as usize) {
             let (given, taken, reaction) = match of {
@@ -102,7 +102,7 @@ impl Step {
         Ok(())
     }
 
-    /// Eliminates λ and μ before a residual is formed; leaves them alone where that cannot be. A split
+    /// Eliminates λ and μ before a residual is formed; leaves them as they are where that fails. A partition
     /// does it exactly; on the manifold the factors of the last matrix do it by repetition.
     pub(super) fn eliminate(&mut self) {
         let Some(mut e) = self.elimination.take() else { return };

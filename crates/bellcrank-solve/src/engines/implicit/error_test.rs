@@ -1,4 +1,4 @@
-//! The weights of the convergence test and of the error test, and who is to blame for a refused step.
+//! The weights of the convergence test and of the error test, and the body to blame for a refused step.
 
 use crate::methods::Method;
 use crate::step::{Step, StepLimits};

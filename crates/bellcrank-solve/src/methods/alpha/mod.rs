@@ -373,7 +373,7 @@ impl Method for GeneralizedAlpha {
             *eta = coefficients.first_order(now.z[i], now.zdot[i], a);
         }
         self.guess_states(&mut guess.z);
-        // one pass: vectors of large models come from memory each time they are looked at
+        // one pass: the vectors of large models come from memory each time they are read
         let (extrapolates, following) = (self.extrapolates(), law.following());
         let Point { q, qdot, v, vdot, lambda, mu, .. } = guess;
         let [of_lambda, of_mu] = [&self.lambda, &self.mu].map(|x| self.guess_multipliers(x, extrapolates));

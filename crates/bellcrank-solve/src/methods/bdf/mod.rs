@@ -31,10 +31,10 @@ pub const HIGHEST_ORDER: usize = 5;
 /// y and k + 1 differences of it.
 const COLUMNS: usize = HIGHEST_ORDER + 2;
 
-/// DASSL gives up after so many convergence failures in a row.
+/// DASSL gives up after this many convergence failures in a row.
 const CONVERGENCE_FAILURES: u32 = 10;
 
-/// And we after so many failed error tests, when the step has shrunk by 4⁻²⁵ ≈ 10⁻¹⁵.
+/// We give up after this many failed error tests, when the step has shrunk by 4⁻²⁵ ≈ 10⁻¹⁵.
 const ERROR_FAILURES: u32 = 25;
 
 /// The errors of all steps of a run may add up to this many tolerances, where that is asked for. It leaves a factor of ten to
@@ -234,7 +234,7 @@ impl Bdf {
     }
 }
 
-/// y = (q, v, z) and, for those who want more, λ and μ.
+/// y = (q, v, z), with λ and μ behind it.
 fn stacked(p: &Point) -> impl Iterator<Item = &f64> {
     p.q.iter().chain(&p.v).chain(&p.z).chain(&p.lambda).chain(&p.mu)
 }

@@ -15,7 +15,7 @@ use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::formulation;
 use bellcrank_solve::linear::MatrixPlan;
-use bellcrank_solve::newton::{Iteration, Residual};
+use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{self, Simulation, Status};

@@ -139,3 +139,69 @@ pub(crate) fn worth_a_trial(whole: Flops) -> Option<f64> {
 pub(crate) fn loops_pay_for_steps(eliminated: f64, sweep: f64, iterations: f64) -> bool {
     CORRECTIONS_OF_A_STEP * sweep * (iterations + 2.0) + 2.0 * sweep < eliminated
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formulation::{ggl, index3, si2};
+
+    fn needs(formulation: &Formulation) -> MatrixNeeds<'_> {
+        let (iteration, linear) = (Iteration::Full, LinearPlan::Cheapest);
+        MatrixNeeds { formulation, bodies: LARGE, constrained: true, iteration, fixed: true, linear }
+    }
+
+    #[test]
+    fn only_fixed_full_steps_of_large_models_are_lean() {
+        let table = index3();
+        let large = needs(&table);
+        let lean = matrix_plan(large);
+        assert!(lean.condensed && lean.lean && lean.symmetric && !lean.decoupled && lean.suits_loops(&table));
+        for other in [
+            MatrixNeeds { bodies: LARGE - 1, ..large },
+            MatrixNeeds { fixed: false, ..large },
+            MatrixNeeds { iteration: Iteration::Auto, ..large },
+            MatrixNeeds { linear: LinearPlan::Dense, ..large },
+            MatrixNeeds { formulation: &ggl(), ..large },
+        ] {
+            let plan = matrix_plan(other);
+            assert!(!plan.lean && !plan.symmetric, "{plan:?}");
+        }
+        let small_with_loops = MatrixNeeds { bodies: 2, linear: LinearPlan::LoopCg, ..large };
+        assert_eq!(matrix_plan(small_with_loops), lean);
+        let whole = lean.whole();
+        assert!(whole.condensed && !whole.lean && !whole.symmetric);
+    }
+
+    #[test]
+    fn two_systems_stand_for_one_where_there_are_constraints() {
+        let table = si2();
+        let plan = matrix_plan(needs(&table));
+        assert!(plan.decoupled && plan.lean && !plan.symmetric && !plan.suits_loops(&table));
+        assert!(!matrix_plan(MatrixNeeds { constrained: false, ..needs(&table) }).decoupled);
+    }
+
+    #[test]
+    fn accelerations_are_solved_as_asked_or_by_recursion() {
+        use LinearPlan::*;
+        for (plan, with, without) in [
+            (Cheapest, Recursion, Elimination),
+            (Recursion, Recursion, Elimination),
+            (Elimination, Elimination, Elimination),
+            (Dense, Dense, Dense),
+            (LoopCg, Elimination, Elimination),
+        ] {
+            assert_eq!([plan.of_accelerations(true), plan.of_accelerations(false)], [with, without]);
+        }
+    }
+
+    #[test]
+    fn loops_pay_where_factors_are_costly() {
+        let costly = Flops { factor: 1_000_000, solve: 1000 };
+        assert!(loops_pay_for_accelerations(costly, 1000.0));
+        assert!(!loops_pay_for_accelerations(Flops { factor: 10_000, solve: 1000 }, 1000.0));
+        let eliminated = worth_a_trial(costly).unwrap();
+        assert_eq!(eliminated, 12_000.0);
+        assert!(loops_pay_for_steps(eliminated, 1000.0, 2.0) && !loops_pay_for_steps(eliminated, 1000.0, 4.0));
+        assert_eq!(worth_a_trial(Flops { factor: 100_000, solve: 1000 }), None);
+    }
+}

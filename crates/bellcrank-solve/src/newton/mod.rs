@@ -9,6 +9,8 @@ mod fallback;
 mod iteration;
 mod refresh;
 mod residual;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use accounts::{Counts, PhaseClock, PhaseSeconds};

@@ -3,10 +3,11 @@
 use super::{EnginePlan, ImplicitPlan, Origin, Reason, linear};
 use crate::choices::{ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
 use crate::engines::explicit::Explicit;
-use crate::engines::implicit::{Control, Implicit, Solving};
+use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::regularized::{Regularization, Srm};
 use crate::engines::{Engine, StepError};
+use crate::linear::LinearPlan;
 use crate::linear::kkt::SharedKkt;
 use crate::linear::loop_cg::LoopCg;
 use crate::methods::Method;
@@ -136,7 +137,7 @@ impl ImplicitPlan {
     fn new(method: MethodName, solver: Solver, options: &Options) -> ImplicitPlan {
         let formulation = options.formulation_of(method);
         let alpha = options.alpha_parameters(method);
-        let form = formulation.table(alpha, options.parameters.b);
+        let form = formulation.table(options.parameters.b);
         // velocities of index-3 steps oscillate with the step size: they cannot decide, unless the method is of first
         // order in them
         let first_order = alpha.is_some_and(|p| p.order() == 1);
@@ -158,7 +159,7 @@ impl ImplicitPlan {
 
     fn build(&self, dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Box<dyn Engine> {
         let alpha = options.alpha_parameters(self.method);
-        let form = self.formulation.table(alpha, options.parameters.b);
+        let form = self.formulation.table(options.parameters.b);
         let mut tolerances = Tolerances::new(&**dynamics, options, self.tested);
         tolerances.velocities_converge = form.index != 3;
         let control = Control {
@@ -167,11 +168,11 @@ impl ImplicitPlan {
             on: self.scope,
             fixed: self.step.is_some(),
             as_dassl: false,
-            solving: match self.solver {
-                Solver::LoopCg => Solving::Loops,
-                Solver::Dense => Solving::Dense,
-                Solver::Auto => Solving::Cheaper,
-                _ => Solving::Elimination,
+            linear: match self.solver {
+                Solver::LoopCg => LinearPlan::LoopCg,
+                Solver::Dense => LinearPlan::Dense,
+                Solver::Auto => LinearPlan::Cheapest,
+                _ => LinearPlan::Elimination,
             },
         };
         let method = self.method(alpha, form.additive.is_some(), options, start);

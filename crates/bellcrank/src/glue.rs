@@ -9,9 +9,11 @@ use bellcrank_glue::{
 use bellcrank_model::System;
 use bellcrank_model::file::{diagnostic::escaped, suggest};
 use bellcrank_model::model::{End, Model};
+use bellcrank_results::Folder;
+use bellcrank_results::json::Object;
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, MethodParameters, Options};
-use bellcrank_solve::record::{Folder, Header, Memory, Recorder, Silent};
+use bellcrank_solve::record::{Header, Memory, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status};
 use bellcrank_view::{Fact, Section};
 use clap::Args;
@@ -166,7 +168,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let channels = glued.channels(true);
     let result = kept_run(&mut glued, &assembly.name, until, sample, recorder, kept.as_ref(), args.resume, !args.json);
     let summary = summary(&mut glued, &assembly.name, &result);
-    recorder.end(&summary).map_err(|e| Failure::Failed(e.to_string()))?;
+    recorder.end(&Object::new(summary.clone())).map_err(|e| Failure::Failed(e.to_string()))?;
     if let Err(failure) = result {
         if !args.json {
             parts_table(&mut glued).iter().for_each(|line| tell(line));
@@ -601,7 +603,7 @@ pub fn split(
         for (k, t) in memory.times.iter().enumerate() {
             folder.frame(*t, memory.row(k)).map_err(failed)?;
         }
-        folder.end(&summary(&mut glued, &name, &Ok(()))).map_err(failed)?;
+        folder.end(&Object::new(summary(&mut glued, &name, &Ok(())))).map_err(failed)?;
     }
     if json {
         let mut object = summary(&mut glued, &name, &Ok(()));

@@ -5,9 +5,10 @@ use crate::places::refused;
 use crate::{Failure, output, print};
 use bellcrank_model::file::expression::Scope;
 use bellcrank_model::file::{Expression, Parameters};
+use bellcrank_results::{Folder, json};
 use bellcrank_solve::analyses::inverse::{self as analysis, InverseError};
 use bellcrank_solve::choices::{in_file, resolve};
-use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_solve::record::{Recorder, Silent};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         }
     })?;
     if args.json {
-        return print(&found.to_json(&system.model.name).to_string());
+        return print(&serde_json::Value::Object(json::inverse(&found)).to_string());
     }
     crate::tell(&format!(
         "{}: {} from t = {} to {} s",

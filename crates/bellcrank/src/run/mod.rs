@@ -8,16 +8,17 @@ pub use args::Run;
 use crate::check::with_places;
 use crate::places::{placed, refused};
 use crate::progress::Progress;
-use crate::{Failure, output, print, truth};
+use crate::{Failure, output, print_with, truth};
 use bellcrank_model::Dynamics;
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::Read;
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
+use bellcrank_results::{Folder, json};
 use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::choices::Options;
 use bellcrank_solve::engines::StepError;
-use bellcrank_solve::record::{Folder, Recorder, Tee};
+use bellcrank_solve::record::{Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
@@ -137,27 +138,28 @@ impl Job {
     /// Prints what is asked for, and gives the summary as JSON.
     fn tell(&self, ended: &Ended) -> Result<serde_json::Value, Failure> {
         let (args, Ended { summary, verification, .. }) = (&self.args, ended);
-        let mut told = summary.brief();
+        let mut told = json::run(summary);
         if args.verify {
-            told["verification"] = match verification {
-                Ok(v) => v.to_json(),
+            let object = match verification {
+                Ok(v) => json::verification(v),
                 Err(why) => serde_json::json!({ "error": why }),
             };
             if let Some(out) = &args.out {
-                bellcrank_solve::record::folder::amend(out, "verification", &told["verification"])
+                bellcrank_results::folder::amend(out, "verification", &object)
                     .map_err(|e| Failure::Failed(e.to_string()))?;
             }
+            told.insert("verification".into(), object);
         }
         if args.json {
-            told["findings"] = with_places(self.found.to_json(), &self.read)["findings"].take();
-            print(&summary.json_text(&told))?;
+            told.insert("findings".into(), with_places(json::check(&self.found), &self.read)["findings"].take());
+            print_with(|out| json::write(&told, json::FinalValues::of(summary), out))?;
         } else if args.talks() {
             tell::end(summary, args.out.as_ref());
             if args.verify {
                 tell::verification(verification, summary);
             }
         }
-        Ok(told)
+        Ok(told.into())
     }
 
     /// Writes the report, if one is asked for.

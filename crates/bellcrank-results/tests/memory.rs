@@ -2,9 +2,10 @@
 
 use bellcrank_model::read::read_text;
 use bellcrank_model::{System, scene};
+use bellcrank_results::{Folder, json};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{Coordinates, MethodName, Options};
-use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_solve::record::{Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status};
 use std::alloc::{GlobalAlloc, Layout};
 use std::fmt::Write;
@@ -112,7 +113,8 @@ fn stages(m: usize, options: Options, recorded: bool) -> [Stage; 3] {
     let summary = simulation.run(recorder, &mut |_, _| {});
     assert_eq!(summary.status, Status::Finished);
     assert!(summary.statistics.steps > 0 && summary.last.len() > 12 * 3 * m);
-    let text = summary.json_text(&summary.brief());
+    let mut text = Vec::new();
+    json::write(&json::run(&summary), json::FinalValues::of(&summary), &mut text).expect("is written");
     assert!(text.len() > 100 * m);
     let run = stage();
     let _ = std::fs::remove_dir_all(dir);
@@ -239,7 +241,7 @@ fn a_matrix_that_would_be_too_large_is_refused_before_it_is_formed() {
     }
 }
 
-/// The table of the book: `cargo test --release -p bellcrank-solve --test memory -- --ignored --nocapture`.
+/// The table of the book: `cargo test --release -p bellcrank-results --test memory -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints a table, and needs minutes"]
 fn table() {

@@ -83,7 +83,7 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
             assert!(refused.contains("bends") && refused.contains("leave --solver out"), "{path}: {refused}");
             continue;
         }
-        let until = read.settings.numbers.get("until").copied().unwrap_or(1.0).min(1.0);
+        let until = read.settings.number("until").unwrap_or(1.0).min(1.0);
         let mut options = Options { rtol: 1e-10, method: MethodName::Dop853, until, ..Options::default() };
         let mut tolerance = 1e-6;
         let mut a = attempt(&system, Coordinates::Cartesian, &options);

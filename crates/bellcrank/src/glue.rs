@@ -116,7 +116,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let mut network = Network::new(&args.reach)?;
     let assembly =
         read_assembly_with(&args.assembly, &mut |address| network.connect(address)).map_err(Failure::BadInput)?;
-    let setting = |key: &str| assembly.settings.numbers.get(key).copied();
+    let setting = |key: &str| assembly.settings.number(key);
     let until = args.until.or(setting("until")).unwrap_or(1.0);
     let rtol = args.rtol.or(setting("rtol"));
     let window = args.window.or(setting("step")).unwrap_or(until / 1000.0);

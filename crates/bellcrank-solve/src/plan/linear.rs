@@ -2,7 +2,8 @@
 
 use super::scale::MOST_DENSE;
 use crate::choices::{ChoiceError, FormulationKind, Options, Solver, Suggestion};
-use crate::linear::kkt::{By, SharedKkt};
+use crate::linear::LinearPlan;
+use crate::linear::kkt::SharedKkt;
 use bellcrank_model::Dynamics;
 use std::sync::Arc;
 
@@ -17,12 +18,12 @@ pub fn accelerations(dynamics: &Arc<dyn Dynamics>, options: &Options) -> Result<
                 let blocks = Suggestion::without("solver").note(": elimination by blocks does it");
                 return Err(ChoiceError::new("solver", reason).instead(blocks));
             }
-            By::Dense
+            LinearPlan::Dense
         }
-        Solver::Direct => By::Elimination,
-        _ => By::Cheapest,
+        Solver::Direct => LinearPlan::Elimination,
+        _ => LinearPlan::Cheapest,
     };
-    Ok(SharedKkt::by(dynamics.clone(), by))
+    Ok(SharedKkt::planned(dynamics.clone(), by))
 }
 
 /// Refuses what no machine of this kind can be run with: the additive formulation has no rows for rates alone.

@@ -73,14 +73,23 @@ impl Machine<'_> {
         }
     }
 
-    /// The nodes at a time, in the body's frame.
-    pub(super) fn bent(&self, row: usize) -> Vec<Vec3> {
-        let mut out = self.nodes.clone();
-        for (values, shape) in &self.modes {
-            let c = values.get(row).copied().unwrap_or(0.0);
-            out.iter_mut().zip(shape).for_each(|(p, d)| *p += *d * c);
+    /// A beam along its nodes, or the nodes of what has no line.
+    pub(super) fn bent(&mut self, nodes: &[Vec3], radius: Option<f64>, thin: f64, layer: u8, colour: Colour) {
+        match radius {
+            None => nodes.iter().for_each(|p| self.ball(layer, *p, 0.6 * thin, colour)),
+            Some(radius) if !self.planar => nodes.windows(2).for_each(|p| self.tube(layer, p[0], p[1], radius, colour)),
+            Some(radius) => {
+                let last = nodes.len().saturating_sub(1);
+                let side = |k: usize, sign: f64| {
+                    let along = nodes[(k + 1).min(last)] - nodes[k.saturating_sub(1)];
+                    nodes[k] + Vec3::Z.cross(along).normalized().unwrap_or(Vec3::Y) * (sign * radius)
+                };
+                let points =
+                    (0..nodes.len()).map(|k| side(k, 1.0)).chain((0..nodes.len()).rev().map(|k| side(k, -1.0)));
+                let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(INK, 0.25), 1.2);
+                self.put(layer, Piece::Area { points: points.collect(), style });
+            }
         }
-        out
     }
 
     pub(super) fn ball(&mut self, layer: u8, at: Vec3, radius: f64, colour: Colour) {

@@ -62,6 +62,16 @@ impl Bending {
         }
         Ok(Bending { line: of.line.then_some(of.radius), nodes: vectors(&of.nodes), modes })
     }
+
+    /// The nodes at a time, in the body's frame.
+    pub(super) fn bent(&self, row: usize) -> Vec<Vec3> {
+        let mut out = self.nodes.clone();
+        for (values, shape) in &self.modes {
+            let c = values.get(row).copied().unwrap_or(0.0);
+            out.iter_mut().zip(shape).for_each(|(p, d)| *p += *d * c);
+        }
+        out
+    }
 }
 
 /// What is painted, in metres as the viewer sees it: to the right, up, towards them.
@@ -288,25 +298,6 @@ impl Machine<'_> {
         scene.forces.iter().for_each(|f| self.force(f, row, below));
         scene.joints.iter().for_each(|j| self.joint(j, row, above));
         self.pale = 0.0;
-    }
-
-    /// A beam along its nodes, or the nodes of what has no line.
-    fn bent(&mut self, nodes: &[Vec3], radius: Option<f64>, thin: f64, layer: u8, colour: Colour) {
-        match radius {
-            None => nodes.iter().for_each(|p| self.ball(layer, *p, 0.6 * thin, colour)),
-            Some(radius) if !self.planar => nodes.windows(2).for_each(|p| self.tube(layer, p[0], p[1], radius, colour)),
-            Some(radius) => {
-                let last = nodes.len().saturating_sub(1);
-                let side = |k: usize, sign: f64| {
-                    let along = nodes[(k + 1).min(last)] - nodes[k.saturating_sub(1)];
-                    nodes[k] + Vec3::Z.cross(along).normalized().unwrap_or(Vec3::Y) * (sign * radius)
-                };
-                let points =
-                    (0..nodes.len()).map(|k| side(k, 1.0)).chain((0..nodes.len()).rev().map(|k| side(k, -1.0)));
-                let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(INK, 0.25), 1.2);
-                self.put(layer, Piece::Area { points: points.collect(), style });
-            }
-        }
     }
 
     /// The paths of the probes.

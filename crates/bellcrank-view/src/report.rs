@@ -3,6 +3,7 @@
 use crate::PAGE;
 use bellcrank_model::mesh::base64;
 use bellcrank_results::Results;
+use bellcrank_solve::evidence::Verdict;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
@@ -72,20 +73,6 @@ pub struct Diagram {
     pub marks: Vec<f64>,
     /// What the marks are.
     pub marked: String,
-}
-
-/// What to think of a fact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Nothing.
-    #[default]
-    None,
-    /// As it should be.
-    Good,
-    /// Worth a look.
-    Doubtful,
-    /// Wrong.
-    Bad,
 }
 
 /// Results that go into a report.

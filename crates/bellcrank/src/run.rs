@@ -1,8 +1,9 @@
 //! `bellcrank run MODEL`.
 
 use crate::check::with_places;
+use crate::digest::sha256;
 use crate::progress::Progress;
-use crate::{Failure, output, print_with, tell, truth};
+use crate::{Failure, output, print_with, tell};
 use bellcrank_model::Dynamics;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
@@ -16,6 +17,7 @@ use bellcrank_solve::choices::{
     Preset, Resources, SPLITTINGS, Solver, Tested, Testing, Voice, Why, method_names,
 };
 use bellcrank_solve::engines::StepError;
+use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::record::{Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
@@ -256,22 +258,23 @@ pub fn run(args: Run) -> Result<(), Failure> {
         }
     }
     if let (Some(file), Some(kept)) = (&args.report, &kept) {
-        let evidence = truth::Evidence {
+        let evidence = Evidence {
             system: &system,
             options: &chosen,
             summary: &summary,
             frames: &kept.memory,
             verification: verification.as_ref().map_err(String::as_str),
-            model: (&args.model, read.document.sources.0.first().map_or("", |s| s.text.as_str())),
-            set: &args.set,
         };
+        let text = read.document.sources.0.first().map_or("", |s| s.text.as_str());
+        let source =
+            bellcrank_view::Source { name: &args.model, text, sha256: sha256(text.as_bytes()), overridden: &args.set };
         let file = match (file.as_os_str().is_empty(), &args.out) {
             (false, _) => file.clone(),
             (true, Some(out)) => out.join("report.html"),
             (true, None) => PathBuf::from("report.html"),
         };
         let failed = |e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", file.display()));
-        let html = truth::html(&evidence, &told.into(), plots).map_err(failed)?;
+        let html = bellcrank_view::truth_report(&evidence, &source, &told.into(), plots).map_err(failed)?;
         std::fs::write(&file, html).map_err(failed)?;
         if talk {
             tell_line(format!("report: {}", file.display()));

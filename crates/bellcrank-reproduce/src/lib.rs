@@ -5,6 +5,7 @@ pub mod closed_loops;
 pub mod coordinate_splitting;
 pub mod gluing;
 pub mod low_order;
+pub mod problems;
 pub mod report;
 pub mod speed;
 pub mod study;

@@ -687,7 +687,7 @@ stiffness = 1e4
         assert!(c.findings.is_empty(), "{c}");
         assert_eq!(c.degrees_of_freedom, Some(freedom), "{c}");
     }
-    let example = include_str!("../../../examples/slider-crank.toml");
+    let example = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/slider-crank.toml"));
     let c = look(example);
     assert!(c.findings.is_empty() && c.degrees_of_freedom == Some(1), "{c}");
 }

@@ -5,13 +5,14 @@ pub mod runs;
 #[cfg(test)]
 mod tests;
 
+use crate::problems::{DOUBLE_PENDULUM, PENDULUM, SEVEN_BODY, SLIDER_CRANK, TOP};
 use crate::report::{Claim, Report, Table};
 use crate::speed::machines;
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{LOW_ORDER, MethodName, Options, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
-use runs::{CRANK, DOUBLE_PENDULUM, PENDULUM, Run, SEVEN_BODY, TOP, fixed, go, slope, stiff_pendulum, together};
+use runs::{Run, fixed, go, slope, stiff_pendulum, together};
 
 /// What can be asked for.
 pub const FIGURES: &[&str] =
@@ -157,7 +158,7 @@ fn convergence(report: &mut Report, quick: bool) {
     let steps = halvings(7, if quick { 13 } else { 14 });
     let note = "The paper says: order 2, but for Newmark order 1. It is so. nstiff-si2 stabilizes with M⁻¹Gᵀμ where the paper has \
                 Gᵀμ without a mass, which changes its error by 3 %.";
-    let model = Run::new(CRANK, 2.0);
+    let model = Run::new(SLIDER_CRANK, 2.0);
     let title = ("3", "Figure 3, rigid slider-crank", note);
     let found = sweep(
         report,
@@ -217,7 +218,7 @@ fn seven_body(report: &mut Report, quick: bool) {
 }
 
 fn energy(report: &mut Report, quick: bool) {
-    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(CRANK, 2.0) };
+    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(SLIDER_CRANK, 2.0) };
     let note = "The paper's measure of dissipation. It is the order of the method, as the paper says; but most of it is no loss: \
                 the energy of a step swings with O(h²) about a mean that falls with O(h³). Orders over 2⁻⁹ … 2⁻¹³, as in figure 3: the two \
                 BDF do dissipate, their O(h³) is felt at coarser steps, where the slope rises to 2.3.";
@@ -347,7 +348,7 @@ fn flexible_energy(report: &mut Report, quick: bool) {
 
 fn no_drift(report: &mut Report, quick: bool) {
     let until = if quick { 4.0 } else { 10.0 };
-    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(CRANK, until) };
+    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(SLIDER_CRANK, until) };
     for name in ["hht-add", "hht-si2", "nstiff-si2"] {
         let Some(p) = Preset::by_name(name) else { continue };
         let Some(residuals) = runs::pin_residuals(&model, fixed(p, 0.5f64.powi(10)), 0.5f64.powi(10)) else { continue };
@@ -362,7 +363,7 @@ const BOXES: [(&str, f64); 3] = [("nstiff", 3.74e-5), ("hht-i3", 1.19e-5), ("new
 
 fn boxes(report: &mut Report, quick: bool) {
     let until = 10.0;
-    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(CRANK, until) };
+    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(SLIDER_CRANK, until) };
     let mut table = Table {
         title: "Figures 13–15: velocity residual of the crank pin, h = 2⁻¹⁰, T = 10, undamped".into(),
         note: "One shape for all, as the paper found, and this is why: an index-3 step leaves G v = c h² G q⃛ with c = γ/2 − β − 1/12 \
@@ -448,7 +449,7 @@ fn cost(report: &mut Report, quick: bool) {
         rows: Vec::new(),
     };
     let mut models = vec![
-        ("slider-crank", Run::new(CRANK, 0.5), 0.5f64.powi(10)),
+        ("slider-crank", Run::new(SLIDER_CRANK, 0.5), 0.5f64.powi(10)),
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.03 / 1536.0),
         ("double pendulum", Run::new(DOUBLE_PENDULUM, 0.5), 0.5f64.powi(10)),
         ("heavy top", Run::new(TOP, 0.1), 1e-4),
@@ -627,7 +628,7 @@ fn error_control(report: &mut Report, quick: bool) {
     let models = [
         ("pendulum", Run::new(PENDULUM, 2.0), 1.0, &["m.x", "m.y"][..]),
         ("flexible F2", runs::quasi_static(if quick { 1.0 } else { 2.0 }), 0.9, &["crank.x", "rod.x", "rod.y"][..]),
-        ("slider-crank", Run::new(CRANK, 2.0), 0.9, &["crank.x", "crank.y", "rod.x"][..]),
+        ("slider-crank", Run::new(SLIDER_CRANK, 2.0), 0.9, &["crank.x", "crank.y", "rod.x"][..]),
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.07, &["K3.x", "K5.x", "K5.y", "K7.y"][..]),
         ("heavy top", Run::new(TOP, if quick { 0.3 } else { 1.0 }), 1.0, &["top.x", "top.y", "top.z"][..]),
     ];

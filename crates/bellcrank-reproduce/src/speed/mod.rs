@@ -7,6 +7,7 @@ pub mod machines;
 pub mod peers;
 
 use crate::coordinate_splitting::bushings::{STIFF, STIFF_END};
+use crate::problems;
 use crate::report::{Report, Table};
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
@@ -57,8 +58,8 @@ pub fn measure(problem: &str, quick: bool, peers: &Peers, tell: &mut dyn FnMut(&
         "spatial-ladder" => ladders(quick, peers, tell, "spatial-ladder", machines::spatial_ladder),
         "net" => nets(quick, peers, tell),
         "chain" => chains(quick, peers, tell),
-        "seven-body" => small(peers, tell, "seven-body", machines::SEVEN_BODY, 0.03, 3200),
-        "slider-crank" => small(peers, tell, "slider-crank", machines::SLIDER_CRANK, 2.0, 4000),
+        "seven-body" => small(peers, tell, "seven-body", problems::SEVEN_BODY, 0.03, 3200),
+        "slider-crank" => small(peers, tell, "slider-crank", problems::SLIDER_CRANK, 2.0, 4000),
         _ => bushings(peers, tell),
     };
     show(&mut report, name, &rows);

@@ -1,4 +1,4 @@
-//! The machines whose speed is measured, as model files.
+//! Machines of any size, as model files: ladders, nets, chains.
 
 use std::fmt::Write;
 

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Where the page takes its data from, if they come with it.
 const PLACE: &str = "<!--bellcrank-data-->";
 
-/// What a report shows beside the moving scene.
+/// What a report shows beside the animated scene.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The plots: the names of the channels in each.
@@ -37,11 +37,11 @@ pub struct Section {
     pub text: String,
     /// The facts, one line each.
     pub facts: Vec<Fact>,
-    /// A table: its head first; columns of numbers are set to the right.
+    /// A table, its header first; columns of numbers are aligned to the right.
     pub table: Vec<Vec<String>>,
     /// Diagrams.
     pub diagrams: Vec<Diagram>,
-    /// A text that is shown as it is, such as a model file.
+    /// A text that is shown verbatim, such as a model file.
     pub code: String,
 }
 
@@ -75,7 +75,7 @@ pub struct Diagram {
     pub marked: String,
 }
 
-/// Results that go into a report.
+/// The results that a report contains.
 pub struct Frames<'a> {
     /// How the run went: the object of `summary.json`.
     pub summary: &'a Value,

@@ -11,7 +11,7 @@ use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
 use bellcrank_results::{Folder, json};
-use bellcrank_solve::check::{self, Check, Level};
+use bellcrank_solve::check::{self, Check, Severity};
 use bellcrank_solve::choices::{
     ChoiceError, Coordinates, ErrorBudget, ErrorScope, FormulationKind, MethodName, MethodParameters, Options, Origin,
     Preset, Resources, SPLITTINGS, Solver, Tested, Testing, Voice, Why, method_names,
@@ -557,8 +557,8 @@ fn tell_start(system: &System, simulation: &Simulation, found: &Check) {
         }
     }
     let (shown, more) = found.shown();
-    for f in shown.into_iter().filter(|f| f.level != Level::Note || f.kind == "unconnected") {
-        tell_line(format!("{}: {}", f.level.name(), f.message));
+    for f in shown.into_iter().filter(|f| f.severity != Severity::Note || f.kind == "unconnected") {
+        tell_line(format!("{}: {}", f.severity.word(), f.message));
     }
     more.into_iter().for_each(tell_line);
     if !a.moved.is_empty() {

@@ -13,6 +13,7 @@ mod scales;
 mod spectrum;
 mod text;
 
+pub use bellcrank_model::file::diagnostic::Severity;
 pub use spectrum::Spectrum;
 
 use crate::choices::Options;

@@ -4,7 +4,7 @@ use bellcrank_model::read::read_text;
 use bellcrank_results::{Columns, Folder, json, names};
 use bellcrank_solve::options::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::{ColumnMemory, Silent, Tee};
-use bellcrank_solve::simulation::{Simulation, Summary};
+use bellcrank_solve::run::{Simulation, Summary};
 use serde_json::{Value, json as object};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn run(text: &str, options: Options) -> Summary {
 
 fn start(text: &str, options: Options) -> Simulation {
     let system = read_text("model.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model.into_system();
-    Simulation::of(Arc::new(system), options).unwrap_or_else(|e| panic!("{e}"))
+    Simulation::new(Arc::new(system), options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 const BALL: &str = r#"

@@ -6,7 +6,7 @@ use crate::report::{Diagram, Fact, Frames, Report, Section, report_of};
 use bellcrank_results::PROGRAM;
 use bellcrank_solve::evidence::{Evidence, Judged, Verdict};
 use bellcrank_solve::history::Stretch;
-use bellcrank_solve::simulation::Status;
+use bellcrank_solve::run::{Names, Status};
 use bellcrank_solve::verify::{Deviation, Verification, nominal_order};
 use serde_json::Value;
 
@@ -124,7 +124,7 @@ fn short(e: &Evidence) -> String {
             format!("The run failed at t = {} s: {}", s.t, why.lines().next().unwrap_or(""))
         }
     };
-    let (method, formulation, iteration) = s.names;
+    let Names { method, formulation, iteration } = s.names;
     let iteration = if iteration == "none" { String::new() } else { format!(" with {iteration} iteration") };
     let accuracy = match e.verification {
         Ok(v) if !v.converges => "Runs with more and more precision do not agree: see below up to when.".into(),
@@ -180,7 +180,7 @@ fn accuracy(e: &Evidence) -> Section {
         let half = if v.fixed { "half the step" } else { "a tenth of the tolerance" };
         s.facts.push(told("Error with more precision", format!("{} times smaller", figure(f)), format!("with {half}")));
     }
-    s.facts.push(order(v, e.summary.names.0, verdicts.order));
+    s.facts.push(order(v, e.summary.names.method, verdicts.order));
     s.table = vec![headed(&["unit", "worst channel", "error", "root mean square", "relative", "at t in s"])];
     let row = |d: &&Deviation| {
         let unit = if d.unit.is_empty() { "1" } else { d.unit };
@@ -204,7 +204,7 @@ fn order(v: &Verification, method: &str, verdict: Verdict) -> Fact {
 }
 
 fn energy(e: &Evidence) -> Section {
-    let (initial, last, _) = e.summary.energy;
+    let energy = &e.summary.energy;
     Section {
         title: "Energy".into(),
         text:
@@ -213,8 +213,8 @@ fn energy(e: &Evidence) -> Section {
                 .into(),
         facts: vec![
             judged("Largest error of the balance", e.energy(), "J", "the energy that moves"),
-            told("At the start", with(initial, "J"), ""),
-            told("At the end", with(last, "J"), ""),
+            told("At the start", with(energy.initial, "J"), ""),
+            told("At the end", with(energy.last, "J"), ""),
         ],
         ..Section::default()
     }
@@ -383,7 +383,7 @@ fn time(e: &Evidence) -> Section {
 
 fn model(e: &Evidence, source: &Source) -> Section {
     let (o, a) = (e.options, &e.summary.assembly);
-    let (method, formulation, iteration) = e.summary.names;
+    let Names { method, formulation, iteration } = e.summary.names;
     let mut facts = vec![
         told("Model file", source.name, ""),
         told("SHA-256", &source.sha256, "of the text below, which is the whole file"),

@@ -1,13 +1,13 @@
 //! `bellcrank compare MODEL`: work and precision of methods, formulations and iterations.
 
-use crate::run::{self, Run, choice};
+use crate::flags::{End, Flags};
+use crate::places::refused;
 use crate::{Failure, output, plot, print};
 use bellcrank_model::read::Read;
 use bellcrank_results::json::comparison;
-use bellcrank_solve::choices::{FormulationKind, MethodName, Options, Voice};
+use bellcrank_solve::choices::{MethodName, Options, Said, Voice, understood};
 use bellcrank_solve::evidence::compare::{Combination, Outcome, Precision, Reference, ReferenceError};
-use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::simulation::{StartError, Status};
+use bellcrank_solve::run::{StartError, Status};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use clap::Args;
 use std::path::PathBuf;
@@ -33,9 +33,8 @@ pub struct Compare {
     /// Step sizes in s of methods without error control: a list, or 1e-2..1e-4 for every half of the one before.
     #[arg(long, value_name = "LIST")]
     step: Option<String>,
-    /// End of the runs in s.
-    #[arg(long, value_name = "T")]
-    until: Option<f64>,
+    #[command(flatten)]
+    end: Flags<End>,
     /// Overrides a value of the file; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -51,15 +50,14 @@ pub struct Compare {
 pub fn compare(args: Compare) -> Result<(), Failure> {
     args.save.iter().try_for_each(|path| plot::Format::of(path).map(|_| ()))?;
     let read = output::read(&args.model, &args.set)?;
-    let common = Run::of(&args.model).up_to(args.until);
-    let base = run::options(&common, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
+    let base = output::options(&read, &args.end.0)?;
     let (combinations, mut skipped) = combinations(&args, &read)?;
     let rtol = args.rtol.as_deref().map(|text| list("--rtol", text, 0.1)).transpose()?;
     let steps = args.step.as_deref().map(|text| list("--step", text, 0.5)).transpose()?;
     let tolerances = rtol.unwrap_or_else(|| (3..=8).map(|k| 10f64.powi(-k)).collect());
     let tightest = tolerances.iter().copied().fold(1e-8, f64::min);
     let reference =
-        Reference::new(Arc::new(read.model.compile()), base, tightest).map_err(|e| refused(&args.model, e))?;
+        Reference::new(Arc::new(read.model.compile()), base, tightest).map_err(|e| no_reference(&args.model, e))?;
     let mut outcomes = Vec::new();
     for c in combinations {
         let controlled = c.method.adaptive();
@@ -109,7 +107,7 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
 }
 
 /// Why there is nothing to compare with.
-fn refused(path: &str, e: ReferenceError) -> Failure {
+fn no_reference(path: &str, e: ReferenceError) -> Failure {
     let text = format!("{path}: {e}");
     match e {
         ReferenceError::Start(StartError::Step(e)) => Failure::Failed(format!("{path}: the reference run failed: {e}")),
@@ -123,27 +121,22 @@ fn refused(path: &str, e: ReferenceError) -> Failure {
 
 /// Every pairing of what was named; what cannot go together comes back with the reason.
 fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(String, String)>), Failure> {
-    fn each<T: Copy>(
-        read: &Read,
-        option: &str,
-        words: &[String],
-        names: &[&str],
-        find: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<Option<T>>, Failure> {
-        let one = |word: &String| choice(read, option, Some((word.trim(), None)), names, &find);
+    // each word as if it stood alone on the command line
+    let each = |key: &'static str, words: &[String]| -> Result<Vec<Option<Options>>, Failure> {
+        let one = |word: &String| understood(&[Said::argument(key, word.trim())]).map(Some);
         let found = words.iter().map(one).collect::<Result<Vec<_>, _>>();
-        let found = found.map_err(|report| Failure::BadInput(report.to_string()))?;
+        let found = found.map_err(|e| Failure::BadInput(refused(read, &[], e).to_string()))?;
         Ok(if found.is_empty() { vec![None] } else { found })
-    }
-    let methods = MethodName::names();
-    let formulations = FormulationKind::NAMES;
+    };
+    let iterations: Vec<_> = each("iteration", &args.iteration)?.iter().map(|o| o.as_ref()?.iteration).collect();
+    let formulations: Vec<_> =
+        each("formulation", &args.formulation)?.iter().map(|o| o.as_ref()?.formulation).collect();
     let mut out = Vec::new();
     let mut skipped: Vec<(String, String)> = Vec::new();
-    for method in each(read, "method", &args.method, &methods, MethodName::by_name)?.into_iter().flatten() {
-        for formulation in each(read, "formulation", &args.formulation, formulations, FormulationKind::by_name)? {
-            for (k, iteration) in
-                each(read, "iteration", &args.iteration, newton::NAMES, Iteration::by_name)?.into_iter().enumerate()
-            {
+    for named in each("method", &args.method)?.into_iter().flatten() {
+        let method = named.method;
+        for formulation in formulations.iter().map(|f| f.or(named.formulation)) {
+            for (k, iteration) in iterations.iter().copied().enumerate() {
                 let mut c = Combination { method, formulation, iteration };
                 if method.explicit() && iteration.is_some() {
                     if k == 0 {

@@ -3,6 +3,7 @@
 use super::value;
 use bellcrank_solve::evidence::compare::{Outcome, Precision, Reference};
 use bellcrank_solve::record::{Ended, Report};
+use bellcrank_solve::run::Names;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -64,7 +65,7 @@ struct OutcomeJson {
 impl OutcomeJson {
     fn of(o: &Outcome) -> OutcomeJson {
         let (s, ended) = (&o.summary.statistics, o.summary.ended());
-        let (_, formulation, iteration) = o.summary.names;
+        let Names { formulation, iteration, .. } = o.summary.names;
         let (rtol, step) = match o.precision {
             Precision::Tolerance(rtol) => (Some(rtol), None),
             Precision::Step(h) => (None, Some(h)),

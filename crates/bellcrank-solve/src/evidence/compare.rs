@@ -7,8 +7,8 @@ use crate::choices::{FormulationKind, MethodName, Options};
 use crate::engines::StepError;
 use crate::newton::Iteration;
 use crate::record::{Memory, Recorder, Silent};
-use crate::simulation::{Simulation, StartError, Status, Summary};
-use bellcrank_model::{State, System};
+use crate::run::{Names, Simulation, StartError, Status, Summary};
+use bellcrank_model::System;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub struct Outcome {
 impl Outcome {
     /// Method, formulation and iteration as they were in use; `auto` keeps its name.
     pub fn names(&self) -> [&'static str; 3] {
-        let (method, formulation, iteration) = self.summary.names;
+        let Names { method, formulation, iteration } = self.summary.names;
         match self.combination.method {
             MethodName::Auto => ["auto", formulation, iteration],
             _ => [method, formulation, iteration],
@@ -113,7 +113,6 @@ pub struct Reference {
     /// L, in m.
     pub size: f64,
     system: Arc<System>,
-    start: State,
     frames: Memory,
     bodies: Vec<Places>,
 }
@@ -137,7 +136,6 @@ impl Reference {
             rtol: (tightest / 100.0).clamp(1e-12, 1e-10),
             doubt: 0.0,
             size: 1.0,
-            start: system.initial_state(),
             system,
             frames: Memory::default(),
             bodies: vec![],
@@ -157,7 +155,7 @@ impl Reference {
         if summary.assembly.degrees_of_freedom == 0 {
             return Err(ReferenceError::NoFreedom);
         }
-        let method = summary.names.0;
+        let method = summary.names.method;
         reference.method = if method == "bdf" { "auto (bdf)" } else { method };
         reference.find_bodies();
         let mut memory = Memory::default();
@@ -173,7 +171,7 @@ impl Reference {
     }
 
     fn simulate(&self, options: Options, out: &mut dyn Recorder) -> Result<Summary, StartError> {
-        let mut simulation = Simulation::new(&self.name, self.system.clone(), &self.start, options)?;
+        let mut simulation = Simulation::new(&self.system, options)?;
         Ok(simulation.run(out, &mut |_, _| {}))
     }
 

@@ -8,7 +8,7 @@ pub mod compare;
 
 use crate::choices::Options;
 use crate::record::Memory;
-use crate::simulation::Summary;
+use crate::run::Summary;
 use crate::verify::{Verification, nominal_order};
 use bellcrank_model::Dynamics;
 use bellcrank_model::model::Space;
@@ -165,7 +165,7 @@ impl Evidence<'_> {
             (Verdict::None, Some(worst)) => self.bounds().judge(worst.relative()),
             (doubt, Some(_)) => doubt,
         };
-        let order = match (v.order, nominal_order(self.summary.names.0)) {
+        let order = match (v.order, nominal_order(self.summary.names.method)) {
             (Some(p), Some(n)) if v.fixed && p > n as f64 - 0.5 => Verdict::Good,
             (Some(_), Some(_)) if v.fixed => Verdict::Doubtful,
             _ => Verdict::None,
@@ -181,7 +181,7 @@ impl Evidence<'_> {
         let largest = kinetic.iter().fold(0.0f64, |m, e| m.max(*e));
         let (low, high) = stored.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |b, e| (b.0.min(*e), b.1.max(*e)));
         let moves = largest.max(if high > low { high - low } else { 0.0 });
-        self.bounds().judged(self.summary.energy.2, moves.max(f64::MIN_POSITIVE))
+        self.bounds().judged(self.summary.energy.largest_error, moves.max(f64::MIN_POSITIVE))
     }
 
     /// Errors of the balances of momentum, where the run looked at them.
@@ -223,10 +223,9 @@ impl Evidence<'_> {
         let columns: Vec<(usize, f64)> = channels.filter_map(|(j, c)| Some((j, size(c.unit)?))).collect();
         let rows = (0..self.frames.times.len()).map(|i| self.frames.row(i));
         let speed = rows.flat_map(|r| columns.iter().map(|(j, size)| size * r[*j].abs())).fold(0.0, f64::max);
-        let (position, velocity) = self.summary.drift;
         Constraints {
-            position: self.bounds().judged(position, length),
-            velocity: self.bounds().judged(velocity, speed.max(1e-300)),
+            position: self.bounds().judged(self.summary.drift.position, length),
+            velocity: self.bounds().judged(self.summary.drift.velocity, speed.max(1e-300)),
         }
     }
 

@@ -483,7 +483,7 @@ impl Coordinator {
 
     /// The coordinates of the interface that belong to a part.
     fn columns_of(&self, part: usize) -> Vec<usize> {
-        let bodies = &bellcrank_model::Dynamics::layout(self.interface.system()).bodies;
+        let bodies = &self.interface.system().layout().bodies;
         let own = self.interface.sites.iter().zip(bodies).filter(|(site, _)| site.0 == part);
         own.flat_map(|(_, range)| range.clone()).collect()
     }
@@ -844,7 +844,7 @@ impl Coordinator {
 
     /// Γᵀ without the columns of nonholonomic rows, which have no μ.
     fn rate_columns(&self, pull: &Matrix) -> Matrix {
-        let layout = bellcrank_model::Dynamics::layout(self.interface.system());
+        let layout = self.interface.system().layout();
         let kept: Vec<usize> = layout
             .constraints
             .iter()
@@ -857,7 +857,7 @@ impl Coordinator {
 
     /// Φ̇ + c Φ, or the velocity row itself where it is nonholonomic.
     fn mixed(&self, positions: &[f64], velocities: &[f64], c: f64) -> Vec<f64> {
-        let layout = bellcrank_model::Dynamics::layout(self.interface.system());
+        let layout = self.interface.system().layout();
         let mut out = positions.to_vec();
         for (rows, rates) in layout.constraints.iter().zip(&layout.rates).filter(|(_, r)| !r.is_empty()) {
             rows.clone().zip(rates.clone()).for_each(|(i, k)| out[i] = velocities[k] + c * positions[i]);

@@ -6,7 +6,7 @@ use crate::options::Coupling;
 use crate::own_solver::OwnSolver;
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
-use bellcrank_model::bodies::Body;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::suggest;
 use bellcrank_model::frames::{Attachment, nearest_turn};
 use bellcrank_model::model::{End, Model};
@@ -172,7 +172,7 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, SplitErro
             let Some(body) = end.body else { return *end };
             // a port is the body's own frame, so that what stands on the body stands on the port; where a body bends,
             // every place has its own
-            let bends = matches!(model.bodies[body].body, Body::Flexible(_));
+            let bends = model.bodies[body].body.bends();
             let (place, rest) = if bends { (end.on, Attachment::CENTRE) } else { (Attachment::CENTRE, end.on) };
             let site = places.iter().position(|p| *p == (body, place)).unwrap_or_else(|| {
                 let port = End { body: Some(number[body]), on: place };

@@ -17,26 +17,6 @@ pub const RIGIDLY: u32 = u32::MAX;
 /// Stands for a station that is found when the model is compiled.
 pub const LATER: u32 = u32::MAX - 1;
 
-/// Where a body is. Those of large models come from memory in lines of 64 bytes: what a body in the plane needs is in the first.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-pub struct BodyFrame {
-    /// Its reference point, in the world.
-    pub p: Vec3,
-    /// Its rotation, body to world.
-    pub r: Mat3,
-    /// For rods: the vector from one end to the other.
-    pub link: Vec3,
-    /// For flexible bodies: what depends on the deformation.
-    pub deformed: Option<Box<crate::bodies::Deformed>>,
-}
-
-impl Default for BodyFrame {
-    fn default() -> BodyFrame {
-        BodyFrame { p: Vec3::ZERO, r: Mat3::IDENTITY, link: Vec3::ZERO, deformed: None }
-    }
-}
-
 /// A place on a body: a point and axes, in the body's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attachment {

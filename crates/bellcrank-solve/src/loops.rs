@@ -73,7 +73,7 @@ fn span(
 ) -> (Vec<usize>, Vec<usize>) {
     let layout = dynamics.layout();
     let bodies = layout.bodies.len();
-    let own = |k: usize| dynamics.carries(k) == Carries::Own;
+    let own = |k: usize| dynamics.carries(k) == Carries::WithinBody;
     let mut basis: Vec<Vec<Vec<f64>>> = vec![Vec::new(); bodies];
     let mut tree: Vec<usize> = (0..ends.len()).filter(|&k| own(k)).collect();
     for &k in &tree {
@@ -81,7 +81,7 @@ fn span(
     }
     // ways between bodies; the ground is the last number
     let edge = |k: usize| match ends[k][..] {
-        _ if matches!(dynamics.carries(k), Carries::Own | Carries::Never) => None,
+        _ if matches!(dynamics.carries(k), Carries::WithinBody | Carries::Never) => None,
         [b] => Some((bodies, b)),
         [a, b] => Some((a, b)),
         _ => None,

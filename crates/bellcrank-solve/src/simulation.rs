@@ -20,7 +20,7 @@ use crate::proof::Proof;
 use crate::record::{self, Header, Recorder};
 use crate::tolerances::Tolerances;
 use bellcrank_math::team::Team;
-use bellcrank_model::bodies::Body;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use serde_json::{Map, Value, json};
@@ -385,7 +385,7 @@ impl Simulation {
             return Simulation::new(&name, system, &state, options);
         }
         options.check().map_err(StartError::Option)?;
-        if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
+        if let Some(body) = system.model.bodies.iter().find(|b| b.body.bends()) {
             let message = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
             let (option, message, help) = match options.coordinates {
                 Coordinates::Relative => ("--coordinates", message, "leave --coordinates out"),

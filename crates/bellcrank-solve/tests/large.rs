@@ -3,7 +3,7 @@
 mod common;
 
 use bellcrank_math::ordering;
-use bellcrank_model::{Dynamics, Point};
+use bellcrank_model::Point;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::{formulation, step::Step};
 use common::*;

@@ -3,7 +3,7 @@
 use crate::check::with_places;
 use crate::progress::Progress;
 use crate::{Failure, output, print, tell, truth};
-use bellcrank_model::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
 use bellcrank_model::read::{Read, read_model};

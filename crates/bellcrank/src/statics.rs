@@ -1,6 +1,7 @@
 //! `bellcrank statics MODEL`.
 
 use crate::{Failure, output, print};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::analyses::statics::{Equilibrium, equilibrium, least_reactions};
 use bellcrank_solve::record::csv::quoted;

@@ -1,7 +1,7 @@
 //! The truth report: what a run is worth, in numbers that the run itself made.
 
 use crate::digest::sha256;
-use bellcrank_model::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::system::System;
 use bellcrank_solve::options::Options;
 use bellcrank_solve::record::{Memory, PROGRAM};

@@ -10,8 +10,8 @@
 //!
 //! Integrals are taken by Gauß–Legendre quadrature with points enough to be exact to rounding.
 
-use super::flexible::{Field, Flexible, Mode, Structure};
 use super::modal;
+use super::{Field, Flexible, Mode, Structure};
 use bellcrank_math::{Mat3, Vec3};
 use std::f64::consts::PI;
 

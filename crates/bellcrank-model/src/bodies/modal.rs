@@ -23,7 +23,7 @@
 //! Integrals over the body are sums over the nodes. Modes are scaled so that the largest displacement of a node is
 //! one (or the largest rotation, where no node is displaced): modal coordinates are metres then (or radians).
 
-use super::flexible::{Field, MAX_MODES, Mode, Structure};
+use super::{Field, MAX_MODES, Mode, Structure};
 use bellcrank_math::matrix::Matrix;
 use bellcrank_math::{Mat3, Vec3};
 

@@ -6,7 +6,7 @@ use crate::dynamics::Mode;
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
 use crate::joints::{Equation, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 
 /// N n − μ N u_t/√(u_t² + v₀²) on the second body at the point of contact.

@@ -17,9 +17,9 @@
 use super::kinematics::{Twist, Wrench, velocities, wrench};
 use super::tree::{NONE, Node};
 use super::{Relative, TreeSpace};
-use crate::bodies::{Body, Coordinates, each};
+use crate::bodies::{BodyFrame, Coordinates, each};
 use crate::dynamics::*;
-use crate::frames::{BodyFrame, MAX_WIDTH};
+use crate::frames::MAX_WIDTH;
 use crate::system::System;
 use bellcrank_math::{Vec3, rotation};
 use std::ops::Range;

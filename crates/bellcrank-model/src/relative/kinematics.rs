@@ -11,7 +11,7 @@
 //! [Featherstone 2008, ch. 2–5].
 
 use super::tree::{NONE, Node, Step, Tree};
-use crate::bodies::Body;
+use crate::bodies::{Body, InTree, each};
 use crate::dynamics::{Charts, Point, Workspace};
 use crate::model::Model;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
@@ -240,51 +240,23 @@ impl Tree {
     }
 }
 
-/// The velocities of a body of the model that belong to a twist at its centre.
+/// The velocities of a body that belong to a twist at its centre.
 #[inline]
 pub fn velocities(body: &Body, r: &Mat3, x: Twist, out: &mut [f64]) {
-    match body {
-        Body::Rigid(_) => {
-            out[..3].copy_from_slice(&x.v.0);
-            out[3..6].copy_from_slice(&r.transpose_times(x.w).0);
-        }
-        Body::Planar(_) => out.copy_from_slice(&[x.v[0], x.v[1], x.w[2]]),
-        _ => out.copy_from_slice(&x.v.0[..out.len()]),
-    }
+    each!(body, b => b.twist_velocities(r, x.v, x.w, out))
 }
 
 /// The load at the centre of a body that belongs to a force on its velocities: the transpose of [`velocities`].
 #[inline]
 pub fn wrench(body: &Body, r: &Mat3, y: &[f64]) -> Wrench {
-    match body {
-        Body::Rigid(_) => Wrench { f: Vec3::from_slice(&y[..3]), m: *r * Vec3::from_slice(&y[3..6]) },
-        Body::Planar(_) => Wrench { f: Vec3::new(y[0], y[1], 0.0), m: Vec3::Z * y[2] },
-        _ => Wrench { f: Vec3::from_slice(y), m: Vec3::ZERO },
-    }
+    let (f, m) = each!(body, b => b.velocity_load(r, y));
+    Wrench { f, m }
 }
 
 /// The acceleration of a body's centre, as its velocities change, from its twist and spatial acceleration.
 #[inline]
 pub fn classical(twist: Twist, spatial: Twist) -> Twist {
     Twist { w: spatial.w, v: spatial.v + twist.w.cross(twist.v) }
-}
-
-/// The coordinates of a body at a pose; a rotation goes to its chart's centre.
-pub fn coordinates(body: &Body, p: Vec3, r: &Mat3, angle: f64, q: &mut [f64], centre: Option<&mut Quat>) {
-    match body {
-        Body::Rigid(_) => {
-            q[..3].copy_from_slice(&p.0);
-            q[3..6].fill(0.0);
-            if let Some(c) = centre {
-                // of the two quaternions the one that was near before
-                let new = Quat::from_matrix(r);
-                let along: f64 = new.0.iter().zip(c.0).map(|(a, b)| a * b).sum();
-                *c = if along < 0.0 { Quat(new.0.map(|x| -x)) } else { new };
-            }
-        }
-        Body::Planar(_) => q.copy_from_slice(&[p[0], p[1], angle]),
-        _ => q.copy_from_slice(&p.0[..q.len()]),
-    }
 }
 
 /// The model with the joints of the tree hollow, and rods of the plane as rigid bodies.
@@ -310,10 +282,8 @@ pub fn without_tree(model: &Model, has_joint: &[bool]) -> Model {
         joint.joint = Arc::new(Hollow(joint.joint.clone()));
     }
     for body in &mut out.bodies {
-        if let Body::Rod(rod) = &body.body
-            && rod.dimension() == 2
-        {
-            body.body = Body::Planar(rod.rigid());
+        if let Some(other) = body.body.in_tree().replacement() {
+            body.body = other;
         }
     }
     out

@@ -17,15 +17,14 @@ pub mod tree;
 pub use kinematics::{TreeSpace, Twist, Wrench};
 pub use recursion::Recursion;
 
-use crate::bodies::{Body, Coordinates, each};
+use crate::bodies::{Coordinates, each};
 use crate::dynamics::*;
 use crate::frames::Covector;
-use crate::model::Space;
-use crate::shares::add_scaled;
+use crate::parallel::add_scaled;
 use crate::system::System;
 use bellcrank_math::{Quat, Vec3, rotation};
 use derivatives::Maps;
-use kinematics::{classical, coordinates, velocities, wrench};
+use kinematics::{classical, velocities, wrench};
 use recursion::Links;
 use std::sync::Arc;
 use tree::{NONE, Pose, Step, Tree};
@@ -39,7 +38,7 @@ pub struct Relative {
     layout: Layout,
     /// The angles of the bodies at the start, in the plane; those of rods are kept within a turn.
     angles: Vec<f64>,
-    rods: Vec<bool>,
+    wraps: Vec<bool>,
     maps: Maps,
     links: Links,
     start: State,
@@ -59,15 +58,13 @@ impl System {
         let tree = Tree::new(model, &poses);
         let cartesian = kinematics::without_tree(model, &tree.has_joint).compile();
         let layout = layout(&cartesian, &tree);
-        let range = |b: usize| self.layout().bodies[b].clone();
-        let is_rod = |b: usize| matches!(model.bodies[b].body, Body::Rod(_));
-        let angle = |b: usize| match (model.space, &model.bodies[b].body) {
-            (Space::Plane, Body::Planar(_)) => at.q[range(b)][2],
-            _ => poses[b].r.0[1][0].atan2(poses[b].r.0[0][0]),
+        let angle = |b: usize| match self.plane_angle(b) {
+            Some(k) => at.q[k],
+            None => poses[b].r.0[1][0].atan2(poses[b].r.0[0][0]),
         };
         let mut relative = Relative {
             angles: (0..model.bodies.len()).map(angle).collect(),
-            rods: (0..model.bodies.len()).map(is_rod).collect(),
+            wraps: model.bodies.iter().map(|b| b.body.in_tree().angle_wraps()).collect(),
             links: Links::new(&cartesian.model, &tree),
             layout,
             maps: Maps::new(),
@@ -102,6 +99,11 @@ impl Relative {
         &self.cartesian
     }
 
+    /// How the unknowns are grouped.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     /// How many coordinates and loop equations it has.
     pub fn size(&self) -> (usize, usize) {
         (self.layout.n(), self.layout.m())
@@ -118,10 +120,9 @@ impl Relative {
 
     /// x ← M⁻¹ x at a realized point, by recursion; or the block whose inertia vanishes.
     pub fn mass_solve(&self, at: &Point, w: &mut Workspace, x: &mut [f64]) -> Result<(), usize> {
-        let mut t = space(w);
-        self.ready(at, &mut t);
-        let done = self.divide_by_mass(&mut t, x);
-        w.tree = Some(t);
+        let t = space(w);
+        self.ready(at, t);
+        let done = self.divide_by_mass(t, x);
         done
     }
 
@@ -136,7 +137,7 @@ impl Relative {
         s.charts.centres = vec![Quat::IDENTITY; self.tree.charts];
         s.charts.time = at.t;
         let mut w = self.workspace();
-        let Some(t) = w.tree.as_deref_mut() else { return s };
+        let t = space(&mut w);
         self.tree.locate(&s.q, &s.charts, t);
         let mut seen = system.workspace();
         system.realize(at, &mut seen);
@@ -190,22 +191,21 @@ impl Relative {
             charts: std::mem::take(&mut s.charts),
             ..Point::default()
         };
-        if let Some(t) = w.tree.as_deref_mut() {
-            self.place(&point, t);
-            t.placed = false;
-            let c = &mut t.point;
-            let mut counted = State {
-                t: c.t,
-                q: std::mem::take(&mut c.q),
-                v: std::mem::take(&mut c.v),
-                z: Vec::new(),
-                charts: std::mem::take(&mut c.charts),
-            };
-            self.cartesian.count_turns(&mut counted, &mut t.cartesian);
-            (s.charts.angles, s.charts.rates, s.charts.time) =
-                (counted.charts.angles.clone(), counted.charts.rates.clone(), counted.charts.time);
-            (c.q, c.v, c.charts) = (counted.q, counted.v, counted.charts);
-        }
+        let t = space(w);
+        self.place(&point, t);
+        t.placed = false;
+        let c = &mut t.point;
+        let mut counted = State {
+            t: c.t,
+            q: std::mem::take(&mut c.q),
+            v: std::mem::take(&mut c.v),
+            z: Vec::new(),
+            charts: std::mem::take(&mut c.charts),
+        };
+        self.cartesian.count_turns(&mut counted, &mut t.cartesian);
+        (s.charts.angles, s.charts.rates, s.charts.time) =
+            (counted.charts.angles.clone(), counted.charts.rates.clone(), counted.charts.time);
+        (c.q, c.v, c.charts) = (counted.q, counted.v, counted.charts);
         (s.q, s.v, s.z) = (point.q, point.v, point.z);
         s.charts.centres = point.charts.centres;
         s.charts.modes = point.charts.modes;
@@ -234,12 +234,12 @@ impl Relative {
                 }
             } else {
                 let mut angle = self.angles[b] + t.turned[i];
-                if self.rods[b] {
+                if self.wraps[b] {
                     let r = Quat::from_matrix(&t.r[i]);
                     angle = 2.0 * r.0[3].atan2(r.0[0]); // as rods in natural coordinates tell it
                 }
                 let centre = charted.then(|| &mut c.charts.centres[chart]);
-                coordinates(body, t.p[i], &t.r[i], angle, q, centre);
+                body.in_tree().place(t.p[i], &t.r[i], angle, q, centre);
             }
             chart += charted as usize;
         }
@@ -381,15 +381,17 @@ impl Relative {
     }
 }
 
-fn space(w: &mut Workspace) -> Box<TreeSpace> {
-    w.tree.take().unwrap_or_default()
+fn space(w: &mut Workspace) -> &mut TreeSpace {
+    w.cache_mut()
 }
 
-impl Dynamics for Relative {
+impl HasLayout for Relative {
     fn layout(&self) -> &Layout {
         &self.layout
     }
+}
 
+impl Dynamics for Relative {
     fn workspace(&self) -> Workspace {
         let mut t = self.tree.space();
         let inner = self.cartesian.initial_state();
@@ -397,19 +399,18 @@ impl Dynamics for Relative {
         t.cartesian = self.cartesian.workspace();
         t.y = vec![0.0; self.cartesian.layout().n()];
         t.x = vec![0.0; self.tree.n];
-        Workspace { tree: Some(Box::new(t)), ..Workspace::default() }
+        Workspace::new(0, t)
     }
 
     fn realize(&self, at: &Point, w: &mut Workspace) {
         if w.valid {
             return;
         }
-        let mut t = space(w);
+        let t = space(w);
         t.placed = false;
         if !self.recursive() {
-            self.ready(at, &mut t);
+            self.ready(at, t);
         }
-        w.tree = Some(t);
         w.valid = true;
     }
 
@@ -426,38 +427,37 @@ impl Dynamics for Relative {
             }
             return;
         }
-        let mut t = space(w);
-        self.fill(at, &mut t);
+        let t = space(w);
+        self.fill(at, t);
         match piece {
             Piece::MassAccel | Piece::Force | Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu => {
                 if matches!(piece, Piece::MassAccel | Piece::Force) {
-                    self.accelerate(at, &mut t);
+                    self.accelerate(at, t);
                 }
-                self.cartesian_force(piece, at, &mut t);
+                self.cartesian_force(piece, at, t);
                 let y = std::mem::take(&mut t.y);
                 if piece == Piece::MinvGtMu {
                     let mut x = std::mem::take(&mut t.x);
                     x.fill(0.0);
-                    self.pull(1.0, &y, &mut t, &mut x);
+                    self.pull(1.0, &y, t, &mut x);
                     // without inertia somewhere the projection is weighed by what there is
-                    let _ = self.divide_by_mass(&mut t, &mut x);
+                    let _ = self.divide_by_mass(t, &mut x);
                     add(out, &x);
                     t.x = x;
                 } else {
-                    self.pull(c, &y, &mut t, out);
+                    self.pull(c, &y, t, out);
                 }
                 t.y = y;
             }
             Piece::Acceleration => {
-                self.accelerate(at, &mut t);
-                self.to_velocities(&at.vdot, true, &mut t);
-                self.add_bias(&mut t);
+                self.accelerate(at, t);
+                self.to_velocities(&at.vdot, true, t);
+                self.add_bias(t);
                 self.cartesian.add(c, piece, &t.point, &mut t.cartesian, out);
             }
             Piece::ZDot => add(out, &at.zdot),
             _ => self.cartesian.add(c, piece, &t.point, &mut t.cartesian, out),
         }
-        w.tree = Some(t);
     }
 
     fn pattern(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)> {
@@ -474,12 +474,20 @@ impl Dynamics for Relative {
         w: &mut Workspace,
         out: &mut Targets,
     ) {
-        let mut t = space(w);
-        self.fill(at, &mut t);
-        self.differentiate(c, piece, wrt, slopes, at, &mut t, out);
-        w.tree = Some(t);
+        let t = space(w);
+        self.fill(at, t);
+        self.differentiate(c, piece, wrt, slopes, at, t, out);
     }
 
+    fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
+        let t = space(w);
+        self.fill(at, t);
+        let energy = self.cartesian.energy(&t.point, &mut t.cartesian);
+        energy
+    }
+}
+
+impl Geometry for Relative {
     fn retract(&self, c: f64, q: &mut [f64], delta: &[f64]) {
         for i in self.charts() {
             let (phi, delta) = (Vec3::from_slice(&q[i..i + 3]), Vec3::from_slice(&delta[i..i + 3]) * c);
@@ -542,71 +550,23 @@ impl Dynamics for Relative {
     fn length(&self) -> f64 {
         self.cartesian.length()
     }
+}
 
-    fn name(&self, of: Unknown, block: usize) -> String {
-        match of {
-            Unknown::Q | Unknown::V => {
-                let node = self.tree.nodes.iter().find(|n| n.block as usize == block);
-                node.map_or_else(String::new, |n| self.cartesian.name(of, n.body))
-            }
-            _ => self.cartesian.name(of, block),
-        }
-    }
-
-    fn recursive(&self) -> bool {
-        // an impact asks for a response that takes the matrix
-        self.layout.m() == 0 && !self.cartesian.jumps()
-    }
-
-    fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {
-        let mut t = space(w);
-        let done = self.forward_dynamics(at, &mut t);
-        w.tree = Some(t);
-        done
-    }
-
-    fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
-        let mut t = space(w);
-        self.fill(at, &mut t);
-        let energy = self.cartesian.energy(&t.point, &mut t.cartesian);
-        w.tree = Some(t);
-        energy
-    }
-
-    fn has_power(&self) -> bool {
-        self.cartesian.has_power()
-    }
-
-    fn driven(&self) -> bool {
-        self.cartesian.driven()
-    }
-
-    fn channels(&self) -> Vec<Channel> {
-        self.cartesian.channels()
-    }
-
-    fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
-        let mut t = space(w);
-        self.carry(at, &mut t);
-        let mut inner = std::mem::take(&mut t.cartesian);
-        crate::channels::observe(&self.cartesian, &t.point, &mut inner, |j, w| self.reaction(j, &t, w), out);
-        t.cartesian = inner;
-        w.tree = Some(t);
-    }
-
+impl StartRules for Relative {
     fn integrable(&self, constraint: usize) -> bool {
         self.cartesian.integrable(constraint)
     }
+}
 
+impl Switching for Relative {
     fn switches(&self) -> usize {
         self.cartesian.switches()
     }
 
     fn switch_values(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
-        let mut t = space(w);
-        self.fill(at, &mut t);
+        let t = space(w);
+        self.fill(at, t);
         self.cartesian.switch_values(&t.point, &mut t.cartesian, out);
-        w.tree = Some(t);
     }
 
     fn reactive(&self) -> bool {
@@ -614,22 +574,20 @@ impl Dynamics for Relative {
     }
 
     fn modes(&self, at: &Point, w: &mut Workspace) -> Vec<Mode> {
-        let mut t = space(w);
-        self.fill(at, &mut t);
+        let t = space(w);
+        self.fill(at, t);
         let modes = self.cartesian.modes(&t.point, &mut t.cartesian);
-        w.tree = Some(t);
         modes
     }
 
     fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
-        let mut t = space(w);
-        self.fill(at, &mut t);
+        let t = space(w);
+        self.fill(at, t);
         let mut crossing = self.cartesian.cross(k, &t.point, &mut t.cartesian);
         if let Some(impact) = crossing.as_mut().and_then(|c| c.impact.as_mut()) {
             let y = std::mem::replace(&mut impact.row, vec![0.0; self.tree.n]);
-            self.pull(1.0, &y, &mut t, &mut impact.row);
+            self.pull(1.0, &y, t, &mut impact.row);
         }
-        w.tree = Some(t);
         crossing
     }
 
@@ -645,12 +603,59 @@ impl Dynamics for Relative {
             cartesian,
             tree: self.tree.clone(),
             angles: self.angles.clone(),
-            rods: self.rods.clone(),
+            wraps: self.wraps.clone(),
             maps: Maps::new(),
             start: self.start.clone(),
         }))
     }
 }
+
+impl TreeRecursion for Relative {
+    fn recursive(&self) -> bool {
+        // an impact asks for a response that takes the matrix
+        self.layout.m() == 0 && !self.cartesian.jumps()
+    }
+
+    fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {
+        let t = space(w);
+        let done = self.forward_dynamics(at, t);
+        done
+    }
+}
+
+impl Observable for Relative {
+    fn name(&self, of: Unknown, block: usize) -> String {
+        match of {
+            Unknown::Q | Unknown::V => {
+                let node = self.tree.nodes.iter().find(|n| n.block as usize == block);
+                node.map_or_else(String::new, |n| self.cartesian.name(of, n.body))
+            }
+            _ => self.cartesian.name(of, block),
+        }
+    }
+
+    fn has_power(&self) -> bool {
+        self.cartesian.has_power()
+    }
+
+    fn driven(&self) -> bool {
+        self.cartesian.driven()
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        self.cartesian.channels()
+    }
+
+    fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        let t = space(w);
+        self.carry(at, t);
+        let mut inner = std::mem::take(&mut t.cartesian);
+        crate::system::channels::observe(&self.cartesian, &t.point, &mut inner, |j, w| self.reaction(j, &t, w), out);
+        t.cartesian = inner;
+    }
+}
+
+impl MatrixHints for Relative {}
 
 impl Relative {
     /// The number of the first chart of a node.

@@ -15,9 +15,8 @@
 use super::Relative;
 use super::kinematics::{TreeSpace, Twist, Wrench};
 use super::tree::{NONE, Step, Tree};
-use crate::bodies::{Body, Coordinates, each};
+use crate::bodies::{Body, BodyFrame, CentralInertia, Coordinates, each};
 use crate::dynamics::*;
-use crate::frames::BodyFrame;
 use crate::model::Model;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 
@@ -173,20 +172,10 @@ pub(super) struct Links {
 
 /// Inertia about the centre of mass in the body's frame.
 fn inertia(body: &Body) -> Mat3 {
-    let n = each!(body, b => b.width());
-    let column = |i: usize| {
-        let (mut unit, mut out) = ([0.0; 6], [0.0; 6]);
-        unit[i] = 1.0;
-        each!(body, b => b.add_mass_times(&BodyFrame::default(), 1.0, &unit[..n], &mut out[..n]));
-        out
-    };
-    match body {
-        Body::Rigid(_) => {
-            let [x, y, z] = [3, 4, 5].map(|i| Vec3::from_slice(&column(i)[3..6]));
-            Mat3::from_columns(x, y, z)
-        }
-        Body::Planar(_) => Mat3::diagonal(Vec3::Z * column(2)[2]),
-        _ => Mat3::ZERO,
+    match body.in_tree().central_inertia() {
+        CentralInertia::Space(j) => j,
+        CentralInertia::Plane(j) => Mat3::diagonal(Vec3::Z * j),
+        CentralInertia::None => Mat3::ZERO,
     }
 }
 

@@ -7,7 +7,8 @@
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::joints::{Motion, Move, Z};
-use crate::model::{End, Model, Space};
+use crate::model::{End, Model};
+use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -95,13 +96,9 @@ pub struct Tree {
     pub charts: usize,
 }
 
-/// Whether frames on the body move with it as a rigid body does, so that others may hang on it.
+/// Whether others may hang on a body.
 fn carries(body: &Body) -> bool {
-    match body {
-        Body::Rigid(_) | Body::Planar(_) => true,
-        Body::Rod(rod) => rod.dimension() == 2,
-        _ => false,
-    }
+    body.in_tree().carries()
 }
 
 /// What a joint costs as a way to the ground: a step, and a little for each freedom.
@@ -199,9 +196,10 @@ impl Tree {
                 let entry = &model.joints[number];
                 let frames = [world(&entry.ends[0], poses), world(&entry.ends[1], poses)];
                 (at, axes) = (frames[reversed as usize].p, frames[reversed as usize].r);
-                let mut moves = match body {
-                    Body::Point(_) => Vec::new(),
-                    _ => entry.joint.moves(model.space).unwrap_or_default(),
+                let mut moves = if each!(body, b => b.orientation()) == Orientation::None {
+                    Vec::new()
+                } else {
+                    entry.joint.moves(model.space).unwrap_or_default()
                 };
                 if reversed {
                     moves.reverse();

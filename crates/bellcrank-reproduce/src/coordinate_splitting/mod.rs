@@ -11,7 +11,7 @@ mod tests;
 use crate::low_order::runs::together;
 use crate::report::{Claim, Report, Table};
 use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
-use bellcrank_model::own::Equations;
+use bellcrank_model::hand_written::Equations;
 use bellcrank_model::{Dynamics, State};
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, On, Options, Tested};

@@ -8,6 +8,7 @@ pub mod peers;
 
 use crate::coordinate_splitting::bushings::{STIFF, STIFF_END};
 use crate::report::{Report, Table};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::options::{MethodName, Options, Tested};

@@ -8,6 +8,7 @@ use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::record::{Channel, Header, Recorder};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::names;
 use bellcrank_model::{Dynamics, Point, System};
 use serde_json::{Value, json};

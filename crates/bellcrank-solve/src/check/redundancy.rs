@@ -7,6 +7,7 @@ use crate::initial::{self, Random};
 use crate::kkt::{Kkt, MANY, RowScales, add_position_residual, dense, turn};
 use bellcrank_math::dense::svd;
 use bellcrank_model::dynamics::Scale;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::Space;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
 use std::sync::Arc;

@@ -30,7 +30,7 @@
 //! {"name": "B", "kind": "revolute", "between": [null, 0], "on": [[…], […]], "bend": [null, [[0, 0, 0]]]}
 //! ```
 
-use crate::bodies::{Coordinates, Field as Modes, Structure, each};
+use crate::bodies::{Coordinates, ModeField as Modes, Structure, each};
 use crate::channels::mode_name;
 use crate::dynamics::BY_VALUE;
 use crate::forces;

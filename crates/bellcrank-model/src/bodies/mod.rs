@@ -18,17 +18,17 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-pub use beam::{Beam, BeamMode, Kind, cantilever};
+pub use beam::{Beam, BeamMode, BeamModeKind, cantilever};
 pub use coordinates::{Coordinates, Orientation, PoseKind};
 pub use flexible::{Deformed, Flexible, MAX_MODES};
 pub use frame::BodyFrame;
 pub use in_tree::{CentralInertia, InTree};
-pub use modal::{Fault, ModalNode, parse as parse_modal};
+pub use modal::{ModalFault, ModalNode, parse as parse_modal};
 pub use planar::Planar;
 pub use point::PointMass;
 pub use rigid::Rigid;
 pub use rod::Rod;
-pub use structure::{Field, Mode, Structure};
+pub use structure::{ElasticMode, ModeField, Structure};
 
 use coordinates::or_one;
 

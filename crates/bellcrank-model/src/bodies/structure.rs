@@ -8,7 +8,7 @@ const OUTLINE: usize = 24;
 
 /// A mode with its part of the inertia.
 #[derive(Clone, Debug, Default)]
-pub struct Mode {
+pub struct ElasticMode {
     /// C = ∫ φ dm.
     pub first: Vec3,
     /// P⁰ = ∫ φ s₀ᵀ dm.
@@ -21,7 +21,7 @@ pub struct Mode {
 
 /// Where the modes are known.
 #[derive(Clone, Debug)]
-pub enum Field {
+pub enum ModeField {
     /// Along the axis of a beam.
     Beam {
         /// Its length.
@@ -47,7 +47,7 @@ pub struct Structure {
     /// The rotary inertia of all sections.
     pub rotary: Mat3,
     /// The modes.
-    pub modes: Vec<Mode>,
+    pub modes: Vec<ElasticMode>,
     /// Pᵢⱼ = ∫ φᵢ φⱼᵀ dm, by rows.
     pub products: Vec<Mat3>,
     /// The modal mass matrix: tr Pᵢⱼ, and the sections that turn; by rows.
@@ -57,7 +57,7 @@ pub struct Structure {
     /// The modal damping matrix, by rows.
     pub damping: Vec<f64>,
     /// Where the modes are known.
-    pub field: Field,
+    pub field: ModeField,
     /// Modal coordinates at the start.
     pub start: Vec<f64>,
     /// Their rates.
@@ -77,11 +77,11 @@ impl Structure {
     /// φ and ψ of every mode at the station that carries a point, and the station's own place.
     pub fn shapes(&self, point: Vec3) -> (Vec3, Vec<(Vec3, Vec3)>) {
         match &self.field {
-            Field::Beam { length, modes } => {
+            ModeField::Beam { length, modes } => {
                 let x = point[0].clamp(0.0, *length);
                 (Vec3::X * x, modes.iter().map(|m| m.at(x, *length)).collect())
             }
-            Field::Nodes(nodes) => {
+            ModeField::Nodes(nodes) => {
                 let far = |n: &ModalNode| (n.place - point).norm();
                 let nearest = nodes.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
                 nearest.map_or((point, Vec::new()), |n| (n.place, n.shapes.clone()))
@@ -92,10 +92,10 @@ impl Structure {
     /// Points that draw the body: along a beam, or the nodes of a file.
     pub fn outline(&self) -> Vec<Vec3> {
         match &self.field {
-            Field::Beam { length, .. } => {
+            ModeField::Beam { length, .. } => {
                 (0..=OUTLINE).map(|i| Vec3::X * (length * i as f64 / OUTLINE as f64)).collect()
             }
-            Field::Nodes(nodes) => nodes.iter().map(|n| n.place).collect(),
+            ModeField::Nodes(nodes) => nodes.iter().map(|n| n.place).collect(),
         }
     }
 

@@ -1,13 +1,13 @@
-//! Momentum and what changes it: the proof that reactions and forces are those that move the bodies.
+//! Momentum and what changes it: evidence that reactions and forces are those that move the bodies.
 //!
-//! With δ the velocities of a body that moves with space, by a translation e or by a turn e about the origin,
-//! momentum and its rate are those of the principle of virtual power,
+//! Let δ be the velocities of a body in a rigid motion of all space, a translation e or a rotation e about the origin.
+//! Then, by the principle of virtual power,
 //!
 //! ```text
 //! e·P = δᵀ M v        e·Ṗ = δᵀ (M v̇ − f_inner)
 //! ```
 //!
-//! and likewise L about the origin. The loads come from the elements, in the world: two independent routes.
+//! and likewise for L about the origin. The loads come from the elements, in the world: two independent routes.
 
 use super::*;
 use bellcrank_math::Vec3;

@@ -1,4 +1,4 @@
-//! From a model to its equations: what stands where, and how large everything is.
+//! From a model to its equations: where everything stands, and how large it is.
 
 use super::tables::{GradientBlock, Pulls};
 use super::turns::{Angle, Owner};
@@ -11,14 +11,14 @@ impl Model {
         self.clone().into_system()
     }
 
-    /// The same with no copy of the model, which becomes part of the system.
+    /// [`compile`](Model::compile) without a copy of the model, which becomes part of the system.
     pub fn into_system(self) -> System {
         System::new(self, &[])
     }
 }
 
 impl System {
-    /// The equations with what the modes hold.
+    /// The equations of a model, with the motions held that the modes hold.
     pub(super) fn new(mut model: Model, modes: &[Mode]) -> System {
         model.find_stations();
         let mut layout = Layout::default();
@@ -56,7 +56,7 @@ impl System {
         s
     }
 
-    /// Gives back what the lists do not need.
+    /// Returns unused memory of the lists.
     fn shrink(&mut self) {
         self.layout.constraints.shrink_to_fit();
         self.layout.rates.shrink_to_fit();
@@ -147,7 +147,7 @@ impl System {
         force: Option<usize>,
         angle: u32,
     ) {
-        // a body's own equation stands for itself
+        // an internal constraint of a body has one row
         let rows = if equations.is_empty() { 1 } else { equations.iter().map(|e| e.rows()).sum() };
         let mut order: [u8; MAX_ENDS] = std::array::from_fn(|k| k as u8);
         order.sort_by_key(|&k| ends.get(k as usize).map_or(GROUND, |end| end.body));

@@ -26,7 +26,7 @@ impl System {
     }
 
     /// G of one constraint, by way of frames.
-    pub(super) fn realize_constraint(&self, c: &Constraint, at: &Point, w: &Realized, out: &mut tables::Rows) {
+    pub(super) fn realize_constraint(&self, c: &Constraint, at: &Point, w: &Realized, out: &mut tables::RealizedRows) {
         if c.equations.is_empty() {
             let range = self.layout.bodies[c.ends[0].body as usize].clone();
             let block = out.block(c.ends[0].jacobian, range.len());

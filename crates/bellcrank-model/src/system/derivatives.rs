@@ -13,18 +13,18 @@ pub(super) struct At<'a> {
 
 /// Which constraints have rows of a kind.
 #[derive(Clone, Copy, PartialEq)]
-enum Rows {
+enum RowKind {
     All,
     Holonomic,
     Nonholonomic,
 }
 
-impl Rows {
+impl RowKind {
     fn has(self, c: &Constraint) -> bool {
         match self {
-            Rows::All => true,
-            Rows::Holonomic => c.holonomic,
-            Rows::Nonholonomic => !c.holonomic,
+            RowKind::All => true,
+            RowKind::Holonomic => c.holonomic,
+            RowKind::Nonholonomic => !c.holonomic,
         }
     }
 }
@@ -53,15 +53,17 @@ impl System {
                 diagonal(0..self.bodies.len()).collect()
             }
             (MassAccel, Unknown::Q) => diagonal(self.varying()).collect(),
-            (GtMu, Unknown::Q) => self.stiffness_pattern(Rows::Holonomic).collect(),
-            (MinvGtMu, Unknown::Q) => diagonal(self.varying()).chain(self.stiffness_pattern(Rows::Holonomic)).collect(),
-            (GtLambda, Unknown::Q) => self.stiffness_pattern(Rows::All).collect(),
-            (GtMu | MinvGtMu, Unknown::Mu) => self.gradient_pattern(Rows::Holonomic).map(swapped).collect(),
-            (GtLambda, Unknown::Lambda) => self.gradient_pattern(Rows::All).map(swapped).collect(),
-            (Position, Unknown::Q) => self.gradient_pattern(Rows::All).collect(),
-            (Position, Unknown::V) => self.gradient_pattern(Rows::Nonholonomic).collect(),
-            (Velocity, Unknown::Q | Unknown::V) => self.gradient_pattern(Rows::Holonomic).collect(),
-            (Acceleration, Unknown::Q | Unknown::V) => self.gradient_pattern(Rows::All).collect(),
+            (GtMu, Unknown::Q) => self.stiffness_pattern(RowKind::Holonomic).collect(),
+            (MinvGtMu, Unknown::Q) => {
+                diagonal(self.varying()).chain(self.stiffness_pattern(RowKind::Holonomic)).collect()
+            }
+            (GtLambda, Unknown::Q) => self.stiffness_pattern(RowKind::All).collect(),
+            (GtMu | MinvGtMu, Unknown::Mu) => self.gradient_pattern(RowKind::Holonomic).map(swapped).collect(),
+            (GtLambda, Unknown::Lambda) => self.gradient_pattern(RowKind::All).map(swapped).collect(),
+            (Position, Unknown::Q) => self.gradient_pattern(RowKind::All).collect(),
+            (Position, Unknown::V) => self.gradient_pattern(RowKind::Nonholonomic).collect(),
+            (Velocity, Unknown::Q | Unknown::V) => self.gradient_pattern(RowKind::Holonomic).collect(),
+            (Acceleration, Unknown::Q | Unknown::V) => self.gradient_pattern(RowKind::All).collect(),
             (Force, Unknown::Q) => {
                 diagonal(self.varying()).chain(self.forces.iter().flat_map(|f| pairs_of(&f.ends))).collect()
             }
@@ -77,13 +79,13 @@ impl System {
     }
 
     /// The blocks of G: (constraint, body).
-    fn gradient_pattern(&self, rows: Rows) -> impl Iterator<Item = (u32, u32)> + '_ {
+    fn gradient_pattern(&self, rows: RowKind) -> impl Iterator<Item = (u32, u32)> + '_ {
         let chosen = self.constraints.iter().enumerate().filter(move |(_, c)| rows.has(c));
         chosen.flat_map(|(k, c)| c.touching().map(move |(_, end)| (k as u32, end.body)))
     }
 
     /// The blocks of (Gᵀλ)_q: (body, body).
-    fn stiffness_pattern(&self, rows: Rows) -> impl Iterator<Item = (u32, u32)> + '_ {
+    fn stiffness_pattern(&self, rows: RowKind) -> impl Iterator<Item = (u32, u32)> + '_ {
         let chosen = self.constraints.iter().filter(move |c| rows.has(c));
         chosen.flat_map(|c| c.bent_pairs().map(|(i, j)| (c.ends[i].body, c.ends[j].body)))
     }

@@ -15,7 +15,7 @@ pub(super) const PLAIN: usize = 4;
 /// A block of G: a constraint on the coordinates of a body. The blocks follow each other in the workspace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GradientBlock {
-    /// The first row of the constraint among λ, and among μ.
+    /// The first row of the constraint in λ, and in μ.
     pub row: u32,
     pub rate: u32,
     /// The first coordinate.
@@ -95,12 +95,12 @@ pub(super) struct Bar {
     jacobian: [u32; 2],
     row: u32,
     length: f64,
-    /// Where it is held, if it is held by the ground.
+    /// Its fixed end, if that is on the ground.
     points: [Vec3; 2],
 }
 
-/// A point that two rigid bodies share, or one with the ground, and up to two pairs of axes that stay perpendicular:
-/// spherical, universal and revolute joints.
+/// A point that two rigid bodies share, or one and the ground, with up to two pairs of perpendicular axes: spherical,
+/// universal and revolute joints.
 pub(super) struct Hinge {
     bodies: [u32; 2],
     jacobian: [u32; 2],
@@ -111,14 +111,13 @@ pub(super) struct Hinge {
     axes: [[Vec3; 2]; 2],
 }
 
-/// The usual plain constraints, each kind in a table of its own: there are thousands of them where there are thousands
-/// of constraints.
+/// The common plain constraints, one table for each kind: large models have thousands of them.
 #[derive(Default)]
 pub(super) struct Tables {
     pins: Vec<Pin>,
     bars: Vec<Bar>,
     hinges: Vec<Hinge>,
-    /// The numbers of all others.
+    /// The numbers of all other constraints.
     others: Vec<u32>,
     /// Whether some constraints are not plain.
     pub mixed: bool,
@@ -133,7 +132,7 @@ impl Tables {
     }
 }
 
-/// Calls a function with the sizes of a block as constants where they are usual, and as they are elsewhere.
+/// Calls a function with the sizes of a block as constants if they are common ones.
 macro_rules! with_block {
     ($rows:expr, $width:expr, $call:ident, $($argument:expr),*) => {
         match ($rows, $width) {
@@ -225,7 +224,7 @@ impl System {
         plain
     }
 
-    /// Enters a constraint in the table of its kind.
+    /// Enters a constraint into the table of its kind.
     pub(super) fn tabulate(&mut self, number: usize, row: usize, plain: &[Option<Plain>; PLAIN], ends: &[SystemEnd]) {
         self.tables.mixed |= plain[0].is_none();
         let kind = |b: u32| each!(&self.bodies[b as usize], body => body.pose_kind());
@@ -270,7 +269,7 @@ impl System {
             |constraints| {
                 let (first, last) = (begin(constraints.start), begin(constraints.end));
                 let range = span(&self.layout.constraints[constraints.clone()]);
-                let out = Rows {
+                let out = RealizedRows {
                     jacobian: team::cut(&mut blocks, last - first),
                     first,
                     gap: team::cut(&mut rows, range.len()),
@@ -282,7 +281,7 @@ impl System {
         );
     }
 
-    fn realize_some(&self, which: Range<usize>, at: &Point, w: &Realized, out: &mut Rows) {
+    fn realize_some(&self, which: Range<usize>, at: &Point, w: &Realized, out: &mut RealizedRows) {
         let frames = w.bodies;
         // tables are in the order of the constraints
         let rows = span(&self.layout.constraints[which.clone()]);
@@ -347,7 +346,7 @@ impl System {
     }
 
     /// g and G of a constraint with plain equations; `first` is its first row.
-    fn realize_plain(&self, c: &Constraint, first: usize, frames: &[BodyFrame], out: &mut Rows) {
+    fn realize_plain(&self, c: &Constraint, first: usize, frames: &[BodyFrame], out: &mut RealizedRows) {
         let first = first - out.row;
         let [near, far] = [&c.ends[0], &c.ends[1]];
         let (p, q) = (self.point_of(near, frames), self.point_of(far, frames));
@@ -384,7 +383,14 @@ impl System {
     }
 
     #[inline]
-    fn set_row(&self, ends: [&SystemEnd; 2], row: usize, forms: [Covector; 2], frames: &[BodyFrame], out: &mut Rows) {
+    fn set_row(
+        &self,
+        ends: [&SystemEnd; 2],
+        row: usize,
+        forms: [Covector; 2],
+        frames: &[BodyFrame],
+        out: &mut RealizedRows,
+    ) {
         for (end, form) in ends.into_iter().zip(forms).filter(|(e, _)| e.body != GROUND) {
             let (b, width) = (end.body as usize, end.width as usize);
             let block = out.block(end.jacobian + (row * width) as u32, width);
@@ -393,7 +399,7 @@ impl System {
         }
     }
 
-    /// What the second derivative of p₂ − p₁ has beside G v̇.
+    /// The second derivative of p₂ − p₁ less G v̇.
     pub(super) fn coincidence_bias(&self, c: &Constraint, at: &Point, w: &Realized) -> Vec3 {
         let bias = |end: &SystemEnd| match end.body {
             GROUND => Vec3::ZERO,
@@ -466,7 +472,7 @@ impl System {
 impl Hinge {
     /// g = (p₂ − p₁, a·b of every pair) and its rows ±(1, r × Rᵀ), ±(0, Rᵀ(a × b)).
     #[inline]
-    fn realize<const PAIRS: usize>(&self, frames: &[BodyFrame], out: &mut Rows) {
+    fn realize<const PAIRS: usize>(&self, frames: &[BodyFrame], out: &mut RealizedRows) {
         let (mut at, mut world) = (self.points, self.axes);
         for k in 0..2 {
             if let Some(frame) = frames.get(self.bodies[k] as usize) {
@@ -502,14 +508,14 @@ impl Hinge {
 }
 
 /// Where g and G of a range of constraints go.
-pub(super) struct Rows<'a> {
+pub(super) struct RealizedRows<'a> {
     jacobian: &'a mut [f64],
     first: usize,
     gap: &'a mut [f64],
     row: usize,
 }
 
-impl Rows<'_> {
+impl RealizedRows<'_> {
     /// A block of G that stands at a place of the workspace.
     #[inline]
     pub fn block(&mut self, jacobian: u32, size: usize) -> &mut [f64] {

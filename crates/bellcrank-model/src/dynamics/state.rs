@@ -18,8 +18,8 @@ macro_rules! clone_by_fields {
     };
 }
 
-/// What is constant within a step: the centres of the rotation charts, the last accepted joint angles, and the
-/// modes of forces that switch.
+/// What is constant within a step: the centres of the rotation charts, the last accepted joint angles, the modes of
+/// forces that switch, and the inputs.
 #[derive(Debug, Default, PartialEq)]
 pub struct Charts {
     /// The centre R_c of each rotation chart, R = R_c exp(φ̃).
@@ -33,9 +33,11 @@ pub struct Charts {
     /// The mode of each force that switches (free or in contact, sticking or slipping). [`BY_VALUE`](super::BY_VALUE),
     /// or an empty list, means that the mode follows from the present values.
     pub modes: Vec<Mode>,
+    /// The values of the model's inputs, in its order: constant until somebody sets them between two steps.
+    pub inputs: Vec<f64>,
 }
 
-clone_by_fields!(Charts { centres, angles, rates, time, modes });
+clone_by_fields!(Charts { centres, angles, rates, time, modes, inputs });
 
 /// The state of a machine: small, and cloned freely for checkpoints and retries.
 #[derive(Debug, Default, PartialEq)]
@@ -58,7 +60,9 @@ impl State {
     /// Whether `other` has the same sizes.
     pub fn fits(&self, other: &State) -> bool {
         let sizes = |s: &State| {
-            [s.q.len(), s.v.len(), s.z.len(), s.charts.centres.len(), s.charts.angles.len(), s.charts.modes.len()]
+            let c = &s.charts;
+            let charts = [c.centres.len(), c.angles.len(), c.modes.len(), c.inputs.len()];
+            ([s.q.len(), s.v.len(), s.z.len()], charts)
         };
         sizes(self) == sizes(other)
     }

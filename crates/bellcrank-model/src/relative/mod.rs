@@ -188,6 +188,7 @@ impl Relative {
         };
         s.charts.rates.resize(s.charts.angles.len(), 0.0);
         s.charts.modes = at.charts.modes.clone();
+        s.charts.inputs = at.charts.inputs.clone();
         let mut w = self.workspace();
         self.count_turns(&mut s, &mut w);
         s

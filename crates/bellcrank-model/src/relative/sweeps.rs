@@ -37,6 +37,7 @@ impl Relative {
         (s.q, s.v, s.z) = (point.q, point.v, point.z);
         s.charts.centres = point.charts.centres;
         s.charts.modes = point.charts.modes;
+        s.charts.inputs = point.charts.inputs;
     }
 
     /// Poses, twists and the Cartesian coordinates and velocities of a point.
@@ -105,6 +106,7 @@ impl Relative {
         self.to_velocities(&at.v, false, t);
         t.point.z.clone_from(&at.z);
         t.point.charts.modes.clone_from(&at.charts.modes);
+        t.point.charts.inputs.clone_from(&at.charts.inputs);
         t.point.lambda.clone_from(&at.lambda);
         t.point.mu.clone_from(&at.mu);
     }

@@ -137,7 +137,8 @@ impl System {
         // a multiplier that holds the force in another mode says nothing about this one
         let held = f.held.filter(|(held, _)| *held == mode);
         let lambda = held.map_or(0.0, |(_, block)| at.lambda[self.layout.constraints[block].start]);
-        Seen { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda }
+        let inputs = &at.charts.inputs;
+        Seen { t: at.t, inputs, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda }
     }
 
     /// x ← M⁻¹Gᵀμ.
@@ -184,7 +185,7 @@ impl System {
         if let [Some(Plain::Coincide(_)), None, ..] = constraint.plain {
             return add(c, &self.coincidence_bias(constraint, at, w).0, out);
         }
-        self.add_time(c, constraint, at.t, 2, out);
+        self.add_time(c, constraint, at.t, &at.charts.inputs, 2, out);
         let drift = self.drift(constraint, at, w, &at.v);
         for (r, o) in out.iter_mut().enumerate() {
             for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {

@@ -26,7 +26,7 @@ impl System {
         // a rheonomic constraint works: the reactions −Gᵀλ have the power λ·g_t
         for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints).filter(|(c, _)| c.rheonomic) {
             let mut g_t = [0.0; MAX_ROWS];
-            self.add_time(1.0, constraint, at.t, 1, &mut g_t[..constraint.rows]);
+            self.add_time(1.0, constraint, at.t, &at.charts.inputs, 1, &mut g_t[..constraint.rows]);
             e.power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
         }
         e

@@ -36,6 +36,7 @@ impl System {
             second - first
         };
         s.charts.angles = self.turns.angles.iter().map(turned).collect();
+        s.charts.inputs = self.model.inputs.iter().map(|input| input.start).collect();
         self.count_turns(&mut s, &mut self.workspace());
         s
     }

@@ -63,8 +63,8 @@ pub trait Equation: Send + Sync {
     fn straight(&self) -> bool {
         false
     }
-    /// ∂g/∂t and ∂²g/∂t² of rheonomic equations.
-    fn time(&self, _t: f64, _g_t: &mut [f64], _g_tt: &mut [f64]) {}
+    /// ∂g/∂t and ∂²g/∂t² of rheonomic equations, given the time and the inputs of the model.
+    fn time(&self, _t: f64, _inputs: &[f64], _g_t: &mut [f64], _g_tt: &mut [f64]) {}
     /// Whether `time` can give other than zero: then the equation does work.
     fn rheonomic(&self) -> bool {
         false

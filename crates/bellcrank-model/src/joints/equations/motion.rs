@@ -63,8 +63,8 @@ impl Equation for Follow {
     fn rheonomic(&self) -> bool {
         self.by_rate || self.course.as_constant().is_none()
     }
-    fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
-        let course = self.course.jet(t);
+    fn time(&self, t: f64, inputs: &[f64], g_t: &mut [f64], g_tt: &mut [f64]) {
+        let course = self.course.jet_with(t, inputs);
         let (rate, second) = if self.by_rate { (course.value, course.rate) } else { (course.rate, course.second) };
         (g_t[0], g_tt[0]) = (-rate, -second);
     }

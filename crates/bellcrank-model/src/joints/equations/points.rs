@@ -145,7 +145,7 @@ impl Equation for Trace {
     fn rheonomic(&self) -> bool {
         self.course.iter().any(|x| x.as_constant().is_none())
     }
-    fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
+    fn time(&self, t: f64, _inputs: &[f64], g_t: &mut [f64], g_tt: &mut [f64]) {
         for (i, x) in self.course.iter().enumerate() {
             let x = x.jet(t);
             (g_t[i], g_tt[i]) = (-x.rate, -x.second);

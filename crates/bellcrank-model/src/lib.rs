@@ -17,6 +17,7 @@ pub mod read;
 pub mod reference;
 pub mod relative;
 pub mod scene;
+pub mod settings;
 pub mod space;
 pub mod system;
 pub mod tape;

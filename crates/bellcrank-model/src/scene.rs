@@ -30,7 +30,7 @@
 //! {"name": "B", "kind": "revolute", "between": [null, 0], "on": [[…], […]], "bend": [null, [[0, 0, 0]]]}
 //! ```
 
-use crate::bodies::{Body, Coordinates, Field as Modes, Flexible, each};
+use crate::bodies::{Coordinates, ModeField as Modes, Structure, each};
 use crate::channels::mode_name;
 use crate::dynamics::BY_VALUE;
 use crate::forces::{self, Seen};
@@ -288,21 +288,11 @@ fn triples(points: impl IntoIterator<Item = Vec3>) -> Vec<Triple> {
 }
 
 fn body(b: &BodyEntry) -> SceneBody {
-    let kind = match b.body {
-        Body::Rigid(_) => "rigid",
-        Body::Planar(_) => "planar",
-        Body::Point(_) => "point",
-        Body::Rod(_) => "rod",
-        Body::Flexible(_) => "flexible",
-    };
     let mesh = b.mesh.as_ref().map(|mesh| SceneMesh::of(&mesh.corners));
-    let flexible = match &b.body {
-        Body::Flexible(body) => Some(flexible(&b.name, body)),
-        _ => None,
-    };
+    let flexible = b.body.coordinates().deformable().map(|of| flexible(&b.name, of));
     SceneBody {
         name: b.name.clone(),
-        kind: kind.into(),
+        kind: b.body.coordinates().kind().into(),
         mass: each!(&b.body, b => b.mass()),
         at: b.at.into(),
         rotation: b.rotation.0,
@@ -313,8 +303,7 @@ fn body(b: &BodyEntry) -> SceneBody {
 }
 
 /// The nodes of a flexible body, and how its modal coordinates move them.
-fn flexible(name: &str, body: &Flexible) -> SceneFlexible {
-    let of = body.structure();
+fn flexible(name: &str, of: &Structure) -> SceneFlexible {
     let nodes = of.outline();
     let shapes: Vec<Vec<(Vec3, Vec3)>> = nodes.iter().map(|p| of.shapes(*p).1).collect();
     let mode = |i: usize| SceneMode { channel: mode_name(name, i), shape: triples(shapes.iter().map(|at| at[i].0)) };
@@ -329,8 +318,8 @@ fn flexible(name: &str, body: &Flexible) -> SceneFlexible {
 /// How the point of an end moves with each modal coordinate of its body: its own displacement and that of its arm.
 fn bend(end: &End, model: &Model) -> Bend {
     let body = end.body.and_then(|b| model.bodies.get(b)).map(|b| &b.body);
-    let Some(Body::Flexible(body)) = body.filter(|_| end.on.node != RIGIDLY) else { return None };
-    let (base, shapes) = body.structure().shapes(end.on.point);
+    let of = body.filter(|_| end.on.node != RIGIDLY).and_then(|b| b.coordinates().deformable())?;
+    let (base, shapes) = of.shapes(end.on.point);
     let arm = end.on.point - base;
     Some(triples(shapes.iter().map(|(phi, psi)| *phi + psi.cross(arm))))
 }

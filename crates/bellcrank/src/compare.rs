@@ -4,7 +4,7 @@
 //! rotations, against a much tighter run; L is the radius of the space that the bodies move in.
 
 use crate::flags::{End, Flags};
-use crate::places::refused;
+use crate::places::{refused, spoken};
 use crate::{Failure, output, plot, print};
 use bellcrank_model::read::Read;
 use bellcrank_model::{State, System};
@@ -255,7 +255,7 @@ impl Bench {
             let mut memory = Memory::default();
             let summary = bench.simulate(options, &mut memory).map_err(|e| match e {
                 StartError::Step(e) => failed(e.to_string()),
-                e => Failure::BadInput(format!("{path}: {e}")),
+                e => Failure::BadInput(format!("{path}: {}", spoken(e))),
             })?;
             match &summary.status {
                 Status::Finished => {

@@ -4,7 +4,7 @@ use crate::network::{Network, Reach};
 use crate::places::spoken;
 use crate::{Failure, output, print, tell};
 use bellcrank_glue::{
-    COUPLINGS, Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, INSIDE, Levels, Piece, Solver, Source,
+    COUPLINGS, Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, INSIDE, Levels, PartModel, Solver, Source,
     Subdomain, Watch, cut, read_assembly_with,
 };
 use bellcrank_model::System;
@@ -394,7 +394,7 @@ fn kept_run(
 }
 
 /// Adds the bodies of a part, under the names of its channels, to what is drawn.
-fn draw_into(whole: &mut Model, part: &Piece) {
+fn draw_into(whole: &mut Model, part: &PartModel) {
     whole.space = part.model.space;
     let shift = whole.bodies.len();
     for body in &part.model.bodies {

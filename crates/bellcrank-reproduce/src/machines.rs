@@ -1,12 +1,12 @@
-//! The machines whose speed is measured, as model files.
+//! Machines of any size, as model files: ladders, nets, chains.
 
 use std::fmt::Write;
 
 /// Andrews' squeezing mechanism [Schiehlen 1990].
-pub const SEVEN_BODY: &str = include_str!("../../../../tests/problems/seven-body/model.toml");
+pub const SEVEN_BODY: &str = include_str!("../../../tests/problems/seven-body/model.toml");
 
 /// The rigid slider-crank of [Negrut, Jay & Khude 2009].
-pub const SLIDER_CRANK: &str = include_str!("../../../../tests/problems/slider-crank/model.toml");
+pub const SLIDER_CRANK: &str = include_str!("../../../tests/problems/slider-crank/model.toml");
 
 /// Unit rods between points of a grid, each with the names of the rods that end there.
 #[derive(Default)]

@@ -3,13 +3,14 @@
 //! One thread, output at the end only, the building of models left out, seconds of the processor; ours and the peers'
 //! in one run on one machine, because figures of different days do not compare.
 
-pub mod machines;
 pub mod peers;
 
-use crate::coordinate_splitting::bushings::{STIFF, STIFF_END};
-use crate::report::{Report, Table};
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_reproduce::clock::processor;
+use bellcrank_reproduce::coordinate_splitting::bushings::{STIFF, STIFF_END};
+use bellcrank_reproduce::machines;
+use bellcrank_reproduce::report::{Report, Table};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
@@ -63,13 +64,6 @@ pub fn measure(problem: &str, quick: bool, peers: &Peers, tell: &mut dyn FnMut(&
     };
     show(&mut report, name, &rows);
     report
-}
-
-/// Nanoseconds of the processor so far, where the system tells; else of the clock.
-pub fn processor(start: Instant) -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let first = told.and_then(|t| t.split_whitespace().next().and_then(|x| x.parse::<f64>().ok()));
-    first.unwrap_or_else(|| start.elapsed().as_nanos() as f64)
 }
 
 /// The processor at hand, where the system tells.

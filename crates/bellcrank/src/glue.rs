@@ -571,8 +571,7 @@ pub fn split(
     let window = options.step.unwrap_or(until / 1000.0);
     let sample = (options.sample_distance() / window).round().max(1.0) * window;
     let options = Options { method, formulation, sample: Some(sample), ..options };
-    let mut simulation = Simulation::new(&name, system.clone(), &system.initial_state(), options.clone())
-        .map_err(|e| Failure::BadInput(spoken(e)))?;
+    let mut simulation = Simulation::new(system.clone(), options.clone()).map_err(|e| Failure::BadInput(spoken(e)))?;
     let point = output::assembled(&name, system, 0.0)?;
     let names: Vec<&str> = joints.iter().map(String::as_str).collect();
     let cut = cut(system, &point, &names).map_err(|e| Failure::BadInput(e.to_string()))?;

@@ -149,13 +149,11 @@ impl<'a> Reader<'a> {
         self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
-        let settings = match self.root.get("solve") {
-            Some(node) => {
-                let read = Settings::read(node, &self.context());
-                self.problems.take(read).unwrap_or_default()
-            }
-            None => Settings::default(),
-        };
+        let mut settings = Settings::default();
+        if let Some(node) = self.root.get("solve") {
+            let read = Settings::read(node, &self.context());
+            settings = self.problems.take(read).unwrap_or_default();
+        }
         std::mem::take(&mut self.problems).or(())?;
         if self.model.bodies.is_empty() {
             let hint = "add one: a table [body.NAME] with at least its `mass`";

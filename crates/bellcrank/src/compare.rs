@@ -4,14 +4,14 @@
 //! rotations, against a much tighter run; L is the radius of the space that the bodies move in.
 
 use crate::flags::{End, Flags};
-use crate::places::refused;
+use crate::places::{refused, spoken};
 use crate::{Failure, output, plot, print};
+use bellcrank_model::System;
 use bellcrank_model::read::Read;
-use bellcrank_model::{State, System};
 use bellcrank_solve::choices::{FormulationKind, MethodName, Options, Said, Voice, understood};
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::record::{Memory, Recorder, Silent};
-use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
+use bellcrank_solve::run::{Names, Simulation, StartError, Status, Summary};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use clap::Args;
 use serde_json::{Value, json};
@@ -212,7 +212,6 @@ fn list(option: &str, text: &str, factor: f64) -> Result<Vec<f64>, Failure> {
 struct Bench {
     name: String,
     system: Arc<System>,
-    start: State,
     base: Options,
     reference: Memory,
     /// What the reference was computed with.
@@ -234,12 +233,10 @@ struct Places {
 impl Bench {
     fn new(path: &str, read: &Read, base: Options, tightest: f64) -> Result<Bench, Failure> {
         let system = Arc::new(read.model.compile());
-        let start = system.initial_state();
         let base = Options { sample: Some(base.until / 100.0), formulation: None, iteration: None, step: None, ..base };
         let mut bench = Bench {
             name: system.model.name.clone(),
             system,
-            start,
             base,
             reference: Memory::default(),
             method: "auto",
@@ -255,7 +252,7 @@ impl Bench {
             let mut memory = Memory::default();
             let summary = bench.simulate(options, &mut memory).map_err(|e| match e {
                 StartError::Step(e) => failed(e.to_string()),
-                e => Failure::BadInput(format!("{path}: {e}")),
+                e => Failure::BadInput(format!("{path}: {}", spoken(e))),
             })?;
             match &summary.status {
                 Status::Finished => {
@@ -273,7 +270,7 @@ impl Bench {
             )));
         }
         bench.rtol = rtol;
-        bench.method = if summary.names.0 == "bdf" { "auto (bdf)" } else { summary.names.0 };
+        bench.method = if summary.names.method == "bdf" { "auto (bdf)" } else { summary.names.method };
         bench.places();
         let looser = Options { method: MethodName::Auto, rtol: 10.0 * rtol, ..bench.base.clone() };
         let mut memory = Memory::default();
@@ -307,7 +304,7 @@ impl Bench {
     }
 
     fn simulate(&self, options: Options, out: &mut dyn Recorder) -> Result<Summary, StartError> {
-        let mut simulation = Simulation::new(&self.name, self.system.clone(), &self.start, options)?;
+        let mut simulation = Simulation::new(&self.system, options)?;
         Ok(simulation.run(out, &mut |_, _| {}))
     }
 
@@ -398,7 +395,7 @@ impl Bench {
 
 impl Outcome {
     fn names(&self) -> [&'static str; 3] {
-        let (method, formulation, iteration) = self.summary.names;
+        let Names { method, formulation, iteration } = self.summary.names;
         match self.combination.method {
             MethodName::Auto => ["auto", formulation, iteration],
             _ => [method, formulation, iteration],

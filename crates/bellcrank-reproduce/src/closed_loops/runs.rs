@@ -1,7 +1,7 @@
 //! Runs of a machine with every choice open.
 
 use super::models::system;
-use crate::speed::processor;
+use crate::clock::processor;
 use bellcrank_math::blocks::BlockMatrix;
 use bellcrank_math::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
@@ -11,14 +11,15 @@ use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
 use bellcrank_solve::kkt::SharedKkt;
+use bellcrank_solve::linear::MatrixPlan;
 use bellcrank_solve::loop_cg::LoopCg;
 use bellcrank_solve::loop_step::LoopStep;
 use bellcrank_solve::methods::tableau::Tableau;
-use bellcrank_solve::newton::{Iteration, Residual};
+use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options, Solver, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
-use bellcrank_solve::step::{Shape, Step};
+use bellcrank_solve::step::Step;
 use bellcrank_solve::tolerances::Tolerances;
 use std::sync::Arc;
 use std::time::Instant;
@@ -251,10 +252,10 @@ impl Machine {
         closed
     }
 
-    /// Loop-CG at the start from μ = 0: plain, or preconditioned by the factors of an earlier position.
-    pub fn iterations(&self, earlier: Option<&[f64]>) -> Solved {
-        let failed = Solved { iterations: usize::MAX, open: f64::NAN };
-        let Some(mut cg) = LoopCg::new(self.dynamics(), &self.start) else { return failed };
+    /// Loop-CG at the start from μ = 0: plain, or preconditioned by the factors of an earlier position. None where it does not
+    /// converge within its limit of iterations.
+    pub fn iterations(&self, earlier: Option<&[f64]>) -> Option<Solved> {
+        let mut cg = LoopCg::new(self.dynamics(), &self.start)?;
         let mut w = self.system.workspace();
         cg.cool();
         cg.cg.plain = true; // no factors but those
@@ -262,30 +263,26 @@ impl Machine {
             let mut point = self.start.clone();
             point.q.copy_from_slice(q);
             self.system.realize(&point, &mut w);
-            if cg.renew(&point, &mut w).is_err() {
-                return failed;
-            }
+            cg.renew(&point, &mut w).ok()?;
             w.invalidate();
         }
         let mut point = self.start.clone();
         self.system.realize(&point, &mut w);
-        if cg.accelerate(&mut point, &mut w).is_err() {
-            return failed;
-        }
-        Solved { iterations: cg.cg.iterations, open: self.open(&point, &mut w) }
+        cg.accelerate(&mut point, &mut w).ok()?;
+        Some(Solved { iterations: cg.cg.iterations, open: self.open(&point, &mut w) })
     }
 
     /// The matrix of a fixed step of an implicit method at the start, with a right-hand side at random; and where factors are
     /// wanted, those of the position `earlier` for a preconditioner. Without `eliminated` nothing is factored.
     pub fn step_costs(&self, h: f64, earlier: Option<&[f64]>, eliminated: bool) -> Option<Steps> {
-        let shape = Shape { condensed: true, lean: true };
-        let mut step = Step::shaped(self.dynamics(), formulation::index3(), self.start.clone(), shape);
+        let plan = MatrixPlan { condensed: true, lean: true, ..MatrixPlan::default() };
+        let mut step = Step::planned(self.dynamics(), formulation::index3(), self.start.clone(), plan);
         step.stencil.h = h;
         step.stencil.slopes = Slopes { q: 2.0 / h, v: 2.0 / h, z: 2.0 / h };
         let mut loops = LoopStep::new(&self.dynamics(), &self.start, step.pattern(), &step.unknowns)?;
         loops.cg.plain = true;
         let mut matrix = BlockMatrix::new(step.pattern().clone());
-        step.jacobian(Iteration::Full, true, &mut matrix);
+        step.form_matrix(Iteration::Full, &mut matrix);
         let mut x = 1u64;
         let right: Vec<f64> = (0..step.pattern().dimension())
             .map(|_| {
@@ -321,7 +318,7 @@ impl Machine {
             step.point.q.copy_from_slice(earlier);
             step.touched();
             let mut other = BlockMatrix::new(step.pattern().clone());
-            step.jacobian(Iteration::Full, true, &mut other);
+            step.form_matrix(Iteration::Full, &mut other);
             loops.factor(&other).ok()?;
             loops.renew().ok()?;
             loops.factor(&matrix).ok()?;
@@ -344,7 +341,7 @@ impl Machine {
         let (method, threads) = (MethodName::Dop853, Some(1));
         let options =
             Options { method, solver, rtol, until, ..Options::default() }.with(|o| o.resources.threads = threads);
-        Simulation::of(self.system.clone(), options).ok()
+        Simulation::new(self.system.clone(), options).ok()
     }
 
     /// The coordinates at the end of an error-controlled run.
@@ -366,7 +363,7 @@ impl Machine {
     pub fn energy_error(&self, rtol: f64, until: f64) -> f64 {
         let Some(mut simulation) = self.simulation(Solver::Auto, rtol, until) else { return f64::NAN };
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
-        summary.energy.2 / summary.energy.0.abs().max(1.0)
+        summary.energy.largest_error / summary.energy.initial.abs().max(1.0)
     }
 
     /// Where the rods are at some times: lines with breaks between them.

@@ -62,8 +62,7 @@ impl Run {
     fn start(&self, options: Options) -> Option<Simulation> {
         let read = read_text("model.toml", &self.text, &self.set).ok()?;
         let system = Arc::new(read.model.compile());
-        let state = system.initial_state();
-        Simulation::new("low-order", system, &state, Options { until: self.until, ..options }).ok()
+        Simulation::new(system, Options { until: self.until, ..options }).ok()
     }
 
     fn record(&self, options: Options, out: &mut dyn Recorder) -> Option<Summary> {
@@ -80,14 +79,6 @@ pub fn fixed(preset: &Preset, h: f64) -> Options {
 /// Runs to the end; nothing if that was not reached.
 pub fn go(model: &Run, options: Options) -> Option<Summary> {
     model.record(options, &mut Silent)
-}
-
-/// The same work for all items, on as many threads; what it gives in their order.
-pub fn together<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = items.iter().map(|item| scope.spawn(|| work(item))).collect();
-        handles.into_iter().filter_map(|h| h.join().ok()).collect()
-    })
 }
 
 /// The slope of log y over log x by least squares.

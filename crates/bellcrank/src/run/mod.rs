@@ -19,7 +19,7 @@ use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::choices::Options;
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::record::{Recorder, Tee};
-use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
+use bellcrank_solve::run::{Machine, Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
 use std::sync::Arc;
@@ -52,8 +52,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     }
     interrupt_at_ctrl_c(&options);
     let plots = chosen_plots(&args.plots, &system)?;
-    let found = if args.quiet && !args.json { Check::default() } else { check::brief(&system, &options) };
-    let job = Job { args, read, system, options, plots, found };
+    let mut job = Job { args, read, system, options, plots, found: Check::default() };
     let simulation = job.start()?;
     if job.args.talks() {
         tell::start(&job.system, &simulation, &job.found);
@@ -79,14 +78,19 @@ fn interrupt_at_ctrl_c(options: &Options) {
 }
 
 impl Job {
-    /// The simulation at its start.
-    fn start(&self) -> Result<Simulation, Failure> {
-        let made = Simulation::of(self.system.clone(), self.options.clone());
-        let mut simulation = made.map_err(|e| match e {
+    /// The simulation at its start, which is assembled once: the check looks at the same one.
+    fn start(&mut self) -> Result<Simulation, Failure> {
+        let failed = |e: StartError| match e {
             StartError::Option(e) => Failure::BadInput(refused(&self.read, self.args.said(), e).to_string()),
             StartError::Assembly(e) => Failure::BadInput(placed(&self.read, &e)),
             StartError::Step(e) => Failure::Failed(placed(&self.read, &e)),
-        })?;
+        };
+        let machine = Machine::from(&self.system);
+        let start = machine.assemble().map_err(|e| failed(e.into()))?;
+        if !self.args.quiet || self.args.json {
+            self.found = check::brief(&self.system, &self.options, &start);
+        }
+        let mut simulation = Simulation::assembled(&machine, start, self.options.clone()).map_err(failed)?;
         if self.args.report.is_some() {
             simulation.prove();
         }
@@ -127,7 +131,7 @@ impl Job {
         }
         let verification = match (&kept, args.verify, &summary.status) {
             (Some(kept), true, Status::Finished) => {
-                verify::verify_with(&|o| Simulation::of(self.system.clone(), o), options, kept, &summary)
+                verify::verify_with(&|o| Simulation::new(self.system.clone(), o), options, kept, &summary)
             }
             (_, true, _) => Err("the run did not reach its end".into()),
             _ => Err("--verify would tell".into()),

@@ -6,7 +6,7 @@ use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
 use bellcrank_model::system::System;
 use bellcrank_solve::check::{Check, Level};
-use bellcrank_solve::simulation::{Simulation, Summary};
+use bellcrank_solve::run::{Energy, Names, Simulation, Summary};
 use bellcrank_solve::verify::{self, Verification};
 use std::path::PathBuf;
 
@@ -91,8 +91,8 @@ pub fn verification(verification: &Result<Verification, String>, summary: &Summa
     if let Some(t) = v.agrees_until {
         line(format!("  all runs agree to 1 % until t = {t:.6} s"));
     }
-    let order = v.order.map_or(String::new(), |p| match verify::nominal_order(summary.names.0) {
-        Some(n) if v.fixed => format!(", order {p:.2} ({} has {n})", summary.names.0),
+    let order = v.order.map_or(String::new(), |p| match verify::nominal_order(summary.names.method) {
+        Some(n) if v.fixed => format!(", order {p:.2} ({} has {n})", summary.names.method),
         _ => format!(", order {p:.2}"),
     });
     let factor = v.factor.map_or(String::new(), |f| {
@@ -105,7 +105,7 @@ pub fn verification(verification: &Result<Verification, String>, summary: &Summa
 /// What the run took and where it ended.
 pub fn end(summary: &Summary, out: Option<&PathBuf>) {
     let s = &summary.statistics;
-    let (method, formulation, iteration) = summary.names;
+    let Names { method, formulation, iteration } = summary.names;
     for choice in &summary.choices {
         line(format!("auto: {choice}"));
     }
@@ -128,8 +128,8 @@ pub fn end(summary: &Summary, out: Option<&PathBuf>) {
     if summary.events.len() > EVENTS {
         line(format!("and {}", plural(summary.events.len() - EVENTS, "more event", "more events")));
     }
-    line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.0, summary.drift.1));
-    let (initial, last, error) = summary.energy;
+    line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.position, summary.drift.velocity));
+    let Energy { initial, last, largest_error: error } = summary.energy;
     let (initial, last) = (figure(initial), figure(last));
     line(format!("energy: {initial} J at the start, {last} J at the end, largest error of the balance {error:.2e} J"));
     last_values(summary);

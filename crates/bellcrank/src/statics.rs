@@ -2,9 +2,10 @@
 
 use crate::{Failure, output, print};
 use bellcrank_model::dynamics::Channel;
-use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_model::{Dynamics, System};
 use bellcrank_results::csv::quoted;
-use bellcrank_solve::analyses::statics::{Equilibrium, Stability, equilibrium, least_reactions};
+use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError, Rest, values};
+use bellcrank_solve::analyses::statics::Stability;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -53,16 +54,14 @@ impl Follow {
         };
         let steps = steps.trim().parse::<usize>().ok().filter(|n| (1..=100_000).contains(n));
         let steps = steps.ok_or_else(|| wrong("the number of steps must lie between 1 and 100000"))?;
-        let values = (0..=steps).map(|k| from + (to - from) * k as f64 / steps as f64).collect();
-        Ok(Follow { path: path.trim().to_string(), values })
+        Ok(Follow { path: path.trim().to_string(), values: values(from, to, steps).collect() })
     }
 }
 
-/// An equilibrium with what is told of it.
+/// An equilibrium, and the value it was found at.
 struct Found {
     value: Option<f64>,
-    equilibrium: Equilibrium,
-    channels: Vec<f64>,
+    rest: Rest,
 }
 
 /// Finds the equilibrium of a model, or a row of them.
@@ -72,44 +71,28 @@ pub fn run(args: Statics) -> Result<(), Failure> {
         Some(f) => f.values.iter().copied().map(Some).collect(),
         None => vec![None],
     };
+    let mut continuation = Continuation::new(args.time);
     let mut found: Vec<Found> = Vec::new();
-    let mut last: Option<(Arc<System>, Point)> = None;
-    let mut failure = None;
+    let (mut last, mut failure) = (None, None);
     for value in values {
-        let mut set = args.set.clone();
+        let (mut set, mut at) = (args.set.clone(), String::new());
         if let (Some(f), Some(value)) = (&follow, value) {
             set.push(format!("{}={value:?}", f.path));
+            at = format!(" at {} = {value}", f.path);
         }
         let system = Arc::new(output::read(&args.model, &set)?.model.compile());
-        // the next load starts where the last one came to rest
-        let start = match last.take() {
-            Some((before, point)) if before.layout().n() == system.layout().n() => point,
-            _ => output::assembled(&args.model, &system, args.time)?,
-        };
-        let dynamics: Arc<dyn Dynamics> = system.clone();
-        match equilibrium(&dynamics, &start) {
-            Ok(mut equilibrium) => {
-                if equilibrium.redundant > 0 {
-                    least_reactions(&*dynamics, &mut equilibrium.point);
-                }
-                let mut w = system.workspace();
-                system.realize(&equilibrium.point, &mut w);
-                let mut channels = Vec::new();
-                system.observe(&equilibrium.point, &mut w, &mut channels);
-                last = Some((system, equilibrium.point.clone()));
-                found.push(Found { value, equilibrium, channels });
-            }
-            Err(e) => {
-                let at = match (&follow, value) {
-                    (Some(f), Some(value)) => format!(" at {} = {value}", f.path),
-                    _ => String::new(),
-                };
+        match continuation.next(&system) {
+            Ok(rest) => found.push(Found { value, rest }),
+            Err(ContinuationError::Assembly(e)) => return Err(Failure::BadInput(format!("{}: {e}", args.model))),
+            Err(ContinuationError::Statics(e)) => {
+                // what was found up to there is told all the same
                 failure = Some(Failure::Failed(format!("{}{at}: {e}", args.model)));
                 break;
             }
         }
+        last = Some(system);
     }
-    if let Some((system, _)) = &last {
+    if let Some(system) = &last {
         tell(&args, follow.as_ref(), system, &found)?;
     }
     failure.map_or(Ok(()), Err)
@@ -150,9 +133,9 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &System, found: &[Found
 impl Told<'_> {
     fn object(&self) -> Value {
         let one = |f: &Found| {
-            let value = |i: &usize| (self.channels[*i].name.clone(), json!(f.channels[*i]));
+            let value = |i: &usize| (self.channels[*i].name.clone(), json!(f.rest.channels[*i]));
             let values: Map<String, Value> = self.kept.iter().map(value).collect();
-            let e = &f.equilibrium;
+            let e = &f.rest.equilibrium;
             let eigenvalues = |s: &Stability| s.eigenvalues.iter().take(20).copied().collect::<Vec<_>>();
             json!({
                 "value": f.value,
@@ -183,14 +166,14 @@ impl Told<'_> {
                     "{:>16}  {:>9}  {:>12.2e}  {:>6}\n",
                     output::nine_digits(f.value.unwrap_or(0.0)),
                     f.label(),
-                    f.equilibrium.residual,
-                    f.equilibrium.steps
+                    f.rest.equilibrium.residual,
+                    f.rest.equilibrium.steps
                 );
             }
             print(&out)?;
         }
         let Some(last) = self.found.last() else { return Ok(()) };
-        let e = &last.equilibrium;
+        let e = &last.rest.equilibrium;
         crate::tell(&format!(
             "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
             self.system.model.name,
@@ -211,7 +194,7 @@ impl Told<'_> {
         let name = |i: &usize| self.channels[*i].name.as_str();
         let width = self.kept.iter().map(|i| name(i).chars().count()).max().unwrap_or(0);
         let line = |i: &usize| {
-            let value = output::nine_digits(last.channels[*i]);
+            let value = output::nine_digits(last.rest.channels[*i]);
             format!("  {:width$}  {value} {}\n", name(i), self.channels[*i].unit)
         };
         print(&self.kept.iter().map(line).collect::<String>())
@@ -226,7 +209,7 @@ impl Told<'_> {
         table += &self.kept.iter().map(head).collect::<Vec<_>>().join(",");
         table.push('\n');
         for f in self.found {
-            let values = f.value.into_iter().chain(self.kept.iter().map(|i| f.channels[*i]));
+            let values = f.value.into_iter().chain(self.kept.iter().map(|i| f.rest.channels[*i]));
             table += &values.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
             table.push('\n');
         }
@@ -237,6 +220,6 @@ impl Told<'_> {
 impl Found {
     /// Whether the equilibrium is stable, in a word.
     fn label(&self) -> &'static str {
-        self.equilibrium.stability.as_ref().map_or("not told", |s| s.word())
+        self.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word())
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::places::spoken;
 use crate::{Failure, output, print};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_results::{csv, json};
 use bellcrank_solve::analyses::modes::{self as analysis, Mode};

@@ -1,8 +1,9 @@
 //! `bellcrank statics MODEL`.
 
 use crate::{Failure, output, print};
+use bellcrank_model::System;
 use bellcrank_model::dynamics::Channel;
-use bellcrank_model::{Dynamics, System};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_results::csv::quoted;
 use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError, Rest, values};
 use bellcrank_solve::analyses::statics::Stability;

@@ -196,7 +196,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let failed = |e: StartError| match e {
         StartError::Option(e) => Failure::BadInput(refused(&args, &read, e).to_string()),
         StartError::Assembly(e) => Failure::BadInput(placed(&read, &e.to_string())),
-        StartError::Step(e) => Failure::Failed(placed(&read, &e.to_string())),
+        StartError::Step(e) => Failure::Failed(placed(&read, &e.say(Voice::CommandLine))),
     };
     let machine = Machine::from(&system);
     let start = machine.assemble().map_err(|e| failed(e.into()))?;
@@ -289,7 +289,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
         live.wait(interactive, interrupted);
     }
     match &summary.status {
-        Status::Failed(e) => Err(Failure::Failed(placed(&read, &e.to_string()))),
+        Status::Failed(e) => Err(Failure::Failed(placed(&read, &e.say(Voice::CommandLine)))),
         Status::Interrupted => {
             let message = format!("interrupted at t = {} s", summary.t);
             let help = match &args.out {

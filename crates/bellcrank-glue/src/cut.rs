@@ -6,7 +6,7 @@ use crate::options::Coupling;
 use crate::own_solver::OwnSolver;
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
-use bellcrank_model::bodies::Body;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::suggest;
 use bellcrank_model::frames::{Attachment, nearest_turn};
 use bellcrank_model::model::{End, Model};
@@ -242,7 +242,7 @@ impl<'a> Cutter<'a> {
         let Some(body) = end.body else { return *end };
         // a port is the body's own frame, so that what stands on the body stands on the port; on a body that bends, every
         // place has its own
-        let bends = matches!(self.system.model.bodies[body].body, Body::Flexible(_));
+        let bends = self.system.model.bodies[body].body.bends();
         let (place, rest) = if bends { (end.on, Attachment::CENTRE) } else { (Attachment::CENTRE, end.on) };
         let known = self.places.iter().position(|p| *p == (body, place));
         let site = known.unwrap_or_else(|| self.open_port(body, place, bends));

@@ -1,6 +1,7 @@
 //! `bellcrank modes MODEL`.
 
 use crate::{Failure, output, print};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_results::{csv, json};
 use bellcrank_solve::analyses::modes::{self as analysis, Mode};

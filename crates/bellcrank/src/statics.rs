@@ -1,7 +1,8 @@
 //! `bellcrank statics MODEL`.
 
 use crate::{Failure, output, print};
-use bellcrank_model::{Dynamics, System};
+use bellcrank_model::System;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_results::csv::quoted;
 use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError, Rest, values};
 use clap::Args;

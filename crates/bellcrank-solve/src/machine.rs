@@ -47,6 +47,14 @@ impl Machine {
         }
     }
 
+    /// The names of its inputs, in the order of their values in a state.
+    pub fn inputs(&self) -> Vec<String> {
+        match self {
+            Machine::Model(system) => system.model.inputs.iter().map(|input| input.name.clone()).collect(),
+            Machine::Equations { .. } => Vec::new(),
+        }
+    }
+
     /// The equations of motion; of a model those in Cartesian coordinates.
     pub fn dynamics(&self) -> Arc<dyn Dynamics> {
         match self {

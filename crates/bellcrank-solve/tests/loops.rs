@@ -331,7 +331,7 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
 fn a_collapse_at_a_singular_position_says_so() {
     let culprit = "body `c1`".to_string();
     let text = StepError::NearSingular { t: 0.4, h: 1e-15, culprit, pivot: 2e-9, redundant: 1 }.to_string();
-    assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("--method dop853"), "{text}");
+    assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("`method: dop853`"), "{text}");
 }
 
 /// Elimination is what counts say on chains, nets and small machines; sweeps where there is no loop, loop-CG where factors fill in.

@@ -77,10 +77,10 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
         if system.model.bodies.iter().any(|b| b.body.bends()) {
             let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
             let refused = Simulation::new(system.clone(), options).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends") && refused.contains("leave --coordinates out"), "{path}: {refused}");
+            assert!(refused.contains("bends") && refused.contains("leave `coordinates` out"), "{path}: {refused}");
             let recursion = Options { solver: Solver::Recursion, ..Options::default() };
             let refused = Simulation::new(system, recursion).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends") && refused.contains("leave --solver out"), "{path}: {refused}");
+            assert!(refused.contains("bends") && refused.contains("leave `solver` out"), "{path}: {refused}");
             continue;
         }
         let until = read.settings.number("until").unwrap_or(1.0).min(1.0);

@@ -15,6 +15,7 @@ mod network;
 mod new;
 mod output;
 mod places;
+mod plan;
 mod plot;
 mod progress;
 mod reproduce;
@@ -48,6 +49,8 @@ enum Command {
     Inverse(inverse::Inverse),
     /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
     Check(check::Check),
+    /// Prints what a run would do, decision by decision, without running it.
+    Plan(Box<plan::Plan>),
     /// Computes the tables of a paper again, ours beside the paper's.
     Reproduce(reproduce::Reproduce),
     /// Runs parts with their own models and solvers, joined at their ports.
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Command::Modes(options) => modes::run(options),
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
+        Command::Plan(options) => plan::plan(*options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Glue(options) => glue::glue(options),
         Command::Serve(options) => network::serve(options),

@@ -17,7 +17,7 @@ use bellcrank_model::scene;
 use bellcrank_model::system::System;
 use bellcrank_results::{Folder, json};
 use bellcrank_solve::check::{self, Check};
-use bellcrank_solve::choices::Options;
+use bellcrank_solve::choices::{Options, Voice};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::record::{Recorder, Tee};
@@ -85,7 +85,7 @@ impl Job {
         let failed = |e: StartError| match e {
             StartError::Option(e) => Failure::BadInput(refused(&self.read, self.args.said(), e).to_string()),
             StartError::Assembly(e) => Failure::BadInput(placed(&self.read, &e)),
-            StartError::Step(e) => Failure::Failed(placed(&self.read, &e)),
+            StartError::Step(e) => Failure::Failed(placed(&self.read, &e.say(Voice::CommandLine))),
         };
         let machine = Machine::from(&self.system);
         let start = machine.assemble().map_err(|e| failed(e.into()))?;
@@ -207,7 +207,7 @@ impl Job {
     /// How the command ends.
     fn outcome(&self, summary: &Summary) -> Result<(), Failure> {
         match &summary.status {
-            Status::Failed(e) => Err(Failure::Failed(placed(&self.read, e))),
+            Status::Failed(e) => Err(Failure::Failed(placed(&self.read, &e.say(Voice::CommandLine)))),
             Status::Interrupted => {
                 let message = format!("interrupted at t = {} s", summary.t);
                 let help = match &self.args.out {

@@ -40,6 +40,7 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check) {
             line(format!("  redundant: {} of {joint}", plural(*rows, "equation", "equations")));
         }
     }
+    simulation.plan().notes().for_each(|note| line(note.to_string()));
     let (shown, more) = found.shown();
     for f in shown.into_iter().filter(|f| f.severity != Severity::Note || f.kind == "unconnected") {
         line(format!("{}: {}", f.severity.word(), f.message));
@@ -106,9 +107,7 @@ pub fn verification(verification: &Result<Verification, String>, summary: &Summa
 pub fn end(summary: &Summary, out: Option<&PathBuf>) {
     let s = &summary.statistics;
     let Names { method, formulation, iteration } = summary.names;
-    for choice in &summary.choices {
-        line(format!("auto: {choice}"));
-    }
+    summary.plan.revision_notes().for_each(|note| line(note.to_string()));
     if let Some(solver) = &summary.solver {
         line(format!("solver: {solver}"));
     }

@@ -5,7 +5,7 @@
 
 use crate::port::{Port, WIDTH, responses, turnings, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::tape;

@@ -2,7 +2,7 @@
 
 use crate::port::{Motion, Port, WIDTH, displacement, responses, twist, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::tape;

@@ -16,7 +16,8 @@
 //! Newton step is applied by [`Dynamics::retract`].
 
 use crate::shares::add_scaled;
-use bellcrank_math::{Quat, Vec3, team};
+use bellcrank_math::threads::team;
+use bellcrank_math::{Quat, Vec3};
 use std::ops::Range;
 use std::sync::Arc;
 

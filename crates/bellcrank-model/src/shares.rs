@@ -1,7 +1,7 @@
-//! Loops over bodies and constraints that a team of threads divides ([`bellcrank_math::team`]): every item writes to a place
+//! Loops over bodies and constraints that a team of threads divides ([`bellcrank_math::threads::team`]): every item writes to a place
 //! of its own, so that results do not depend on who works.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use std::ops::Range;
 
 /// Fewer bodies or constraints than this are not worth a thread.

@@ -9,10 +9,11 @@
 
 use crate::check;
 use crate::kkt::{self, Kkt, add_position_residual, add_velocity_residual};
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::dense;
-use bellcrank_math::lazy;
-use bellcrank_math::solver::{self, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::deferred;
+use bellcrank_math::linear::dense;
+use bellcrank_math::linear::solver::{self, LinearSolver};
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{Scale, StartRow, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
 use std::collections::HashMap;
@@ -201,7 +202,7 @@ impl Closure {
         }
         let (n, m) = (layout.n(), layout.m());
         // a start that is consistent needs no factors
-        let linear = lazy::choose(&pattern);
+        let linear = deferred::choose(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
         let row_scale = vec![1.0; rhs.len() - n];
         let frozen = vec![false; n];
@@ -414,9 +415,9 @@ fn close_positions(
     // another way round may lead there, from a start nearby
     let (scales, length) = (dynamics.scales(), dynamics.length());
     let held: Vec<usize> = (0..dynamics.layout().bodies.len()).filter(|&b| dynamics.held(b)).collect();
-    let mut random = Random(1);
+    let mut random = Xorshift(1);
     for far in DETOURS.into_iter().filter(|_| scales.len() <= kkt::MANY) {
-        let mut aside: Vec<f64> = scales.iter().map(|s| far * random.next() * reach(*s, length)).collect();
+        let mut aside: Vec<f64> = scales.iter().map(|s| far * random.number() * reach(*s, length)).collect();
         held.iter().for_each(|&b| aside[dynamics.layout().bodies[b].clone()].fill(0.0));
         let (mut trial, mut found) = (start.clone(), Assembly::default());
         dynamics.retract(1.0, &mut trial.q, &aside);
@@ -437,18 +438,6 @@ fn close_positions(
 pub fn close(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> Result<(), AssemblyError> {
     w.invalidate();
     descend(dynamics, Vec::new(), point, w, false, false, &mut Assembly::default())
-}
-
-/// Numbers in [−1, 1] that look random: xorshift [Marsaglia 2003].
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> f64 {
-        for shift in [13i32, -7, 17] {
-            self.0 ^= if shift > 0 { self.0 << shift } else { self.0 >> -shift };
-        }
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
 }
 
 /// How much of a coordinate is one length of the model.

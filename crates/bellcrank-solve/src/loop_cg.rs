@@ -13,7 +13,7 @@
 use crate::engines::implicit::Projector;
 use crate::kkt::Kkt;
 use crate::loops::Loops;
-use bellcrank_math::solver::{Flops, LinearError};
+use bellcrank_math::linear::solver::{Flops, LinearError};
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 use std::sync::Arc;
 
@@ -402,8 +402,8 @@ impl LoopCg {
     /// loads at random.
     pub fn trial(&mut self, at: &Point, w: &mut Workspace) -> Result<usize, LinearError> {
         let plain = std::mem::replace(&mut self.cg.plain, true);
-        let mut random = crate::initial::Random(5);
-        let load: Vec<f64> = (0..self.cg.mu.len()).map(|_| random.next()).collect();
+        let mut random = bellcrank_math::random::Xorshift(5);
+        let load: Vec<f64> = (0..self.cg.mu.len()).map(|_| random.number()).collect();
         self.parts.loops.factor(at, w)?;
         // S of loads, so that the smallest eigenvalues have the part that they have in motions
         self.parts.loops.mobility(&load, &mut self.parts.scratch, &mut self.cg.r)?;

@@ -16,9 +16,9 @@
 use crate::loop_cg::{CORRECTION, Cg, LoopSystem};
 use crate::loops::Loops;
 use crate::step::Unknowns;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
-use bellcrank_math::tree::TreeLu;
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
+use bellcrank_math::linear::tree::TreeLu;
 use bellcrank_model::{Dynamics, Point, Unknown};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! One Newton loop for everything: steps, statics, interfaces.
 
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
-use bellcrank_math::solver::{self, LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::linear::solver::{self, LinearError, LinearSolver};
 use std::sync::Arc;
 use std::time::Instant;
 

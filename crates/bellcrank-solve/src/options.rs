@@ -3,7 +3,7 @@
 use crate::formulation;
 use crate::methods::alpha::AlphaParameters;
 use crate::newton::{self, Iteration};
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

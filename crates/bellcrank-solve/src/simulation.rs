@@ -19,7 +19,7 @@ use crate::options::{Coordinates, Errors, MethodName, OptionError, Options, Solv
 use crate::proof::Proof;
 use crate::record::{self, Header, Recorder};
 use crate::tolerances::Tolerances;
-use bellcrank_math::team::Team;
+use bellcrank_math::threads::team::Team;
 use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};

@@ -24,9 +24,9 @@
 //! them. Where that is not enough, Newton's iteration contracts slowly and takes the whole matrix ([`crate::newton`]).
 
 use crate::step::Unknowns;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::lazy;
-use bellcrank_math::solver::{Flops, LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::deferred;
+use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver};
 use bellcrank_model::Unknown;
 use std::ops::Range;
 use std::sync::Arc;
@@ -438,7 +438,7 @@ impl Motion {
             rows: rows.iter().map(|b| pattern.range(*b)).collect(),
             columns: columns.iter().map(|b| pattern.range(*b)).collect(),
             x: vec![0.0; own.dimension()],
-            linear: lazy::choose(&own),
+            linear: deferred::choose(&own),
             matrix: without_values(own),
         }
     }
@@ -534,7 +534,7 @@ impl Position {
             mu: pairs.iter().map(|p| pattern.range(p.1)).collect(),
             x: vec![0.0; own.dimension()],
             // with S = s I it is symmetric
-            linear: if lean { lazy::choose_nearly_symmetric(&own) } else { lazy::choose(&own) },
+            linear: if lean { deferred::choose_nearly_symmetric(&own) } else { deferred::choose(&own) },
             matrix: without_values(own),
             gradients,
             pulls,
@@ -775,7 +775,7 @@ mod tests {
     use crate::methods::alpha::GeneralizedAlpha;
     use crate::newton::{Iteration, Residual};
     use crate::step::Step;
-    use bellcrank_math::solver;
+    use bellcrank_math::linear::solver;
     use bellcrank_model::Dynamics;
     use bellcrank_model::read::read_text;
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bellcrank_math::ordering;
+use bellcrank_math::linear::ordering;
 use bellcrank_model::{Dynamics, Point};
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::{formulation, step::Step};

@@ -3,7 +3,7 @@
 
 mod common;
 
-use bellcrank_math::dense::least_squares;
+use bellcrank_math::linear::dense::least_squares;
 use bellcrank_model::{Dynamics, Piece, Slopes, Unknown};
 use bellcrank_solve::kkt::{Kkt, RowScales, dense};
 use bellcrank_solve::options::{MethodName, Options};

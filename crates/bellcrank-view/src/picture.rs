@@ -6,7 +6,7 @@
 
 use crate::columns::Columns;
 use crate::drawing::{Colour, Drawing, Style};
-use bellcrank_math::rotation::Quat;
+use bellcrank_math::Quat;
 use bellcrank_math::{Mat3, Vec3};
 use serde_json::Value;
 use std::io;

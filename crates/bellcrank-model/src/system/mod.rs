@@ -7,7 +7,8 @@ use crate::frames::*;
 use crate::joints::{Equation, Motion, Plain};
 use crate::model::{Model, Space};
 use crate::shares::{LEAST, add_scaled, each_block, set_each_block, span};
-use bellcrank_math::{Quat, Vec3, rotation, team};
+use bellcrank_math::threads::team;
+use bellcrank_math::{Quat, Vec3, rotation};
 use std::sync::Arc;
 
 mod asked;

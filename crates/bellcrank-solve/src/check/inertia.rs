@@ -5,10 +5,10 @@ use super::spectrum::reduce;
 use super::text::{list, names};
 use super::{Check, DENSE, Level};
 use crate::initial;
-use crate::initial::Random;
 use crate::kkt::{Kkt, dense, each_block};
 use bellcrank_math::Mat3;
-use bellcrank_math::dense::{svd, symmetric_eigenvalues};
+use bellcrank_math::linear::dense::{svd, symmetric_eigenvalues};
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::bodies::Body;
 use bellcrank_model::model::Shape;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
@@ -108,8 +108,8 @@ fn moved_by_little(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) 
     let added: Vec<f64> = weights.iter().map(|w| LITTLE * heaviest * w * w).collect();
     let mut kkt = Kkt::new(dynamics.clone());
     kkt.factor_heavier(&added, at, w).ok()?;
-    let mut random = Random(3);
-    let load: Vec<f64> = weights.iter().map(|w| random.next() * w).collect();
+    let mut random = Xorshift(3);
+    let load: Vec<f64> = weights.iter().map(|w| random.number() * w).collect();
     let mut moved = vec![0.0; load.len()];
     moved.copy_from_slice(kkt.respond(&load).ok()?);
     let size = |r: &std::ops::Range<usize>| {

@@ -14,10 +14,10 @@ use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
 use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
-use bellcrank_math::dense::DenseLu;
-use bellcrank_math::lazy;
-use bellcrank_math::solver::{Flops, LinearError, LinearSolver};
-use bellcrank_math::team;
+use bellcrank_math::linear::deferred;
+use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver};
+use bellcrank_math::threads::team;
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
@@ -271,7 +271,7 @@ fn newton(
     let pattern = step.pattern();
     if formulation.splits() && !step.unknowns.range(Unknown::Lambda).is_empty() {
         // most runs never need the whole
-        let mut newton = Newton::by(lazy::choose(pattern), pattern.clone(), iteration, most);
+        let mut newton = Newton::by(deferred::choose(pattern), pattern.clone(), iteration, most);
         newton.prefer(Box::new(TwoKkt::new(pattern, &step.unknowns, lean && centred)));
         return newton;
     }

@@ -13,10 +13,10 @@ mod scales;
 mod spectrum;
 mod text;
 
-pub use inertia::free_without_mass;
 pub use spectrum::Spectrum;
 
 use crate::initial::{self, Assembly, AssemblyError};
+use crate::linear::rank::DENSE;
 use crate::options::Options;
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
@@ -99,9 +99,6 @@ pub struct Check {
     /// What was not looked at, and why.
     pub left_out: Vec<(String, String)>,
 }
-
-/// Up to so many coordinates ranks come from singular values.
-const DENSE: usize = 400;
 
 impl Check {
     /// How many equations are redundant.

@@ -3,7 +3,8 @@
 pub mod explicit;
 pub mod implicit;
 pub mod kinematic;
-pub mod srm;
+pub mod regularized;
+pub use regularized as srm;
 
 use bellcrank_model::{Point, State, Unknown};
 use std::fmt;

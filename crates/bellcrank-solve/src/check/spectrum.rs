@@ -4,8 +4,8 @@ use super::{Check, DENSE};
 use crate::kkt::{Blocks, Kkt, dense};
 use crate::linear::rank::{rank, reduce, weights};
 use crate::options::{MethodName, Options};
-use bellcrank_math::random::Xorshift;
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
 use std::sync::Arc;
 

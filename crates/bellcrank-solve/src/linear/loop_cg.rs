@@ -402,7 +402,7 @@ impl LoopCg {
     /// loads at random.
     pub fn trial(&mut self, at: &Point, w: &mut Workspace) -> Result<usize, LinearError> {
         let plain = std::mem::replace(&mut self.cg.plain, true);
-        let mut random = crate::random::Xorshift(5);
+        let mut random = bellcrank_math::random::Xorshift(5);
         let load: Vec<f64> = (0..self.cg.mu.len()).map(|_| random.number()).collect();
         self.parts.loops.factor(at, w)?;
         // S of loads, so that the smallest eigenvalues have the part that they have in motions

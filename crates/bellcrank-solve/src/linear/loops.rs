@@ -14,10 +14,10 @@
 //! ```
 
 use super::spanning::span;
-use bellcrank_math::random::Xorshift;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::solver::{LinearError, LinearSolver};
 use bellcrank_math::linear::tree::TreeLu;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::ops::Range;

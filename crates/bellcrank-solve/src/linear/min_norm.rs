@@ -2,8 +2,8 @@
 
 use super::kkt::Kkt;
 use super::scales::RowScales;
-use bellcrank_math::random::Xorshift;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Point, Workspace};
 
 /// Most iterations for least multipliers: loops are local, and take about ten.

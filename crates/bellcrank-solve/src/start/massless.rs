@@ -3,8 +3,8 @@
 use crate::linear::derivatives::{dense, each_block};
 use crate::linear::kkt::Kkt;
 use crate::linear::rank::{DENSE, rank, reduce, weights};
-use bellcrank_math::random::Xorshift;
 use bellcrank_math::linear::dense::svd;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 
 pub mod analyses;
 pub mod check;
+pub mod choices;
 pub mod constraints;
 pub mod engines;
 pub mod events;
@@ -11,7 +12,6 @@ pub mod history;
 pub mod linear;
 pub mod methods;
 pub mod newton;
-pub mod options;
 pub mod proof;
 pub mod record;
 pub mod simulation;
@@ -26,5 +26,5 @@ pub mod weights;
 pub use linear::{kkt, loop_cg, loop_step, loops, partition as splitting, two_kkt};
 pub use start as initial;
 
-pub use options::{MethodName, Options, Tested};
+pub use choices::{self as options, ChoiceError, FormulationKind, MethodName, Options, Tested};
 pub use simulation::{Simulation, Summary};

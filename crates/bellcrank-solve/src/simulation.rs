@@ -1,21 +1,21 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
+use crate::choices::{
+    ChoiceError, Coordinates, ErrorBudget, FormulationKind, MethodName, Options, Solver, Suggestion, Tested,
+};
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Projection, Solving};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::srm::{Regularization, Srm};
 use crate::engines::{Engine, LoopReport, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
-use crate::formulation;
 use crate::history::{self, Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::kkt::{By, Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
 use crate::loop_cg::LoopCg;
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
-use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, EULER, RK2, RK4};
 use crate::newton::Iteration;
-use crate::options::{Coordinates, Errors, MethodName, OptionError, Options, Solver, Tested};
 use crate::proof::Proof;
 use crate::record::{self, Header, Recorder};
 use crate::tolerances::Tolerances;
@@ -234,7 +234,7 @@ impl Summary {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StartError {
     /// A choice makes no sense.
-    Option(OptionError),
+    Option(ChoiceError),
     /// The start cannot be made consistent.
     Assembly(AssemblyError),
     /// The first evaluation failed.
@@ -244,7 +244,7 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::Option(e) => write!(f, "{}: {}\nhelp: {}", e.option, e.message, e.help),
+            StartError::Option(e) => write!(f, "{e}"),
             StartError::Assembly(e) => write!(f, "{e}"),
             StartError::Step(e) => write!(f, "{e}"),
         }
@@ -305,13 +305,13 @@ impl Simulation {
     ) -> Result<Simulation, StartError> {
         let started = Instant::now();
         options.check().map_err(StartError::Option)?;
-        if options.formulation == Some("add") {
+        if options.formulation == Some(FormulationKind::Additive) {
             let sticks = dynamics.may_stick();
             if sticks.is_some() || dynamics.layout().m() != dynamics.layout().m_rates() {
                 let by = sticks.map_or(String::new(), |force| format!(", and {force} is one while it sticks"));
-                let message = format!("the additive formulation has no place for nonholonomic constraints{by}");
-                let (option, help) = ("--formulation", "use --method hht-si2".into());
-                return Err(StartError::Option(OptionError { option, message, help }));
+                let reason = format!("the additive formulation has no place for nonholonomic constraints{by}");
+                let error = ChoiceError::new("formulation", reason).try_with("method", "hht-si2");
+                return Err(StartError::Option(error));
             }
         }
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
@@ -321,9 +321,9 @@ impl Simulation {
             let layout = dynamics.layout();
             let unknowns = layout.n() + layout.m();
             if unknowns > DENSE {
-                let message = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
-                let help = "leave --solver out: elimination by blocks does it".into();
-                return Err(StartError::Option(OptionError { option: "--solver", message, help }));
+                let reason = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
+                let blocks = Suggestion::without("solver").note(": elimination by blocks does it");
+                return Err(StartError::Option(ChoiceError::new("solver", reason).instead(blocks)));
             }
             observer.kkt = SharedKkt::by(dynamics.clone(), By::Dense);
         }
@@ -386,23 +386,20 @@ impl Simulation {
         }
         options.check().map_err(StartError::Option)?;
         if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
-            let message = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
-            let (option, message, help) = match options.coordinates {
-                Coordinates::Relative => ("--coordinates", message, "leave --coordinates out"),
-                Coordinates::Cartesian => {
-                    ("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out")
-                }
+            let reason = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
+            let (key, reason) = match options.coordinates {
+                Coordinates::Relative => ("coordinates", reason),
+                Coordinates::Cartesian => ("solver", format!("recursion runs in relative coordinates; {reason}")),
             };
-            return Err(StartError::Option(OptionError { option, message, help: help.into() }));
+            return Err(StartError::Option(ChoiceError::new(key, reason).try_without(key)));
         }
         let whole: Arc<dyn Dynamics> = system.clone();
         let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
         let relative = Arc::new(system.relative(&start));
         if recursion && !relative.recursive() {
-            let message =
-                "recursion alone is for open trees, and there are loops, or joints that a tree cannot have".into();
-            let help = "leave --solver out, or use --solver loop-cg".into();
-            return Err(StartError::Option(OptionError { option: "--solver", message, help }));
+            let reason = "recursion alone is for open trees, and there are loops, or joints that a tree cannot have";
+            let error = ChoiceError::new("solver", reason).try_without("solver").try_with("solver", "loop-cg");
+            return Err(StartError::Option(error));
         }
         let blocks = relative.matrix_blocks();
         let vast = blocks > MOST_BLOCKS;
@@ -410,19 +407,18 @@ impl Simulation {
         let asked = matches!(options.solver, Solver::Direct | Solver::Dense);
         let recurs = relative.recursive() && !asked && method.is_none_or(MethodName::explicit);
         if vast && !recurs {
+            let explicit = || Suggestion::to("method", "dopri5").note(", which is explicit");
             let (why, else_try) = match relative.recursive() {
-                true if asked => (options.solver.name(), ", or leave --solver out"),
-                true => (method.unwrap_or(options.method).name(), ", or an explicit method such as dopri5"),
-                false => ("loops or impacts", ""),
+                true if asked => (options.solver.name(), Some(Suggestion::without("solver"))),
+                true => (method.unwrap_or(options.method).name(), Some(explicit())),
+                false => ("loops or impacts", None),
             };
-            return Err(StartError::Option(OptionError {
-                option: "--coordinates",
-                message: format!(
-                    "in relative coordinates {why} would need a matrix that is full along every branch of the tree: {blocks} \
-                     blocks, of {MOST_BLOCKS} at most"
-                ),
-                help: format!("use --coordinates cartesian{else_try}"),
-            }));
+            let reason = format!(
+                "in relative coordinates {why} would need a matrix that is full along every branch of the tree: {blocks} \
+                 blocks, of {MOST_BLOCKS} at most"
+            );
+            let error = ChoiceError::new("coordinates", reason).try_with("coordinates", "cartesian");
+            return Err(StartError::Option(else_try.into_iter().fold(error, ChoiceError::instead)));
         }
         let (n, m) = relative.size();
         let stays_explicit = vast && options.method == MethodName::Auto;
@@ -498,7 +494,7 @@ impl Simulation {
         self.look();
         self.prove_step(t0, t0)?;
         while self.engine.state().t < until {
-            if self.options.interrupt.load(Ordering::Relaxed) {
+            if self.options.resources.interrupt.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
             let from = self.engine.state().t;
@@ -807,12 +803,18 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
     if method == MethodName::Auto {
         (method, _) = match (options.step, options.formulation) {
             (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, choices.push("srm: rk2".into())),
-            (Some(_), None | Some("index1")) if matches!(options.solver, Solver::LoopCg | Solver::Recursion) => {
+            (Some(_), None | Some(FormulationKind::Index1))
+                if matches!(options.solver, Solver::LoopCg | Solver::Recursion) =>
+            {
                 (MethodName::Rk4, choices.push(format!("{}: rk4", options.solver.name())))
             }
-            (Some(_), Some("index1")) => (MethodName::Rk4, choices.push("fixed step on index1: rk4".into())),
+            (Some(_), Some(FormulationKind::Index1)) => {
+                (MethodName::Rk4, choices.push("fixed step on index1: rk4".into()))
+            }
             (Some(_), _) => (MethodName::GeneralizedAlpha, choices.push("fixed step: gen-alpha on si2".into())),
-            (None, Some("ggl" | "si2")) => (MethodName::Bdf, choices.push("an implicit formulation: bdf".into())),
+            (None, Some(FormulationKind::Ggl | FormulationKind::Si2)) => {
+                (MethodName::Bdf, choices.push("an implicit formulation: bdf".into()))
+            }
             (None, _) if options.rtol < HIGH_ORDER => {
                 (MethodName::Dop853, choices.push("started with dop853 (tight tolerance)".into()))
             }
@@ -834,34 +836,26 @@ fn build_engine(
         let h = options.step.unwrap_or(options.sample_distance());
         return Ok(Box::new(Kinematic::new(dynamics.clone(), start, h)));
     };
-    let tableau = match method {
-        MethodName::Euler => &EULER,
-        MethodName::Rk2 => &RK2,
-        MethodName::Rk4 => &RK4,
-        MethodName::Dopri5 => &DORMAND_PRINCE_5,
-        MethodName::Dop853 => &DORMAND_PRINCE_8,
-        _ => {
-            let name = options.formulation.unwrap_or(method.default_formulation());
-            let engine = implicit_engine(dynamics, options, method, name, start);
-            return match options.solver == Solver::LoopCg && engine.loop_report().is_none() {
-                true => Err(StepError::Open {
-                    t: start.t,
-                    why: "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their \
-                          own, and no force between two bodies or variable of its own beside their motion\nhelp: leave \
-                          --solver out"
-                        .into(),
-                }),
-                false => Ok(engine),
-            };
-        }
+    let Some(tableau) = method.tableau() else {
+        let engine = implicit_engine(dynamics, options, method, options.formulation_of(method), start);
+        return match options.solver == Solver::LoopCg && engine.loop_report().is_none() {
+            true => Err(StepError::Open {
+                t: start.t,
+                why: "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their \
+                      own, and no force between two bodies or variable of its own beside their motion\nhelp: leave \
+                      --solver out"
+                    .into(),
+            }),
+            false => Ok(engine),
+        };
     };
     let no_tree = || StepError::Open {
         t: start.t,
         why: "these equations have no tree of bodies with masses of their own\nhelp: use --solver direct".into(),
     };
     if options.solver.regularizes() {
-        let all = options.solver == Solver::SrmAll;
-        let how = Regularization { iterates: options.iterates, epsilon: options.epsilon, all, stabilized: true };
+        let (all, p) = (options.solver == Solver::SrmAll, &options.parameters);
+        let how = Regularization { iterates: p.iterates, epsilon: p.epsilon, all, stabilized: true };
         let h = options.step.unwrap_or(options.sample_distance());
         return Ok(Box::new(Srm::new(dynamics.clone(), tableau, h, how, start).ok_or_else(no_tree)??));
     }
@@ -870,7 +864,7 @@ fn build_engine(
         Solver::Auto => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
-    let tolerances = Tolerances::new(&**dynamics, options, options.test.unwrap_or(Tested::QV));
+    let tolerances = Tolerances::new(&**dynamics, options, options.testing.test.unwrap_or(Tested::QV));
     Ok(Box::new(Explicit::new(dynamics.clone(), tableau, options.step, tolerances, start, loops, kkt)?))
 }
 
@@ -878,26 +872,23 @@ fn implicit_engine(
     dynamics: &Arc<dyn Dynamics>,
     options: &Options,
     method: MethodName,
-    formulation: &str,
+    formulation: FormulationKind,
     start: &Point,
 ) -> Box<dyn Engine> {
     let alpha = options.alpha_parameters(method);
-    let form = match alpha {
-        Some(parameters) if formulation == "add" => formulation::additive(parameters, options.b),
-        _ => formulation::by_name(formulation).unwrap_or_else(formulation::ggl),
-    };
+    let form = formulation.table(alpha, options.parameters.b);
     // velocities of index-3 steps oscillate with the step size: they cannot decide, but where the method is of
     // first order in them
     let first_order = alpha.is_some_and(|p| p.order() == 1);
-    let tested = options.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
+    let tested = options.testing.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
     let mut tolerances = Tolerances::new(&**dynamics, options, tested);
     tolerances.velocities_converge = form.index != 3;
     let fixed = options.step.is_some();
     let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
     let control = Control {
         iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
-        max_iterations: options.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
-        on: options.on,
+        max_iterations: options.testing.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
+        on: options.testing.scope,
         fixed,
         as_dassl: false,
         solving: match options.solver {
@@ -916,10 +907,10 @@ fn implicit_engine(
             Box::new(if form.additive.is_some() { method.additive() } else { method })
         }
         None => Box::new(Bdf::new(BdfOptions {
-            max_order: options.max_order,
+            max_order: options.parameters.max_order,
             fixed_step: options.step,
             averaged: tested == Tested::Q,
-            horizon: (options.errors == Errors::Run).then_some(options.until - start.t),
+            horizon: (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t),
             ..BdfOptions::default()
         })),
     };

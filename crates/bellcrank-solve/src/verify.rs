@@ -10,7 +10,7 @@
 //! gives the error e of the run and ρ: with halved steps ρ = 2ᵖ, with p the order [Richardson 1911]. Nothing is
 //! assumed of the method; where the three runs do not come closer to each other, that is what is told.
 
-use crate::options::{MethodName, Options};
+use crate::choices::{MethodName, Options};
 use crate::record::{Header, Memory, Recorder};
 use crate::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_model::{Dynamics, State};
@@ -112,7 +112,7 @@ pub fn finer(options: &Options, k: i32) -> Option<Options> {
         Some(h) => *h /= 2.0f64.powi(k),
         None => {
             o.rtol = tenth(o.rtol, k);
-            o.atol = o.atol.map(|a| tenth(a, k));
+            o.testing.atol = o.testing.atol.map(|a| tenth(a, k));
             if o.rtol < LEAST * 0.999 {
                 return None;
             }
@@ -371,16 +371,7 @@ impl Verification {
 
 /// The order that a method should show, where it has one.
 pub fn nominal_order(method: &str) -> Option<usize> {
-    MethodName::by_name(method).and_then(|m| match m {
-        MethodName::GeneralizedAlpha | MethodName::Hht => Some(2),
-        MethodName::Newmark => Some(1), // γ = 0.6
-        MethodName::Euler => Some(1),
-        MethodName::Rk2 => Some(2),
-        MethodName::Rk4 => Some(4),
-        MethodName::Dopri5 => Some(5),
-        MethodName::Dop853 => Some(8),
-        MethodName::Auto | MethodName::Bdf => None,
-    })
+    MethodName::by_name(method).and_then(MethodName::order)
 }
 
 #[cfg(test)]

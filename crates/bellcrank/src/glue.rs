@@ -9,7 +9,8 @@ use bellcrank_glue::{
 use bellcrank_model::System;
 use bellcrank_model::file::{diagnostic::escaped, suggest};
 use bellcrank_model::model::{End, Model};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::FormulationKind;
+use bellcrank_solve::options::{MethodName, MethodParameters, Options};
 use bellcrank_solve::record::{Folder, Header, Memory, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status};
 use bellcrank_view::{Fact, Section};
@@ -136,7 +137,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let options = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
     let mut whole = Model { name: assembly.name.clone(), ..Model::default() };
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();
-    let rho = setting("rho").unwrap_or(Options::default().rho);
+    let rho = setting("rho").unwrap_or(MethodParameters::default().rho);
     let far = assembly.parts.iter().any(|p| matches!(p.source, Source::There(_)));
     for part in assembly.parts {
         if let Source::Here(piece) = &part.source {
@@ -550,8 +551,8 @@ pub fn split(
 ) -> Result<(), Failure> {
     let name = system.model.name.clone();
     let (coupling, method) = match (options.step, options.formulation) {
-        (Some(_), Some("index3")) => (Coupling::Position, MethodName::GeneralizedAlpha),
-        (None, Some("index3")) if options.method == MethodName::GeneralizedAlpha => {
+        (Some(_), Some(FormulationKind::Index3)) => (Coupling::Position, MethodName::GeneralizedAlpha),
+        (None, Some(FormulationKind::Index3)) if options.method == MethodName::GeneralizedAlpha => {
             (Coupling::Position, options.method)
         }
         (None, _) if options.method == MethodName::GeneralizedAlpha => (Coupling::Stabilized, options.method),
@@ -559,8 +560,8 @@ pub fn split(
         _ => (Coupling::Windows, options.method),
     };
     let formulation = match coupling {
-        Coupling::Position => Some("index3"),
-        Coupling::Stabilized => Some("si2"),
+        Coupling::Position => Some(FormulationKind::Index3),
+        Coupling::Stabilized => Some(FormulationKind::Si2),
         _ => options.formulation,
     };
     let until = options.until;
@@ -576,7 +577,7 @@ pub fn split(
     for piece in cut.parts {
         let made = match coupling {
             Coupling::Windows => piece.with_own_solver(Options { rtol: INSIDE * options.rtol, ..options.clone() }),
-            _ => piece.in_step(coupling, options.rho),
+            _ => piece.in_step(coupling, options.parameters.rho),
         };
         parts.push(made.map_err(|e| Failure::BadInput(e.to_string()))?);
     }

@@ -558,7 +558,7 @@ fn model(e: &Evidence) -> Section {
             "Tolerance",
             format!("rtol {:e}", o.rtol),
             Verdict::None,
-            o.atol.map_or(String::new(), |a| format!("atol {a:e}")),
+            o.testing.atol.map_or(String::new(), |a| format!("atol {a:e}")),
         ),
     });
     facts.push(fact(

@@ -167,7 +167,7 @@ fn attempt(text: &str, method: (MethodName, Option<f64>)) -> usize {
         assert!(found.to_json().is_object() && !found.to_string().is_empty());
     }
     let options = Options { method: method.0, step: method.1, until: 0.01, ..Options::default() };
-    let interrupt = options.interrupt.clone();
+    let interrupt = options.resources.interrupt.clone();
     match Simulation::new("fuzz", system, &start, options) {
         Err(e) => {
             assert!(!e.to_string().is_empty());

@@ -14,7 +14,7 @@ use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
 use bellcrank_model::own::Equations;
 use bellcrank_model::{Dynamics, State};
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, On, Options, Tested};
+use bellcrank_solve::options::{ErrorScope, MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
 use bellcrank_view::plot::{Axis, Curve, Figure};
@@ -62,7 +62,7 @@ fn one_step(bushing: Bushing, q: [f64; 3], v: [f64; 3], h: f64, iteration: Itera
     if !preloaded && let Some(with_reactions) = consistent(&dynamics, &q, &v) {
         start = with_reactions;
     }
-    let setting = Setting { iteration, on: On::All, max_iterations: 100, ..Preset::Cs.setting(1e-10, 1) };
+    let setting = Setting { iteration, on: ErrorScope::All, max_iterations: 100, ..Preset::Cs.setting(1e-10, 1) };
     run(&dynamics, &start, h, Some(h), &setting)
 }
 
@@ -667,7 +667,7 @@ fn compare<E: Equations + Clone + 'static>(
     for &epsilon in epsilons {
         let dynamics = own(equations(epsilon));
         let Some(start) = consistent(&dynamics, q, v) else { continue };
-        let go = |preset: Preset, on: Option<On>| -> Vec<(f64, usize)> {
+        let go = |preset: Preset, on: Option<ErrorScope>| -> Vec<(f64, usize)> {
             let of = |tolerance| {
                 let tested = Tested::QV;
                 let setting = Setting { as_dassl: false, tested, max_steps: 5000, ..preset.setting(tolerance, 5) };
@@ -679,7 +679,7 @@ fn compare<E: Equations + Clone + 'static>(
         };
         let mut runs: Vec<_> = presets.iter().map(|p| go(*p, None)).collect();
         runs.insert(4, partition(equations(epsilon), q, v, until, tolerances(), &away));
-        runs.push(go(Preset::Auto, Some(On::All)));
+        runs.push(go(Preset::Auto, Some(ErrorScope::All)));
         for (level, (least, most)) in LEVELS.into_iter().zip(&mut ours) {
             let mut row = vec![format!("{name}, ε = {epsilon:e}"), format!("{level:e}")];
             row.extend(runs.iter().map(|r| shown(fewest(r, level))));

@@ -38,7 +38,7 @@ fn join(system: &Arc<System>, coupling: Coupling, window: f64) -> Option<Coordin
     let own = Options { method: MethodName::Dopri5, rtol: 1e-9, ..Options::default() };
     let make = |piece: Piece| match coupling {
         Coupling::Windows | Coupling::Explicit => piece.with_own_solver(own.clone()),
-        coupling => piece.in_step(coupling, Options::default().rho),
+        coupling => piece.in_step(coupling, Options::default().parameters.rho),
     };
     let parts = cut.parts.into_iter().map(make).collect::<Result<Vec<_>, _>>().ok()?;
     let options = GlueOptions { coupling, window, ..GlueOptions::default() };

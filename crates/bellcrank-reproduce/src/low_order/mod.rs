@@ -7,8 +7,9 @@ mod tests;
 
 use crate::report::{Claim, Report, Table};
 use crate::speed::machines;
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, Options, PRESETS, Preset};
+use bellcrank_solve::options::{LOW_ORDER, MethodName, Options, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use runs::{CRANK, DOUBLE_PENDULUM, PENDULUM, Run, SEVEN_BODY, TOP, fixed, go, slope, stiff_pendulum, together};
 
@@ -95,7 +96,7 @@ fn sweep(
     fit: (f64, f64),
     tolerance: impl Fn(&Preset, &str) -> Option<f64> + Sync,
 ) -> Vec<Vec<Vec<f64>>> {
-    let found = together(PRESETS, |p| -> Vec<Vec<f64>> {
+    let found = together(LOW_ORDER, |p| -> Vec<Vec<f64>> {
         let one = |h: &f64| match go(model, fixed(p, *h)) {
             Some(s) => errors.iter().map(|(channel, exact)| runs::apart(&s, channel, *exact)).collect(),
             None => vec![f64::NAN; errors.len()],
@@ -106,7 +107,7 @@ fn sweep(
         let mut shown_table =
             Table { title: format!("{title}: error of {channel}"), note: note.into(), ..Table::default() };
         shown_table.header = vec!["h".into()];
-        shown_table.header.extend(PRESETS.iter().map(|p| p.name.to_string()));
+        shown_table.header.extend(LOW_ORDER.iter().map(|p| p.name.to_string()));
         for (i, h) in steps.iter().enumerate() {
             let mut row = vec![format!("{h:.4e}")];
             row.extend(found.iter().map(|f| shown(f[i][k])));
@@ -119,7 +120,7 @@ fn sweep(
             ordinate: Axis::logarithmic("error"),
             curves: Vec::new(),
         };
-        for (p, f) in PRESETS.iter().zip(&found) {
+        for (p, f) in LOW_ORDER.iter().zip(&found) {
             let points: Vec<(f64, f64)> = steps.iter().zip(f).map(|(h, e)| (*h, e[k])).collect();
             let fitted: Vec<(f64, f64)> = points.iter().copied().filter(|(h, _)| *h <= fit.0 && *h >= fit.1).collect();
             let s = slope(&fitted);
@@ -167,7 +168,7 @@ fn convergence(report: &mut Report, quick: bool) {
         (0.5f64.powi(9), 0.5f64.powi(13)),
         |p, _| Some(if order(p) == 1.0 { 0.1 } else { 0.05 }),
     );
-    for ((p, wanted), f) in PRESETS.iter().zip(AT_2_10).zip(&found) {
+    for ((p, wanted), f) in LOW_ORDER.iter().zip(AT_2_10).zip(&found) {
         let ours = f[3][0];
         report.claims.push(Claim {
             table: "3",
@@ -228,9 +229,9 @@ fn energy(report: &mut Report, quick: bool) {
     let until = 10.0;
     let long = Run { until, ..model.clone() };
     let alphas = [-0.3, -0.2, -0.1, -0.05];
-    let preset = Preset::by_name("hht-i3").unwrap_or(&PRESETS[2]);
+    let preset = Preset::by_name("hht-i3").unwrap_or(&LOW_ORDER[2]);
     let courses = together(&alphas, |alpha| {
-        let options = Options { alpha: *alpha, ..fixed(preset, 0.5f64.powi(8)) };
+        let options = fixed(preset, 0.5f64.powi(8)).with(|o| o.parameters.alpha = *alpha);
         runs::energies(&long, options, 0.5f64.powi(8)).unwrap_or_default()
     });
     let mut table = Table {
@@ -304,11 +305,11 @@ fn energy_sweep(
     steps: Vec<f64>,
     mean: impl Fn(&Preset, f64) -> f64 + Sync,
 ) {
-    let found = together(PRESETS, |p| -> Vec<f64> { steps.iter().map(|h| mean(p, *h)).collect() });
+    let found = together(LOW_ORDER, |p| -> Vec<f64> { steps.iter().map(|h| mean(p, *h)).collect() });
     let mut shown_table = Table {
         title: title.into(),
         note: note.into(),
-        header: std::iter::once("h".to_string()).chain(PRESETS.iter().map(|p| p.name.into())).collect(),
+        header: std::iter::once("h".to_string()).chain(LOW_ORDER.iter().map(|p| p.name.into())).collect(),
         rows: Vec::new(),
     };
     for (i, h) in steps.iter().enumerate() {
@@ -321,7 +322,7 @@ fn energy_sweep(
         curves: Vec::new(),
     };
     let mut slopes = vec!["slope".to_string()];
-    for (p, f) in PRESETS.iter().zip(&found) {
+    for (p, f) in LOW_ORDER.iter().zip(&found) {
         let points: Vec<(f64, f64)> = steps.iter().copied().zip(f.iter().copied()).collect();
         let fitted: Vec<(f64, f64)> = points.iter().copied().filter(|(h, _)| *h <= 0.5f64.powi(9)).collect();
         let s = slope(&fitted);
@@ -459,16 +460,16 @@ fn cost(report: &mut Report, quick: bool) {
         models.push(("flexible slider-crank", runs::quasi_static(0.5), 0.5f64.powi(10)));
     }
     for (name, model, h) in &models {
-        let by = |p: &Preset, formulation: &'static str, iteration| {
+        let by = |p: &Preset, formulation: FormulationKind, iteration| {
             let s = go(model, Options { formulation: Some(formulation), iteration, ..fixed(p, *h) })?;
             let steps = s.statistics.steps as f64;
             Some([s.statistics.flops as f64 / steps, s.statistics.factorizations as f64 / steps, s.wall_seconds])
         };
-        let of = |p: &Preset, formulation: &'static str| by(p, formulation, None);
+        let of = |p: &Preset, formulation: FormulationKind| by(p, formulation, None);
         let Some(i3) = Preset::by_name("hht-i3") else { continue };
-        let Some(base) = of(i3, "index3") else { continue };
+        let Some(base) = of(i3, FormulationKind::Index3) else { continue };
         let mut row = vec![name.to_string()];
-        for p in PRESETS {
+        for p in LOW_ORDER {
             let Some(c) = of(p, p.formulation) else { continue };
             row.push(format!("{:.2} ({:.2})", c[0] / base[0], c[2] / base[2]));
             if p.name == "hht-si2" {
@@ -492,7 +493,7 @@ fn cost(report: &mut Report, quick: bool) {
         }
         let kept = Some(Iteration::Simplified);
         if let (Some(a), Some(b)) =
-            (by(i3, "index3", kept), Preset::by_name("hht-si2").and_then(|p| by(p, p.formulation, kept)))
+            (by(i3, FormulationKind::Index3, kept), Preset::by_name("hht-si2").and_then(|p| by(p, p.formulation, kept)))
         {
             report.claims.push(Claim {
                 table: "16",
@@ -504,7 +505,7 @@ fn cost(report: &mut Report, quick: bool) {
             });
         }
         // ggl has the same matrix, and solves it whole
-        if let Some(whole) = Preset::by_name("hht-si2").and_then(|p| of(p, "ggl")) {
+        if let Some(whole) = Preset::by_name("hht-si2").and_then(|p| of(p, FormulationKind::Ggl)) {
             row.push(format!("{:.2} ({:.2})", whole[0] / base[0], whole[2] / base[2]));
         }
         table.rows.push(row);
@@ -523,10 +524,10 @@ fn stiff(report: &mut Report, quick: bool) {
                layer: so every method runs from h = 2⁻⁵ on. What is left of order 2 is order 1 for nstiff and hht on this start, \
                because a step of size h sees the layer as a jump."
             .into(),
-        header: std::iter::once("h".to_string()).chain(PRESETS.iter().map(|p| p.name.into())).collect(),
+        header: std::iter::once("h".to_string()).chain(LOW_ORDER.iter().map(|p| p.name.into())).collect(),
         rows: Vec::new(),
     };
-    let found = together(PRESETS, |p| -> Vec<Option<f64>> {
+    let found = together(LOW_ORDER, |p| -> Vec<Option<f64>> {
         let error = |h: &f64| {
             let s = go(&model, fixed(p, *h))?;
             Some(runs::apart(&s, "upper.angle", 4.7347476428).max(runs::apart(&s, "lower.angle", 4.7999164214)))
@@ -538,7 +539,7 @@ fn stiff(report: &mut Report, quick: bool) {
         table.rows.push(std::iter::once(format!("{h:.4e}")).chain(found.iter().map(cell)).collect());
     }
     report.tables.push(table);
-    for (p, f) in PRESETS.iter().zip(&found) {
+    for (p, f) in LOW_ORDER.iter().zip(&found) {
         let worst = f.iter().fold(0.0f64, |m, e| m.max(e.unwrap_or(f64::INFINITY)));
         let what = format!("{} from the original start at every h from 2⁻⁵: largest error", p.name);
         claim_bound(report, "stiff", what, worst, "–", 2e-2);
@@ -596,7 +597,7 @@ fn heavy_top(report: &mut Report, _: bool) {
     };
     let error = |formulation, h: f64| runs::top_reaction(formulation, h, &reference).unwrap_or(f64::NAN);
     let sizes = [1e-3, 5e-4, 2.5e-4];
-    let found = sizes.map(|h| [error("index3", h), error("si2", h)]);
+    let found = sizes.map(|h| [error(FormulationKind::Index3, h), error(FormulationKind::Si2, h)]);
     for (h, e) in sizes.iter().zip(found) {
         table.rows.push(vec![h.to_string(), format!("{:.2}", e[0]), format!("{:.3}", e[1])]);
     }
@@ -630,7 +631,7 @@ fn error_control(report: &mut Report, quick: bool) {
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.07, &["K3.x", "K5.x", "K5.y", "K7.y"][..]),
         ("heavy top", Run::new(TOP, if quick { 0.3 } else { 1.0 }), 1.0, &["top.x", "top.y", "top.z"][..]),
     ];
-    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).chain(["gen-alpha"]).collect();
+    let names: Vec<&str> = LOW_ORDER.iter().map(|p| p.name).chain(["gen-alpha"]).collect();
     for (model_name, model, length, channels) in &models {
         let Some(reference) = runs::course(model, runs::tight_options(), channels) else { continue };
         let found = together(&names, |name| {

@@ -15,9 +15,9 @@ mod text;
 
 pub use spectrum::Spectrum;
 
+use crate::choices::Options;
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::linear::rank::DENSE;
-use crate::options::Options;
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 

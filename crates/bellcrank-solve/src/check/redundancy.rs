@@ -448,7 +448,7 @@ mod tests {
     fn a_look_at_a_large_model_costs_in_proportion_to_it() {
         let look = |text: &str| {
             let system = Arc::new(read_text("model.toml", text, &[]).unwrap().model.into_system());
-            let check = super::super::check(&system, &crate::options::Options::default());
+            let check = super::super::check(&system, &crate::choices::Options::default());
             assert!(check.coordinates > MANY && check.runs() && check.work > 0);
             check
         };
@@ -473,7 +473,7 @@ mod tests {
     fn loops_of_a_model_that_reaches_far_are_not_redundant() {
         let text = ladder(340, false) + "body.far = { mass = 1, inertia = 1, at = [1e7, 0] }\n";
         let system = Arc::new(read_text("model.toml", &text, &[]).unwrap().model.into_system());
-        let check = super::super::check(&system, &crate::options::Options::default());
+        let check = super::super::check(&system, &crate::choices::Options::default());
         assert_eq!((check.degrees_of_freedom, check.redundant()), (Some(341 + 3), 0), "{check}");
     }
 }

@@ -1,9 +1,9 @@
 //! How fast the model moves about its start, and the method that suits.
 
 use super::{Check, DENSE};
+use crate::choices::{MethodName, Options};
 use crate::kkt::{Blocks, Kkt, dense};
 use crate::linear::rank::{rank, reduce, weights};
-use crate::options::{MethodName, Options};
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};

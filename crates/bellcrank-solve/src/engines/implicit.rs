@@ -1,6 +1,7 @@
 //! Implicit engines: a method, a formulation and Newton's iteration.
 
 use super::{Engine, LoopReport, Refusal, SplitReport, Statistics, StepError};
+use crate::choices::ErrorScope;
 use crate::formulation::Formulation;
 use crate::linear::kkt::Kkt;
 use crate::linear::loop_cg::{DENSE, LoopCg};
@@ -10,7 +11,6 @@ use crate::linear::two_kkt::TwoKkt;
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, Newton, amplified};
-use crate::options::On;
 use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
@@ -117,7 +117,7 @@ pub struct Control {
     /// Most iterations per attempt.
     pub max_iterations: usize,
     /// Which coordinates the error test looks at.
-    pub on: On,
+    pub on: ErrorScope,
     /// Fixed steps: the tolerance of Newton's iteration is that of the arithmetic.
     pub fixed: bool,
     /// DASSL's economy: a matrix is kept while the step size allows, its contraction taken for granted.
@@ -249,12 +249,12 @@ impl Implicit {
         tolerances.weigh(&state, start, &mut newton_weights);
         let mut weights = Weights::default();
         tolerances.restrict(&newton_weights, &mut weights);
-        let splits = (iteration.splits() || on == On::Independent) && dynamics.layout().m() > 0;
+        let splits = (iteration.splits() || on == ErrorScope::Independent) && dynamics.layout().m() > 0;
         let splitting = splits.then(|| {
             let mut kkt = Kkt::new(dynamics.clone());
             dynamics.realize(start, &mut w);
             let split = Split::choose(&kkt.constraint_rows(start, &mut w), dynamics.layout().n());
-            Splitting { worst: split.largest, split, kkt, restricts: on == On::Independent, changes: 0 }
+            Splitting { worst: split.largest, split, kkt, restricts: on == ErrorScope::Independent, changes: 0 }
         });
         if let Some(s) = &splitting {
             step.set_split(&s.split);

@@ -17,7 +17,6 @@ const NEGLIGIBLE: f64 = 1e-12;
 /// at the end are ignored.
 #[derive(Default)]
 pub struct DenseLu {
-    n: usize,
     pattern: Option<Arc<BlockPattern>>,
     /// Columns in elimination order; those of multipliers start at `regular`.
     columns: Vec<usize>,
@@ -26,6 +25,7 @@ pub struct DenseLu {
     position: Vec<usize>,
     /// L and U, columns in elimination order, rows with pivots first.
     lu: Vec<f64>,
+    /// Scalar row at every place of `lu`.
     rows: Vec<usize>,
     /// Positions of the columns with pivots, in the order of the rows.
     pivots: Vec<usize>,
@@ -44,7 +44,7 @@ impl DenseLu {
 
     /// Scales rows and columns by powers of two until their largest entries are about one.
     fn equilibrate(&mut self) -> Result<(), LinearError> {
-        let n = self.n;
+        let n = self.rows.len();
         self.row_scale.fill(1.0);
         self.column_scale.fill(1.0);
         for _ in 0..2 {
@@ -83,7 +83,6 @@ impl LinearSolver for DenseLu {
         for (k, &c) in self.columns.iter().enumerate() {
             self.position[c] = k;
         }
-        self.n = n;
         self.pattern = Some(pattern.clone());
         self.lu = vec![0.0; n * n];
         self.rows = (0..n).collect();
@@ -96,7 +95,7 @@ impl LinearSolver for DenseLu {
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
-        let n = self.n;
+        let n = self.rows.len();
         let expected = self.pattern.as_ref().map_or(0, |p| p.values());
         let Some(pattern) = self.pattern.as_ref().filter(|_| a.values.len() == expected) else {
             return Err(LinearError::Sizes { expected, found: a.values.len() });
@@ -152,7 +151,7 @@ impl LinearSolver for DenseLu {
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
-        let n = self.n;
+        let n = self.rows.len();
         if b.len() != n {
             return Err(LinearError::Sizes { expected: n, found: b.len() });
         }

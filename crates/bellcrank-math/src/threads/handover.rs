@@ -293,7 +293,7 @@ mod loom_tests {
 
     #[test]
     fn loom_leader_and_follower() {
-        rounds_are_done_by_all(2, 2, None);
+        rounds_are_done_by_all(2, 2, Some(3));
     }
 
     #[test]

@@ -16,9 +16,9 @@
 //! between = ["chassis/hub", "wheel/centre"]
 //! ```
 
+use crate::cut::{PartModel, Solver};
 use crate::interface::{Interface, Site, port_body};
 use crate::port::Motion;
-use crate::split::{Piece, Solver};
 use crate::subdomain::{PartError, Subdomain};
 use bellcrank_model::file::suggest;
 use bellcrank_model::model::{End, Model, Space};
@@ -48,12 +48,12 @@ pub struct Part {
 /// Where a part comes from.
 pub enum Source {
     /// A model with its ports, the probes of the model, and its own assembled start.
-    Here(Box<Piece>),
-    /// A part that lives somewhere else.
+    Here(Box<PartModel>),
+    /// A remote part.
     There(Box<dyn Remote>),
 }
 
-/// A part that lives somewhere else: it tells its ports first, and gets its solver when the coupling is known.
+/// A remote part: it describes its ports first, and gets its solver once the coupling is known.
 pub trait Remote {
     /// Plane or space.
     fn space(&self) -> Space;
@@ -63,12 +63,12 @@ pub trait Remote {
     fn start(self: Box<Self>, how: &Solver) -> Result<Box<dyn Subdomain>, PartError>;
 }
 
-/// How a part that lives somewhere else is reached.
+/// The entry of a remote part in an assembly file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Address {
+pub struct RemoteEntry {
     /// The name of the part in the assembly.
     pub part: String,
-    /// Where it is, such as `https://engine.example:7070`.
+    /// Its address, such as `https://engine.example:7070`.
     pub url: String,
     /// The folder of keys.
     pub tls: Option<PathBuf>,
@@ -76,14 +76,14 @@ pub struct Address {
     pub token_file: Option<PathBuf>,
 }
 
-/// Reaches a part at its address.
-pub type Connect<'a> = &'a mut dyn FnMut(&Address) -> Result<Box<dyn Remote>, String>;
+/// Connects to a remote part.
+pub type Connect<'a> = &'a mut dyn FnMut(&RemoteEntry) -> Result<Box<dyn Remote>, String>;
 
 impl Part {
     /// The part with a solver.
     pub fn start(self, how: &Solver) -> Result<Box<dyn Subdomain>, PartError> {
         match self.source {
-            Source::Here(piece) => piece.start(how),
+            Source::Here(part) => part.start(how),
             Source::There(remote) => remote.start(how),
         }
     }
@@ -104,18 +104,19 @@ pub struct Assembly {
 /// The keys of a part.
 const KEYS: &[&str] = &["model", "address", "tls", "token_file", "method", "rtol", "step", "units"];
 
-/// Reads an assembly file and the models of its parts, which are all here; the message tells all that is wrong with it.
+/// Reads an assembly file and the models of its parts, none of them remote; the message lists all that is wrong with it.
 pub fn read_assembly(path: &str) -> Result<Assembly, String> {
-    let nowhere = |a: &Address| Err(format!("part `{}` lives at {}, and there is no network here", a.part, a.url));
+    let nowhere =
+        |a: &RemoteEntry| Err(format!("part `{}` is remote ({}), and this run has no network", a.part, a.url));
     read_assembly_with(path, &mut { nowhere })
 }
 
-/// Reads an assembly file and the models of its parts, and reaches those that have an address.
+/// Reads an assembly file and the models of its parts, and connects to the remote ones.
 pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read `{path}`: {e}"))?;
     let table: toml::Table = match text.parse() {
         Ok(table) => table,
-        // the reader of models has the better words
+        // the reader of models explains syntax errors better
         Err(e) => return Err(read_text(path, &text, &[]).err().map_or(e.to_string(), |report| report.to_string())),
     };
     let here = |needle: &str| {
@@ -178,13 +179,13 @@ fn read_part(name: &str, entry: &toml::Value, folder: &Path, connect: Connect) -
             return Err(format!("part `{name}` has no model: write model = \"file.toml\", or address = \"https://…\""));
         }
         (Some(file), None) => {
-            let piece = read_piece(name, &folder.join(file))?;
-            (piece.model.space, piece.motions(), Source::Here(Box::new(piece)))
+            let part = read_part_model(name, &folder.join(file))?;
+            (part.model.space, part.motions(), Source::Here(Box::new(part)))
         }
         (None, Some(url)) => {
             let path = |key: &str| word(key).map(|p| folder.join(p));
             let (part, url) = (name.to_string(), url.to_string());
-            let remote = connect(&Address { part, url, tls: path("tls"), token_file: path("token_file") })?;
+            let remote = connect(&RemoteEntry { part, url, tls: path("tls"), token_file: path("token_file") })?;
             (remote.space(), remote.ports(), Source::There(remote))
         }
     };
@@ -200,7 +201,7 @@ fn read_part(name: &str, entry: &toml::Value, folder: &Path, connect: Connect) -
 }
 
 /// Reads the model of a part, whose probes are its ports, and assembles its start.
-pub fn read_piece(name: &str, path: &Path) -> Result<Piece, String> {
+pub fn read_part_model(name: &str, path: &Path) -> Result<PartModel, String> {
     if !path.exists() {
         return Err(format!("part `{name}` is missing: there is no file `{}`", path.display()));
     }
@@ -219,10 +220,10 @@ pub fn read_piece(name: &str, path: &Path) -> Result<Piece, String> {
         .map_err(|e| format!("part `{name}`: {e}"))?;
     let mut state = State::default();
     start.store(&mut state);
-    Ok(Piece { name: name.to_string(), model, ports, state })
+    Ok(PartModel { name: name.to_string(), model, ports, state })
 }
 
-/// The text of the interface: that of the assembly without its parts, every line at its place, and the ports as bodies.
+/// Reads the interface: the text of the assembly without its parts (every line keeps its number), with the ports as bodies.
 fn read_interface(
     path: &str,
     text: &str,
@@ -290,11 +291,11 @@ fn read_interface(
             *body = port_body(&name, space, &motion);
         }
     }
-    // the reader keeps bodies in the order of the file, which is that of the sites
+    // the reader keeps the order of the file, which is that of the sites
     Ok((read, sites))
 }
 
-/// What the reader of models says of bodies, said of ports.
+/// Turns a message about bodies into one about ports.
 fn in_terms_of_ports(report: &str, ports: &[String]) -> String {
     let mut out = String::new();
     let mut wrong = None;
@@ -313,7 +314,7 @@ fn in_terms_of_ports(report: &str, ports: &[String]) -> String {
     format!("{out}help: {near}the ports are {}", ports.join(", "))
 }
 
-/// Every port belongs to one pair of parts, every part is joined to another, and all of them hang together.
+/// Checks that every port belongs to one pair of parts, every part is joined to another, and all of them are connected.
 fn check_ports(between: &Model, parts: &[Part], sites: &[Site]) -> Result<(), String> {
     let elements = || {
         let joints = between.joints.iter().map(|j| ("joint", &j.name, &j.ends));

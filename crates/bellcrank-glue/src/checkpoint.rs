@@ -1,33 +1,33 @@
-//! Checkpoints: all parts keep their states every so many windows, each where it lives, so that a run goes on after a part,
-//! a link or the coordinator itself was lost.
+//! Checkpoints: at regular intervals all parts write their states, each where it lives, so that a run survives the loss of a
+//! part, of a link or of the coordinator itself.
 
 use crate::coordinator::Coordinator;
 use crate::options::GlueError;
 use std::path::PathBuf;
 
-/// Where and when states are kept.
+/// Where and when checkpoints are written.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
     /// The folder of the coordinator: it holds the interface, and the parts that live here.
     pub folder: PathBuf,
     /// Windows between checkpoints.
     pub every: u64,
-    /// What the names of states begin with: one word for this run alone.
+    /// Prefix of the names of states, unique to this run.
     pub run: String,
 }
 
-/// So often in a row parts that lost their state are taken back to the same checkpoint.
-const TRIES: usize = 5;
+/// A run is taken back to the same checkpoint at most this many times in a row.
+const MAX_TRIES: usize = 5;
 
-/// Sees a run go on.
+/// Follows a run with checkpoints.
 pub trait Watch {
     /// A window was committed.
     fn window(&mut self, run: &mut Coordinator) -> Result<(), GlueError>;
-    /// A checkpoint is about to be made: what to write into it.
+    /// A checkpoint is about to be written: the note to put into it.
     fn note(&mut self) -> Result<Vec<u64>, GlueError>;
-    /// It was made: what was seen until now stays.
+    /// It was written: all windows so far are final.
     fn kept(&mut self) -> Result<(), GlueError>;
-    /// The run was taken back to a checkpoint, and what was seen since then is void.
+    /// The run was taken back to the last checkpoint: later windows are void.
     fn taken_back(&mut self, note: &[u64], why: &GlueError) -> Result<(), GlueError>;
 }
 
@@ -37,7 +37,7 @@ impl Checkpoints {
         let note = watch.note()?;
         run.keep(&self.folder, &id, &note)?;
         watch.kept()?;
-        // the state before is needed no more, and one file too many hurts nobody
+        // the checkpoint before is no longer needed; a file that cannot be removed does no harm
         let before = std::mem::replace(last, id);
         if let (false, Ok(files)) = (before.is_empty() || before == *last, std::fs::read_dir(&self.folder)) {
             let old = files.flatten().filter(|f| f.file_name().to_string_lossy().starts_with(&format!("{before}.")));
@@ -46,7 +46,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Goes on until a time; parts that were started anew are taken back with all others to the last checkpoint.
+    /// Goes on until a time. When a part was restarted, all of them are taken back to the last checkpoint.
     pub fn run(&self, run: &mut Coordinator, until: f64, watch: &mut dyn Watch) -> Result<(), GlueError> {
         let (mut last, mut tries) = (String::new(), 0);
         let mut lost = self.keep(run, watch, &mut last).err();
@@ -64,7 +64,7 @@ impl Checkpoints {
             };
             let Err(why) = ended else { return Ok(()) };
             tries += 1;
-            if last.is_empty() || tries > TRIES || !run.parts().iter().any(|p| p.forgot()) {
+            if last.is_empty() || tries > MAX_TRIES || !run.parts().iter().any(|p| p.forgot()) {
                 return Err(why);
             }
             match run.recover(&self.folder) {

@@ -1,26 +1,26 @@
-//! What the loads of the next window will be: polynomials through the last ones, of the order that foresaw best.
+//! Prediction of the loads of the next window: polynomials through the last ones, of the order that has predicted best.
 
 /// The highest order of a polynomial.
 pub(crate) const HIGHEST: usize = 4;
 
-/// How much of an old score is remembered: one lucky window decides nothing.
+/// Weight of an old score, so that one lucky window does not decide.
 const MEMORY: f64 = 0.5;
 
 /// λ, μ and F of the interface at one committed time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past {
-    /// When λ was: in windows with held loads, in the middle.
+    /// The time of λ: with held loads, the middle of the window.
     pub when: f64,
-    /// When F was.
+    /// The time of F.
     pub at: f64,
     pub lambda: Vec<f64>,
-    /// Nothing at the start, where no step was taken.
+    /// Empty at the start, before the first window.
     pub mu: Vec<f64>,
     /// In the world.
     pub force: Vec<f64>,
 }
 
-/// The past, the newest first, and how far off each order was. Multipliers of index 3 alternate after a start, so that
+/// The last values, newest first, and the error of each order of extrapolation. Multipliers of index 3 alternate after a start, where
 /// high orders are worse than none; on smooth motion they save an exchange per window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Foresight {
@@ -37,18 +37,25 @@ impl Foresight {
         self.past.truncate(HIGHEST + 1);
     }
 
-    /// How many orders there are values for.
+    /// Number of orders that there are values for.
     pub fn orders(&self) -> usize {
         self.past.len()
     }
 
-    /// The order that foresaw best.
+    /// Whether the values are of these sizes.
+    pub fn fits(&self, lambda: usize, mu: usize, force: usize) -> bool {
+        let past =
+            |p: &Past| p.lambda.len() == lambda && (p.mu.is_empty() || p.mu.len() == mu) && p.force.len() == force;
+        !self.past.is_empty() && self.past.len() <= HIGHEST + 1 && self.past.iter().all(past)
+    }
+
+    /// The order that has predicted best.
     pub fn best(&self) -> usize {
         let known = self.scores.iter().take(self.orders()).enumerate();
         known.min_by(|a, b| a.1.total_cmp(b.1)).map_or(self.orders().saturating_sub(1).min(1), |(k, _)| k)
     }
 
-    /// Takes notice of how far off every order was.
+    /// Records the error of every order.
     pub fn score(&mut self, off: impl Iterator<Item = f64>) {
         for (k, off) in off.enumerate() {
             match self.scores.get_mut(k) {

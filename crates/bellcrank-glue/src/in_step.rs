@@ -1,14 +1,14 @@
 //! A part that takes one step of generalized-α per window, in step with all others.
 //!
 //! Its load and its rates are in balance at the end of the window, so that the parts together take exactly the
-//! step the whole would take.
+//! step that the whole would take.
 
-use crate::port::{Port, WIDTH, responses, turnings, twists};
+use crate::part_system::{PartState, PartSystem};
+use crate::port::{WIDTH, responses, turnings, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
-use bellcrank_model::tape;
 use bellcrank_model::{Dynamics, Point, State, System, Unknown, Workspace};
 use bellcrank_solve::formulation::Formulation;
 use bellcrank_solve::kkt::Kkt;
@@ -24,13 +24,15 @@ use std::sync::Arc;
 
 /// Newton's tolerance inside a part, in lengths of the part.
 const PRECISION: f64 = 1e-12;
+/// Rounding of the coordinates, in units of their last place: Newton is not asked for more.
+const ROUNDING: f64 = 1e3;
 const MAX_ITERATIONS: usize = 20;
 
 /// A compiled model that steps by generalized-α.
 pub struct InStep {
-    description: Description,
-    system: Arc<System>,
-    ports: Vec<Port>,
+    part: PartSystem,
+    state: PartState<Committed>,
+    trial: Trial,
     method: GeneralizedAlpha,
     step: Step,
     newton: Newton,
@@ -38,13 +40,16 @@ pub struct InStep {
     tolerances: Tolerances,
     weights: Weights,
     w: Workspace,
-    committed: Committed,
-    kept: Option<Committed>,
-    /// The window that is being tried, the law of its step and how the part follows unit shifts.
-    trying: Option<Window>,
-    /// Whether its start was found to be rough.
+}
+
+/// The window that is being tried.
+struct Trial {
+    window: Option<Window>,
+    /// Whether its start is rough: the first steps are then damped.
     soft: bool,
+    /// The law of its step.
     law: Stencil,
+    /// How the coordinates follow unit shifts of the ports.
     shifts: Matrix,
 }
 
@@ -59,105 +64,79 @@ struct Committed {
 
 bellcrank_model::kept_by_fields!(Committed { state, point, method, started });
 
+impl Committed {
+    /// Whether another one is of the same model.
+    fn fits(&self, other: &Committed) -> bool {
+        let sizes = |p: &Point| [&p.q, &p.qdot, &p.v, &p.vdot, &p.z, &p.zdot, &p.lambda, &p.mu].map(Vec::len);
+        let charts = |p: &Point| [p.charts.centres.len(), p.charts.angles.len(), p.charts.modes.len()];
+        let (a, b) = (&self.point, &other.point);
+        self.state.fits(&other.state) && sizes(a) == sizes(b) && charts(a) == charts(b)
+    }
+}
+
 impl InStep {
     /// A part from a model with ports, at a state that fulfils its own constraints.
     pub fn new(
         name: &str,
-        mut model: Model,
+        model: Model,
         ports: &[(String, End)],
         state: Option<&State>,
         formulation: Formulation,
         parameters: AlphaParameters,
     ) -> Result<InStep, PartError> {
-        let error = |why: String| PartError { part: name.to_string(), why };
-        let ports: Vec<Port> = ports.iter().map(|(name, end)| Port::open(&mut model, name, *end)).collect();
-        let system = Arc::new(model.compile());
-        let dynamics: Arc<dyn Dynamics> = system.clone();
-        let start = match state {
-            Some(state) => Point::at(state, dynamics.layout()),
-            None => {
-                bellcrank_solve::initial::assemble(&dynamics, &system.initial_state())
-                    .map_err(|e| error(e.to_string()))?
-                    .0
-            }
-        };
-        let (mut start, mut state, mut w) = (start, State::default(), dynamics.workspace());
+        let part = PartSystem::new(name, model, ports, true);
+        let dynamics: Arc<dyn Dynamics> = part.system.clone();
+        let mut start = part.start(state)?;
+        let (mut state, mut w) = (State::default(), dynamics.workspace());
         start.store(&mut state);
         let method = GeneralizedAlpha::new(parameters);
-        settle(&system, &method, &mut state, &mut start, &mut w);
+        settle(&part.system, &method, &mut state, &mut start, &mut w);
         let step = Step::new(dynamics.clone(), formulation, start.clone());
         let newton = Newton::new(step.pattern().clone(), Iteration::Full, MAX_ITERATIONS);
+        let shifts = Matrix::zeros(dynamics.layout().n(), WIDTH * part.ports.len());
         Ok(InStep {
-            description: Description {
-                name: name.to_string(),
-                space: system.model.space,
-                ports: ports.iter().map(|p| p.name.clone()).collect(),
-                in_step: true,
-            },
-            kkt: Kkt::new(dynamics.clone()),
-            // in parts of the machine: who asks divides by the tolerance
-            tolerances: Tolerances::new(&*system, &Options { rtol: 1.0, ..Options::default() }, Tested::QV),
-            weights: Weights::default(),
-            w,
-            committed: Committed { state, point: start, method: method.clone(), started: false },
-            kept: None,
-            trying: None,
-            soft: false,
-            law: Stencil::default(),
-            shifts: Matrix::zeros(dynamics.layout().n(), WIDTH * ports.len()),
-            system,
-            ports,
+            state: PartState::new(Committed { state, point: start, method: method.clone(), started: false }),
+            trial: Trial { window: None, soft: false, law: Stencil::default(), shifts },
             method,
             step,
             newton,
+            kkt: Kkt::new(dynamics.clone()),
+            // errors as fractions of the size of the machine: the coordinator divides by its tolerance
+            tolerances: Tolerances::new(&*part.system, &Options { rtol: 1.0, ..Options::default() }, Tested::QV),
+            weights: Weights::default(),
+            w,
+            part,
         })
-    }
-
-    fn error(&self, why: impl ToString) -> PartError {
-        PartError { part: self.description.name.clone(), why: why.to_string() }
-    }
-
-    fn push(&self, loads: &[f64]) -> Result<(), PartError> {
-        if loads.len() != WIDTH * self.ports.len() || loads.iter().any(|x| !x.is_finite()) {
-            return Err(self.error(format!(
-                "needs {} finite numbers as loads of its {} ports, found {}",
-                WIDTH * self.ports.len(),
-                self.ports.len(),
-                loads.len()
-            )));
-        }
-        self.ports.iter().zip(loads.chunks_exact(WIDTH)).for_each(|(port, load)| port.push(load));
-        Ok(())
     }
 
     /// The law and the first guess of a new window.
     fn prepare(&mut self, window: &Window) -> Result<(), PartError> {
-        if (self.committed.state.t - window.from).abs() > 1e-9 * window.length().abs() || window.length() <= 0.0 {
-            return Err(self.error(format!(
+        if (self.state.committed.state.t - window.from).abs() > 1e-9 * window.length().abs() || window.length() <= 0.0 {
+            return Err(self.part.error(format!(
                 "stands at t = {} s, the window goes from {} s to {} s",
-                self.committed.state.t, window.from, window.to
+                self.state.committed.state.t, window.from, window.to
             )));
         }
-        self.method.clone_from(&self.committed.method);
-        if !self.committed.started {
-            self.method.start(&self.committed.point, window.length());
-            if self.soft {
+        self.method.clone_from(&self.state.committed.method);
+        if !self.state.committed.started {
+            self.method.start(&self.state.committed.point, window.length());
+            if self.trial.soft {
                 self.method.soften();
             }
         }
         self.method.set_step(window.length());
         self.method.limit(window.to);
-        self.method.prepare(&mut self.law, &mut self.step.point);
-        self.step.point.charts.clone_from(&self.committed.state.charts);
-        self.law.rates(&mut self.step.point);
+        self.method.prepare(&mut self.trial.law, &mut self.step.point);
+        self.step.point.charts.clone_from(&self.state.committed.state.charts);
+        self.trial.law.rates(&mut self.step.point);
         self.step.touched();
         self.newton.forget_matrix();
-        let (n, system) = (self.system.layout().n(), self.system.clone());
+        let (n, system) = (self.part.system.layout().n(), self.part.system.clone());
         self.w.invalidate();
         system.realize(&self.step.point, &mut self.w);
-        self.kkt.factor(&self.step.point, &mut self.w).map_err(|e| self.error(e))?;
-        let b = twists(&self.ports, &system, &self.w, n);
-        let mut shifts = responses(&mut self.kkt, &b).map_err(|e| self.error(e))?;
+        self.kkt.factor(&self.step.point, &mut self.w).map_err(|e| self.part.error(e))?;
+        let b = twists(&self.part.ports, &system, &self.w, n);
+        let mut shifts = responses(&mut self.kkt, &b).map_err(|e| self.part.error(e))?;
         // rates of the coordinates, not velocities
         let mut rates = vec![0.0; n];
         for k in 0..shifts.columns {
@@ -165,22 +144,22 @@ impl InStep {
             system.rates(&self.step.point.q, &column, &mut rates);
             (0..n).for_each(|i| *shifts.at_mut(i, k) = rates[i]);
         }
-        self.shifts = shifts;
-        self.trying = Some(*window);
+        self.trial.shifts = shifts;
+        self.trial.window = Some(*window);
         Ok(())
     }
 
     fn admittance(&mut self) -> Result<Admittance, PartError> {
-        let (n, p, system) = (self.system.layout().n(), WIDTH * self.ports.len(), self.system.clone());
+        let (n, p, system) = (self.part.system.layout().n(), WIDTH * self.part.ports.len(), self.part.system.clone());
         let (point, w) = self.step.parts();
-        let b = twists(&self.ports, &system, w, n);
-        let turning = turnings(&self.ports, &system, w, &point.v);
+        let b = twists(&self.part.ports, &system, w, n);
+        let turning = turnings(&self.part.ports, &system, w, &point.v);
         // T(q) times the shifts, as they stand in the kinematic rows
         let mut moved = vec![0.0; n];
         let mut trial = point.clone();
         let mut columns = Matrix::zeros(n, p);
         for k in 0..p {
-            trial.qdot = self.shifts.column(k);
+            trial.qdot = self.trial.shifts.column(k);
             moved.fill(0.0);
             system.add(1.0, bellcrank_model::Piece::Rate, &trial, w, &mut moved);
             (0..n).for_each(|i| *columns.at_mut(i, k) = moved[i]);
@@ -196,7 +175,7 @@ impl InStep {
                     false => x[ranges.0.clone()].copy_from_slice(b.row(k)),
                     true => (0..n).for_each(|i| x[ranges.1.start + i] = columns.at(i, k)),
                 }
-                self.newton.respond(&mut x).map_err(|e| self.error(e))?;
+                self.newton.respond(&mut x).map_err(|e| self.part.error(e))?;
                 let place = b.apply(&x[ranges.0.clone()]);
                 let turned = turning.apply(&x[ranges.0.clone()]);
                 let mut velocity = b.apply(&x[ranges.1.clone()]);
@@ -212,7 +191,7 @@ impl InStep {
     }
 }
 
-/// Counts turns and centres charts as the engine of the whole does.
+/// Counts turns and centres charts, as the engine of the whole does.
 fn settle(system: &System, method: &GeneralizedAlpha, state: &mut State, point: &mut Point, w: &mut Workspace) -> bool {
     let limit = if method.centred() { 0.0 } else { CHART_LIMIT };
     w.invalidate();
@@ -224,19 +203,17 @@ fn settle(system: &System, method: &GeneralizedAlpha, state: &mut State, point: 
 
 impl Subdomain for InStep {
     fn description(&self) -> &Description {
-        &self.description
+        &self.part.description
     }
 
     fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
-        self.push(loads)?;
-        self.trying = None;
-        let system = self.system.clone();
-        self.kkt
-            .complete(&mut self.committed.point, &mut self.w)
-            .map_err(|e| PartError { part: self.description.name.clone(), why: e.to_string() })?;
-        let b = twists(&self.ports, &system, &self.w, system.layout().n());
-        let place = b.times(&responses(&mut self.kkt, &b).map_err(|e| self.error(e))?);
-        let ports = self.ports.iter().map(|p| p.motion(&system, &self.committed.point, &self.w)).collect();
+        self.part.push(loads)?;
+        self.trial.window = None;
+        let system = self.part.system.clone();
+        self.kkt.complete(&mut self.state.committed.point, &mut self.w).map_err(|e| self.part.error(e))?;
+        let b = twists(&self.part.ports, &system, &self.w, system.layout().n());
+        let place = b.times(&responses(&mut self.kkt, &b).map_err(|e| self.part.error(e))?);
+        let ports = self.part.ports.iter().map(|p| p.motion(&system, &self.state.committed.point, &self.w)).collect();
         Ok(Response { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0, rough: false })
     }
 
@@ -247,16 +224,16 @@ impl Subdomain for InStep {
         shifts: &[f64],
         admittance: bool,
     ) -> Result<Response, PartError> {
-        self.push(loads)?;
-        if self.trying != Some(*window) {
+        self.part.push(loads)?;
+        if self.trial.window != Some(*window) {
             self.prepare(window)?;
         }
-        self.step.stencil.clone_from(&self.law);
-        let shift = self.shifts.apply(shifts);
+        self.step.stencil.clone_from(&self.trial.law);
+        let shift = self.trial.shifts.apply(shifts);
         self.step.stencil.eta_q.iter_mut().zip(&shift).for_each(|(eta, s)| *eta -= s);
-        let largest = self.committed.state.q.iter().fold(0.0f64, |m, q| m.max(q.abs()));
-        let floor = 1e3 * f64::EPSILON * largest / self.system.length();
-        let (state, h) = (&self.committed.state, window.length());
+        let largest = self.state.committed.state.q.iter().fold(0.0f64, |m, q| m.max(q.abs()));
+        let floor = ROUNDING * f64::EPSILON * largest / self.part.system.length();
+        let (state, h) = (&self.state.committed.state, window.length());
         self.tolerances.weigh_fixed(state, h, PRECISION.max(floor), &mut self.step.weights);
         self.step.round_off = 0.01;
         let law = self.step.stencil.clone();
@@ -269,37 +246,38 @@ impl Subdomain for InStep {
             s.touched();
         });
         if solved.is_err() {
-            self.trying = None;
-            return Err(self.error(format!("its step of {h:.3e} s from t = {} s did not converge", window.from)));
+            self.trial.window = None;
+            return Err(self.part.error(format!("its step of {h:.3e} s from t = {} s did not converge", window.from)));
         }
         let admittance = if admittance { Some(self.admittance()?) } else { None };
-        let system = self.system.clone();
+        let system = self.part.system.clone();
         let (point, w) = self.step.parts();
-        let ports = self.ports.iter().map(|p| p.motion(&system, point, w)).collect();
-        self.tolerances.weigh(&self.committed.state, &self.committed.point, &mut self.weights);
+        let ports = self.part.ports.iter().map(|p| p.motion(&system, point, w)).collect();
+        self.tolerances.weigh(&self.state.committed.state, &self.state.committed.point, &mut self.weights);
         let error = self.method.local_error(&self.step.point, &self.weights);
-        let rough = !self.committed.started && !self.soft && {
-            self.tolerances.weigh_fixed(&self.committed.state, h, 1.0, &mut self.weights);
+        let rough = !self.state.committed.started && !self.trial.soft && {
+            self.tolerances.weigh_fixed(&self.state.committed.state, h, 1.0, &mut self.weights);
             self.method.rough(&self.step.point, &self.weights)
         };
         Ok(Response { ports, admittance, error, rough })
     }
 
     fn soften(&mut self) -> Result<(), PartError> {
-        (self.soft, self.trying) = (true, None);
+        self.trial.soft = true;
+        self.trial.window = None;
         Ok(())
     }
 
     fn commit(&mut self) -> Result<(), PartError> {
-        if self.trying.take().is_none() {
-            return Err(self.error("has nothing to commit"));
+        if self.trial.window.take().is_none() {
+            return Err(self.part.error("has nothing to commit"));
         }
-        // the history keeps the law without the shift, as a stabilized formulation does
-        self.law.rates(&mut self.step.point);
-        let c = &mut self.committed;
+        // the history keeps the rates without the shift, as a stabilized formulation does
+        self.trial.law.rates(&mut self.step.point);
+        let c = &mut self.state.committed;
         self.method.accept(&self.step.point, &Weights::default(), &mut c.state);
         c.state.charts.clone_from(&self.step.point.charts);
-        if settle(&self.system, &self.method, &mut c.state, &mut self.step.point, &mut self.w) {
+        if settle(&self.part.system, &self.method, &mut c.state, &mut self.step.point, &mut self.w) {
             self.method.recentre(&self.w.recentred);
         }
         self.step.touched();
@@ -310,40 +288,36 @@ impl Subdomain for InStep {
     }
 
     fn save(&mut self) -> Result<(), PartError> {
-        self.kept = Some(self.committed.clone());
+        self.state.save();
         Ok(())
     }
 
     fn restore(&mut self) -> Result<(), PartError> {
-        self.committed = self.kept.clone().ok_or_else(|| self.error("has kept no state"))?;
-        self.trying = None;
-        Ok(())
+        self.trial.window = None;
+        self.state.restore(&self.part)
     }
 
     fn channels(&self) -> Vec<Channel> {
-        self.system.channels()
+        self.part.system.channels()
     }
 
     fn state(&mut self) -> Result<Vec<u8>, PartError> {
-        Ok(tape::write(&mut self.committed))
+        Ok(self.state.write())
     }
 
     fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {
-        let mut found = self.committed.clone();
-        tape::read(&mut found, bytes).map_err(|why| self.error(format!("its kept state {why}")))?;
-        if !self.committed.state.fits(&found.state) || found.point.vdot.len() != self.committed.point.vdot.len() {
-            return Err(self.error("its kept state belongs to another model"));
-        }
-        // what is rough about a start is found out again
-        (self.committed, self.trying, self.soft) = (found, None, false);
+        self.state.read(&self.part, bytes, Committed::fits)?;
+        self.trial.window = None;
+        // whether a start is rough is found out again
+        self.trial.soft = false;
         Ok(())
     }
 
     fn observe(&mut self, out: &mut Vec<f64>) -> Result<(), PartError> {
         self.w.invalidate();
-        self.system.realize(&self.committed.point, &mut self.w);
+        self.part.system.realize(&self.state.committed.point, &mut self.w);
         let mut values = Vec::new();
-        self.system.observe(&self.committed.point, &mut self.w, &mut values);
+        self.part.system.observe(&self.state.committed.point, &mut self.w, &mut values);
         out.extend(values);
         Ok(())
     }

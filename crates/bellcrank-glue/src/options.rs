@@ -1,4 +1,4 @@
-//! What a glued run is told, and what it tells.
+//! Options, report and errors of a glued run.
 
 use crate::subdomain::PartError;
 use std::fmt;
@@ -12,8 +12,8 @@ pub enum Coupling {
     Stabilized,
     /// Every part has its own solver inside a window.
     Windows,
-    /// Springs and bushings only, their loads taken from the start of the window: what users know from
-    /// co-simulation, stable for short windows only.
+    /// Springs and bushings only, with their loads taken from the start of the window: the usual explicit co-simulation, stable
+    /// for short windows only.
     Explicit,
 }
 
@@ -25,20 +25,20 @@ pub const COUPLINGS: &[(Coupling, &str)] = &[
     (Coupling::Explicit, "explicit"),
 ];
 
-/// What a glued run is told.
+/// Options of a glued run.
 #[derive(Clone, Copy, Debug)]
 pub struct GlueOptions {
     /// The coupling.
     pub coupling: Coupling,
-    /// The length of a window, in seconds; with a tolerance, of the first one.
+    /// Length of the windows, in s; with a tolerance, of the first one.
     pub window: f64,
-    /// Lets the error choose the windows.
+    /// Relative tolerance: windows follow the estimated error.
     pub rtol: Option<f64>,
-    /// With a tolerance, windows end at multiples of this time, counted from the start of a run.
+    /// With a tolerance, windows end at multiples of this time from the start of the run.
     pub grid: Option<f64>,
-    /// How much of each residual may be left.
+    /// Allowed residuals.
     pub tolerances: Levels,
-    /// Most attempts per window.
+    /// Limit of attempts per window.
     pub max_attempts: usize,
 }
 
@@ -55,40 +55,40 @@ impl Default for GlueOptions {
     }
 }
 
-/// What the parts err inside a window, and how far joints may be open, in tolerances of the run.
+/// Error of the parts inside a window, and gaps of joints, as fractions of the tolerance of the run.
 pub const INSIDE: f64 = 1e-2;
 
-/// One number for each residual of the interface: how much is left, or may be left.
+/// One number for each residual of the interface: its size, or its tolerance.
 ///
-/// As tolerances they have no units: gaps count in lengths L of the interface, gap rates in L/H (what opens a gap within
-/// a window), imbalances of loads by the displacement they cause within a window, in L, and Φ̈ in parts of the largest
-/// acceleration of the ports. So one number serves for all four. Nothing smaller than 1e-10 is of use: parts find their
-/// steps to 1e-12 of their length.
+/// Tolerances have no units: gaps count in lengths L of the interface, gap rates in L/H (the rate that opens a gap of L within
+/// a window), imbalances of loads by the displacement they cause within a window, in L, and Φ̈ as a fraction of the largest
+/// acceleration of the ports. So one number serves for all four. Values below 1e-10 are of no use: parts solve their steps to
+/// 1e-12 of their length.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Levels {
     /// Φ: the gaps, in m.
     pub position: f64,
     /// Φ̇: their rates, in m/s.
     pub velocity: f64,
-    /// Φ̈: the accelerations of the gaps wherever accelerations are told, in m/s².
+    /// Φ̈: the accelerations of the gaps where accelerations are recovered, in m/s².
     pub acceleration: f64,
     /// ℓ − F + Γᵀλ: the imbalance of the loads, as a displacement in m.
     pub dynamics: f64,
 }
 
 impl Levels {
-    /// The same for all; Φ̈ is a matter of rounding, and never asked for below 1e-8.
+    /// The same for all, but at least 1e-8 for Φ̈, which rounding limits.
     pub fn all(x: f64) -> Levels {
         Levels { position: x, velocity: x, acceleration: x.max(1e-8), dynamics: x }
     }
 
-    /// What belongs to a run with error control: so little that it does not disturb the control.
+    /// The tolerances of a run with error control: small enough not to disturb the estimate.
     pub fn within(rtol: f64) -> Levels {
         Levels::all(INSIDE * rtol)
     }
 
-    /// Takes notice of what another window left.
-    pub fn take(&mut self, other: &Levels) {
+    /// The larger of this and another, residual by residual.
+    pub fn raise_to(&mut self, other: &Levels) {
         for (mine, theirs) in [
             (&mut self.position, other.position),
             (&mut self.velocity, other.velocity),
@@ -100,20 +100,20 @@ impl Levels {
     }
 }
 
-/// What a glued run took.
+/// Counts, residuals and times of a glued run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Committed windows.
     pub windows: usize,
-    /// Windows that were given up because of their error.
+    /// Windows that were rejected because of their error.
     pub rejected: usize,
     /// Attempts: each is one exchange with every part.
     pub exchanges: usize,
-    /// Most attempts a window took.
+    /// The largest number of attempts in a window.
     pub most: usize,
-    /// How often admittances were asked for.
+    /// Evaluations of the admittance.
     pub admittances: usize,
-    /// How often accelerations and multipliers were recovered at a committed time, to be told.
+    /// Recoveries of accelerations and multipliers at a committed time, for observation.
     pub recoveries: usize,
     /// The largest residuals of all committed windows.
     pub residuals: Levels,
@@ -144,10 +144,10 @@ pub enum GlueError {
         joint: String,
         /// By how much.
         gap: f64,
-        /// Whether in velocity, not in position.
+        /// Whether the gap is one of velocities.
         rate: bool,
     },
-    /// The loads of a window were not found.
+    /// The search for the loads of a window did not converge.
     Diverged {
         /// Where the window began.
         t: f64,
@@ -158,7 +158,7 @@ pub enum GlueError {
         /// Its gap.
         gap: f64,
     },
-    /// The coupling does not fit.
+    /// The assembly, the options or a checkpoint do not fit.
     Unfit(String),
 }
 
@@ -176,7 +176,7 @@ impl fmt::Display for GlueError {
             }
             GlueError::Diverged { t, length, joint, gap } => write!(
                 f,
-                "the loads between the parts were not found in the window of {length:.3e} s from t = {t:.9} s: \
+                "the loads between the parts did not converge in the window of {length:.3e} s from t = {t:.9} s: \
                  {joint} stays open by {gap:.3e} m\nhelp: use a shorter window"
             ),
             GlueError::Unfit(why) => write!(f, "{why}"),

@@ -20,7 +20,7 @@ pub struct Description {
     pub in_step: bool,
 }
 
-/// A piece of time that all parts cross together.
+/// An interval of time that all parts cross together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Its number, from 0.
@@ -54,32 +54,32 @@ pub struct Admittance {
 bellcrank_model::kept_by_fields!(Admittance { place, velocity, place_by_shift, velocity_by_shift });
 
 impl Admittance {
-    /// That of accelerations, with which a part begins.
+    /// That of accelerations, as `begin` returns it: the other three are zero.
     pub fn of_accelerations(place: Matrix) -> Admittance {
         let none = Matrix::zeros(place.rows, place.columns);
         Admittance { place, velocity: none.clone(), place_by_shift: none.clone(), velocity_by_shift: none }
     }
 }
 
-/// What a part answers.
+/// The answer of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     /// The motion of each port.
     pub ports: Vec<Motion>,
-    /// How the motion follows the loads, if it was asked for and the part can tell.
+    /// How the motion follows the loads, if it was asked for and the part knows.
     pub admittance: Option<Admittance>,
-    /// The estimated error of the window in parts of the machine's size; zero if the part looks after its own errors.
+    /// The estimated error of the window, as a fraction of the machine's size; zero if the part controls its own errors.
     pub error: f64,
     /// Whether something fast died out within the window, which is the first of a run.
     pub rough: bool,
 }
 
-/// Why a part could not do what it was asked for, in its own words.
+/// Why a part could not do what it was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartError {
     /// The part.
     pub part: String,
-    /// What happened.
+    /// The reason, in the words of the part.
     pub why: String,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for PartError {
 
 impl std::error::Error for PartError {}
 
-/// What a part will be asked for next, with all arguments.
+/// The next call of a part, with all arguments.
 pub enum Upcoming<'a> {
     /// [`Subdomain::begin`].
     Begin(&'a [f64]),
@@ -101,26 +101,26 @@ pub enum Upcoming<'a> {
     Observe,
 }
 
-/// What went to and fro between the coordinator and a part that is far away.
+/// Messages between the coordinator and a remote part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
     /// Where the part is.
     pub address: String,
-    /// Questions that were answered.
+    /// Requests that were answered.
     pub round_trips: u64,
-    /// Messages that were sent again because no answer came in time.
+    /// Requests that were repeated because no answer came in time.
     pub repeated: u64,
-    /// How often the link was made, the first time included.
+    /// Connections, the first one included.
     pub links: u64,
-    /// Bytes of messages that were sent and received.
+    /// Bytes sent and received.
     pub bytes: [u64; 2],
-    /// Seconds from questions to their answers.
+    /// Seconds between requests and their answers.
     pub waiting: f64,
-    /// Seconds the part itself worked, by its own clock.
+    /// Seconds of work by the part's own clock.
     pub working: f64,
 }
 
-/// A part with its own model and its own solver. Every call can be repeated: it starts from the last commit.
+/// A part with its own model and its own solver. Every call may be repeated: it starts from the last commit.
 pub trait Subdomain: Send {
     /// What it is.
     fn description(&self) -> &Description;
@@ -140,26 +140,26 @@ pub trait Subdomain: Send {
         admittance: bool,
     ) -> Result<Response, PartError>;
 
-    /// Tells what it will be asked for next, so that a part that is far away works while others do.
+    /// Announces the next call, so that remote parts work at the same time.
     fn announce(&mut self, next: &Upcoming) {
         let _ = next;
     }
 
-    /// Passes a rough start: the first windows are to be taken with damping enough to forget what is fast.
+    /// Asks for a damped start: the first windows are taken with enough damping to forget fast transients.
     fn soften(&mut self) -> Result<(), PartError> {
         Ok(())
     }
 
-    /// Takes what was tried last.
+    /// Commits the last attempt.
     fn commit(&mut self) -> Result<(), PartError>;
 
-    /// Keeps the committed state, until another is kept.
+    /// Keeps the committed state in memory, in place of the one kept before.
     fn save(&mut self) -> Result<(), PartError>;
 
-    /// Goes back to the state that was kept.
+    /// Goes back to the state in memory.
     fn restore(&mut self) -> Result<(), PartError>;
 
-    /// What the part records. Parts that show nothing have no channels.
+    /// The channels of the part. Parts that reveal nothing have none.
     fn channels(&self) -> Vec<Channel> {
         Vec::new()
     }
@@ -170,51 +170,51 @@ pub trait Subdomain: Send {
         Ok(())
     }
 
-    /// The committed state, for the part's own disk.
+    /// The committed state as bytes, to be stored where the part lives.
     fn state(&mut self) -> Result<Vec<u8>, PartError> {
-        Err(PartError { part: self.description().name.clone(), why: "cannot write its state to a disk".into() })
+        Err(PartError { part: self.description().name.clone(), why: "cannot write its state".into() })
     }
 
-    /// Takes a state that a part of the same model and solver wrote.
+    /// Commits a state that a part of the same model and solver wrote.
     fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {
         let _ = bytes;
-        Err(PartError { part: self.description().name.clone(), why: "cannot read a state from a disk".into() })
+        Err(PartError { part: self.description().name.clone(), why: "cannot read a stored state".into() })
     }
 
-    /// Keeps the committed state on the disk where the part lives; here that is the folder of the run.
+    /// Writes the committed state where the part lives; for a part in this program that is the folder of the run.
     fn keep(&mut self, folder: &Path, id: &str) -> Result<(), PartError> {
         let bytes = self.state()?;
-        let (path, part) = (kept_file(folder, id, self.description()), self.description().name.clone());
+        let (path, part) = (state_file(folder, id, self.description()), self.description().name.clone());
         write_whole(&path, &bytes)
             .map_err(|e| PartError { part, why: format!("cannot keep its state in `{}`: {e}", path.display()) })
     }
 
-    /// Goes back to a state that was kept on disk.
+    /// Goes back to a state that was written.
     fn recover(&mut self, folder: &Path, id: &str) -> Result<(), PartError> {
-        let (path, part) = (kept_file(folder, id, self.description()), self.description().name.clone());
+        let (path, part) = (state_file(folder, id, self.description()), self.description().name.clone());
         let bytes = std::fs::read(&path)
             .map_err(|e| PartError { part, why: format!("cannot read its state from `{}`: {e}", path.display()) })?;
         self.set_state(&bytes)
     }
 
-    /// Whether the part answers, but has lost its state: only a checkpoint helps.
+    /// Whether the part answers but has lost its state, so that only a checkpoint helps.
     fn forgot(&self) -> bool {
         false
     }
 
-    /// What went to and fro, if the part is far away.
+    /// Messages so far, if the part is remote.
     fn traffic(&self) -> Option<Traffic> {
         None
     }
 }
 
-/// The file of a part in a checkpoint: names of parts may hold anything.
-fn kept_file(folder: &Path, id: &str, of: &Description) -> std::path::PathBuf {
+/// The file of a part in a checkpoint; names of parts may hold any character, so they are spelled in hexadecimal.
+fn state_file(folder: &Path, id: &str, of: &Description) -> std::path::PathBuf {
     let name: String = of.name.bytes().map(|b| format!("{b:02x}")).collect();
     folder.join(format!("{id}.{name}.part"))
 }
 
-/// Writes a file so that it is there whole or not at all.
+/// Writes a file atomically: under another name first, then renamed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     let mut aside = path.as_os_str().to_owned();

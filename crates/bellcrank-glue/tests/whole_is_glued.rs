@@ -1,7 +1,7 @@
 //! One model run whole and run in parts gives the same motion.
 
 use bellcrank_glue::{
-    Coordinator, Coupling, Description, GlueOptions, Levels, PartError, Piece, Response, Solver, Subdomain, Window,
+    Coordinator, Coupling, Description, GlueOptions, Levels, PartError, PartModel, Response, Solver, Subdomain, Window,
     cut, read_assembly,
 };
 use bellcrank_model::dynamics::Channel;
@@ -94,10 +94,10 @@ fn join(system: &Arc<System>, at: &[&str], options: GlueOptions, own: &[Options]
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let (point, _) = assemble(&dynamics, &system.initial_state()).unwrap();
     let cut = cut(system, &point, at).unwrap();
-    let make = |(k, piece): (usize, Piece)| -> Box<dyn Subdomain> {
+    let make = |(k, part): (usize, PartModel)| -> Box<dyn Subdomain> {
         match options.coupling {
-            Coupling::Windows | Coupling::Explicit => piece.with_own_solver(own[k % own.len()].clone()).unwrap(),
-            coupling => piece.in_step(coupling, 0.8).unwrap(),
+            Coupling::Windows | Coupling::Explicit => part.with_own_solver(own[k % own.len()].clone()).unwrap(),
+            coupling => part.in_step(coupling, 0.8).unwrap(),
         }
     };
     let parts = cut.parts.into_iter().enumerate().map(make).collect();
@@ -366,8 +366,8 @@ fn parts_that_tell_no_admittance_are_asked_by_differences() {
         let options = GlueOptions { tolerances: Levels::all(1e-7), ..options };
         let (_, told) = glued(&system, at, options, &[own(MethodName::Dopri5)], 0.2);
         let cut = cut(&system, &point, at).unwrap();
-        let mute = |piece: Piece| -> Box<dyn Subdomain> {
-            Box::new(Mute(piece.with_own_solver(own(MethodName::Dopri5)).unwrap()))
+        let mute = |part: PartModel| -> Box<dyn Subdomain> {
+            Box::new(Mute(part.with_own_solver(own(MethodName::Dopri5)).unwrap()))
         };
         let parts = cut.parts.into_iter().map(mute).collect();
         let mut c = Coordinator::new(parts, cut.interface, 0.0, options).unwrap();
@@ -471,8 +471,8 @@ fn the_admittance_of_a_part_in_step_is_what_differences_tell() {
         let dynamics: Arc<dyn Dynamics> = system.clone();
         let (point, _) = assemble(&dynamics, &system.initial_state()).unwrap();
         for coupling in [Coupling::Position, Coupling::Stabilized] {
-            for piece in cut(&system, &point, &[at]).unwrap().parts {
-                let mut part = piece.in_step(coupling, 0.8).unwrap();
+            for part in cut(&system, &point, &[at]).unwrap().parts {
+                let mut part = part.in_step(coupling, 0.8).unwrap();
                 let n = 6 * part.description().ports.len();
                 let (loads, shifts) = (vec![1.0; n], vec![0.0; n]);
                 let window = Window { number: 0, from: 0.0, to: 5e-3 };

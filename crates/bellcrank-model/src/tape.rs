@@ -5,7 +5,7 @@ use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::{Quat, Vec3};
 
 /// What every tape begins with; the number is that of the format.
-const HEAD: &[u8] = b"bellcrank tape 2\n";
+const HEAD: &[u8] = b"bellcrank tape 3\n";
 
 /// Bytes that are being written or read.
 pub struct Tape {
@@ -180,7 +180,7 @@ impl Kept for Quat {
 }
 
 kept_by_fields!(Matrix { rows, columns, values });
-kept_by_fields!(Charts { centres, angles, rates, time, modes });
+kept_by_fields!(Charts { centres, angles, rates, time, modes, inputs });
 kept_by_fields!(State { t, q, v, z, charts });
 kept_by_fields!(Point { t, q, qdot, v, vdot, z, zdot, lambda, mu, charts });
 kept_by_fields!(Slopes { q, v, z });
@@ -193,6 +193,7 @@ mod tests {
     fn what_is_written_is_read_to_the_bit_and_nothing_else_is() {
         let mut state = State { t: 0.1 + 0.2, q: vec![f64::NAN, -0.0, 5e-324], ..State::default() };
         state.charts.modes = vec![3, 0];
+        state.charts.inputs = vec![-0.5];
         state.charts.centres = vec![Quat([0.5; 4])];
         let bytes = write(&mut state);
         let mut back = State::default();

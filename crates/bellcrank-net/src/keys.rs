@@ -1,4 +1,4 @@
-//! Keys: a small authority of one's own, certificates for parts and coordinators, and tokens.
+//! Keys: a private certificate authority, certificates for parts and coordinators, and tokens.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -11,20 +11,20 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tonic::transport::{Certificate, Identity};
 
-/// Bytes that nobody can guess.
+/// Random bytes from the operating system.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut out = [0; N];
     SystemRandom::new().fill(&mut out).expect("the system has random numbers");
     out
 }
 
-/// Whether a token is the right one, in a time that does not tell how much of it is right. Its length is no secret.
+/// Compares a token in a time that does not depend on its content. Its length is not a secret.
 pub fn same_token(given: &[u8], right: &[u8]) -> bool {
     let differ = given.iter().zip(right).fold(0u8, |d, (a, b)| black_box(d | (a ^ b)));
     (given.len() == right.len()) & (black_box(differ) == 0)
 }
 
-/// The shortest token that is taken.
+/// Shortest token that is accepted.
 const SHORTEST: usize = 16;
 
 /// Reads a token.
@@ -49,7 +49,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Reads `ca.pem`, and `server.pem` and `client.pem` with their keys as far as they are there.
+    /// Reads `ca.pem`, and `server.pem` and `client.pem` with their keys where they exist.
     pub fn read(folder: &Path) -> Result<Keys, String> {
         let text = |name: &str| fs::read_to_string(folder.join(name));
         let pair = |name: &str| Some((text(&format!("{name}.pem")).ok()?, text(&format!("{name}.key")).ok()?));
@@ -65,18 +65,18 @@ impl Keys {
         Certificate::from_pem(&self.authority)
     }
 
-    /// What a server proves itself with.
+    /// The identity of a server.
     pub fn server(&self) -> Option<Identity> {
         self.server.as_ref().map(|(pem, key)| Identity::from_pem(pem, key))
     }
 
-    /// What a coordinator proves itself with.
+    /// The identity of a coordinator.
     pub fn client(&self) -> Option<Identity> {
         self.client.as_ref().map(|(pem, key)| Identity::from_pem(pem, key))
     }
 }
 
-/// The year, month and day so many years from now [Hinnant 2013, days from civil].
+/// Year, month and day, `years` from now [Hinnant 2013, days from civil].
 fn date(years: i32) -> (i32, u8, u8) {
     let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() / 86_400) as i64;
     let z = days + 719_468;
@@ -86,7 +86,7 @@ fn date(years: i32) -> (i32, u8, u8) {
     let m = (5 * of_year + 2) / 153;
     let month = if m < 10 { m + 3 } else { m - 9 };
     let year = (era * 400 + year + (month <= 2) as i64) as i32;
-    // the 29th of February is not in every year
+    // not every year has a 29th of February
     (year + years, month as u8, ((of_year - (153 * m + 2) / 5 + 1) as u8).min(28))
 }
 
@@ -149,7 +149,7 @@ pub fn make(folder: &Path, hosts: &[String]) -> Result<Vec<&'static str>, String
     Ok(written)
 }
 
-/// Writes a file for the owner alone.
+/// Writes a file that only its owner can read.
 fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;
     let mut options = fs::OpenOptions::new();

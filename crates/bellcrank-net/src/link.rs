@@ -2,7 +2,7 @@
 
 use crate::client::RunId;
 use crate::keys::{Keys, random};
-use crate::remote::{Came, Down, Link};
+use crate::remote::{Link, LinkDown, Received};
 use crate::wire::{HEALTH, HealthReply, HealthRequest, RUN, Reply, Request};
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -26,30 +26,30 @@ fn runtime() -> Result<&'static Runtime, String> {
     RUNTIME.get_or_init(make).as_ref().map_err(|e| format!("no runtime for the network: {e}"))
 }
 
-/// How to reach a part: an address, and what proves who we are.
+/// The address of a part, with the credentials of the coordinator.
 #[derive(Clone)]
-pub struct Way {
+pub struct Address {
     endpoint: Endpoint,
     token: Option<MetadataValue<Ascii>>,
-    address: String,
+    url: String,
     /// Most bytes of one message.
     message: usize,
     silence: Duration,
     runtime: &'static Runtime,
 }
 
-/// Whether a host of a URL is this machine.
+/// Whether the host of a URL is this machine.
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-impl Way {
-    /// The way to an address like `https://host:port`. Without TLS only this machine is reached.
-    pub fn new(url: &str, keys: Option<&Keys>, token: Option<&str>, silence: Duration) -> Result<Way, String> {
+impl Address {
+    /// An address such as `https://host:port`. Without TLS only this machine is reached.
+    pub fn new(url: &str, keys: Option<&Keys>, token: Option<&str>, silence: Duration) -> Result<Address, String> {
         let bad = |why: String| format!("the address `{url}` {why}");
         let endpoint = Endpoint::from_shared(url.to_string())
-            .map_err(|_| bad("is no address\nhelp: write https://host:port".into()))?;
+            .map_err(|_| bad("is not a valid address\nhelp: write https://host:port".into()))?;
         let host = endpoint.uri().host().unwrap_or_default().to_string();
         if endpoint.uri().port_u16().is_none() {
             return Err(bad("has no port\nhelp: write https://host:port".into()));
@@ -76,11 +76,11 @@ impl Way {
                 return Err(bad("is on another machine and would be reached in the open\nhelp: write https://".into()));
             }
             (Some("http"), Some(_)) => return Err(bad("makes no use of the keys\nhelp: write https://".into())),
-            _ => return Err(bad("is none for parts\nhelp: write https://host:port".into())),
+            _ => return Err(bad("is not one of a part\nhelp: write https://host:port".into())),
         }
         let token = token.map(|t| format!("Bearer {t}").parse()).transpose();
         let token = token.map_err(|_| "the token holds characters that cannot be sent".to_string())?;
-        Ok(Way { endpoint, token, address: url.to_string(), message: 64 << 20, silence, runtime: runtime()? })
+        Ok(Address { endpoint, token, url: url.to_string(), message: 64 << 20, silence, runtime: runtime()? })
     }
 
     fn request<T>(&self, body: T) -> tonic::Request<T> {
@@ -91,18 +91,18 @@ impl Way {
         request
     }
 
-    async fn grpc(&self) -> Result<Grpc<Channel>, Down> {
+    async fn grpc(&self) -> Result<Grpc<Channel>, LinkDown> {
         let channel = self.endpoint.connect().await;
-        let channel = channel.map_err(|e| Down { why: chain(&e), last: false })?;
+        let channel = channel.map_err(|e| LinkDown { why: chain(&e), last: false })?;
         let mut grpc = Grpc::new(channel).max_decoding_message_size(self.message);
-        grpc.ready().await.map_err(|e| Down { why: chain(&e), last: false })?;
+        grpc.ready().await.map_err(|e| LinkDown { why: chain(&e), last: false })?;
         Ok(grpc)
     }
 
-    /// Carries messages until the link ends. What a part answers at the opening comes with its first message: it may wait for
-    /// ours.
+    /// Carries messages until the link ends. The part may wait for our first message before it opens its own stream, so the stream
+    /// is opened here and not while connecting.
     async fn carry(
-        self: Arc<Way>,
+        self: Arc<Address>,
         mut grpc: Grpc<Channel>,
         requests: mpsc::Receiver<Request>,
         put: mpsc::Sender<(Instant, Result<Reply, Status>)>,
@@ -129,7 +129,7 @@ impl Way {
         }
     }
 
-    /// Asks a part whether it is there.
+    /// Asks a part for its health.
     pub fn health(&self) -> Result<HealthReply, String> {
         let ask = async {
             let mut grpc = self.grpc().await?;
@@ -139,11 +139,13 @@ impl Way {
             Ok(answer.map_err(|s| down(&s))?.into_inner())
         };
         let answer = self.runtime.block_on(async { tokio::time::timeout(self.silence, ask).await });
-        answer.map_err(|_| format!("no answer within {:.1} s", self.silence.as_secs_f64()))?.map_err(|d: Down| d.why)
+        answer
+            .map_err(|_| format!("no answer within {:.1} s", self.silence.as_secs_f64()))?
+            .map_err(|d: LinkDown| d.why)
     }
 }
 
-/// An error with what caused it: the last cause is the one that helps.
+/// An error with its causes: the last one is the one that helps.
 fn chain(e: &dyn std::error::Error) -> String {
     let (mut out, mut cause) = (e.to_string(), e.source());
     while let Some(e) = cause {
@@ -156,13 +158,16 @@ fn chain(e: &dyn std::error::Error) -> String {
     out
 }
 
-/// Refusals of the server itself are final; what happens to a link is not.
-fn down(status: &Status) -> Down {
+/// Refusals by the server itself are final; faults of the link are not.
+fn down(status: &Status) -> LinkDown {
     let last = matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented);
-    Down { why: if status.message().is_empty() { status.code().to_string() } else { status.message().into() }, last }
+    LinkDown {
+        why: if status.message().is_empty() { status.code().to_string() } else { status.message().into() },
+        last,
+    }
 }
 
-/// So many replies wait to be read; more stay in the network.
+/// Capacity of the queue of replies; more wait in the network.
 const UNREAD: usize = 64;
 
 /// A queue as a stream.
@@ -177,16 +182,16 @@ impl<T> tonic::codegen::tokio_stream::Stream for Queue<T> {
 
 /// A link over gRPC.
 pub struct GrpcLink {
-    way: Arc<Way>,
+    address: Arc<Address>,
     clock: Instant,
     out: Option<mpsc::Sender<Request>>,
     replies: Option<mpsc::Receiver<(Instant, Result<Reply, Status>)>>,
 }
 
 impl GrpcLink {
-    /// A link that is not made yet.
-    pub fn new(way: Way) -> GrpcLink {
-        GrpcLink { way: Arc::new(way), clock: Instant::now(), out: None, replies: None }
+    /// A link that is not connected yet.
+    pub fn new(address: Address) -> GrpcLink {
+        GrpcLink { address: Arc::new(address), clock: Instant::now(), out: None, replies: None }
     }
 }
 
@@ -195,15 +200,15 @@ impl Link for GrpcLink {
         self.clock.elapsed()
     }
 
-    fn connect(&mut self, within: Duration) -> Result<(), Down> {
+    fn connect(&mut self, within: Duration) -> Result<(), LinkDown> {
         (self.out, self.replies) = (None, None);
-        let way = self.way.clone();
-        let opened = self.way.runtime.block_on(async { tokio::time::timeout(within, way.grpc()).await });
-        let late = || Down { why: format!("no link within {:.1} s", within.as_secs_f64()), last: false };
+        let address = self.address.clone();
+        let opened = self.address.runtime.block_on(async { tokio::time::timeout(within, address.grpc()).await });
+        let late = || LinkDown { why: format!("no link within {:.1} s", within.as_secs_f64()), last: false };
         let grpc = opened.map_err(|_| late())??;
-        // a task of its own reads, so that replies and pings are seen while the coordinator computes
+        // a task of its own reads, so that replies and pings are handled while the coordinator computes
         let ((out, requests), (put, replies)) = (mpsc::channel(UNREAD), mpsc::channel(UNREAD));
-        self.way.runtime.spawn(way.carry(grpc, requests, put));
+        self.address.runtime.spawn(address.carry(grpc, requests, put));
         (self.out, self.replies) = (Some(out), Some(replies));
         Ok(())
     }
@@ -214,23 +219,23 @@ impl Link for GrpcLink {
         }
     }
 
-    fn receive(&mut self, until: Duration) -> Came {
+    fn receive(&mut self, until: Duration) -> Received {
         let wait = until.saturating_sub(self.now());
         let Some(replies) = &mut self.replies else {
             std::thread::sleep(wait);
-            return Came::Nothing;
+            return Received::Nothing;
         };
-        match self.way.runtime.block_on(async { tokio::time::timeout(wait, replies.recv()).await }) {
-            Ok(Some((when, Ok(reply)))) => Came::Reply(reply, when - self.clock),
+        match self.address.runtime.block_on(async { tokio::time::timeout(wait, replies.recv()).await }) {
+            Ok(Some((when, Ok(reply)))) => Received::Reply(reply, when - self.clock),
             Ok(Some((_, Err(status)))) => {
                 (self.out, self.replies) = (None, None);
-                Came::Down(down(&status))
+                Received::Down(down(&status))
             }
             Ok(None) => {
                 (self.out, self.replies) = (None, None);
-                Came::Down(Down { why: "the link ended".into(), last: false })
+                Received::Down(LinkDown { why: "the link ended".into(), last: false })
             }
-            Err(_) => Came::Nothing,
+            Err(_) => Received::Nothing,
         }
     }
 
@@ -239,6 +244,6 @@ impl Link for GrpcLink {
     }
 
     fn address(&self) -> String {
-        self.way.address.clone()
+        self.address.url.clone()
     }
 }

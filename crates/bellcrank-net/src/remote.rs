@@ -1,9 +1,9 @@
-//! A part that lives somewhere else, as a [`Subdomain`].
+//! A part on another machine, as a [`Subdomain`].
 
-use crate::client::{Client, Fault, Next, Patience, RunId};
+use crate::client::{Action, CallFault, Client, RunId, Timeouts};
 use crate::wire::{
-    Ask, Attempt, Begin, Leave, Observe, Refusal, Reply, Request, Restore, Save, Soften, Stamp, Start, Tell,
-    take_motions,
+    Attempt, Begin, Leave, Observe, Refusal, Reply, ReplyKind, Request, RequestKind, Restore, Save, Soften, Stamp,
+    Start, take_motions,
 };
 use bellcrank_glue::{Description, Motion, PartError, Remote, Response, Solver, Subdomain, Traffic, Upcoming, Window};
 use bellcrank_model::dynamics::Channel;
@@ -15,45 +15,45 @@ use std::time::Duration;
 
 /// Why there is no link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Down {
-    /// In words.
+pub struct LinkDown {
+    /// The reason, for people.
     pub why: String,
     /// Whether there is no point in trying again.
     pub last: bool,
 }
 
-/// What came over a link.
+/// What arrived over a link.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Came {
-    /// A message, and when it came.
+pub enum Received {
+    /// A message, and when it arrived.
     Reply(Reply, Duration),
-    /// Nothing, until the time that was asked for.
+    /// Nothing, up to the deadline.
     Nothing,
-    /// The link is no more.
-    Down(Down),
+    /// The link is gone.
+    Down(LinkDown),
 }
 
-/// What carries messages to a part and back, and has a clock.
+/// Carries messages to a part and back, and has a clock.
 pub trait Link: Send {
     /// The present time.
     fn now(&self) -> Duration;
-    /// Makes a link, and drops the one there was.
-    fn connect(&mut self, within: Duration) -> Result<(), Down>;
-    /// Sends a message, or loses it.
+    /// Connects anew; the old connection is dropped.
+    fn connect(&mut self, within: Duration) -> Result<(), LinkDown>;
+    /// Sends a message; it may be lost.
     fn send(&mut self, request: &Request);
-    /// Waits for a message until a time.
-    fn receive(&mut self, until: Duration) -> Came;
-    /// A name for a run that nobody can guess.
+    /// Waits for a message up to a deadline.
+    fn receive(&mut self, until: Duration) -> Received;
+    /// A name for a run, impossible to guess.
     fn name_of_run(&mut self) -> RunId;
     /// Where the part is, for people.
     fn address(&self) -> String;
 }
 
-/// Most ports and channels a part may have: more is a mistake, or worse.
-const MOST: usize = 10_000;
+/// Limit of ports and of channels of a part: more is a mistake, or an attack.
+const MAX_ITEMS: usize = 10_000;
 
-/// What gRPC puts before every message.
-const FRAME: u64 = 5;
+/// Bytes that gRPC puts before every message.
+const FRAME_HEADER: u64 = 5;
 
 /// A part behind a link.
 pub struct RemotePart {
@@ -63,28 +63,42 @@ pub struct RemotePart {
     link: Box<dyn Link>,
     client: Client,
     solver: Option<Solver>,
-    /// What is to be committed with the next request.
+    turn: Turn,
+    meter: Meter,
+}
+
+/// Where the conversation with a part stands.
+#[derive(Default)]
+struct Turn {
+    /// To be committed with the next request.
     commit: Option<Stamp>,
-    /// What is under way before it was asked for.
-    announced: Option<Ask>,
+    /// A request that was sent before anybody waits for its answer.
+    announced: Option<RequestKind>,
     tried: Option<Stamp>,
     iteration: u64,
     /// The last window that was answered, and its end.
     last: Option<(u64, f64)>,
     forgot: bool,
-    /// A request was given up, and why: only a new run is safe.
+    /// Why a request was given up: after that only a new run is safe.
     lost: Option<PartError>,
+}
+
+/// What the conversation costs.
+#[derive(Default)]
+struct Meter {
+    /// Sent and received.
     bytes: [u64; 2],
-    /// When the last question was asked and answered, and the time between all of them.
+    /// When the last question was asked, and when its answer arrived.
     asked: Duration,
     came: Duration,
+    /// Total time between questions and answers.
     waiting: Duration,
 }
 
 impl RemotePart {
-    /// Reaches a part, under the name it has in the assembly.
-    pub fn connect(name: &str, mut link: Box<dyn Link>, patience: Patience) -> Result<RemotePart, PartError> {
-        let client = Client::new(link.name_of_run(), patience);
+    /// Connects to a part, under the name it has in the assembly.
+    pub fn connect(name: &str, mut link: Box<dyn Link>, timeouts: Timeouts) -> Result<RemotePart, PartError> {
+        let client = Client::new(link.name_of_run(), timeouts);
         let description =
             Description { name: name.to_string(), space: Space::Space, ports: Vec::new(), in_step: false };
         let mut part = RemotePart {
@@ -94,17 +108,8 @@ impl RemotePart {
             link,
             client,
             solver: None,
-            commit: None,
-            announced: None,
-            tried: None,
-            iteration: 0,
-            last: None,
-            forgot: false,
-            lost: None,
-            bytes: [0; 2],
-            asked: Duration::ZERO,
-            came: Duration::ZERO,
-            waiting: Duration::ZERO,
+            turn: Turn::default(),
+            meter: Meter::default(),
         };
         part.client.greet(part.link.now());
         part.drive()?;
@@ -112,10 +117,12 @@ impl RemotePart {
         part.description.space = match welcome.space.as_str() {
             "plane" => Space::Plane,
             "space" => Space::Space,
-            other => return Err(part.refused(Refusal::of("where it lives", "plane or space", format!("{other:?}")))),
+            other => {
+                return Err(part.refused(Refusal::of("space of the part", "plane or space", format!("{other:?}"))));
+            }
         };
-        if welcome.ports.is_empty() || welcome.ports.len() > MOST {
-            return Err(part.refused(Refusal::of("its ports", format!("1 to {MOST}"), welcome.ports.len())));
+        if welcome.ports.is_empty() || welcome.ports.len() > MAX_ITEMS {
+            return Err(part.refused(Refusal::of("its ports", format!("1 to {MAX_ITEMS}"), welcome.ports.len())));
         }
         for port in &welcome.ports {
             let motion = take_motions(&port.motion, 1).map_err(|r| part.refused(r))?;
@@ -140,79 +147,79 @@ impl RemotePart {
 
     /// Where it was last heard of.
     fn whereabouts(&self) -> String {
-        match self.last {
+        match self.turn.last {
             Some((window, t)) => format!("its last window was {window}, to t = {t} s"),
             None => "it has crossed no window yet".into(),
         }
     }
 
-    fn fault(&mut self, fault: Fault) -> PartError {
-        let refused = matches!(fault, Fault::Refused(_));
+    fn fault(&mut self, fault: CallFault) -> PartError {
+        let refused = matches!(fault, CallFault::Refused(_));
         let error = self.in_words(fault);
         if !refused {
-            self.lost = Some(error.clone());
+            self.turn.lost = Some(error.clone());
         }
         error
     }
 
-    fn in_words(&mut self, fault: Fault) -> PartError {
+    fn in_words(&mut self, fault: CallFault) -> PartError {
         let (address, last) = (self.link.address(), self.whereabouts());
         match fault {
-            Fault::Silent(time, why) => {
+            CallFault::Silent(time, why) => {
                 let why = why.map_or(String::new(), |w| format!(" ({w})"));
                 self.error(format!("{address} gave no answer for {:.1} s{why}; {last}", time.as_secs_f64()))
             }
-            Fault::TooLong(time) => {
-                self.error(format!("{address} has worked on one request for {:.1} s; {last}", time.as_secs_f64()))
+            CallFault::TooLong(time) => {
+                self.error(format!("{address} has been working on one request for {:.1} s; {last}", time.as_secs_f64()))
             }
-            Fault::Forgot => {
-                self.forgot = true;
-                self.error(format!("{address} was started anew and has lost its state; {last}"))
+            CallFault::Forgot => {
+                self.turn.forgot = true;
+                self.error(format!("{address} was restarted and has lost its state; {last}"))
             }
-            Fault::Refused(refusal) => self.refused(refusal),
-            Fault::Final(why) => self.error(format!("{address}: {why}")),
+            CallFault::Refused(refusal) => self.refused(refusal),
+            CallFault::Final(why) => self.error(format!("{address}: {why}")),
         }
     }
 
-    /// Goes on until the request is answered, or has no answer.
+    /// Drives the client until the request is answered or given up.
     fn drive(&mut self) -> Result<Reply, PartError> {
         loop {
             let now = self.link.now();
             match self.client.poll(now) {
-                Next::Connect => match self.link.connect(self.client.patience().renew()) {
+                Action::Connect => match self.link.connect(self.client.timeouts().renew()) {
                     Ok(()) => self.client.connected(self.link.now()),
                     Err(down) => self.client.disconnected(self.link.now(), down.why, down.last),
                 },
-                Next::Send(request) => self.send(&request),
-                Next::Wait(until) => match self.link.receive(until) {
-                    Came::Reply(reply, when) => {
-                        self.bytes[1] += FRAME + reply.encoded_len() as u64;
-                        self.came = when;
+                Action::Send(request) => self.send(&request),
+                Action::Wait(until) => match self.link.receive(until) {
+                    Received::Reply(reply, when) => {
+                        self.meter.bytes[1] += FRAME_HEADER + reply.encoded_len() as u64;
+                        self.meter.came = when;
                         self.client.received(self.link.now(), reply);
                     }
-                    Came::Down(down) => self.client.disconnected(self.link.now(), down.why, down.last),
-                    Came::Nothing => {}
+                    Received::Down(down) => self.client.disconnected(self.link.now(), down.why, down.last),
+                    Received::Nothing => {}
                 },
-                Next::Finished(reply) => {
-                    self.waiting += self.came.saturating_sub(self.asked);
+                Action::Finished(reply) => {
+                    self.meter.waiting += self.meter.came.saturating_sub(self.meter.asked);
                     return Ok(reply);
                 }
-                Next::Failed(fault) => return Err(self.fault(fault)),
-                Next::Idle => return Err(self.error("was asked for nothing")),
+                Action::Failed(fault) => return Err(self.fault(fault)),
+                Action::Idle => return Err(self.error("was asked for nothing: a fault of the coordinator")),
             }
         }
     }
 
     fn send(&mut self, request: &Request) {
-        self.bytes[0] += FRAME + request.encoded_len() as u64;
+        self.meter.bytes[0] += FRAME_HEADER + request.encoded_len() as u64;
         self.link.send(request);
     }
 
-    /// Ends what was announced and never asked for: requests come in turn.
+    /// Waits for the answer to a request that was announced but not made: requests come in order.
     fn settle(&mut self) -> Result<(), PartError> {
-        if let Some(ask) = self.announced.take() {
-            if let Ask::Attempt(attempt) = ask {
-                self.iteration = attempt.iteration;
+        if let Some(ask) = self.turn.announced.take() {
+            if let RequestKind::Attempt(attempt) = ask {
+                self.turn.iteration = attempt.iteration;
             }
             self.client.attend(self.link.now());
             self.answer()?;
@@ -220,44 +227,46 @@ impl RemotePart {
         Ok(())
     }
 
-    fn ask(&mut self, what: Ask) -> Result<Tell, PartError> {
-        if self.announced.take_if(|a| *a == what).is_some() {
+    fn ask(&mut self, what: RequestKind) -> Result<ReplyKind, PartError> {
+        if self.turn.announced.take_if(|a| *a == what).is_some() {
             self.client.attend(self.link.now());
             return self.answer();
         }
         self.settle()?;
-        if let Some(why) = &self.lost {
+        if let Some(why) = &self.turn.lost {
             return Err(why.clone());
         }
-        self.asked = self.link.now();
-        self.client.ask(self.asked, self.commit, Some(what));
+        self.meter.asked = self.link.now();
+        self.client.ask(self.meter.asked, self.turn.commit, Some(what));
         self.answer()
     }
 
-    fn answer(&mut self) -> Result<Tell, PartError> {
+    fn answer(&mut self) -> Result<ReplyKind, PartError> {
         let answer = self.drive();
-        if self.lost.is_none() {
-            self.commit = None;
+        if self.turn.lost.is_none() {
+            self.turn.commit = None;
         }
         answer?.what.ok_or_else(|| self.error("answered with an empty message"))
     }
 
-    fn done(&mut self, what: Ask) -> Result<(), PartError> {
+    fn done(&mut self, what: RequestKind) -> Result<(), PartError> {
         match self.ask(what)? {
-            Tell::Done(_) => Ok(()),
-            _ => Err(self.error("answered something else than was asked")),
+            ReplyKind::Done(_) => Ok(()),
+            _ => Err(self.error("gave an answer of the wrong kind")),
         }
     }
 
-    fn motions(&mut self, tell: Tell) -> Result<Response, PartError> {
-        let Tell::Motions(motions) = tell else { return Err(self.error("answered something else than its motion")) };
+    fn motions(&mut self, tell: ReplyKind) -> Result<Response, PartError> {
+        let ReplyKind::Motions(motions) = tell else {
+            return Err(self.error("gave an answer of the wrong kind: no motions"));
+        };
         motions.response(self.motions.len()).map_err(|r| self.refused(r))
     }
 
     fn message(&self, window: &Window, loads: &[f64], shifts: &[f64], admittance: bool) -> Attempt {
         Attempt {
             window: window.number,
-            iteration: self.iteration + 1,
+            iteration: self.turn.iteration + 1,
             from: window.from,
             to: window.to,
             loads: loads.to_vec(),
@@ -268,11 +277,15 @@ impl RemotePart {
 
     fn begin_solver(&mut self) -> Result<(), PartError> {
         let Some(solver) = &self.solver else { return Ok(()) };
-        let Tell::Started(started) = self.ask(Ask::Start(Start::from(solver)))? else {
-            return Err(self.error("answered something else than its start"));
+        let ReplyKind::Started(started) = self.ask(RequestKind::Start(Start::from(solver)))? else {
+            return Err(self.error("gave an answer of the wrong kind: no start"));
         };
-        if started.channels.len() > MOST {
-            return Err(self.refused(Refusal::of("its channels", format!("at most {MOST}"), started.channels.len())));
+        if started.channels.len() > MAX_ITEMS {
+            return Err(self.refused(Refusal::of(
+                "its channels",
+                format!("at most {MAX_ITEMS}"),
+                started.channels.len(),
+            )));
         }
         let channel = |c: &crate::wire::Channel| Channel { name: c.name.clone(), unit: unit(&c.unit) };
         self.channels = started.channels.iter().map(channel).collect();
@@ -281,10 +294,10 @@ impl RemotePart {
     }
 }
 
-/// Units of channels last as long as the program. Those of parts in other languages are few, and short.
+/// A unit that lives as long as the program, as channels ask for. Foreign parts may bring 200 short ones; others are dropped.
 fn unit(word: &str) -> &'static str {
     static SEEN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut seen = crate::session::lock(&SEEN);
+    let mut seen = crate::registry::lock(&SEEN);
     match seen.iter().find(|u| **u == word) {
         Some(unit) => unit,
         None if seen.len() < 200 && word.len() < 20 => {
@@ -317,24 +330,26 @@ impl Subdomain for RemotePart {
     }
 
     fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
-        let tell = self.ask(Ask::Begin(Begin { loads: loads.to_vec() }))?;
+        let tell = self.ask(RequestKind::Begin(Begin { loads: loads.to_vec() }))?;
         self.motions(tell)
     }
 
     fn announce(&mut self, next: &Upcoming) {
-        if self.lost.is_some() || self.client.is_waiting() || !self.client.is_up() {
+        if self.turn.lost.is_some() || self.client.is_waiting() || !self.client.is_up() {
             return;
         }
         let what = match next {
-            Upcoming::Begin(loads) => Ask::Begin(Begin { loads: loads.to_vec() }),
-            Upcoming::Attempt(window, loads, shifts, y) => Ask::Attempt(self.message(window, loads, shifts, *y)),
+            Upcoming::Begin(loads) => RequestKind::Begin(Begin { loads: loads.to_vec() }),
+            Upcoming::Attempt(window, loads, shifts, y) => {
+                RequestKind::Attempt(self.message(window, loads, shifts, *y))
+            }
             Upcoming::Observe if self.channels.is_empty() => return,
-            Upcoming::Observe => Ask::Observe(Observe {}),
+            Upcoming::Observe => RequestKind::Observe(Observe {}),
         };
         let now = self.link.now();
-        self.client.ask(now, self.commit, Some(what.clone()));
-        (self.announced, self.asked) = (Some(what), now);
-        if let Next::Send(request) = self.client.poll(now) {
+        self.client.ask(now, self.turn.commit, Some(what.clone()));
+        (self.turn.announced, self.meter.asked) = (Some(what), now);
+        if let Action::Send(request) = self.client.poll(now) {
             self.send(&request);
         }
     }
@@ -348,31 +363,31 @@ impl Subdomain for RemotePart {
     ) -> Result<Response, PartError> {
         let attempt = self.message(window, loads, shifts, admittance);
         let stamp = Stamp { window: attempt.window, iteration: attempt.iteration };
-        let tell = self.ask(Ask::Attempt(attempt));
-        self.iteration = self.iteration.max(stamp.iteration);
+        let tell = self.ask(RequestKind::Attempt(attempt));
+        self.turn.iteration = self.turn.iteration.max(stamp.iteration);
         let response = tell.and_then(|tell| self.motions(tell))?;
-        (self.tried, self.last) = (Some(stamp), Some((window.number, window.to)));
+        (self.turn.tried, self.turn.last) = (Some(stamp), Some((window.number, window.to)));
         Ok(response)
     }
 
     fn soften(&mut self) -> Result<(), PartError> {
-        self.tried = None;
-        if self.description.in_step { self.done(Ask::Soften(Soften {})) } else { Ok(()) }
+        self.turn.tried = None;
+        if self.description.in_step { self.done(RequestKind::Soften(Soften {})) } else { Ok(()) }
     }
 
     fn commit(&mut self) -> Result<(), PartError> {
-        let stamp = self.tried.take().ok_or_else(|| self.error("has nothing to commit"))?;
-        (self.commit, self.iteration) = (Some(stamp), 0);
+        let stamp = self.turn.tried.take().ok_or_else(|| self.error("has nothing to commit"))?;
+        (self.turn.commit, self.turn.iteration) = (Some(stamp), 0);
         Ok(())
     }
 
     fn save(&mut self) -> Result<(), PartError> {
-        self.done(Ask::Save(Save::default()))
+        self.done(RequestKind::Save(Save::default()))
     }
 
     fn restore(&mut self) -> Result<(), PartError> {
-        (self.tried, self.iteration) = (None, 0);
-        self.done(Ask::Restore(Restore::default()))
+        (self.turn.tried, self.turn.iteration) = (None, 0);
+        self.done(RequestKind::Restore(Restore::default()))
     }
 
     fn channels(&self) -> Vec<Channel> {
@@ -383,8 +398,8 @@ impl Subdomain for RemotePart {
         if self.channels.is_empty() {
             return Ok(());
         }
-        let Tell::Values(values) = self.ask(Ask::Observe(Observe {}))? else {
-            return Err(self.error("answered something else than the values of its channels"));
+        let ReplyKind::Values(values) = self.ask(RequestKind::Observe(Observe {}))? else {
+            return Err(self.error("gave an answer of the wrong kind: no channel values"));
         };
         if values.values.len() != self.channels.len() {
             let (needed, found) = (self.channels.len(), values.values.len());
@@ -395,21 +410,21 @@ impl Subdomain for RemotePart {
     }
 
     fn keep(&mut self, _: &Path, id: &str) -> Result<(), PartError> {
-        self.done(Ask::Save(Save { id: id.into() }))
+        self.done(RequestKind::Save(Save { id: id.into() }))
     }
 
     fn recover(&mut self, _: &Path, id: &str) -> Result<(), PartError> {
-        if self.settle().is_err() || self.lost.is_some() {
+        if self.settle().is_err() || self.turn.lost.is_some() {
             self.client.renew(self.link.name_of_run(), self.link.now());
-            (self.lost, self.forgot, self.announced, self.commit) = (None, false, None, None);
+            (self.turn.lost, self.turn.forgot, self.turn.announced, self.turn.commit) = (None, false, None, None);
             self.begin_solver()?;
         }
-        (self.commit, self.tried, self.iteration) = (None, None, 0);
-        self.done(Ask::Restore(Restore { id: id.into() }))
+        (self.turn.commit, self.turn.tried, self.turn.iteration) = (None, None, 0);
+        self.done(RequestKind::Restore(Restore { id: id.into() }))
     }
 
     fn forgot(&self) -> bool {
-        self.forgot
+        self.turn.forgot
     }
 
     fn traffic(&self) -> Option<Traffic> {
@@ -419,19 +434,19 @@ impl Subdomain for RemotePart {
             round_trips: c.round_trips,
             repeated: c.repeated,
             links: c.links,
-            bytes: self.bytes,
-            waiting: self.waiting.as_secs_f64(),
+            bytes: self.meter.bytes,
+            waiting: self.meter.waiting.as_secs_f64(),
             working: c.nanoseconds as f64 * 1e-9,
         })
     }
 }
 
 impl Drop for RemotePart {
-    /// Says good-bye, if there is still somebody to say it to.
+    /// Tells the part that the run is over, if the link is up.
     fn drop(&mut self) {
         if self.client.is_up() && !self.client.is_waiting() {
-            self.client.ask(self.link.now(), self.commit, Some(Ask::Leave(Leave {})));
-            if let Next::Send(request) = self.client.poll(self.link.now()) {
+            self.client.ask(self.link.now(), self.turn.commit, Some(RequestKind::Leave(Leave {})));
+            if let Action::Send(request) = self.client.poll(self.link.now()) {
                 self.send(&request);
                 let _ = self.link.receive(self.link.now() + Duration::from_secs(1));
             }

@@ -1,4 +1,4 @@
-//! The messages of `proto/bellcrank/part/v1/part.proto`, field by field (a test compares the two), and what they say.
+//! The messages of `proto/bellcrank/part/v1/part.proto`, field by field (a test compares the two), and conversions.
 
 #![allow(missing_docs)] // the `.proto` documents every field
 
@@ -13,7 +13,7 @@ pub const PROTOCOL: u32 = 1;
 pub const UNITS: &str = "SI";
 /// The service and its methods.
 pub const RUN: &str = "/bellcrank.part.v1.Part/Run";
-/// Whether a part is there.
+/// The health of a part.
 pub const HEALTH: &str = "/bellcrank.part.v1.Part/Health";
 
 macro_rules! messages {
@@ -29,8 +29,8 @@ messages! {
         sequence: u64,
         #[prost(message, optional, tag = "2")]
         commit: Option<Stamp>,
-        #[prost(oneof = "Ask", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
-        what: Option<Ask>,
+        #[prost(oneof = "RequestKind", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
+        what: Option<RequestKind>,
     }
     Stamp {
         #[prost(uint64, tag = "1")]
@@ -98,8 +98,8 @@ messages! {
         sequence: u64,
         #[prost(uint64, tag = "2")]
         nanoseconds: u64,
-        #[prost(oneof = "Tell", tags = "3, 4, 5, 6, 7, 8, 9")]
-        what: Option<Tell>,
+        #[prost(oneof = "ReplyKind", tags = "3, 4, 5, 6, 7, 8, 9")]
+        what: Option<ReplyKind>,
     }
     Welcome {
         #[prost(uint32, tag = "1")]
@@ -188,9 +188,9 @@ messages! {
 
 impl Copy for Stamp {}
 
-/// What a coordinator asks for.
+/// A request of a coordinator.
 #[derive(Clone, PartialEq, prost::Oneof)]
-pub enum Ask {
+pub enum RequestKind {
     #[prost(message, tag = "3")]
     Hello(Hello),
     #[prost(message, tag = "4")]
@@ -211,9 +211,9 @@ pub enum Ask {
     Soften(Soften),
 }
 
-/// What a part tells.
+/// A reply of a part.
 #[derive(Clone, PartialEq, prost::Oneof)]
-pub enum Tell {
+pub enum ReplyKind {
     #[prost(message, tag = "3")]
     Welcome(Welcome),
     #[prost(message, tag = "4")]
@@ -231,12 +231,12 @@ pub enum Tell {
 }
 
 impl Refusal {
-    /// One without values.
+    /// A refusal with a reason alone.
     pub fn because(why: impl Into<String>) -> Refusal {
         Refusal { why: why.into(), ..Refusal::default() }
     }
 
-    /// One with both values.
+    /// A refusal with the expected and the found value.
     pub fn of(why: impl Into<String>, expected: impl ToString, found: impl ToString) -> Refusal {
         Refusal { why: why.into(), expected: expected.to_string(), found: found.to_string() }
     }
@@ -251,10 +251,10 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Numbers of the motion of one port.
+/// Count of numbers for the motion of one port.
 pub const MOTION: usize = 19;
 
-/// Puts down the motions of ports.
+/// The motions of ports as numbers.
 pub fn put_motions<'a>(motions: impl IntoIterator<Item = &'a glue::Motion>) -> Vec<f64> {
     let mut out = Vec::new();
     for m in motions {
@@ -265,7 +265,7 @@ pub fn put_motions<'a>(motions: impl IntoIterator<Item = &'a glue::Motion>) -> V
     out
 }
 
-/// Takes up the motions of ports: as many as are expected, all finite.
+/// The motions of ports from numbers: the expected count, all finite.
 pub fn take_motions(numbers: &[f64], ports: usize) -> Result<Vec<glue::Motion>, Refusal> {
     sized("motions of ports", numbers, MOTION * ports)?;
     let vector = |x: &[f64]| Vec3::from_slice(x);
@@ -280,7 +280,7 @@ pub fn take_motions(numbers: &[f64], ports: usize) -> Result<Vec<glue::Motion>, 
     Ok(numbers.chunks_exact(MOTION).map(motion).collect())
 }
 
-/// Refuses numbers that are too many, too few or not finite.
+/// Refuses a wrong count of numbers, and numbers that are not finite.
 pub fn sized(what: &str, numbers: &[f64], size: usize) -> Result<(), Refusal> {
     if numbers.len() != size {
         return Err(Refusal::of(format!("wrong number of {what}"), size, numbers.len()));
@@ -304,11 +304,11 @@ impl From<&glue::Response> for Motions {
 }
 
 impl Motions {
-    /// The answer of a part with so many ports.
+    /// The response of a part with this many ports.
     pub fn response(self, ports: usize) -> Result<glue::Response, Refusal> {
         let n = WIDTH * ports;
         let matrix = |values: Vec<f64>| -> Result<Matrix, Refusal> {
-            // a part without shifts need not write zeros
+            // a part without shifts may leave its zeros out
             let values = if values.is_empty() { vec![0.0; n * n] } else { values };
             sized("entries of an admittance", &values, n * n)?;
             Ok(Matrix { rows: n, columns: n, values })
@@ -332,7 +332,7 @@ impl Motions {
     }
 }
 
-/// The word of a coupling.
+/// The name of a coupling in the protocol.
 pub fn coupling_word(coupling: Coupling) -> &'static str {
     glue::COUPLINGS.iter().find(|(c, _)| *c == coupling).map_or("", |(_, word)| word)
 }
@@ -346,7 +346,7 @@ impl From<&glue::Solver> for Start {
 }
 
 impl Start {
-    /// What it asks for.
+    /// The solver it asks for.
     pub fn solver(&self) -> Result<glue::Solver, Refusal> {
         let found = glue::COUPLINGS.iter().find(|(_, word)| *word == self.coupling);
         let Some((coupling, _)) = found else {

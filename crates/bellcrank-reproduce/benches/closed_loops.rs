@@ -7,9 +7,9 @@
 //! factors and projection. The cost of a step of sequential regularization is linear in the number of bodies: the last column tells
 //! it per body. Implicit: the matrix of a fixed step on `index3`, factored and solved, and solved by loop-CG without factors.
 
+use bellcrank_reproduce::clock::processor;
 use bellcrank_reproduce::closed_loops::models::{bent_net, chain, lattice, net, system};
 use bellcrank_reproduce::closed_loops::runs::{Machine, Setup};
-use bellcrank_reproduce::speed::processor;
 use bellcrank_solve::engines::Engine;
 use bellcrank_solve::methods::tableau::RK2;
 use bellcrank_solve::options::Solver;

@@ -9,7 +9,7 @@ use crate::engines::kinematic::Kinematic;
 use crate::engines::srm::{Regularization, Srm};
 use crate::engines::{Engine, LoopReport, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
-use crate::history::{self, Culprit, History, Taken};
+use crate::history::{Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::kkt::{By, Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
 use crate::loop_cg::LoopCg;
@@ -17,13 +17,12 @@ use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
 use crate::newton::Iteration;
 use crate::proof::Proof;
-use crate::record::{self, Header, Recorder};
+use crate::record::{Ended, Header, Recorder, Report};
 use crate::tolerances::Tolerances;
 use bellcrank_math::threads::team::Team;
 use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
-use serde_json::{Map, Value, json};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
@@ -140,93 +139,13 @@ impl fmt::Debug for Last {
     }
 }
 
-/// So many events go into the summary of a run; `events.csv` has all of them.
-const EVENTS_TOLD: usize = 1000;
-
-impl Summary {
-    /// The object that `--json` prints.
-    pub fn to_json(&self) -> Value {
-        let mut last = Map::new();
-        last.insert("t".into(), json!(self.t));
-        for (name, value) in &self.last {
-            last.insert(name.clone(), json!(value));
+impl Report for Summary {
+    fn ended(&self) -> Ended {
+        match &self.status {
+            Status::Finished => Ended::Finished,
+            Status::Interrupted => Ended::Interrupted,
+            Status::Failed(e) => Ended::Failed(e.to_string()),
         }
-        let mut object = self.brief();
-        object["final"] = last.into();
-        object
-    }
-
-    /// The same as text, with other entries: the values of a million channels take a tenth of the memory.
-    pub fn json_text(&self, object: &Value) -> String {
-        let mut text = object.to_string();
-        text.pop();
-        text.push_str(",\"final\":");
-        record::add_object(self.t, &self.last, "", "", &mut text);
-        text.push('}');
-        text
-    }
-
-    /// The same without the final values.
-    pub fn brief(&self) -> Value {
-        let s = &self.statistics;
-        let (status, message) = match &self.status {
-            Status::Finished => ("finished", None),
-            Status::Interrupted => ("interrupted", None),
-            Status::Failed(e) => ("failed", Some(e.to_string())),
-        };
-        let event = |e: &Event| json!({ "t": e.t, "name": e.name, "what": e.what });
-        let events: Vec<Value> = self.events.iter().take(EVENTS_TOLD).map(event).collect();
-        let mut object = json!({
-            "model": self.model,
-            "status": status,
-            "method": self.names.0,
-            "formulation": self.names.1,
-            "iteration": self.names.2,
-            "steps": s.steps,
-            "rejected": s.error_test_failures + s.convergence_failures,
-            "error_test_failures": s.error_test_failures,
-            "convergence_failures": s.convergence_failures,
-            "residual_evaluations": s.residual_evaluations,
-            "jacobian_evaluations": s.jacobian_evaluations,
-            "factorizations": s.factorizations,
-            "iterations": s.iterations,
-            "wall_seconds": self.wall_seconds,
-            "degrees_of_freedom": self.assembly.degrees_of_freedom,
-            "redundant_equations": self.assembly.redundant,
-            "reactions_unique": self.not_unique.is_empty(),
-            "reactions_not_unique": self.not_unique,
-            "event_count": self.events.len(),
-            "events": events,
-            "drift": { "position": self.drift.0, "velocity": self.drift.1 },
-            "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
-            "choices": self.choices,
-            "solver": self.solver,
-            "refused": history::refused_json(&self.refused),
-        });
-        if !self.cut.is_empty() {
-            object["cut_joints"] = json!(self.cut);
-        }
-        if let (Some(proof), Some(map)) = (&self.proof, object.as_object_mut()) {
-            map.insert("proof".into(), proof.to_json());
-        }
-        if let (Some(split), Some(map)) = (&self.split, object.as_object_mut()) {
-            let numbers = json!({
-                "independent": split.independent,
-                "dependent": split.dependent,
-                "largest": split.largest,
-                "worst": split.worst,
-                "changes": split.changes,
-                "redundant": split.redundant,
-            });
-            map.insert("split".into(), numbers);
-        }
-        if let (Some(loops), Some(map)) = (&self.loops, object.as_object_mut()) {
-            map.insert("loops".into(), loops.to_json());
-        }
-        if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
-            map.insert("error".into(), json!(message));
-        }
-        object
     }
 }
 
@@ -474,10 +393,7 @@ impl Simulation {
         let team = Team::of(self.options.threads_for(self.dynamics.layout().bodies.len()));
         let ended = team.lead(|| begun.and_then(|()| self.advance(out, watch)));
         let mut summary = self.summary(ended);
-        if !out.is_silent() {
-            out.last(summary.t, &summary.last);
-        }
-        if let Err(e) = out.end(&summary.brief()).map_err(record)
+        if let Err(e) = out.end(&summary).map_err(record)
             && summary.status == Status::Finished
         {
             summary.status = Status::Failed(e);

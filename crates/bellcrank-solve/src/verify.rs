@@ -11,10 +11,9 @@
 //! assumed of the method; where the three runs do not come closer to each other, that is what is told.
 
 use crate::choices::{MethodName, Options};
-use crate::record::{Header, Memory, Recorder};
+use crate::record::{Header, Memory, Recorder, Report};
 use crate::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_model::{Dynamics, State};
-use serde_json::{Map, Value, json};
 use std::io;
 use std::sync::Arc;
 
@@ -55,8 +54,8 @@ impl Recorder for Kept {
         self.seen += 1;
         if wanted { self.memory.frame(t, values) } else { Ok(()) }
     }
-    fn end(&mut self, summary: &Value) -> io::Result<()> {
-        self.memory.end(summary)
+    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+        self.memory.end(report)
     }
 }
 
@@ -349,23 +348,6 @@ impl Verification {
             }
         }
         out
-    }
-
-    /// The object for summaries.
-    pub fn to_json(&self) -> Value {
-        let one = |d: &Deviation| json!({"channel": d.name, "unit": d.unit, "error": d.error, "at": d.t, "relative": d.relative()});
-        let all: Map<String, Value> = self.channels.iter().map(|d| (d.name.clone(), json!(d.error))).collect();
-        json!({
-            "against": self.against,
-            "steps": self.steps,
-            "converges": self.converges,
-            "agrees_until": self.agrees_until,
-            "factor": self.factor,
-            "observed_order": self.order,
-            "worst": self.worst().map(one),
-            "by_unit": self.by_unit().into_iter().map(one).collect::<Vec<_>>(),
-            "errors": all,
-        })
     }
 }
 

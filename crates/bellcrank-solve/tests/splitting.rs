@@ -6,10 +6,9 @@ use bellcrank_solve::FormulationKind::Ggl;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{ErrorScope, MethodName, Options};
-use bellcrank_solve::record::{Header, Recorder};
+use bellcrank_solve::record::{Header, Recorder, Report};
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
 use common::*;
-use serde_json::Value;
 
 /// The order of every step, and x of the first body at samples.
 #[derive(Default)]
@@ -29,7 +28,7 @@ impl Recorder for Seen {
     fn step(&mut self, step: &Taken) {
         self.orders.push(step.order);
     }
-    fn end(&mut self, _: &Value) -> std::io::Result<()> {
+    fn end(&mut self, _: &dyn Report) -> std::io::Result<()> {
         Ok(())
     }
 }

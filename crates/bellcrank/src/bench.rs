@@ -1,9 +1,9 @@
 //! `bellcrank bench`: speed with accuracy beside it, against other programs in the same run.
 
 use crate::{Failure, print, tell};
+use bellcrank_bench::{PROBLEMS, measure, peers::Peers, processor_name};
 use bellcrank_model::file::suggest;
 use bellcrank_reproduce::report::{Report, Table};
-use bellcrank_reproduce::speed::{self, PROBLEMS, peers::Peers};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -56,12 +56,12 @@ pub fn bench(args: Bench) -> Result<(), Failure> {
         false => tell(&format!("beside {}", found.join(", "))),
     }
     let title = format!("Bellcrank {}: speed and accuracy", env!("CARGO_PKG_VERSION"));
-    let processor = speed::processor_name().unwrap_or_else(|| "a processor that does not tell its name".into());
+    let processor = processor_name().unwrap_or_else(|| "a processor that does not tell its name".into());
     let beside = if found.is_empty() { "alone".into() } else { format!("beside {}", found.join(", ")) };
     let about = format!("One thread of {processor}, {beside}; all in one run.");
     let mut report = Report { title, about, ..Report::default() };
     for problem in PROBLEMS.into_iter().filter(|p| args.problems.is_empty() || args.problems.iter().any(|a| a == p)) {
-        let one = speed::measure(problem, args.quick, &peers, &mut |what| tell(&format!("measuring {what}")));
+        let one = measure(problem, args.quick, &peers, &mut |what| tell(&format!("measuring {what}")));
         if !args.json {
             print(&format!("{}\n", one.to_text()))?;
         }

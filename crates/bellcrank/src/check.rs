@@ -3,9 +3,11 @@
 use crate::run;
 use crate::{Failure, print};
 use bellcrank_model::file::{Diagnostic, Report};
+use bellcrank_model::model::Input;
 use bellcrank_model::read::{Read, read_model};
+use bellcrank_results::json;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Options of `check`.
@@ -24,7 +26,7 @@ pub struct Check {
 /// Looks at a model. What keeps it from running makes the command fail.
 pub fn check(args: Check) -> Result<(), Failure> {
     let bad = |report: Report| {
-        let object = json!({ "model": args.model, "runs": false, "errors": report.to_json() });
+        let object = serde_json::json!({ "model": args.model, "runs": false, "errors": report.to_json() });
         let printed = if args.json { print(&object.to_string()) } else { Ok(()) };
         printed.err().unwrap_or(Failure::BadInput(report.to_string()))
     };
@@ -33,13 +35,30 @@ pub fn check(args: Check) -> Result<(), Failure> {
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {
-        true => print(&with_places(found.to_json(), &read).to_string())?,
-        false => print(&found.to_string())?,
+        true => {
+            let mut object = with_places(json::check(&found), &read);
+            if !system.model.inputs.is_empty() {
+                let input =
+                    |i: &Input| serde_json::json!({ "name": i.name, "start": i.start, "unit": i.unit, "doc": i.doc });
+                object["inputs"] = system.model.inputs.iter().map(input).collect();
+            }
+            print(&object.to_string())?
+        }
+        false => print(&format!("{found}{}", inputs(&system.model.inputs)))?,
     }
     match found.runs() {
         true => Ok(()),
         false => Err(Failure::BadInput(format!("{}: the model cannot run\nhelp: see the errors above", args.model))),
     }
+}
+
+/// The inputs in one line, as in "inputs: torque = 0 N m".
+fn inputs(inputs: &[Input]) -> String {
+    if inputs.is_empty() {
+        return String::new();
+    }
+    let one = |i: &Input| format!("{} = {} {}", i.name, i.start, i.unit).trim_end().to_string();
+    format!("\ninputs: {}", inputs.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 /// The findings with `file`, `line` and `column` of the first that each is about, where the file has it.

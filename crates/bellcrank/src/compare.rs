@@ -372,7 +372,7 @@ impl Bench {
 
     fn json(&self, outcomes: &[Outcome], skipped: &[(String, String)]) -> Value {
         let run = |o: &Outcome| {
-            let s = o.summary.to_json();
+            let s = bellcrank_results::json::run(&o.summary);
             let mut out = json!({
                 "method": o.combination.method.name(),
                 "formulation": s["formulation"],

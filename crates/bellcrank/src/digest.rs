@@ -1,47 +1,11 @@
-//! SHA-256, so that a report names the exact model it is about. [FIPS 180-4]
+//! SHA-256, so that a report names the exact model it is about [FIPS 180-4].
 
-const K: [u32; 64] = [
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98,
-    0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
-    0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8,
-    0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
-    0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819,
-    0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
-    0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
-    0xc67178f2,
-];
+use bellcrank_net::wire::hex;
+use ring::digest::{SHA256, digest};
 
-/// The digest, in hexadecimal digits.
-pub fn sha256(text: &[u8]) -> String {
-    let mut h: [u32; 8] =
-        [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19];
-    let mut padded = text.to_vec();
-    padded.push(0x80);
-    padded.resize((text.len() + 9).next_multiple_of(64) - 8, 0);
-    padded.extend((text.len() as u64 * 8).to_be_bytes());
-    for block in padded.chunks_exact(64) {
-        let mut w = [0u32; 64];
-        for (w, four) in w.iter_mut().zip(block.chunks_exact(4)) {
-            *w = four.iter().fold(0, |x, b| x << 8 | u32::from(*b));
-        }
-        for i in 16..64 {
-            let s0 = w[i - 15].rotate_right(7) ^ w[i - 15].rotate_right(18) ^ (w[i - 15] >> 3);
-            let s1 = w[i - 2].rotate_right(17) ^ w[i - 2].rotate_right(19) ^ (w[i - 2] >> 10);
-            w[i] = w[i - 16].wrapping_add(s0).wrapping_add(w[i - 7]).wrapping_add(s1);
-        }
-        let mut x = h;
-        for (k, w) in K.iter().zip(w) {
-            let [a, b, c, d, e, f, g, last] = x;
-            let s1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
-            let chosen = (e & f) ^ (!e & g);
-            let t1 = last.wrapping_add(s1).wrapping_add(chosen).wrapping_add(*k).wrapping_add(w);
-            let s0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
-            let major = (a & b) ^ (a & c) ^ (b & c);
-            x = [t1.wrapping_add(s0.wrapping_add(major)), a, b, c, d.wrapping_add(t1), e, f, g];
-        }
-        h.iter_mut().zip(x).for_each(|(h, x)| *h = h.wrapping_add(x));
-    }
-    h.iter().map(|word| format!("{word:08x}")).collect()
+/// The SHA-256 of some bytes, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(digest(&SHA256, bytes).as_ref())
 }
 
 #[cfg(test)]

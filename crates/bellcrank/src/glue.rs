@@ -3,15 +3,17 @@
 use crate::network::{Network, Reach};
 use crate::{Failure, output, print, tell};
 use bellcrank_glue::{
-    COUPLINGS, Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, INSIDE, Levels, Piece, Solver, Source,
+    COUPLINGS, Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, INSIDE, Levels, PartModel, Solver, Source,
     Subdomain, Watch, cut, read_assembly_with,
 };
 use bellcrank_model::System;
 use bellcrank_model::file::{diagnostic::escaped, suggest};
 use bellcrank_model::model::{End, Model};
+use bellcrank_results::Folder;
+use bellcrank_results::json::Object;
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, MethodParameters, Options};
-use bellcrank_solve::record::{Folder, Header, Memory, Recorder, Silent};
+use bellcrank_solve::record::{Header, Memory, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status};
 use bellcrank_view::{Fact, Section};
 use clap::Args;
@@ -166,7 +168,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let channels = glued.channels(true);
     let result = kept_run(&mut glued, &assembly.name, until, sample, recorder, kept.as_ref(), args.resume, !args.json);
     let summary = summary(&mut glued, &assembly.name, &result);
-    recorder.end(&summary).map_err(|e| Failure::Failed(e.to_string()))?;
+    recorder.end(&Object::new(summary.clone())).map_err(|e| Failure::Failed(e.to_string()))?;
     if let Err(failure) = result {
         if !args.json {
             parts_table(&mut glued).iter().for_each(|line| tell(line));
@@ -391,7 +393,7 @@ fn kept_run(
 }
 
 /// Adds the bodies of a part, under the names of its channels, to what is drawn.
-fn draw_into(whole: &mut Model, part: &Piece) {
+fn draw_into(whole: &mut Model, part: &PartModel) {
     whole.space = part.model.space;
     let shift = whole.bodies.len();
     for body in &part.model.bodies {
@@ -601,7 +603,7 @@ pub fn split(
         for (k, t) in memory.times.iter().enumerate() {
             folder.frame(*t, memory.row(k)).map_err(failed)?;
         }
-        folder.end(&summary(&mut glued, &name, &Ok(()))).map_err(failed)?;
+        folder.end(&Object::new(summary(&mut glued, &name, &Ok(())))).map_err(failed)?;
     }
     if json {
         let mut object = summary(&mut glued, &name, &Ok(()));

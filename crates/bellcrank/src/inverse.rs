@@ -3,9 +3,10 @@
 use crate::{Failure, output, print};
 use bellcrank_model::file::expression::Scope;
 use bellcrank_model::file::{Expression, Parameters, Report};
+use bellcrank_results::{Folder, json};
 use bellcrank_solve::analyses::inverse::{self as analysis, InverseError};
 use bellcrank_solve::choices::{Options, Voice};
-use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_solve::record::{Recorder, Silent};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,7 +65,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         }
     })?;
     if args.json {
-        return print(&found.to_json(&system.model.name).to_string());
+        return print(&serde_json::Value::Object(json::inverse(&found)).to_string());
     }
     crate::tell(&format!(
         "{}: {} from t = {} to {} s",
@@ -104,7 +105,7 @@ fn add_drive(model: &mut bellcrank_model::Model, text: &str) -> Result<(), Failu
     let (joint, key) =
         path.trim().rsplit_once('.').ok_or_else(|| wrong("there is no joint and coordinate".into(), example))?;
     let parameters = Parameters::default();
-    let scope = Scope { parameters: &parameters, variables: &["t"] };
+    let scope = Scope { parameters: &parameters, variables: &["t"], inputs: &[] };
     let course = Expression::parse(course.trim(), scope).map_err(|f| wrong(f.message, example))?;
     let entry =
         bellcrank_model::joints::drive_of(model, joint, key, course).map_err(|(what, help)| wrong(what, &help))?;

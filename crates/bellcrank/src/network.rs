@@ -1,10 +1,13 @@
 //! `bellcrank serve PART`, `bellcrank keys DIR`, and how `glue` reaches parts.
 
 use crate::{Failure, print, tell};
-use bellcrank_glue::{Address, Remote, read_piece};
+use bellcrank_glue::{Remote, RemoteEntry, read_part_model};
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::server::runtime;
-use bellcrank_net::{Desk, Folder, GrpcLink, Guard, Keys, Limits, Offer, Patience, RemotePart, Server, Show, Way};
+use bellcrank_net::{
+    AccessPolicy, Address, GrpcLink, Keys, Limits, PartOffer, RemotePart, RunRegistry, Server, Show, StateFolder,
+    Timeouts,
+};
 use clap::Args;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -28,7 +31,7 @@ pub struct Reach {
 /// Reaches parts.
 pub struct Network<'a> {
     reach: &'a Reach,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl<'a> Network<'a> {
@@ -38,19 +41,19 @@ impl<'a> Network<'a> {
         if !good {
             return Err(Failure::BadInput("--timeout takes seconds, from 0.05 to 86400".into()));
         }
-        let patience = Patience { silence: Duration::from_secs_f64(reach.timeout), ..Patience::default() };
-        Ok(Network { reach, patience })
+        let timeouts = Timeouts { silence: Duration::from_secs_f64(reach.timeout), ..Timeouts::default() };
+        Ok(Network { reach, timeouts })
     }
 
     /// Reaches a part at its address.
-    pub fn connect(&mut self, to: &Address) -> Result<Box<dyn Remote>, String> {
+    pub fn connect(&mut self, to: &RemoteEntry) -> Result<Box<dyn Remote>, String> {
         let here = |e: String| format!("part `{}`: {e}", to.part);
         let keys = to.tls.as_ref().or(self.reach.tls.as_ref().filter(|_| to.url.starts_with("https://")));
         let keys = keys.map(|folder| Keys::read(folder)).transpose().map_err(here)?;
         let token = to.token_file.as_ref().or(self.reach.token_file.as_ref());
         let token = token.map(|file| read_token(file)).transpose().map_err(here)?;
-        let way = Way::new(&to.url, keys.as_ref(), token.as_deref(), self.patience.silence).map_err(here)?;
-        let part = RemotePart::connect(&to.part, Box::new(GrpcLink::new(way)), self.patience);
+        let address = Address::new(&to.url, keys.as_ref(), token.as_deref(), self.timeouts.silence).map_err(here)?;
+        let part = RemotePart::connect(&to.part, Box::new(GrpcLink::new(address)), self.timeouts);
         Ok(Box::new(part.map_err(|e| e.to_string())?))
     }
 }
@@ -115,15 +118,15 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
     if !good {
         return Err(bad("--runs, --message, --rate and --linger must be positive".into()));
     }
-    let guard = Guard {
+    let policy = AccessPolicy {
         mutual: args.tls.is_some() && args.token_file.is_none(),
         keys: args.tls.as_ref().map(|folder| Keys::read(folder)).transpose().map_err(bad)?,
         token: args.token_file.as_ref().map(|file| read_token(file)).transpose().map_err(bad)?,
     };
-    guard.check(&address).map_err(bad)?;
+    policy.check(&address).map_err(bad)?;
     let stem = args.part.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let name = args.name.unwrap_or(stem);
-    let piece = read_piece(&name, &args.part).map_err(bad)?;
+    let part = read_part_model(&name, &args.part).map_err(bad)?;
     let text = std::fs::read(&args.part).map_err(|e| bad(format!("cannot read `{}`: {e}", args.part.display())))?;
     let path = args.keep.unwrap_or_else(|| args.part.with_extension("kept"));
     let limits = Limits {
@@ -132,19 +135,19 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
         rate: args.rate,
         linger: Duration::from_secs_f64(args.linger),
     };
-    let offer = Arc::new(Offer::new(piece, &text, show));
+    let offer = Arc::new(PartOffer::new(part, &text, show));
     let ports = offer.ports().join(", ");
-    let disk = Arc::new(Folder { path, most: 4 * args.runs });
-    let desk = Arc::new(Desk::new(offer, disk, limits));
+    let store = Arc::new(StateFolder { path, most: 4 * args.runs });
+    let registry = Arc::new(RunRegistry::new(offer, store, limits));
     let runtime = runtime().map_err(Failure::Failed)?;
-    let scheme = if guard.keys.is_some() { "https" } else { "http" };
-    let who = match (&guard.keys, guard.mutual, &guard.token) {
+    let scheme = if policy.keys.is_some() { "https" } else { "http" };
+    let who = match (&policy.keys, policy.mutual, &policy.token) {
         (_, true, _) => "coordinators need a client's key",
         (_, _, Some(_)) => "coordinators need the token",
         _ => "this machine only",
     };
     runtime.block_on(async {
-        let server = Server::bind(address, desk, guard).map_err(Failure::Failed)?;
+        let server = Server::bind(address, registry, policy).map_err(Failure::Failed)?;
         // the address alone goes to stdout, for scripts: the port may have been chosen by the system
         print(&format!("{scheme}://{}", server.address()))?;
         tell(&format!("serves part `{name}` with the ports {ports}; {who}"));

@@ -2,13 +2,14 @@
 
 use crate::check::with_places;
 use crate::progress::Progress;
-use crate::{Failure, output, print, tell, truth};
+use crate::{Failure, output, print_with, tell, truth};
 use bellcrank_model::Dynamics;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
+use bellcrank_results::{Folder, json};
 use bellcrank_solve::check::{self, Check, Level};
 use bellcrank_solve::choices::{
     ChoiceError, Coordinates, ErrorBudget, ErrorScope, FormulationKind, MethodName, MethodParameters, Options, Origin,
@@ -16,7 +17,7 @@ use bellcrank_solve::choices::{
 };
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::record::{Folder, Recorder, Tee};
+use bellcrank_solve::record::{Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
@@ -226,7 +227,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
         return Err(Failure::BadInput(placed(&read, why))); // nothing was computed: the folder was no good
     }
-    let mut told = summary.brief();
+    let mut told = json::run(&summary);
     let verification = match (&kept, args.verify, &summary.status) {
         (Some(kept), true, Status::Finished) => {
             verify::verify_with(&|o| Simulation::of(system.clone(), o), &chosen, kept, &summary)
@@ -235,18 +236,19 @@ pub fn run(args: Run) -> Result<(), Failure> {
         _ => Err("--verify would tell".into()),
     };
     if args.verify {
-        told["verification"] = match &verification {
-            Ok(v) => v.to_json(),
+        let object = match &verification {
+            Ok(v) => json::verification(v),
             Err(why) => serde_json::json!({ "error": why }),
         };
         if let Some(out) = &args.out {
-            bellcrank_solve::record::folder::amend(out, "verification", &told["verification"])
+            bellcrank_results::folder::amend(out, "verification", &object)
                 .map_err(|e| Failure::Failed(e.to_string()))?;
         }
+        told.insert("verification".into(), object);
     }
     if args.json {
-        told["findings"] = with_places(found.to_json(), &read)["findings"].take();
-        print(&summary.json_text(&told))?;
+        told.insert("findings".into(), with_places(json::check(&found), &read)["findings"].take());
+        print_with(|out| json::write(&told, json::FinalValues::of(&summary), out))?;
     } else if talk {
         tell_end(&summary, args.out.as_ref());
         if args.verify {
@@ -269,7 +271,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
             (true, None) => PathBuf::from("report.html"),
         };
         let failed = |e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", file.display()));
-        let html = truth::html(&evidence, &told, plots).map_err(failed)?;
+        let html = truth::html(&evidence, &told.into(), plots).map_err(failed)?;
         std::fs::write(&file, html).map_err(failed)?;
         if talk {
             tell_line(format!("report: {}", file.display()));

@@ -1,17 +1,17 @@
 //! gRPC and TLS on this machine.
 
 use crate::machines::{
-    DOUBLE_FOUR_BAR, Dice, FOUR_BAR, SPATIAL, chain, disk, join, limits, offer, options, pieces, rows, solver, system,
-    temporary,
+    DOUBLE_FOUR_BAR, Dice, FOUR_BAR, SPATIAL, chain, join, limits, offer, options, part_models, rows, solver, store,
+    system, temporary,
 };
 use bellcrank_glue::{
-    Address, Assembly, Coordinator, Coupling, GlueOptions, Piece, Remote, Report, Solver, Subdomain, read_assembly,
-    read_assembly_with, read_piece,
+    Assembly, Coordinator, Coupling, GlueOptions, PartModel, Remote, RemoteEntry, Report, Solver, Subdomain,
+    read_assembly, read_assembly_with, read_part_model,
 };
 use bellcrank_model::System;
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::wire::{RUN, Reply, Request};
-use bellcrank_net::{Desk, GrpcLink, Guard, Keys, Limits, Patience, RemotePart, Server, Way};
+use bellcrank_net::{AccessPolicy, Address, GrpcLink, Keys, Limits, RemotePart, RunRegistry, Server, Timeouts};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ use tonic::{Code, Request as Call};
 use tonic_prost::ProstCodec;
 
 /// Generous: tests share the machine with others.
-pub const PATIENCE: Patience = Patience { silence: Duration::from_secs(30), call: Duration::from_secs(300) };
+pub const PATIENCE: Timeouts = Timeouts { silence: Duration::from_secs(30), call: Duration::from_secs(300) };
 
 /// What servers say of those they refuse.
 pub static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -54,39 +54,39 @@ pub fn keys() -> Keys {
     Keys::read(folder()).unwrap()
 }
 
-pub fn mutual() -> Guard {
-    Guard { keys: Some(keys()), mutual: true, token: None }
+pub fn mutual() -> AccessPolicy {
+    AccessPolicy { keys: Some(keys()), mutual: true, token: None }
 }
 
 /// Serves a part until the program ends.
-pub fn serve(piece: Piece, guard: Guard, limits: Limits) -> (SocketAddr, Arc<Desk>) {
+pub fn serve(part_model: PartModel, policy: AccessPolicy, limits: Limits) -> (SocketAddr, Arc<RunRegistry>) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let disk = disk(&format!("disk-{}", COUNT.fetch_add(1, Ordering::SeqCst)));
-    let desk = Arc::new(Desk::new(offer(piece), disk, limits));
+    let store = store(&format!("store-{}", COUNT.fetch_add(1, Ordering::SeqCst)));
+    let registry = Arc::new(RunRegistry::new(offer(part_model), store, limits));
     let _guard = runtime().enter();
-    let server = Server::bind("127.0.0.1:0".parse().unwrap(), desk.clone(), guard).unwrap();
+    let server = Server::bind("127.0.0.1:0".parse().unwrap(), registry.clone(), policy).unwrap();
     let address = server.address();
     runtime().spawn(server.serve(Arc::new(|line: &str| note(line)), std::future::pending()));
-    (address, desk)
+    (address, registry)
 }
 
 /// A part behind an address, with its solver.
 pub fn reach(name: &str, address: SocketAddr, keys: Option<&Keys>, how: &Solver) -> Box<dyn Subdomain> {
     let scheme = if keys.is_some() { "https" } else { "http" };
-    let way = Way::new(&format!("{scheme}://{address}"), keys, None, PATIENCE.silence).unwrap();
-    let part = RemotePart::connect(name, Box::new(GrpcLink::new(way)), PATIENCE).unwrap_or_else(|e| panic!("{e}"));
+    let address = Address::new(&format!("{scheme}://{address}"), keys, None, PATIENCE.silence).unwrap();
+    let part = RemotePart::connect(name, Box::new(GrpcLink::new(address)), PATIENCE).unwrap_or_else(|e| panic!("{e}"));
     Box::new(part).start(how).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The parts behind mutual TLS.
 fn there(system: &Arc<System>, at: &[&str], options: GlueOptions) -> Coordinator {
-    join(system, at, options, &mut |_, piece| far(piece, &solver(options.coupling)))
+    join(system, at, options, &mut |_, part_model| far(part_model, &solver(options.coupling)))
 }
 
 /// A part behind mutual TLS.
-fn far(piece: Piece, how: &Solver) -> Box<dyn Subdomain> {
-    let name = piece.name.clone();
-    let (address, _) = serve(piece, mutual(), limits());
+fn far(part_model: PartModel, how: &Solver) -> Box<dyn Subdomain> {
+    let name = part_model.name.clone();
+    let (address, _) = serve(part_model, mutual(), limits());
     reach(&name, address, Some(&keys()), how)
 }
 
@@ -149,8 +149,8 @@ fn glued_over_loopback_tls_gives_the_same_bytes_as_in_one_process() {
     ];
     for (text, at, coupling, step, windows) in cases {
         let (system, options) = (system(text), options(coupling, step));
-        let near = join(&system, at, options, &mut |k, piece| piece.start(&several(coupling, k)).unwrap());
-        let far = join(&system, at, options, &mut |k, piece| far(piece, &several(coupling, k)));
+        let near = join(&system, at, options, &mut |k, part_model| part_model.start(&several(coupling, k)).unwrap());
+        let far = join(&system, at, options, &mut |k, part_model| far(part_model, &several(coupling, k)));
         let r = same_bytes(&format!("{at:?} {coupling:?}"), near, far, step * windows as f64);
         assert_eq!(r.windows, windows);
         assert!(r.exchanges <= 2 * windows, "{at:?} {coupling:?}: {r:?}");
@@ -162,8 +162,8 @@ fn the_quarter_car_from_its_files_gives_the_same_bytes_over_tls() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quarter-car-parts/");
     let text = std::fs::read_to_string(format!("{folder}assembly.toml")).unwrap();
     let addressed = ["chassis", "suspension", "wheel"].iter().fold(text, |text, name| {
-        let piece = read_piece(name, format!("{folder}{name}.toml").as_ref()).unwrap();
-        let (address, _) = serve(piece, mutual(), limits());
+        let part_model = read_part_model(name, format!("{folder}{name}.toml").as_ref()).unwrap();
+        let (address, _) = serve(part_model, mutual(), limits());
         text.replace(&format!("model = \"{name}.toml\""), &format!("address = \"https://{address}\""))
     });
     let file = temporary("quarter-car").join("assembly.toml").to_string_lossy().into_owned();
@@ -175,10 +175,10 @@ fn the_quarter_car_from_its_files_gives_the_same_bytes_over_tls() {
         };
         let near = start(read_assembly(&format!("{folder}assembly.toml")).unwrap());
         let mut reached = 0;
-        let far = read_assembly_with(&file, &mut |to: &Address| {
+        let far = read_assembly_with(&file, &mut |to: &RemoteEntry| {
             reached += 1;
-            let way = Way::new(&to.url, Some(&keys()), None, PATIENCE.silence)?;
-            let part = RemotePart::connect(&to.part, Box::new(GrpcLink::new(way)), PATIENCE);
+            let address = Address::new(&to.url, Some(&keys()), None, PATIENCE.silence)?;
+            let part = RemotePart::connect(&to.part, Box::new(GrpcLink::new(address)), PATIENCE);
             Ok(Box::new(part.map_err(|e| e.to_string())?) as Box<dyn Remote>)
         });
         let far = start(far.unwrap());
@@ -226,12 +226,12 @@ fn saved_in_memory_and_kept_on_the_parts_own_disk() {
 
 #[test]
 fn keys_of_strangers_and_no_keys_are_refused() {
-    let piece = || pieces(&system(FOUR_BAR), &["b"]).parts.remove(0);
-    let (address, desk) = serve(piece(), mutual(), limits());
-    let short = Patience { silence: Duration::from_secs(2), ..PATIENCE };
-    let try_for = |patience: Patience, url: &str, keys: Option<&Keys>| {
-        let way = Way::new(url, keys, None, patience.silence).unwrap();
-        RemotePart::connect("crank", Box::new(GrpcLink::new(way)), patience).map(|_| ()).map_err(|e| e.to_string())
+    let part_model = || part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
+    let (address, registry) = serve(part_model(), mutual(), limits());
+    let short = Timeouts { silence: Duration::from_secs(2), ..PATIENCE };
+    let try_for = |timeouts: Timeouts, url: &str, keys: Option<&Keys>| {
+        let address = Address::new(url, keys, None, timeouts.silence).unwrap();
+        RemotePart::connect("crank", Box::new(GrpcLink::new(address)), timeouts).map(|_| ()).map_err(|e| e.to_string())
     };
     let try_with = |url: String, keys: Option<&Keys>| try_for(short, &url, keys);
     let url = format!("https://{address}");
@@ -251,25 +251,25 @@ fn keys_of_strangers_and_no_keys_are_refused() {
     }
     assert!(try_with(format!("http://{address}"), None).is_err());
     // a client does not talk to a server of another authority, nor to another host
-    let fake = Guard { keys: Some(Keys::read(&stranger).unwrap()), mutual: true, token: None };
-    let (other, _) = serve(piece(), fake, limits());
+    let fake = AccessPolicy { keys: Some(Keys::read(&stranger).unwrap()), mutual: true, token: None };
+    let (other, _) = serve(part_model(), fake, limits());
     assert!(try_with(format!("https://{other}"), Some(&keys())).is_err());
     try_for(PATIENCE, &url, Some(&keys())).unwrap();
-    assert!(desk.runs() <= 1);
+    assert!(registry.runs() <= 1);
     // and nothing is sent in the open to other machines
-    let open = Way::new("http://10.1.2.3:7070", None, None, short.silence).err().unwrap();
+    let open = Address::new("http://10.1.2.3:7070", None, None, short.silence).err().unwrap();
     assert!(open.contains("in the open"), "{open}");
     let outside: SocketAddr = "0.0.0.0:7070".parse().unwrap();
     let guards = [
-        (Guard::default(), false),
-        (Guard { token: Some("t".repeat(20)), ..Guard::default() }, false),
-        (Guard { keys: Some(keys()), ..Guard::default() }, false),
+        (AccessPolicy::default(), false),
+        (AccessPolicy { token: Some("t".repeat(20)), ..AccessPolicy::default() }, false),
+        (AccessPolicy { keys: Some(keys()), ..AccessPolicy::default() }, false),
         (mutual(), true),
-        (Guard { keys: Some(keys()), mutual: false, token: Some("t".repeat(20)) }, true),
+        (AccessPolicy { keys: Some(keys()), mutual: false, token: Some("t".repeat(20)) }, true),
     ];
-    for (guard, safe) in guards {
-        assert_eq!(guard.check(&outside).is_ok(), safe);
-        assert!(guard.check(&"[::1]:7070".parse().unwrap()).is_ok());
+    for (policy, safe) in guards {
+        assert_eq!(policy.check(&outside).is_ok(), safe);
+        assert!(policy.check(&"[::1]:7070".parse().unwrap()).is_ok());
     }
 }
 
@@ -283,16 +283,18 @@ fn other_keys() {
 /// They made new keys in the place of those of servers that were at work, and these gave no answer any more.
 #[test]
 fn another_run_of_these_tests_does_not_exchange_the_keys_of_this_one() {
-    let piece = pieces(&system(FOUR_BAR), &["b"]).parts.remove(0);
-    let (address, _) = serve(piece, mutual(), limits());
+    let part_model = part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
+    let (address, _) = serve(part_model, mutual(), limits());
     let arguments = ["loopback::other_keys", "--exact", "--ignored", "--nocapture"];
     let other = std::process::Command::new(std::env::current_exe().unwrap()).args(arguments).output().unwrap();
     let said = String::from_utf8(other.stdout).unwrap();
     let theirs = said.lines().find_map(|l| l.strip_prefix("keys in ")).unwrap_or_else(|| panic!("{said}"));
     let authority = |folder: &std::path::Path| std::fs::read(folder.join("ca.pem")).unwrap();
     assert!(authority(theirs.as_ref()) != authority(folder()));
-    let way = Way::new(&format!("https://{address}"), Some(&keys()), None, PATIENCE.silence).unwrap();
-    RemotePart::connect("crank", Box::new(GrpcLink::new(way)), PATIENCE).map(|_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let address = Address::new(&format!("https://{address}"), Some(&keys()), None, PATIENCE.silence).unwrap();
+    RemotePart::connect("crank", Box::new(GrpcLink::new(address)), PATIENCE)
+        .map(|_| ())
+        .unwrap_or_else(|e| panic!("{e}"));
     let _ = std::fs::remove_dir_all(theirs);
 }
 
@@ -300,8 +302,8 @@ fn another_run_of_these_tests_does_not_exchange_the_keys_of_this_one() {
 #[test]
 fn strangers_who_say_nothing_or_nonsense_keep_nobody_out() {
     use std::io::Write;
-    let piece = pieces(&system(FOUR_BAR), &["b"]).parts.remove(0);
-    let (address, _) = serve(piece, mutual(), limits());
+    let part_model = part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
+    let (address, _) = serve(part_model, mutual(), limits());
     let mut strangers: Vec<std::net::TcpStream> =
         (0..60).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
     for (k, stranger) in strangers.iter_mut().enumerate() {
@@ -314,17 +316,19 @@ fn strangers_who_say_nothing_or_nonsense_keep_nobody_out() {
         // some are gone already
         let _ = stranger.write_all(said);
     }
-    let way = Way::new(&format!("https://{address}"), Some(&keys()), None, PATIENCE.silence).unwrap();
-    RemotePart::connect("crank", Box::new(GrpcLink::new(way)), PATIENCE).map(|_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let address = Address::new(&format!("https://{address}"), Some(&keys()), None, PATIENCE.silence).unwrap();
+    RemotePart::connect("crank", Box::new(GrpcLink::new(address)), PATIENCE)
+        .map(|_| ())
+        .unwrap_or_else(|e| panic!("{e}"));
     drop(strangers);
 }
 
 #[test]
 fn a_thousand_wrong_tokens_open_nothing() {
     let right = read_token(&folder().join("token")).unwrap();
-    let guard = Guard { keys: Some(keys()), mutual: false, token: Some(right.clone()) };
-    let piece = pieces(&system(FOUR_BAR), &["b"]).parts.remove(0);
-    let (address, desk) = serve(piece, guard, limits());
+    let policy = AccessPolicy { keys: Some(keys()), mutual: false, token: Some(right.clone()) };
+    let part_model = part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
+    let (address, registry) = serve(part_model, policy, limits());
     let url = format!("https://{address}");
     let pem = |name: &str| std::fs::read_to_string(folder().join(name)).unwrap();
     runtime().block_on(async {
@@ -363,32 +367,32 @@ fn a_thousand_wrong_tokens_open_nothing() {
             assert_eq!(answer.err().map(|s| s.code()), Some(Code::Unauthenticated), "{k}: {token}");
         }
     });
-    assert_eq!(desk.runs(), 0);
-    let way = |token: &str| Way::new(&url, Some(&keys()), Some(token), PATIENCE.silence).unwrap();
-    assert_eq!(way(&right).health().unwrap().runs, 0);
-    assert!(way("wrong").health().unwrap_err().contains("token"));
+    assert_eq!(registry.runs(), 0);
+    let address = |token: &str| Address::new(&url, Some(&keys()), Some(token), PATIENCE.silence).unwrap();
+    assert_eq!(address(&right).health().unwrap().runs, 0);
+    assert!(address("wrong").health().unwrap_err().contains("token"));
     // a wrong token is told at once, not tried again
     let started = Instant::now();
-    let e = RemotePart::connect("crank", Box::new(GrpcLink::new(way("wrong"))), PATIENCE).err().unwrap();
+    let e = RemotePart::connect("crank", Box::new(GrpcLink::new(address("wrong"))), PATIENCE).err().unwrap();
     assert!(e.to_string().contains("the token is missing or wrong"), "{e}");
     assert!(started.elapsed() < PATIENCE.silence);
-    assert!(RemotePart::connect("crank", Box::new(GrpcLink::new(way(&right))), PATIENCE).is_ok());
+    assert!(RemotePart::connect("crank", Box::new(GrpcLink::new(address(&right))), PATIENCE).is_ok());
     let _ = Identity::from_pem(pem("client.pem"), pem("client.key"));
 }
 
 #[test]
 fn a_server_takes_no_more_runs_than_it_said() {
     let machine = system(FOUR_BAR);
-    let cut = pieces(&machine, &["b"]);
-    let (address, desk) = serve(cut.parts[0].clone(), Guard::default(), Limits { runs: 2, ..limits() });
-    let way = || Way::new(&format!("http://{address}"), None, None, PATIENCE.silence).unwrap();
-    let open = || RemotePart::connect("crank", Box::new(GrpcLink::new(way())), PATIENCE);
+    let cut = part_models(&machine, &["b"]);
+    let (address, registry) = serve(cut.parts[0].clone(), AccessPolicy::default(), Limits { runs: 2, ..limits() });
+    let address = || Address::new(&format!("http://{address}"), None, None, PATIENCE.silence).unwrap();
+    let open = || RemotePart::connect("crank", Box::new(GrpcLink::new(address())), PATIENCE);
     let (first, second) = (open().unwrap(), open().unwrap());
     let e = open().err().unwrap().to_string();
     assert!(e.contains("too many runs: expected at most 2, found 3"), "{e}");
     drop(first);
     let waited = Instant::now();
-    while desk.runs() > 1 && waited.elapsed() < Duration::from_secs(20) {
+    while registry.runs() > 1 && waited.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(open().is_ok());
@@ -399,10 +403,11 @@ fn a_server_takes_no_more_runs_than_it_said() {
 #[test]
 #[ignore = "measures"]
 fn microseconds_per_message() {
-    let cut = pieces(&system(FOUR_BAR), &["b"]);
+    let cut = part_models(&system(FOUR_BAR), &["b"]);
     let keys = keys();
-    for (word, guard, with) in [("in the open", Guard::default(), None), ("mutual TLS", mutual(), Some(&keys))] {
-        let (address, _) = serve(cut.parts[0].clone(), guard, limits());
+    for (word, policy, with) in [("in the open", AccessPolicy::default(), None), ("mutual TLS", mutual(), Some(&keys))]
+    {
+        let (address, _) = serve(cut.parts[0].clone(), policy, limits());
         let mut part = reach("crank", address, with, &solver(Coupling::Stabilized));
         let mut times: Vec<f64> = (0..5000)
             .map(|_| {

@@ -1,11 +1,11 @@
 //! Machines to cut, and what is the same for all tests.
 
 use bellcrank_glue::{
-    Coordinator, Coupling, Cut, GlueError, GlueOptions, Levels, Piece, Solver, Subdomain, Watch, cut,
+    Coordinator, Coupling, Cut, GlueError, GlueOptions, Levels, PartModel, Solver, Subdomain, Watch, cut,
 };
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
-use bellcrank_net::{Folder, Limits, Offer, Show};
+use bellcrank_net::{Limits, PartOffer, Show, StateFolder};
 use bellcrank_solve::initial::assemble;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub fn system(text: &str) -> Arc<System> {
     Arc::new(read_text("model.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model.compile())
 }
 
-pub fn pieces(system: &Arc<System>, at: &[&str]) -> Cut {
+pub fn part_models(system: &Arc<System>, at: &[&str]) -> Cut {
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let (point, _) = assemble(&dynamics, &system.initial_state()).unwrap();
     cut(system, &point, at).unwrap()
@@ -88,21 +88,21 @@ pub fn options(coupling: Coupling, window: f64) -> GlueOptions {
     GlueOptions { coupling, window, tolerances, ..GlueOptions::default() }
 }
 
-/// Joins parts that `make` makes of pieces.
+/// Joins parts that `make` makes of part_models.
 pub fn join(
     system: &Arc<System>,
     at: &[&str],
     options: GlueOptions,
-    make: &mut dyn FnMut(usize, Piece) -> Box<dyn Subdomain>,
+    make: &mut dyn FnMut(usize, PartModel) -> Box<dyn Subdomain>,
 ) -> Coordinator {
-    let cut = pieces(system, at);
-    let parts = cut.parts.into_iter().enumerate().map(|(k, piece)| make(k, piece)).collect();
+    let cut = part_models(system, at);
+    let parts = cut.parts.into_iter().enumerate().map(|(k, part_model)| make(k, part_model)).collect();
     Coordinator::new(parts, cut.interface, 0.0, options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// All in one process.
 pub fn here(system: &Arc<System>, at: &[&str], options: GlueOptions) -> Coordinator {
-    join(system, at, options, &mut |_, piece| piece.start(&solver(options.coupling)).unwrap())
+    join(system, at, options, &mut |_, part_model| part_model.start(&solver(options.coupling)).unwrap())
 }
 
 /// Time and values after every window, as bits.
@@ -154,13 +154,13 @@ pub fn temporary(name: &str) -> PathBuf {
     folder
 }
 
-pub fn offer(piece: Piece) -> Arc<Offer> {
-    let text = piece.name.clone().into_bytes();
-    Arc::new(Offer::new(piece, &text, Show::All))
+pub fn offer(part_model: PartModel) -> Arc<PartOffer> {
+    let text = part_model.name.clone().into_bytes();
+    Arc::new(PartOffer::new(part_model, &text, Show::All))
 }
 
-pub fn disk(name: &str) -> Arc<Folder> {
-    Arc::new(Folder { path: temporary(name), most: 100 })
+pub fn store(name: &str) -> Arc<StateFolder> {
+    Arc::new(StateFolder { path: temporary(name), most: 100 })
 }
 
 pub fn limits() -> Limits {

@@ -1,13 +1,13 @@
 //! Messages no honest coordinator sends: refused, with both values where there are two, and nobody else notices.
 
 use crate::loopback::{LOG, runtime, serve};
-use crate::machines::{Dice, FOUR_BAR, limits, pieces, solver, system};
+use crate::machines::{Dice, FOUR_BAR, limits, part_models, solver, system};
 use bellcrank_glue::{Coupling, Window};
 use bellcrank_net::wire::{
-    Ask, Attempt, Begin, Hello, Motions, Observe, PROTOCOL, RUN, Refusal, Reply, Request, Restore, Save, Stamp, Start,
-    Tell, UNITS,
+    Attempt, Begin, Hello, Motions, Observe, PROTOCOL, RUN, Refusal, Reply, ReplyKind, Request, RequestKind, Restore,
+    Save, Stamp, Start, UNITS,
 };
-use bellcrank_net::{Guard, Limits};
+use bellcrank_net::{AccessPolicy, Limits};
 use prost::Message;
 use prost::bytes::{Buf, BufMut};
 use std::net::SocketAddr;
@@ -91,7 +91,7 @@ impl Wire {
         tokio::time::timeout(HANG, self.replies.message()).await.expect("hangs")
     }
 
-    async fn tell(&mut self, request: Request) -> Tell {
+    async fn tell(&mut self, request: Request) -> ReplyKind {
         self.bytes(request.encode_to_vec()).await.unwrap().unwrap().what.unwrap()
     }
 }
@@ -101,16 +101,16 @@ fn hello(run: u8) -> Hello {
 }
 
 fn greeting(hello: Hello) -> Request {
-    Request { what: Some(Ask::Hello(hello)), ..Request::default() }
+    Request { what: Some(RequestKind::Hello(hello)), ..Request::default() }
 }
 
 async fn channel(address: SocketAddr) -> Channel {
     Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap()
 }
 
-fn refusal(tell: Tell) -> Refusal {
+fn refusal(tell: ReplyKind) -> Refusal {
     match tell {
-        Tell::Refusal(refusal) => refusal,
+        ReplyKind::Refusal(refusal) => refusal,
         other => panic!("was not refused: {other:?}"),
     }
 }
@@ -120,12 +120,12 @@ const MESSAGE: usize = 64 << 10;
 
 #[test]
 fn streams_that_begin_badly_end_and_others_go_on() {
-    let piece = pieces(&system(FOUR_BAR), &["b"]).parts.remove(0);
-    let (address, desk) = serve(piece, Guard::default(), Limits { message: MESSAGE, ..limits() });
+    let part_model = part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
+    let (address, registry) = serve(part_model, AccessPolicy::default(), Limits { message: MESSAGE, ..limits() });
     runtime().block_on(async {
         let channel = channel(address).await;
         let mut honest = Wire::open(&channel).await;
-        assert!(matches!(honest.tell(greeting(hello(1))).await, Tell::Welcome(_)));
+        assert!(matches!(honest.tell(greeting(hello(1))).await, ReplyKind::Welcome(_)));
         let mut dice = Dice(7);
         let kinds = ["noise", "cut", "huge", "no hello", "protocol", "run", "units", "model"];
         for kind in kinds {
@@ -147,7 +147,7 @@ fn streams_that_begin_badly_end_and_others_go_on() {
                     "huge" => wire.bytes(vec![0; MESSAGE + 1 + dice.below(10_000)]).await,
                     "no hello" => {
                         let sequence = dice.next() % 100;
-                        let what = Some(Ask::Observe(Observe {}));
+                        let what = Some(RequestKind::Observe(Observe {}));
                         wire.bytes(Request { sequence, commit: None, what }.encode_to_vec()).await
                     }
                     "protocol" => {
@@ -181,38 +181,38 @@ fn streams_that_begin_badly_end_and_others_go_on() {
                     }
                 }
             }
-            assert_eq!(desk.runs(), 1, "{kind}");
+            assert_eq!(registry.runs(), 1, "{kind}");
         }
         // what strangers send cannot play with the terminal of who reads the log
         let log = LOG.lock().unwrap().clone();
         assert!(log.iter().any(|l| l.contains("was refused: units")));
         assert!(log.iter().all(|l| !l.chars().any(char::is_control)), "{log:?}");
         let solver = Start::from(&solver(Coupling::Stabilized));
-        let start = Request { sequence: 1, commit: None, what: Some(Ask::Start(solver)) };
-        assert!(matches!(honest.tell(start).await, Tell::Started(_)));
+        let start = Request { sequence: 1, commit: None, what: Some(RequestKind::Start(solver)) };
+        assert!(matches!(honest.tell(start).await, ReplyKind::Started(_)));
     });
 }
 
 #[test]
 fn requests_that_are_wrong_change_nothing() {
-    let cut = pieces(&system(FOUR_BAR), &["b"]);
+    let cut = part_models(&system(FOUR_BAR), &["b"]);
     let mut own = cut.parts[0].clone().start(&solver(Coupling::Stabilized)).unwrap();
-    let (address, _) = serve(cut.parts[0].clone(), Guard::default(), limits());
+    let (address, _) = serve(cut.parts[0].clone(), AccessPolicy::default(), limits());
     runtime().block_on(async {
         let channel = channel(address).await;
         let mut wire = Wire::open(&channel).await;
         wire.tell(greeting(hello(1))).await;
         let mut sequence = 0;
-        let mut next = |what: Ask| {
+        let mut next = |what: RequestKind| {
             sequence += 1;
             Request { sequence, commit: None, what: Some(what) }
         };
         assert!(matches!(
-            wire.tell(next(Ask::Start(Start::from(&solver(Coupling::Stabilized))))).await,
-            Tell::Started(_)
+            wire.tell(next(RequestKind::Start(Start::from(&solver(Coupling::Stabilized))))).await,
+            ReplyKind::Started(_)
         ));
-        let begin = Ask::Begin(Begin { loads: vec![0.0; 6] });
-        assert!(matches!(wire.tell(next(begin)).await, Tell::Motions(_)));
+        let begin = RequestKind::Begin(Begin { loads: vec![0.0; 6] });
+        assert!(matches!(wire.tell(next(begin)).await, ReplyKind::Motions(_)));
         own.begin(&[0.0; 6]).unwrap();
         let mut dice = Dice(3);
         let mut committed = None;
@@ -246,7 +246,7 @@ fn requests_that_are_wrong_change_nothing() {
                             } else {
                                 a.shifts[at] = odd
                             }
-                            next(Ask::Attempt(a))
+                            next(RequestKind::Attempt(a))
                         }
                         "wrong size" => {
                             let n = [0, 1, 5, 7, 12, 1000][k % 6];
@@ -255,28 +255,28 @@ fn requests_that_are_wrong_change_nothing() {
                             } else {
                                 a.shifts.resize(n, 0.0)
                             }
-                            next(Ask::Attempt(a))
+                            next(RequestKind::Attempt(a))
                         }
                         "backwards" => {
                             a.from -= [1e-3, 1e-18, 1.0][k % 3] * (1.0 + dice.part());
                             if a.from == from {
                                 a.from = f64::from_bits(from.to_bits() ^ 1);
                             }
-                            next(Ask::Attempt(a))
+                            next(RequestKind::Attempt(a))
                         }
                         "no time" => {
                             a.to = [from, from - 1.0, odd][k % 3];
-                            next(Ask::Attempt(a))
+                            next(RequestKind::Attempt(a))
                         }
                         "window" => {
                             a.window = if k % 2 == 0 { window + 1 + dice.next() % 9 } else { window.wrapping_sub(1) };
-                            next(Ask::Attempt(a))
+                            next(RequestKind::Attempt(a))
                         }
                         "commit" => {
                             let stamp = Stamp { window: dice.next() % 4, iteration: 2 + dice.next() % 9 };
-                            Request { commit: Some(stamp), ..next(Ask::Observe(Observe {})) }
+                            Request { commit: Some(stamp), ..next(RequestKind::Observe(Observe {})) }
                         }
-                        "replay" | "gap" => next(Ask::Observe(Observe {})),
+                        "replay" | "gap" => next(RequestKind::Observe(Observe {})),
                         "solver" => {
                             let mut s = Start::from(&solver(Coupling::Stabilized));
                             match k % 4 {
@@ -285,14 +285,18 @@ fn requests_that_are_wrong_change_nothing() {
                                 2 => s.rtol = -1.0,
                                 _ => s.step = odd,
                             }
-                            next(Ask::Start(s))
+                            next(RequestKind::Start(s))
                         }
                         "state" => {
                             let id = ["../../etc/passwd", "a/b", "a b", "\0", &"x".repeat(81)][k % 5].to_string();
-                            next(if k % 2 == 0 { Ask::Restore(Restore { id }) } else { Ask::Save(Save { id }) })
+                            next(if k % 2 == 0 {
+                                RequestKind::Restore(Restore { id })
+                            } else {
+                                RequestKind::Save(Save { id })
+                            })
                         }
-                        "hello" => next(Ask::Hello(hello(1))),
-                        _ => next(Ask::Start(Start::from(&solver(Coupling::Stabilized)))),
+                        "hello" => next(RequestKind::Hello(hello(1))),
+                        _ => next(RequestKind::Start(Start::from(&solver(Coupling::Stabilized)))),
                     };
                     if kind == "replay" {
                         // what is new gets its number back
@@ -314,7 +318,7 @@ fn requests_that_are_wrong_change_nothing() {
                         let gap = refusal(wire.tell(request.clone()).await);
                         assert_eq!((gap.expected, gap.found), (number.to_string(), request.sequence.to_string()));
                         request.sequence = number;
-                        assert!(matches!(wire.tell(request).await, Tell::Values(_)));
+                        assert!(matches!(wire.tell(request).await, ReplyKind::Values(_)));
                         continue;
                     }
                     let r = refusal(wire.tell(request).await);
@@ -323,15 +327,15 @@ fn requests_that_are_wrong_change_nothing() {
                 }
             }
             // after all that the part does what it would have done, to the bit
-            let honest = Request { commit: committed.take(), ..next(Ask::Attempt(good.clone())) };
-            let Tell::Motions(answer) = wire.tell(honest).await else { panic!() };
+            let honest = Request { commit: committed.take(), ..next(RequestKind::Attempt(good.clone())) };
+            let ReplyKind::Motions(answer) = wire.tell(honest).await else { panic!() };
             let own_window = Window { number: window, from, to };
             let right = own.attempt(&own_window, &good.loads, &good.shifts, true).unwrap();
             assert!(answer == Motions::from(&right));
             own.commit().unwrap();
             let stamp = Stamp { window, iteration: 1 };
-            let taken = Request { commit: Some(stamp), ..next(Ask::Observe(Observe {})) };
-            assert!(matches!(wire.tell(taken).await, Tell::Values(_)));
+            let taken = Request { commit: Some(stamp), ..next(RequestKind::Observe(Observe {})) };
+            assert!(matches!(wire.tell(taken).await, ReplyKind::Values(_)));
         }
     });
 }

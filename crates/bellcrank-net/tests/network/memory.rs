@@ -1,10 +1,10 @@
 //! Twenty runs at a time on one server, in a process of its own: its memory stays as it is.
 
 use crate::loopback::{folder, keys, reach};
-use crate::machines::{FOUR_BAR, disk, here, join, limits, offer, options, pieces, rows, solver, system};
+use crate::machines::{FOUR_BAR, here, join, limits, offer, options, part_models, rows, solver, store, system};
 use bellcrank_glue::Coupling;
 use bellcrank_net::server::runtime;
-use bellcrank_net::{Desk, Guard, Keys, Limits, Server};
+use bellcrank_net::{AccessPolicy, Keys, Limits, RunRegistry, Server};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -41,17 +41,17 @@ static COUNTING: Counting = Counting;
 #[ignore = "a helper of other tests"]
 fn server_process() {
     let Some(keys) = std::env::var_os("KEYS_OF_SERVER") else { return };
-    let guard = Guard { keys: Some(Keys::read(keys.as_ref()).unwrap()), mutual: true, token: None };
-    let cut = pieces(&system(FOUR_BAR), &["b"]);
+    let policy = AccessPolicy { keys: Some(Keys::read(keys.as_ref()).unwrap()), mutual: true, token: None };
+    let cut = part_models(&system(FOUR_BAR), &["b"]);
     let limits = Limits { runs: 20, ..limits() };
-    let desk = Arc::new(Desk::new(offer(cut.parts[0].clone()), disk("disk-of-twenty"), limits));
+    let registry = Arc::new(RunRegistry::new(offer(cut.parts[0].clone()), store("store-of-twenty"), limits));
     let runtime = runtime().unwrap();
     let _inside = runtime.enter();
-    let server = Server::bind("127.0.0.1:0".parse().unwrap(), desk.clone(), guard).unwrap();
+    let server = Server::bind("127.0.0.1:0".parse().unwrap(), registry.clone(), policy).unwrap();
     println!("\nlistens {}", server.address());
     runtime.spawn(server.serve(Arc::new(|_: &str| ()), std::future::pending()));
     for _ in std::io::stdin().lines() {
-        println!("{} {} {}", LIVE.load(Ordering::Relaxed), resident(), desk.runs());
+        println!("{} {} {}", LIVE.load(Ordering::Relaxed), resident(), registry.runs());
     }
 }
 
@@ -137,9 +137,9 @@ fn twenty(seconds: f64, live: f64, resident: f64) {
         for _ in 0..20 {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    let mut run = join(&machine, &["b"], options, &mut |k, piece| match k {
-                        0 => reach(&piece.name.clone(), address, Some(&keys), &solver(Coupling::Stabilized)),
-                        _ => piece.start(&solver(Coupling::Stabilized)).unwrap(),
+                    let mut run = join(&machine, &["b"], options, &mut |k, part_model| match k {
+                        0 => reach(&part_model.name.clone(), address, Some(&keys), &solver(Coupling::Stabilized)),
+                        _ => part_model.start(&solver(Coupling::Stabilized)).unwrap(),
                     });
                     assert!(rows(&mut run, 0.02) == right);
                     done.fetch_add(1, Ordering::SeqCst);

@@ -26,7 +26,7 @@ fn written() -> Vec<[String; 4]> {
     let (mut out, mut message, mut how) = (Vec::new(), String::new(), String::new());
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("pub enum ") {
-            message = if name.starts_with("Ask") { "Request" } else { "Reply" }.to_string();
+            message = if name.starts_with("RequestKind") { "Request" } else { "Reply" }.to_string();
         } else if line.starts_with("#[prost(") {
             how = line.to_string();
         } else if let Some(name) = line.strip_suffix(" {").filter(|n| n.chars().all(char::is_alphanumeric)) {

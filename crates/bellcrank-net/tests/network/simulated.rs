@@ -1,29 +1,32 @@
 //! A network that drops, delays, reorders and repeats messages, cuts links and crashes parts, on a clock of its own. It drives
-//! the same client, gate and session as gRPC does.
+//! the same client, filter and session as gRPC does.
 
 use crate::machines::{
-    Dice, FOUR_BAR, Rows, here, join, limits, offer, options, pieces, rows, solver, system, temporary,
+    Dice, FOUR_BAR, Rows, here, join, limits, offer, options, part_models, rows, solver, system, temporary,
 };
 use bellcrank_glue::{Checkpoints, Coordinator, Coupling, Remote, Subdomain};
 use bellcrank_net::client::RunId;
-use bellcrank_net::remote::{Came, Down, Link};
-use bellcrank_net::session::{Disk, Offer, Seat, Verdict};
-use bellcrank_net::wire::{Ask, Reply, Request};
-use bellcrank_net::{Desk, Patience, RemotePart};
+use bellcrank_net::filter::Verdict;
+use bellcrank_net::offer::PartOffer;
+use bellcrank_net::registry::RunSlot;
+use bellcrank_net::remote::{Link, LinkDown, Received};
+use bellcrank_net::store::StateStore;
+use bellcrank_net::wire::{Reply, Request, RequestKind};
+use bellcrank_net::{RemotePart, RunRegistry, Timeouts};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
-const PATIENCE: Patience = Patience { silence: Duration::from_secs(8), call: Duration::from_secs(600) };
+const PATIENCE: Timeouts = Timeouts { silence: Duration::from_secs(8), call: Duration::from_secs(600) };
 const STEP: f64 = 2e-3;
 const WINDOWS: usize = 12;
 
 #[derive(Default)]
 struct Memory(Mutex<HashMap<String, Vec<u8>>>);
 
-impl Disk for Memory {
+impl StateStore for Memory {
     fn write(&self, id: &str, bytes: &[u8]) -> io::Result<()> {
         self.0.lock().unwrap().insert(id.into(), bytes.into());
         Ok(())
@@ -35,8 +38,8 @@ impl Disk for Memory {
 
 enum Event {
     ToPart(usize, u64, Request),
-    Worked(usize, u64, Arc<Seat>, Reply),
-    ToCoordinator(usize, u64, Came),
+    Worked(usize, u64, Arc<RunSlot>, Reply),
+    ToCoordinator(usize, u64, Received),
 }
 
 /// How bad the network is.
@@ -53,16 +56,16 @@ struct Weather {
 }
 
 struct Machine {
-    offer: Arc<Offer>,
-    disk: Arc<Memory>,
-    desk: Desk,
+    offer: Arc<PartOffer>,
+    store: Arc<Memory>,
+    registry: RunRegistry,
     /// How often it was started.
     epoch: u64,
     /// The link that is open, and the run on it.
     link: Option<u64>,
-    seat: Option<(RunId, Arc<Seat>)>,
+    slot: Option<(RunId, Arc<RunSlot>)>,
     down_until: Duration,
-    inbox: VecDeque<(u64, Came)>,
+    inbox: VecDeque<(u64, Received)>,
     crashes: usize,
 }
 
@@ -78,18 +81,18 @@ struct World {
 }
 
 impl World {
-    fn new(offers: &[Arc<Offer>], seed: u64, weather: Weather) -> World {
-        let machine = |offer: &Arc<Offer>| {
-            let disk = Arc::new(Memory::default());
-            let desk = Desk::new(offer.clone(), disk.clone(), limits());
-            let (link, seat, inbox) = (None, None, VecDeque::new());
+    fn new(offers: &[Arc<PartOffer>], seed: u64, weather: Weather) -> World {
+        let machine = |offer: &Arc<PartOffer>| {
+            let store = Arc::new(Memory::default());
+            let registry = RunRegistry::new(offer.clone(), store.clone(), limits());
+            let (link, slot, inbox) = (None, None, VecDeque::new());
             Machine {
                 offer: offer.clone(),
-                disk,
-                desk,
+                store,
+                registry,
                 epoch: 0,
                 link,
-                seat,
+                slot,
                 down_until: Duration::ZERO,
                 inbox,
                 crashes: 0,
@@ -124,8 +127,8 @@ impl World {
     fn crash(&mut self, part: usize, pause: Duration) {
         let now = self.now;
         let m = &mut self.machines[part];
-        m.desk = Desk::new(m.offer.clone(), m.disk.clone(), limits());
-        (m.seat, m.down_until) = (None, now + pause);
+        m.registry = RunRegistry::new(m.offer.clone(), m.store.clone(), limits());
+        (m.slot, m.down_until) = (None, now + pause);
         m.epoch += 1;
         m.crashes += 1;
         self.cut(part);
@@ -133,7 +136,7 @@ impl World {
 
     fn cut(&mut self, part: usize) {
         if let Some(link) = self.machines[part].link.take() {
-            let came = Came::Down(Down { why: "cut".into(), last: false });
+            let came = Received::Down(LinkDown { why: "cut".into(), last: false });
             self.after(MS, Event::ToCoordinator(part, link, came));
         }
     }
@@ -148,9 +151,9 @@ impl World {
         self.now = self.now.max(time);
         match event {
             Event::ToCoordinator(part, link, came) => self.machines[part].inbox.push_back((link, came)),
-            Event::Worked(part, epoch, seat, reply) => {
+            Event::Worked(part, epoch, slot, reply) => {
                 if self.machines[part].epoch == epoch {
-                    seat.gate.lock().unwrap().finish(reply.clone());
+                    slot.filter.lock().unwrap().finish(reply.clone());
                     self.reply(part, reply);
                 }
             }
@@ -181,32 +184,32 @@ impl World {
 
     fn reply(&mut self, part: usize, reply: Reply) {
         if let Some(link) = self.machines[part].link {
-            self.carry(|| Event::ToCoordinator(part, link, Came::Reply(reply.clone(), Duration::ZERO)));
+            self.carry(|| Event::ToCoordinator(part, link, Received::Reply(reply.clone(), Duration::ZERO)));
         }
     }
 
     fn arrived(&mut self, part: usize, request: Request) {
         let (now, m) = (self.now, &mut self.machines[part]);
-        if let Some(Ask::Hello(hello)) = &request.what {
-            let (run, seat, welcome) = m.desk.hello(hello, now).unwrap_or_else(|r| panic!("{r}"));
-            seat.take_over();
-            m.seat = Some((run, seat));
+        if let Some(RequestKind::Hello(hello)) = &request.what {
+            let (run, slot, welcome) = m.registry.hello(hello, now).unwrap_or_else(|r| panic!("{r}"));
+            slot.take_over();
+            m.slot = Some((run, slot));
             self.reply(part, welcome);
             return;
         }
         // a request that overtook the greeting is lost with it
-        let Some((run, seat)) = m.seat.clone() else { return };
-        if matches!(request.what, Some(Ask::Leave(_))) {
-            m.desk.leave(&run);
+        let Some((run, slot)) = m.slot.clone() else { return };
+        if matches!(request.what, Some(RequestKind::Leave(_))) {
+            m.registry.leave(&run);
         }
         let epoch = m.epoch;
-        let verdict = seat.gate.lock().unwrap().admit(&request);
+        let verdict = slot.filter.lock().unwrap().admit(&request);
         match verdict {
             Verdict::Say(reply) => self.reply(part, reply),
             Verdict::Work => {
-                let reply = seat.session.lock().unwrap().work(&request);
+                let reply = slot.session.lock().unwrap().work(&request);
                 let wait = self.delay();
-                self.after(wait, Event::Worked(part, epoch, seat, reply));
+                self.after(wait, Event::Worked(part, epoch, slot, reply));
             }
         }
     }
@@ -223,7 +226,7 @@ impl Link for SimLink {
         self.world.lock().unwrap().now
     }
 
-    fn connect(&mut self, within: Duration) -> Result<(), Down> {
+    fn connect(&mut self, within: Duration) -> Result<(), LinkDown> {
         let mut w = self.world.lock().unwrap();
         let until = w.now + w.delay().min(within);
         while w.step(until) {}
@@ -232,8 +235,8 @@ impl Link for SimLink {
         // the part sees a new stream in the place of the old one
         let link = (!refused).then_some(self.link);
         let m = &mut w.machines[self.part];
-        (m.link, m.seat) = (link, None);
-        if refused { Err(Down { why: "refused".into(), last: false }) } else { Ok(()) }
+        (m.link, m.slot) = (link, None);
+        if refused { Err(LinkDown { why: "refused".into(), last: false }) } else { Ok(()) }
     }
 
     fn send(&mut self, request: &Request) {
@@ -241,7 +244,7 @@ impl Link for SimLink {
         self.world.lock().unwrap().carry(|| Event::ToPart(part, link, request.clone()));
     }
 
-    fn receive(&mut self, until: Duration) -> Came {
+    fn receive(&mut self, until: Duration) -> Received {
         let mut w = self.world.lock().unwrap();
         loop {
             while let Some((link, came)) = w.machines[self.part].inbox.pop_front() {
@@ -250,7 +253,7 @@ impl Link for SimLink {
                 }
             }
             if !w.step(until) {
-                return Came::Nothing;
+                return Received::Nothing;
             }
         }
     }
@@ -273,11 +276,11 @@ const CUT: &[&str] = &["a", "b", "c", "d"];
 
 /// The run over a simulated network; an error if it could not even begin.
 fn over(world: &Arc<Mutex<World>>) -> Result<Coordinator, String> {
-    let cut = pieces(&system(FOUR_BAR), CUT);
+    let cut = part_models(&system(FOUR_BAR), CUT);
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();
-    for (part, piece) in cut.parts.iter().enumerate() {
+    for (part, part_model) in cut.parts.iter().enumerate() {
         let link = SimLink { world: world.clone(), part, link: 1000 * world.lock().unwrap().count };
-        let remote = RemotePart::connect(&piece.name, Box::new(link), PATIENCE).map_err(|e| e.to_string())?;
+        let remote = RemotePart::connect(&part_model.name, Box::new(link), PATIENCE).map_err(|e| e.to_string())?;
         parts.push(Box::new(remote).start(&solver(Coupling::Stabilized)).map_err(|e| e.to_string())?);
     }
     Coordinator::new(parts, cut.interface, 0.0, options(Coupling::Stabilized, STEP)).map_err(|e| e.to_string())
@@ -288,7 +291,7 @@ fn two_hundred_bad_networks_give_the_right_result_or_the_right_name() {
     let machine = system(FOUR_BAR);
     let until = STEP * WINDOWS as f64;
     let right = rows(&mut here(&machine, CUT, options(Coupling::Stabilized, STEP)), until);
-    let offers: Vec<_> = pieces(&machine, CUT).parts.into_iter().map(offer).collect();
+    let offers: Vec<_> = part_models(&machine, CUT).parts.into_iter().map(offer).collect();
     let names: Vec<String> = offers.iter().map(|o| o.name().to_string()).collect();
     assert_eq!(names.len(), 3);
     let (mut named, mut taken_back, mut crashes, mut resumed) = (0, 0, 0, 0);
@@ -354,7 +357,7 @@ fn two_hundred_bad_networks_give_the_right_result_or_the_right_name() {
 
 #[test]
 fn the_same_seed_is_the_same_network() {
-    let offers: Vec<_> = pieces(&system(FOUR_BAR), CUT).parts.into_iter().map(offer).collect();
+    let offers: Vec<_> = part_models(&system(FOUR_BAR), CUT).parts.into_iter().map(offer).collect();
     let weather = Weather { drop: 0.1, repeat: 0.2, cut: 0.01, delay: 20 * MS, ..Weather::default() };
     let run = |seed| {
         let world = Arc::new(Mutex::new(World::new(&offers, seed, weather)));
@@ -379,7 +382,7 @@ fn the_same_seed_is_the_same_network() {
 #[test]
 fn on_a_good_network_commits_cost_nothing() {
     let machine = system(FOUR_BAR);
-    let offers: Vec<_> = pieces(&machine, CUT).parts.into_iter().map(offer).collect();
+    let offers: Vec<_> = part_models(&machine, CUT).parts.into_iter().map(offer).collect();
     let world = Arc::new(Mutex::new(World::new(&offers, 1, Weather { delay: MS, ..Weather::default() })));
     let mut run = over(&world).unwrap();
     run.run(0.2, &mut |_| Ok(())).unwrap();

@@ -1,7 +1,7 @@
 //! Runs of a machine with every choice open.
 
 use super::models::system;
-use crate::speed::processor;
+use crate::clock::processor;
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
@@ -251,10 +251,10 @@ impl Machine {
         closed
     }
 
-    /// Loop-CG at the start from μ = 0: plain, or preconditioned by the factors of an earlier position.
-    pub fn iterations(&self, earlier: Option<&[f64]>) -> Solved {
-        let failed = Solved { iterations: usize::MAX, open: f64::NAN };
-        let Some(mut cg) = LoopCg::new(self.dynamics(), &self.start) else { return failed };
+    /// Loop-CG at the start from μ = 0: plain, or preconditioned by the factors of an earlier position. None where it does not
+    /// converge within its limit of iterations.
+    pub fn iterations(&self, earlier: Option<&[f64]>) -> Option<Solved> {
+        let mut cg = LoopCg::new(self.dynamics(), &self.start)?;
         let mut w = self.system.workspace();
         cg.cool();
         cg.cg.plain = true; // no factors but those
@@ -262,17 +262,13 @@ impl Machine {
             let mut point = self.start.clone();
             point.q.copy_from_slice(q);
             self.system.realize(&point, &mut w);
-            if cg.renew(&point, &mut w).is_err() {
-                return failed;
-            }
+            cg.renew(&point, &mut w).ok()?;
             w.invalidate();
         }
         let mut point = self.start.clone();
         self.system.realize(&point, &mut w);
-        if cg.accelerate(&mut point, &mut w).is_err() {
-            return failed;
-        }
-        Solved { iterations: cg.cg.iterations, open: self.open(&point, &mut w) }
+        cg.accelerate(&mut point, &mut w).ok()?;
+        Some(Solved { iterations: cg.cg.iterations, open: self.open(&point, &mut w) })
     }
 
     /// The matrix of a fixed step of an implicit method at the start, with a right-hand side at random; and where factors are

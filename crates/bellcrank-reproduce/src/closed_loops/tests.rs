@@ -1,4 +1,8 @@
+use super::models::{bent_net, chain, lattice, net, system};
+use super::runs::{Machine, Setup};
 use super::*;
+use bellcrank_solve::methods::tableau::RK2;
+use bellcrank_solve::options::Solver;
 
 fn all_hold(table: &str) {
     let report = reproduce(Some(table), true);
@@ -51,9 +55,12 @@ fn a_wide_net_stagnates_and_is_closed_by_loop_cg() {
 
 #[test]
 fn iterations_of_loop_cg_do_not_depend_on_the_length_of_a_chain() {
-    let counts: Vec<usize> =
-        [25, 250, 2500].iter().map(|&m| Machine::new(&chain(m)).iterations(None).iterations).collect();
-    assert!(counts.iter().all(|c| *c <= 12 && c.abs_diff(counts[0]) <= 2), "{counts:?}");
+    let counts: Vec<usize> = [25, 250, 2500]
+        .iter()
+        .filter_map(|&m| Machine::new(&chain(m)).iterations(None))
+        .map(|s| s.iterations)
+        .collect();
+    assert!(counts.len() == 3 && counts.iter().all(|c| *c <= 12 && c.abs_diff(counts[0]) <= 2), "{counts:?}");
 }
 
 /// Factors of a straight net, tilted by .5 rad, for one that is bent; n up to 10⁴.
@@ -61,7 +68,7 @@ fn iterations_of_loop_cg_do_not_depend_on_the_length_of_a_chain() {
 fn iterations_of_loop_cg_grow_at_most_like_the_root_of_the_width_of_a_net() {
     let solved = |w: usize| {
         let machine = Machine::new(&bent_net(w, w, &|i| 0.5 - 0.6 * i as f64 / w as f64, false));
-        machine.iterations(Some(&system(&net(w, w, 0.5, false)).initial_state().q))
+        machine.iterations(Some(&system(&net(w, w, 0.5, false)).initial_state().q)).expect("convergence")
     };
     let (small, large) = (solved(8), solved(70));
     assert!(small.open < 1e-10 && large.open < 1e-10, "{} and {}", small.open, large.open);

@@ -3,8 +3,8 @@
 use super::models::{chain, net, pendulum};
 use super::runs::{Machine, Setup};
 use super::{names, short};
+use crate::clock::processor;
 use crate::report::{Report, Table};
-use crate::speed::processor;
 use bellcrank_model::Dynamics;
 use bellcrank_solve::engines::Engine;
 use bellcrank_solve::methods::tableau::{DORMAND_PRINCE_5, RK2};

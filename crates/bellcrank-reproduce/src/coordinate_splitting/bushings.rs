@@ -1,7 +1,7 @@
 //! Models on bushings: the ladder of stiffnesses, and the stiff bushing of the benchmarks.
 
-use super::{slashed, strings};
-use crate::low_order::runs::together;
+use super::{counted, slashed, strings};
+use crate::parallel;
 use crate::report::{Claim, Report, Table};
 use crate::study::counts;
 use bellcrank_model::Dynamics;
@@ -105,6 +105,72 @@ pub fn last(summary: &Summary, channel: &str) -> f64 {
     summary.last.iter().find(|(name, _)| name == channel).map_or(f64::NAN, |(_, x)| *x)
 }
 
+/// Where the wheel of the ladder ends.
+fn wheel(s: &Summary) -> [f64; 3] {
+    [last(s, "wheel.x"), last(s, "wheel.y"), last(s, "wheel.z")]
+}
+
+/// CS, CM and `auto` at one stiffness of the ladder.
+struct Rung {
+    k: f64,
+    runs: [Option<Summary>; 3],
+}
+
+impl Rung {
+    fn evaluations(&self, i: usize) -> Option<usize> {
+        self.runs[i].as_ref().map(|s| s.statistics.residual_evaluations)
+    }
+
+    /// Evaluations of `auto` by those of the better of CS and CM.
+    fn ratio(&self) -> f64 {
+        let best = self.evaluations(0).into_iter().chain(self.evaluations(1)).min();
+        self.evaluations(2).zip(best).map_or(f64::NAN, |(f, best)| f as f64 / best as f64)
+    }
+
+    /// How far `auto` ends from the reference, in m.
+    fn error(&self, end: &[f64; 3]) -> f64 {
+        let apart = |s| wheel(s).iter().zip(end).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+        self.runs[2].as_ref().map_or(f64::NAN, apart)
+    }
+
+    fn row(&self, load: &str, tolerance: f64, end: &[f64; 3]) -> Vec<String> {
+        let shown = |i: usize| self.runs[i].as_ref().map_or("failed".into(), |s| slashed(&counts(&s.statistics)));
+        let away = self.error(end);
+        vec![
+            load.into(),
+            format!("{tolerance:e}"),
+            format!("{:e}", self.k),
+            shown(0),
+            shown(1),
+            shown(2),
+            format!("{:.2}", self.ratio()),
+            format!("{away:.1e}"),
+            format!("{:.1}", away / tolerance),
+        ]
+    }
+
+    fn claim(&self, report: &mut Report, load: &str, tolerance: f64, end: &[f64; 3]) {
+        let (away, k) = (self.error(end), self.k);
+        report.claims.push(Claim {
+            table: "ladder",
+            what: format!("{load}, TOL {tolerance:e}, k = {k:e}: error of auto at the end, in m"),
+            ours: format!("{away:.1e}"),
+            paper: "–".into(),
+            asked: format!("≤ {:.0e}", 100.0 * tolerance),
+            holds: away <= 100.0 * tolerance,
+        });
+        let f = [0, 1, 2].map(|i| counted(self.evaluations(i)));
+        report.claims.push(Claim {
+            table: "ladder",
+            what: format!("{load}, TOL {tolerance:e}, k = {k:e}: evaluations of auto"),
+            ours: format!("{} against CS {}, CM {}", f[2], f[0], f[1]),
+            paper: "–".into(),
+            asked: "≤ 1.10 × the best".into(),
+            holds: self.ratio() <= 1.10,
+        });
+    }
+}
+
 /// The ladder: stiffness from 1e3 to 1e9, loaded and not, at four tolerances.
 pub fn ladder(report: &mut Report, quick: bool) {
     let mut table = Table {
@@ -119,8 +185,7 @@ pub fn ladder(report: &mut Report, quick: bool) {
     let stiffnesses: &[f64] = if quick { &[1e3, 1e6, 1e9] } else { &[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] };
     let loads = [0.0, 2e-3].map(|offset| stiffnesses.iter().map(move |k| [("k", *k), ("offset", offset)]));
     let rungs: Vec<_> = loads.into_iter().flatten().collect();
-    let wheel = |s: &Summary| [last(s, "wheel.x"), last(s, "wheel.y"), last(s, "wheel.z")];
-    let exact = together(&rungs, |changes| {
+    let exact = parallel::map(&rungs, |changes| {
         // two hundred times as tight as the tightest tolerance
         let tight = if quick { 5e-8 } else { 1e-9 };
         let followed = damped(Iteration::Auto, tight, 2.0).with(|o| {
@@ -131,58 +196,24 @@ pub fn ladder(report: &mut Report, quick: bool) {
     for (load, exact) in ["not loaded", "loaded"].into_iter().zip(exact.chunks(stiffnesses.len())) {
         let offset = if load == "loaded" { 2e-3 } else { 0.0 };
         for &tolerance in tolerances {
-            let rungs = together(stiffnesses, |&k| {
+            let rungs = parallel::map(stiffnesses, |&k| {
                 let changes = [("k", k), ("offset", offset)];
                 let go = |iteration| simulate(LADDER, &changes, true, damped(iteration, tolerance, 2.0));
-                (k, [Iteration::CoordinateSplit, Iteration::CoordinateModified, Iteration::Auto].map(go))
+                Rung { k, runs: [Iteration::CoordinateSplit, Iteration::CoordinateModified, Iteration::Auto].map(go) }
             });
-            for ((k, runs), end) in rungs.iter().zip(exact) {
-                let f = |i: usize| runs[i].as_ref().map_or(usize::MAX, |s| s.statistics.residual_evaluations);
-                let shown = |i: usize| runs[i].as_ref().map_or("failed".into(), |s| slashed(&counts(&s.statistics)));
-                let best = f(0).min(f(1));
-                let ratio = f(2) as f64 / best as f64;
-                let away = runs[2]
-                    .as_ref()
-                    .map_or(f64::NAN, |s| wheel(s).iter().zip(end).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt());
-                table.rows.push(vec![
-                    load.into(),
-                    format!("{tolerance:e}"),
-                    format!("{k:e}"),
-                    shown(0),
-                    shown(1),
-                    shown(2),
-                    format!("{ratio:.2}"),
-                    format!("{away:.1e}"),
-                    format!("{:.1}", away / tolerance),
-                ]);
-                report.claims.push(Claim {
-                    table: "ladder",
-                    what: format!("{load}, TOL {tolerance:e}, k = {k:e}: error of auto at the end, in m"),
-                    ours: format!("{away:.1e}"),
-                    paper: "–".into(),
-                    asked: format!("≤ {:.0e}", 100.0 * tolerance),
-                    holds: away <= 100.0 * tolerance,
-                });
-                report.claims.push(Claim {
-                    table: "ladder",
-                    what: format!("{load}, TOL {tolerance:e}, k = {k:e}: evaluations of auto"),
-                    ours: format!("{} against CS {}, CM {}", f(2), f(0), f(1)),
-                    paper: "–".into(),
-                    asked: "≤ 1.10 × the best".into(),
-                    holds: runs[2].is_some() && ratio <= 1.10,
-                });
+            for (rung, end) in rungs.iter().zip(exact) {
+                table.rows.push(rung.row(load, tolerance, end));
+                rung.claim(report, load, tolerance, end);
             }
-            let steps = |rung: Option<&(f64, [Option<Summary>; 3])>| {
-                rung.and_then(|(_, runs)| runs[2].as_ref()).map_or(usize::MAX, |s| s.statistics.steps)
-            };
+            let steps = |rung: Option<&Rung>| Some(rung?.runs[2].as_ref()?.statistics.steps);
             let (soft, stiff) = (steps(rungs.first()), steps(rungs.last()));
             report.claims.push(Claim {
                 table: "ladder",
                 what: format!("{load}, TOL {tolerance:e}: steps of auto from the softest to the stiffest"),
-                ours: format!("{soft} to {stiff}"),
+                ours: format!("{} to {}", counted(soft), counted(stiff)),
                 paper: "–".into(),
                 asked: "growth ≤ 1.5".into(),
-                holds: stiff as f64 <= 1.5 * soft as f64,
+                holds: soft.zip(stiff).is_some_and(|(soft, stiff)| stiff as f64 <= 1.5 * soft as f64),
             });
         }
     }
@@ -206,7 +237,7 @@ pub fn stiff(report: &mut Report, quick: bool) {
             continue;
         }
         let mut row = vec![name.to_string(), format!("≤ {max_order}")];
-        let (mut fewest, mut most, mut worst) = (usize::MAX, 0, 0.0f64);
+        let (mut steps, mut worst) = (Vec::new(), 0.0f64);
         for (k, x, y) in STIFF_END {
             let options = damped(Iteration::Auto, 1e-4, 1.0).with(|o| {
                 (o.testing.test, o.parameters.max_order) = (Some(test), max_order);
@@ -218,17 +249,18 @@ pub fn stiff(report: &mut Report, quick: bool) {
             };
             let error = (last(&s, "second.x") - x).hypot(last(&s, "second.y") - y);
             row.push(format!("{}, {error:.1e}", slashed(&counts(&s.statistics))));
-            (fewest, most) = (fewest.min(s.statistics.steps), most.max(s.statistics.steps));
+            steps.push(s.statistics.steps);
             worst = worst.max(error);
         }
-        let ratio = most as f64 / fewest as f64;
+        let (fewest, most) = (steps.iter().min().copied(), steps.iter().max().copied());
+        let ratio = most.zip(fewest).map_or(f64::NAN, |(most, fewest)| most as f64 / fewest as f64);
         row.push(format!("{ratio:.2}"));
         table.rows.push(row);
         if test == Tested::Q {
             report.claims.push(Claim {
                 table: "bushing",
                 what: "steps from k = 1e5 to 1e8, and the largest error".into(),
-                ours: format!("{fewest} to {most}, {worst:.1e} m"),
+                ours: format!("{} to {}, {worst:.1e} m", counted(fewest), counted(most)),
                 paper: "–".into(),
                 asked: "within 1.5 of each other, ≤ 1e-3 m".into(),
                 holds: ratio <= 1.5 && worst <= 1e-3,

@@ -1,3 +1,4 @@
+use super::table_4::two_body;
 use super::*;
 
 fn all_hold(table: &str) {

@@ -2,7 +2,7 @@
 
 use super::claim;
 use crate::report::{Report, Table};
-use bellcrank_glue::{Coordinator, Coupling, GlueError, GlueOptions, Piece, cut};
+use bellcrank_glue::{Coordinator, Coupling, GlueError, GlueOptions, PartModel, cut};
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
 use bellcrank_solve::initial::assemble;
@@ -36,9 +36,9 @@ fn join(system: &Arc<System>, coupling: Coupling, window: f64) -> Option<Coordin
     let (point, _) = assemble(&dynamics, &system.initial_state()).ok()?;
     let cut = cut(system, &point, &["spring"]).ok()?;
     let own = Options { method: MethodName::Dopri5, rtol: 1e-9, ..Options::default() };
-    let make = |piece: Piece| match coupling {
-        Coupling::Windows | Coupling::Explicit => piece.with_own_solver(own.clone()),
-        coupling => piece.in_step(coupling, Options::default().parameters.rho),
+    let make = |part: PartModel| match coupling {
+        Coupling::Windows | Coupling::Explicit => part.with_own_solver(own.clone()),
+        coupling => part.in_step(coupling, Options::default().parameters.rho),
     };
     let parts = cut.parts.into_iter().map(make).collect::<Result<Vec<_>, _>>().ok()?;
     let options = GlueOptions { coupling, window, ..GlueOptions::default() };

@@ -82,14 +82,6 @@ pub fn go(model: &Run, options: Options) -> Option<Summary> {
     model.record(options, &mut Silent)
 }
 
-/// The same work for all items, on as many threads; what it gives in their order.
-pub fn together<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = items.iter().map(|item| scope.spawn(|| work(item))).collect();
-        handles.into_iter().filter_map(|h| h.join().ok()).collect()
-    })
-}
-
 /// The slope of log y over log x by least squares.
 pub fn slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;

@@ -208,23 +208,6 @@ pub struct LoopReport {
     pub drift: Vec<(f64, f64)>,
 }
 
-impl LoopReport {
-    /// The object of a summary.
-    pub fn to_json(&self) -> serde_json::Value {
-        let drift: Vec<_> =
-            self.drift.iter().map(|(loops, tree)| serde_json::json!({ "loops": loops, "tree": tree })).collect();
-        match self.epsilon {
-            Some((epsilon, limit)) => serde_json::json!({
-                "solver": self.solver, "equations": self.equations, "epsilon": epsilon, "limit": limit, "iterates": drift,
-            }),
-            None => serde_json::json!({
-                "solver": self.solver, "equations": self.equations, "solves": self.solves,
-                "iterations": self.iterations, "renewals": self.renewals,
-            }),
-        }
-    }
-}
-
 /// Advances a state step by step.
 pub trait Engine: Send {
     /// Takes one step that does not pass `t_stop`.

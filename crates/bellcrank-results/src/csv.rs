@@ -1,0 +1,183 @@
+//! Comma-separated values, streamed.
+//!
+//! The first line names the columns, each with its unit in brackets; a pure number has none:
+//!
+//! ```text
+//! time [s],crank.x [m],crank.qw
+//! 0.0,0.15,1.0
+//! ```
+//!
+//! A line of units would turn every column of a data frame into text, so there is none. Lines end
+//! with a line feed, names that need it are quoted as in RFC 4180, the text is UTF-8. Numbers are the
+//! shortest that read back to the same bits; not-a-number is `NaN`, infinity is `inf`. (Older
+//! versions of pandas keep the last bit with `read_csv(…, float_precision="round_trip")`.)
+
+use bellcrank_solve::analyses::modes::Modes;
+use bellcrank_solve::record::{Header, Recorder, Report, check_width};
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// Rows are written after this time or this many bytes, whichever comes first; a killed run loses no more than that.
+const PATIENCE: Duration = Duration::from_secs(1);
+const BYTES: usize = 1 << 16;
+
+/// Writes one line per frame.
+pub struct Csv<W: Write> {
+    out: W,
+    /// Whole lines only, so that a killed run does not end within a row.
+    lines: Vec<u8>,
+    channels: usize,
+    written: Instant,
+}
+
+impl<W: Write> Csv<W> {
+    /// Writes to `out`, which needs no buffer of its own.
+    pub fn new(out: W) -> Csv<W> {
+        Csv { out, lines: Vec::new(), channels: 0, written: Instant::now() }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.lines)?;
+        self.lines.clear();
+        self.written = Instant::now();
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Recorder for Csv<W> {
+    fn begin(&mut self, header: &Header) -> io::Result<()> {
+        self.channels = header.channels.len();
+        self.lines.extend(b"time [s]");
+        for c in &header.channels {
+            let unit = if c.unit.is_empty() { String::new() } else { format!(" [{}]", c.unit) };
+            self.lines.push(b',');
+            self.lines.extend(quoted(format!("{}{unit}", c.name)).as_bytes());
+        }
+        self.lines.push(b'\n');
+        self.write()
+    }
+
+    fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
+        check_width(values, self.channels)?;
+        write!(self.lines, "{t:?}")?; // `{:?}` is the shortest exact text, with an exponent where that is shorter
+        for x in values {
+            write!(self.lines, ",{x:?}")?;
+        }
+        self.lines.push(b'\n');
+        if self.lines.len() > BYTES || self.written.elapsed() > PATIENCE { self.write() } else { Ok(()) }
+    }
+
+    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+        self.write()
+    }
+}
+
+/// Modes as a table: one line per mode, two columns per component of its shape.
+pub fn modes(found: &Modes) -> String {
+    let mut out = String::from("mode,re [1/s],im [1/s],frequency [Hz],damping_ratio");
+    for (name, unit) in &found.components {
+        let unit = if unit.is_empty() { String::new() } else { format!(" [{unit}]") };
+        for part in ["re", "im"] {
+            out.push(',');
+            out += &quoted(format!("{name}.{part}{unit}"));
+        }
+    }
+    out.push('\n');
+    for (k, (m, shape)) in found.modes.iter().zip(&found.shapes).enumerate() {
+        let (re, im) = m.eigenvalue;
+        out += &format!("{},{re:?},{im:?},{:?},{:?}", k + 1, m.frequency(), m.damping());
+        shape.iter().for_each(|(re, im)| out += &format!(",{re:?},{im:?}"));
+        out.push('\n');
+    }
+    out
+}
+
+/// A field as in RFC 4180, section 2; also quoted where a spreadsheet might see more than a name.
+pub fn quoted(field: String) -> String {
+    let odd = |c| matches!(c, ',' | '"' | '\n' | '\r');
+    if field.is_empty() || field.contains(odd) || field.starts_with(['=', '+', '-', '@', '\t', ' ']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ODD_NAMES, ODD_VALUES, header};
+    use bellcrank_solve::record::{Channel, Ended};
+
+    /// A reader of RFC 4180, to the letter.
+    fn parse(text: &str) -> Vec<Vec<String>> {
+        let (mut rows, mut row, mut field, mut inside) = (vec![], vec![], String::new(), false);
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '"' if inside && chars.peek() == Some(&'"') => field.push(chars.next().unwrap()),
+                '"' => inside = !inside,
+                ',' if !inside => row.push(std::mem::take(&mut field)),
+                '\n' if !inside => {
+                    row.push(std::mem::take(&mut field));
+                    rows.push(std::mem::take(&mut row));
+                }
+                c => field.push(c),
+            }
+        }
+        assert!(!inside && row.is_empty() && field.is_empty());
+        rows
+    }
+
+    #[test]
+    fn odd_names_and_values_come_back_to_the_bit() {
+        let mut out = Vec::new();
+        let mut csv = Csv::new(&mut out);
+        csv.begin(&header(&ODD_NAMES)).unwrap();
+        csv.frame(0.3, &ODD_VALUES).unwrap();
+        csv.end(&Ended::Finished).unwrap();
+        let rows = parse(&String::from_utf8(out).unwrap());
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0][0], "time [s]");
+        for (field, name) in rows[0][1..].iter().zip(ODD_NAMES) {
+            assert_eq!(*field, format!("{name} [m]"));
+        }
+        let read: Vec<u64> = rows[1].iter().map(|x| x.parse::<f64>().unwrap().to_bits()).collect();
+        let wrote: Vec<u64> = [0.3].iter().chain(&ODD_VALUES).map(|x| x.to_bits()).collect();
+        assert_eq!(read, wrote);
+    }
+
+    #[test]
+    fn header_has_units_in_brackets_and_none_for_numbers() {
+        let mut out = Vec::new();
+        let mut h = header(&["crank.x"]);
+        h.channels.push(Channel { name: "crank.qw".into(), unit: "" });
+        Csv::new(&mut out).begin(&h).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "time [s],crank.x [m],crank.qw\n");
+    }
+
+    #[test]
+    fn only_whole_rows_leave_and_long_runs_do_not_pile_up() {
+        struct Sink(Vec<usize>);
+        impl Write for &mut Sink {
+            fn write(&mut self, b: &[u8]) -> io::Result<usize> {
+                assert_eq!(b.last(), Some(&b'\n'));
+                self.0.push(b.len());
+                Ok(b.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut sink = Sink(vec![]);
+        let mut csv = Csv::new(&mut sink);
+        csv.begin(&header(&["x"])).unwrap();
+        for i in 0..20_000 {
+            csv.frame(i as f64, &[0.5]).unwrap();
+        }
+        assert!(csv.lines.len() <= BYTES);
+        csv.written = Instant::now().checked_sub(2 * PATIENCE).unwrap();
+        csv.frame(2e4, &[0.5]).unwrap();
+        assert!(csv.lines.is_empty());
+        assert!(sink.0.len() > 3 && sink.0.iter().all(|n| *n < BYTES + 100));
+    }
+}

@@ -4,7 +4,7 @@
 //! new round, does its share, and lowers `left`; at zero, the task is done and its pointer dead. Waiting is by polling, first
 //! busily, then yielding; followers finally sleep, and the leader wakes them.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p bellcrank-math --lib loom` explores all interleavings of this file.
+//! `tools/loom` explores the interleavings of this file.
 
 use self::sync::{AtomicBool, AtomicUsize, Ordering::*, TaskCell, spin_loop, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -89,7 +89,7 @@ fn compiled(text: &str, changes: &[String]) -> Arc<System> {
 
 fn simulation(system: &Arc<System>, options: &Options) -> Option<Simulation> {
     let (sample, threads) = (Some(options.until), Some(1));
-    Simulation::of(system.clone(), Options { sample, ..options.clone() }.with(|o| o.resources.threads = threads)).ok()
+    Simulation::new(system.clone(), Options { sample, ..options.clone() }.with(|o| o.resources.threads = threads)).ok()
 }
 
 /// How a run goes, untimed.

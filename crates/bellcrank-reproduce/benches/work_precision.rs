@@ -15,7 +15,7 @@ use bellcrank_solve::FormulationKind;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::simulation::{Machine, Simulation, Status, Summary};
 use own_problems::{CarAxis, SliderCrank};
 use std::path::Path;
 use std::process::Command;
@@ -72,7 +72,8 @@ fn problems() -> Vec<Problem> {
 }
 
 fn run(problem: &Problem, options: &Options) -> Option<(Summary, f64)> {
-    let mut simulation = Simulation::new("bench", problem.dynamics.clone(), &problem.start, options.clone()).ok()?;
+    let mut simulation =
+        Simulation::new(Machine::equations("bench", problem.dynamics.clone(), &problem.start), options.clone()).ok()?;
     let begin = Instant::now();
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     (summary.status == Status::Finished).then(|| (summary, 1e3 * begin.elapsed().as_secs_f64()))

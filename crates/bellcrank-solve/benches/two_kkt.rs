@@ -49,8 +49,7 @@ fn measure(text: &str, options: &Options) -> [f64; 3] {
     let system = Arc::new(read.model.compile());
     let mut best = [f64::INFINITY, 0.0, 0.0];
     for _ in 0..5 {
-        let start = system.initial_state();
-        let Ok(mut simulation) = Simulation::new("bench", system.clone(), &start, options.clone()) else { continue };
+        let Ok(mut simulation) = Simulation::new(&system, options.clone()) else { continue };
         let clock = std::time::Instant::now();
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
         let s = summary.statistics;

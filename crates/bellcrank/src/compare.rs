@@ -3,14 +3,15 @@
 //! The error of a run is the largest over 100 samples and all bodies of |Δp|/L and of the angle between the
 //! rotations, against a much tighter run; L is the radius of the space that the bodies move in.
 
-use crate::run::{self, Run, choice};
+use crate::flags::{End, Flags};
+use crate::places::refused;
 use crate::{Failure, output, plot, print};
+use bellcrank_model::System;
 use bellcrank_model::read::Read;
-use bellcrank_model::{State, System};
-use bellcrank_solve::choices::{FormulationKind, MethodName, Options, Voice};
-use bellcrank_solve::newton::{self, Iteration};
+use bellcrank_solve::choices::{FormulationKind, MethodName, Options, Said, Voice, understood};
+use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::record::{Memory, Recorder, Silent};
-use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
+use bellcrank_solve::run::{Names, Simulation, StartError, Status, Summary};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use clap::Args;
 use serde_json::{Value, json};
@@ -37,9 +38,8 @@ pub struct Compare {
     /// Step sizes in s of methods without error control: a list, or 1e-2..1e-4 for every half of the one before.
     #[arg(long, value_name = "LIST")]
     step: Option<String>,
-    /// End of the runs in s.
-    #[arg(long, value_name = "T")]
-    until: Option<f64>,
+    #[command(flatten)]
+    end: Flags<End>,
     /// Overrides a value of the file; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -74,8 +74,7 @@ struct Outcome {
 pub fn compare(args: Compare) -> Result<(), Failure> {
     args.save.iter().try_for_each(|path| plot::Format::of(path).map(|_| ()))?;
     let read = output::read(&args.model, &args.set)?;
-    let common = Run::of(&args.model).up_to(args.until);
-    let base = run::options(&common, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
+    let base = output::options(&read, &args.end.0)?;
     let (combinations, mut skipped) = combinations(&args, &read)?;
     let rtol = args.rtol.as_deref().map(|text| list("--rtol", text, 0.1)).transpose()?;
     let steps = args.step.as_deref().map(|text| list("--step", text, 0.5)).transpose()?;
@@ -136,27 +135,22 @@ impl Combination {
 
 /// Every pairing of what was named; what cannot go together comes back with the reason.
 fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(String, String)>), Failure> {
-    fn each<T: Copy>(
-        read: &Read,
-        option: &str,
-        words: &[String],
-        names: &[&str],
-        find: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<Option<T>>, Failure> {
-        let one = |word: &String| choice(read, option, Some((word.trim(), None)), names, &find);
+    // each word as if it stood alone on the command line
+    let each = |key: &'static str, words: &[String]| -> Result<Vec<Option<Options>>, Failure> {
+        let one = |word: &String| understood(&[Said::argument(key, word.trim())]).map(Some);
         let found = words.iter().map(one).collect::<Result<Vec<_>, _>>();
-        let found = found.map_err(|report| Failure::BadInput(report.to_string()))?;
+        let found = found.map_err(|e| Failure::BadInput(refused(read, &[], e).to_string()))?;
         Ok(if found.is_empty() { vec![None] } else { found })
-    }
-    let methods = MethodName::names();
-    let formulations = FormulationKind::NAMES;
+    };
+    let iterations: Vec<_> = each("iteration", &args.iteration)?.iter().map(|o| o.as_ref()?.iteration).collect();
+    let formulations: Vec<_> =
+        each("formulation", &args.formulation)?.iter().map(|o| o.as_ref()?.formulation).collect();
     let mut out = Vec::new();
     let mut skipped: Vec<(String, String)> = Vec::new();
-    for method in each(read, "method", &args.method, &methods, MethodName::by_name)?.into_iter().flatten() {
-        for formulation in each(read, "formulation", &args.formulation, formulations, FormulationKind::by_name)? {
-            for (k, iteration) in
-                each(read, "iteration", &args.iteration, newton::NAMES, Iteration::by_name)?.into_iter().enumerate()
-            {
+    for named in each("method", &args.method)?.into_iter().flatten() {
+        let method = named.method;
+        for formulation in formulations.iter().map(|f| f.or(named.formulation)) {
+            for (k, iteration) in iterations.iter().copied().enumerate() {
                 let mut c = Combination { method, formulation, iteration };
                 if method.explicit() && iteration.is_some() {
                     if k == 0 {
@@ -218,7 +212,6 @@ fn list(option: &str, text: &str, factor: f64) -> Result<Vec<f64>, Failure> {
 struct Bench {
     name: String,
     system: Arc<System>,
-    start: State,
     base: Options,
     reference: Memory,
     /// What the reference was computed with.
@@ -240,12 +233,10 @@ struct Places {
 impl Bench {
     fn new(path: &str, read: &Read, base: Options, tightest: f64) -> Result<Bench, Failure> {
         let system = Arc::new(read.model.compile());
-        let start = system.initial_state();
         let base = Options { sample: Some(base.until / 100.0), formulation: None, iteration: None, step: None, ..base };
         let mut bench = Bench {
             name: system.model.name.clone(),
             system,
-            start,
             base,
             reference: Memory::default(),
             method: "auto",
@@ -279,7 +270,7 @@ impl Bench {
             )));
         }
         bench.rtol = rtol;
-        bench.method = if summary.names.0 == "bdf" { "auto (bdf)" } else { summary.names.0 };
+        bench.method = if summary.names.method == "bdf" { "auto (bdf)" } else { summary.names.method };
         bench.places();
         let looser = Options { method: MethodName::Auto, rtol: 10.0 * rtol, ..bench.base.clone() };
         let mut memory = Memory::default();
@@ -313,7 +304,7 @@ impl Bench {
     }
 
     fn simulate(&self, options: Options, out: &mut dyn Recorder) -> Result<Summary, StartError> {
-        let mut simulation = Simulation::new(&self.name, self.system.clone(), &self.start, options)?;
+        let mut simulation = Simulation::new(&self.system, options)?;
         Ok(simulation.run(out, &mut |_, _| {}))
     }
 
@@ -404,7 +395,7 @@ impl Bench {
 
 impl Outcome {
     fn names(&self) -> [&'static str; 3] {
-        let (method, formulation, iteration) = self.summary.names;
+        let Names { method, formulation, iteration } = self.summary.names;
         match self.combination.method {
             MethodName::Auto => ["auto", formulation, iteration],
             _ => [method, formulation, iteration],

@@ -116,7 +116,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let mut network = Network::new(&args.reach)?;
     let assembly =
         read_assembly_with(&args.assembly, &mut |address| network.connect(address)).map_err(Failure::BadInput)?;
-    let setting = |key: &str| assembly.settings.numbers.get(key).copied();
+    let setting = |key: &str| assembly.settings.number(key);
     let until = args.until.or(setting("until")).unwrap_or(1.0);
     let rtol = args.rtol.or(setting("rtol"));
     let window = args.window.or(setting("step")).unwrap_or(until / 1000.0);
@@ -570,8 +570,8 @@ pub fn split(
     let window = options.step.unwrap_or(until / 1000.0);
     let sample = (options.sample_distance() / window).round().max(1.0) * window;
     let options = Options { method, formulation, sample: Some(sample), ..options };
-    let mut simulation = Simulation::new(&name, system.clone(), &system.initial_state(), options.clone())
-        .map_err(|e| Failure::BadInput(e.to_string()))?;
+    let mut simulation =
+        Simulation::new(system.clone(), options.clone()).map_err(|e| Failure::BadInput(e.to_string()))?;
     let point = output::assembled(&name, system, 0.0)?;
     let names: Vec<&str> = joints.iter().map(String::as_str).collect();
     let cut = cut(system, &point, &names).map_err(|e| Failure::BadInput(e.to_string()))?;

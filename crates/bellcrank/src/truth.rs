@@ -6,7 +6,7 @@ use bellcrank_model::system::System;
 use bellcrank_results::PROGRAM;
 use bellcrank_solve::options::Options;
 use bellcrank_solve::record::Memory;
-use bellcrank_solve::simulation::{Status, Summary};
+use bellcrank_solve::run::{Drift, Energy, Names, Status, Summary};
 use bellcrank_solve::verify::{Deviation, Verification, nominal_order};
 use bellcrank_view::{Diagram, Fact, Frames, Report, Section, Verdict, report_of};
 use serde_json::Value;
@@ -127,7 +127,7 @@ fn short(e: &Evidence) -> String {
             format!("The run failed at t = {} s: {}", s.t, why.lines().next().unwrap_or(""))
         }
     };
-    let (method, formulation, iteration) = s.names;
+    let Names { method, formulation, iteration } = s.names;
     let iteration = if iteration == "none" { String::new() } else { format!(" with {iteration} iteration") };
     let mut text = format!("{ended}. It used {method} on {formulation}{iteration}. ");
     text += &match e.verification {
@@ -203,11 +203,11 @@ fn accuracy(e: &Evidence) -> Section {
             format!("with {half}"),
         ));
     }
-    let nominal = nominal_order(e.summary.names.0);
+    let nominal = nominal_order(e.summary.names.method);
     match (v.order, nominal) {
         (Some(p), Some(n)) => {
             let verdict = if p > n as f64 - 0.5 { Verdict::Good } else { Verdict::Doubtful };
-            let note = format!("{} should show {n}", e.summary.names.0);
+            let note = format!("{} should show {n}", e.summary.names.method);
             s.facts.push(fact(
                 "Observed order",
                 format!("{p:.2}"),
@@ -247,7 +247,7 @@ fn energies(frames: &Memory) -> f64 {
 }
 
 fn energy(e: &Evidence) -> Section {
-    let (initial, last, error) = e.summary.energy;
+    let Energy { initial, last, largest_error: error } = e.summary.energy;
     let scale = energies(e.frames).max(f64::MIN_POSITIVE);
     let (good, doubtful) = bounds(e.options);
     let relative = error / scale;
@@ -323,7 +323,7 @@ fn momentum(e: &Evidence) -> Section {
 fn constraints(e: &Evidence) -> Section {
     let length = e.system.length();
     let (good, doubtful) = bounds(e.options);
-    let (position, velocity) = e.summary.drift;
+    let Drift { position, velocity } = e.summary.drift;
     let speed = {
         // of wheels that turn in their places the rims move
         let size = |unit: &str| match unit {
@@ -543,7 +543,7 @@ fn model(e: &Evidence) -> Section {
         Verdict::None,
         format!("{}, {}", std::env::consts::ARCH, std::env::consts::OS),
     ));
-    let (method, formulation, iteration) = e.summary.names;
+    let Names { method, formulation, iteration } = e.summary.names;
     facts.push(fact(
         "Method",
         format!("{method} on {formulation}"),

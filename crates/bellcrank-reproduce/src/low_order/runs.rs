@@ -62,8 +62,7 @@ impl Run {
     fn start(&self, options: Options) -> Option<Simulation> {
         let read = read_text("model.toml", &self.text, &self.set).ok()?;
         let system = Arc::new(read.model.compile());
-        let state = system.initial_state();
-        Simulation::new("low-order", system, &state, Options { until: self.until, ..options }).ok()
+        Simulation::new(system, Options { until: self.until, ..options }).ok()
     }
 
     fn record(&self, options: Options, out: &mut dyn Recorder) -> Option<Summary> {

@@ -16,8 +16,9 @@ mod text;
 pub use spectrum::Spectrum;
 
 use crate::choices::Options;
-use crate::initial::{self, Assembly, AssemblyError};
+use crate::initial::{Assembly, AssemblyError};
 use crate::linear::rank::DENSE;
+use crate::machine::{Machine, Start};
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 
@@ -122,15 +123,17 @@ impl Check {
 
 /// Looks at a model: everything.
 pub fn check(system: &Arc<System>, options: &Options) -> Check {
-    look(system, options, true)
+    look(system, options, None)
 }
 
-/// Looks at a model before it runs: what matters, quickly.
-pub fn brief(system: &Arc<System>, options: &Options) -> Check {
-    look(system, options, false)
+/// Looks at a model before it runs, from the start that it will run from: what matters, quickly.
+pub fn brief(system: &Arc<System>, options: &Options, start: &Start) -> Check {
+    look(system, options, Some(start))
 }
 
-fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
+/// Looks at a model: briefly where its start is assembled already, else thoroughly.
+fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> Check {
+    let thorough = assembled.is_none();
     let model = &system.model;
     let layout = system.layout();
     let mut c = Check {
@@ -141,7 +144,6 @@ fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
         large: layout.n().max(layout.m()) > DENSE,
         ..Check::default()
     };
-    let dynamics: Arc<dyn Dynamics> = system.clone();
     let start = system.initial_state();
     let mut w = system.workspace();
     let masses = inertia::masses(system, &start, &mut w);
@@ -153,8 +155,9 @@ fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
         c.findings.sort_by_key(|f| f.level);
         return c;
     }
-    match initial::assemble(&dynamics, &start) {
-        Ok((point, assembly)) => {
+    let assembled = assembled.map_or_else(|| Machine::from(system).assemble(), |start| Ok(start.clone()));
+    match assembled {
+        Ok(Start { point, assembly, .. }) => {
             redundancy::ranks(&mut c, system, &point, &mut w, thorough);
             if thorough {
                 spectrum::look(&mut c, system, &point, &mut w);

@@ -38,7 +38,7 @@ const BOTH: &[(Tested, &str, usize)] = &[(Tested::Q, "q", 2), (Tested::QV, "q+v"
 
 fn problems() -> Vec<Problem> {
     let mut all = Vec::new();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/seven-body/model.toml");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml");
     if let Ok(read) = read_model(path, &[]) {
         let system = Arc::new(read.model.compile());
         let start = system.initial_state();
@@ -136,7 +136,7 @@ fn line(problem: &str, what: &str, rtol: f64, cells: &[String]) {
 
 /// Compiles and runs IDA's program; says so where that cannot be.
 fn ida(wanted: &dyn Fn(&str) -> bool) {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/peers/ida.c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/ida.c");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ida");
     let compiled = Command::new("cc")
         .args(["-O2", source, "-o"])

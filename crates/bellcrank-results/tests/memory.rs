@@ -227,7 +227,7 @@ fn a_matrix_that_would_be_too_large_is_refused_before_it_is_formed() {
     let bdf = Options { method: MethodName::Bdf, ..auto.clone() };
     let ggl = Options { formulation: Some(FormulationKind::Ggl), ..auto.clone() };
     for (text, options, why, help) in [
-        (ladder(1000), &auto, "loops", "use --coordinates cartesian"),
+        (ladder(1000), &auto, "loops", "use `coordinates: cartesian`"),
         (chain(3000), &bdf, "bdf", "explicit method"),
         (chain(3000), &ggl, "bdf", "explicit method"),
     ] {

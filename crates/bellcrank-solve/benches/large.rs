@@ -360,8 +360,8 @@ fn main() {
 /// Small machines with error control: the first tolerance with an error below 1e-6.
 fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
     let problems = [
-        ("seven-body", include_str!("../../../tests/problems/seven-body/model.toml"), 0.03),
-        ("slider-crank", include_str!("../../../tests/problems/slider-crank/model.toml"), 2.0),
+        ("seven-body", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml")), 0.03),
+        ("slider-crank", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml")), 2.0),
     ];
     for (name, text, until) in problems.into_iter().filter(|p| is_wanted(p.0)) {
         let system = system(text);

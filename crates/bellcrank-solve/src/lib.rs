@@ -7,6 +7,7 @@ pub mod choices;
 pub mod constraints;
 pub mod engines;
 pub mod events;
+pub mod evidence;
 pub mod formulation;
 pub mod history;
 pub mod linear;

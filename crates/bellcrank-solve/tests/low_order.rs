@@ -9,11 +9,11 @@ use bellcrank_solve::record::{Memory, Silent};
 use bellcrank_solve::simulation::{Simulation, Status};
 use common::*;
 
-const CRANK: &str = include_str!("../../../tests/problems/slider-crank/model.toml");
-const SEVEN_BODY: &str = include_str!("../../../tests/problems/seven-body/model.toml");
-const TOP: &str = include_str!("../../../tests/problems/heavy-top/model.toml");
-const PENDULUM: &str = include_str!("../../../tests/problems/pendulum/model.toml");
-const DOUBLE_PENDULUM: &str = include_str!("../../../tests/problems/double-pendulum/model.toml");
+const CRANK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml"));
+const SEVEN_BODY: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml"));
+const TOP: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/heavy-top/model.toml"));
+const PENDULUM: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/pendulum/model.toml"));
+const DOUBLE_PENDULUM: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/double-pendulum/model.toml"));
 
 fn named(name: &str) -> Options {
     Options::named(name).unwrap()
@@ -87,7 +87,8 @@ fn orders_on_the_stiff_pendulum_from_a_smooth_start() {
 
 /// The flexible slider-crank from its quasi-static start.
 fn quasi_static() -> String {
-    let mut text = include_str!("../../../tests/problems/flexible-slider-crank/model.toml").to_string();
+    let mut text =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/flexible-slider-crank/model.toml")).to_string();
     for (name, value) in [
         ("q1", "-2.7784886e-7"),
         ("q2", "-3.95296215e-6"),

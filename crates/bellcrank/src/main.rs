@@ -20,7 +20,6 @@ mod progress;
 mod reproduce;
 mod run;
 mod statics;
-mod truth;
 mod view;
 
 use bellcrank_model::file::diagnostic::escaped;

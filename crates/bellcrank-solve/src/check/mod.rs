@@ -13,6 +13,7 @@ mod scales;
 mod spectrum;
 mod text;
 
+pub use bellcrank_model::file::diagnostic::Severity;
 pub use spectrum::Spectrum;
 
 use crate::choices::Options;
@@ -22,33 +23,11 @@ use crate::machine::{Machine, Start};
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// The model cannot run.
-    Error,
-    /// It runs, but is probably not what was meant.
-    Warning,
-    /// Worth knowing.
-    Note,
-}
-
-impl Level {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Error => "error",
-            Level::Warning => "warning",
-            Level::Note => "note",
-        }
-    }
-}
-
 /// Something the check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// How much it matters.
-    pub level: Level,
+    pub severity: Severity,
     /// What it is: `redundant`, `conflicting`, `singular`, `massless`, `inertia`, `unconnected`, `units`, `locked`, `tree`.
     pub kind: &'static str,
     /// The user's names of the bodies, joints and forces it is about.
@@ -109,15 +88,15 @@ impl Check {
 
     /// Whether nothing keeps the model from running.
     pub fn runs(&self) -> bool {
-        self.findings.iter().all(|f| f.level != Level::Error)
+        self.findings.iter().all(|f| f.severity != Severity::Error)
     }
 
     fn leave_out(&mut self, what: &str, why: &str) {
         self.left_out.push((what.to_string(), why.to_string()));
     }
 
-    fn push(&mut self, level: Level, kind: &'static str, names: Vec<String>, message: String, help: &str) {
-        self.findings.push(Finding { level, kind, names, message, help: help.to_string() });
+    fn push(&mut self, severity: Severity, kind: &'static str, names: Vec<String>, message: String, help: &str) {
+        self.findings.push(Finding { severity, kind, names, message, help: help.to_string() });
     }
 }
 
@@ -152,7 +131,7 @@ fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> C
     connections::unconnected(&mut c, model);
     connections::wanted_in_vain(&mut c, model);
     if c.large && !thorough {
-        c.findings.sort_by_key(|f| f.level);
+        c.findings.sort_by_key(|f| f.severity);
         return c;
     }
     let assembled = assembled.map_or_else(|| Machine::from(system).assemble(), |start| Ok(start.clone()));
@@ -170,6 +149,6 @@ fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> C
     if c.degrees_of_freedom.is_some() {
         c.method = spectrum::method(&c, options);
     }
-    c.findings.sort_by_key(|f| f.level);
+    c.findings.sort_by_key(|f| f.severity);
     c
 }

@@ -6,9 +6,10 @@ mod tell;
 pub use args::Run;
 
 use crate::check::with_places;
+use crate::digest::sha256;
 use crate::places::{placed, refused};
 use crate::progress::Progress;
-use crate::{Failure, output, print_with, truth};
+use crate::{Failure, output, print_with};
 use bellcrank_model::Dynamics;
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::Read;
@@ -18,6 +19,7 @@ use bellcrank_results::{Folder, json};
 use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::choices::Options;
 use bellcrank_solve::engines::StepError;
+use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::record::{Recorder, Tee};
 use bellcrank_solve::run::{Machine, Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
@@ -170,17 +172,21 @@ impl Job {
     fn report(&self, ended: &Ended, told: &serde_json::Value) -> Result<(), Failure> {
         let (Some(file), Some(kept)) = (self.args.report_file(), &ended.kept) else { return Ok(()) };
         let text = self.read.document.sources.0.first().map_or("", |s| s.text.as_str());
-        let evidence = truth::Evidence {
+        let evidence = Evidence {
             system: &self.system,
             options: &self.options,
             summary: &ended.summary,
             frames: &kept.memory,
             verification: ended.verification.as_ref().map_err(String::as_str),
-            model: (&self.args.model, text),
-            set: &self.args.set,
+        };
+        let source = bellcrank_view::Source {
+            name: &self.args.model,
+            text,
+            sha256: sha256(text.as_bytes()),
+            overridden: &self.args.set,
         };
         let failed = |e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", file.display()));
-        let html = truth::html(&evidence, told, self.plots.clone()).map_err(failed)?;
+        let html = bellcrank_view::truth_report(&evidence, &source, told, self.plots.clone()).map_err(failed)?;
         std::fs::write(&file, html).map_err(failed)?;
         if self.args.talks() {
             tell::line(format!("report: {}", file.display()));

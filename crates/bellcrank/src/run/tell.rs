@@ -5,7 +5,7 @@ use crate::tell;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
 use bellcrank_model::system::System;
-use bellcrank_solve::check::{Check, Level};
+use bellcrank_solve::check::{Check, Severity};
 use bellcrank_solve::run::{Energy, Names, Simulation, Summary};
 use bellcrank_solve::verify::{self, Verification};
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check) {
         }
     }
     let (shown, more) = found.shown();
-    for f in shown.into_iter().filter(|f| f.level != Level::Note || f.kind == "unconnected") {
-        line(format!("{}: {}", f.level.name(), f.message));
+    for f in shown.into_iter().filter(|f| f.severity != Severity::Note || f.kind == "unconnected") {
+        line(format!("{}: {}", f.severity.word(), f.message));
     }
     more.into_iter().for_each(line);
     if !a.moved.is_empty() {

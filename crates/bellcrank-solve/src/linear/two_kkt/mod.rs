@@ -368,9 +368,9 @@ mod tests {
 
     #[test]
     fn both_systems_give_the_solution_of_the_whole_up_to_the_step_squared() {
-        let crank = include_str!("../../../../../tests/problems/slider-crank/model.toml");
-        let seven = include_str!("../../../../../tests/problems/seven-body/model.toml");
-        let top = include_str!("../../../../../tests/problems/heavy-top/model.toml");
+        let crank = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml"));
+        let seven = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml"));
+        let top = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/heavy-top/model.toml"));
         for (name, text, h) in [("crank", crank, 4e-3), ("seven", seven, 1e-4), ("top", top, 1e-4)] {
             let (coarse, whole, split) = difference(text, h, false);
             let (fine, ..) = difference(text, h / 4.0, false);

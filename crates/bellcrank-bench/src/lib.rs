@@ -5,6 +5,7 @@
 
 pub mod peers;
 
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_reproduce::clock::processor;

@@ -5,6 +5,7 @@ use bellcrank_math::Vec3;
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::bodies::{Body, Planar, Rigid};
 use bellcrank_model::dynamics::Channel;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::frames::nearest_turn;
 use bellcrank_model::model::{BodyEntry, Model, Shape, Space};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};

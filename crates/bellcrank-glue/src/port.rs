@@ -3,7 +3,7 @@
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::{Quat, Vec3};
-use bellcrank_model::bodies::Body;
+use bellcrank_model::bodies::Orientation;
 use bellcrank_model::forces::{Force, Seen};
 use bellcrank_model::frames::{Covector, Frame, Stiffness};
 use bellcrank_model::model::{End, ForceEntry, Model};
@@ -105,7 +105,7 @@ impl Force for Load {
 impl Port {
     /// Opens a port in a model: the load becomes one of its forces.
     pub fn open(model: &mut Model, name: &str, end: End) -> Port {
-        let is_point = end.body.is_some_and(|b| matches!(model.bodies[b].body, Body::Point(_)));
+        let is_point = end.body.is_some_and(|b| model.bodies[b].body.coordinates().orientation() == Orientation::None);
         let load = Arc::new(Load { value: RwLock::default(), rotational: !is_point });
         model.forces.push(ForceEntry {
             name: format!("port {name}"),
@@ -154,7 +154,7 @@ fn by_columns(ports: &[Port], system: &System, n: usize, of: impl Fn(&Port, &[f6
     let mut unit = vec![0.0; n];
     for (k, port) in ports.iter().enumerate() {
         let Some(body) = port.end.body else { continue };
-        for j in bellcrank_model::Dynamics::layout(system).bodies[body].clone() {
+        for j in system.layout().bodies[body].clone() {
             unit[j] = 1.0;
             for (i, x) in of(port, &unit).into_iter().enumerate() {
                 *out.at_mut(WIDTH * k + i, j) = x;

@@ -1,32 +1,13 @@
 //! A model: what is meant, before it is compiled.
 
-use crate::bodies::Body;
+use crate::bodies::{Body, Coordinates, each};
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::Joint;
 use crate::mesh::Mesh;
+pub use crate::space::Space;
 use bellcrank_math::{Quat, Vec3};
 use std::sync::Arc;
-
-/// Where a model lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Space {
-    /// In the plane: x, y and turns about z.
-    Plane,
-    /// In space.
-    #[default]
-    Space,
-}
-
-impl Space {
-    /// Two or three.
-    pub fn dimension(self) -> usize {
-        match self {
-            Space::Plane => 2,
-            Space::Space => 3,
-        }
-    }
-}
 
 /// Bodies, joints and forces, with the user's names.
 #[derive(Clone, Default)]
@@ -73,10 +54,11 @@ impl Model {
         let joints = self.joints.iter_mut().flat_map(|j| &mut j.ends);
         let forces = self.forces.iter_mut().flat_map(|f| &mut f.ends);
         for end in joints.chain(forces).chain(self.probes.iter_mut().map(|p| &mut p.end)) {
-            if let Some(Body::Flexible(body)) = end.body.and_then(|b| self.bodies.get_mut(b)).map(|b| &mut b.body)
+            if let Some(entry) = end.body.and_then(|b| self.bodies.get_mut(b))
                 && end.on.node != crate::frames::RIGIDLY
+                && let Some(station) = each!(&mut entry.body, b => Coordinates::station(b, end.on.point))
             {
-                end.on.node = body.station(end.on.point);
+                end.on.node = station;
             }
         }
     }

@@ -30,7 +30,7 @@
 //! {"name": "B", "kind": "revolute", "between": [null, 0], "on": [[…], […]], "bend": [null, [[0, 0, 0]]]}
 //! ```
 
-use crate::bodies::{Body, Coordinates, Field as Modes, Flexible, each};
+use crate::bodies::{Coordinates, ModeField as Modes, Structure, each};
 use crate::channels::mode_name;
 use crate::dynamics::BY_VALUE;
 use crate::forces;
@@ -87,13 +87,7 @@ fn head(model: &Model) -> Value {
 fn body(b: &BodyEntry) -> Value {
     let mut out = json!({
         "name": b.name,
-        "kind": match b.body {
-            Body::Rigid(_) => "rigid",
-            Body::Planar(_) => "planar",
-            Body::Point(_) => "point",
-            Body::Rod(_) => "rod",
-            Body::Flexible(_) => "flexible",
-        },
+        "kind": b.body.coordinates().kind(),
         "mass": each!(&b.body, b => b.mass()),
         "at": b.at.0,
         "rotation": b.rotation.0,
@@ -103,15 +97,14 @@ fn body(b: &BodyEntry) -> Value {
         let bytes: Vec<u8> = mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
         out["mesh"] = json!({ "triangles": crate::mesh::base64(&bytes) });
     }
-    if let Body::Flexible(body) = &b.body {
-        out["flexible"] = flexible(&b.name, body);
+    if let Some(of) = b.body.coordinates().deformable() {
+        out["flexible"] = flexible(&b.name, of);
     }
     out
 }
 
 /// The places of a flexible body, and how its modal coordinates move them.
-fn flexible(name: &str, body: &Flexible) -> Value {
-    let of = body.structure();
+fn flexible(name: &str, of: &Structure) -> Value {
     let nodes = of.outline();
     let shapes: Vec<Vec<(Vec3, Vec3)>> = nodes.iter().map(|p| of.shapes(*p).1).collect();
     let mode = |i: usize| {
@@ -129,8 +122,9 @@ fn flexible(name: &str, body: &Flexible) -> Value {
 /// How the point of an end moves with each modal coordinate of its body: its own displacement and that of its arm.
 fn bend(end: &End, model: &Model) -> Value {
     let body = end.body.and_then(|b| model.bodies.get(b)).map(|b| &b.body);
-    let Some(Body::Flexible(body)) = body.filter(|_| end.on.node != RIGIDLY) else { return Value::Null };
-    let (base, shapes) = body.structure().shapes(end.on.point);
+    let bending = body.filter(|_| end.on.node != RIGIDLY).and_then(|b| b.coordinates().deformable());
+    let Some(of) = bending else { return Value::Null };
+    let (base, shapes) = of.shapes(end.on.point);
     let arm = end.on.point - base;
     json!(shapes.iter().map(|(phi, psi)| (*phi + psi.cross(arm)).0).collect::<Vec<_>>())
 }

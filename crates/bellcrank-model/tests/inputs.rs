@@ -1,6 +1,7 @@
 //! Inputs: numbers of a model that may be set while a run goes on.
 
 use bellcrank_model::dynamics::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::Place;
 use bellcrank_model::read::read_text;
 use bellcrank_model::testing::{Random, derivative, values};

@@ -7,7 +7,7 @@
 #[path = "../../bellcrank-solve/tests/own_problems/mod.rs"]
 mod own_problems;
 
-use bellcrank_model::own::Own;
+use bellcrank_model::hand_written::HandWritten;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::{Dynamics, State};
 use bellcrank_reproduce::coordinate_splitting::bushings::{STIFF, STIFF_END, last};
@@ -47,7 +47,7 @@ fn problems() -> Vec<Problem> {
     }
     all.push(Problem {
         name: "car-axis".into(),
-        dynamics: Arc::new(Own::new(CarAxis)),
+        dynamics: Arc::new(HandWritten::new(CarAxis)),
         start: CarAxis::start(),
         until: 3.0,
         end: ["q1", "q2", "q3", "q4"].into_iter().zip(CarAxis::END).collect(),
@@ -55,7 +55,7 @@ fn problems() -> Vec<Problem> {
     });
     all.push(Problem {
         name: "slider-crank".into(),
-        dynamics: Arc::new(Own::new(SliderCrank)),
+        dynamics: Arc::new(HandWritten::new(SliderCrank)),
         start: SliderCrank::start(),
         until: 10.0,
         end: ["q1", "q2", "q3"].into_iter().zip(SliderCrank::END).collect(),

@@ -2,6 +2,7 @@
 
 mod common;
 
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::testing::Random;
 use bellcrank_model::{Dynamics, State, System};
 use bellcrank_solve::initial::{self, Assembly, AssemblyError};

@@ -2,8 +2,9 @@
 
 mod common;
 
+use bellcrank_model::State;
 use bellcrank_model::dynamics::BY_VALUE;
-use bellcrank_model::{Dynamics, State};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_solve::options::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::{Memory, Silent};
 use bellcrank_solve::simulation::{Simulation, Summary};

@@ -4,6 +4,7 @@
 mod common;
 
 use bellcrank_math::linear::dense::least_squares;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Piece, Slopes, Unknown};
 use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};
 use bellcrank_solve::kkt::{Kkt, RowScales, dense};

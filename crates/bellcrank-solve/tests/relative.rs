@@ -4,7 +4,7 @@ mod common;
 
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_math::linear::tree::TreeLu;
-use bellcrank_model::bodies::Body;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{Random, random_mechanism, values};
 use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown};
@@ -74,7 +74,7 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
         let path = path.to_string_lossy().into_owned();
         let read = read_model(&path, &[]).unwrap_or_else(|e| panic!("{e}"));
         let system = Arc::new(read.model.compile());
-        if system.model.bodies.iter().any(|b| matches!(b.body, Body::Flexible(_))) {
+        if system.model.bodies.iter().any(|b| b.body.bends()) {
             let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
             let refused = Simulation::new(system.clone(), options).err().map(|e| e.to_string()).unwrap_or_default();
             assert!(refused.contains("bends") && refused.contains("leave --coordinates out"), "{path}: {refused}");

@@ -1,7 +1,7 @@
 //! `bellcrank compare MODEL`: work and precision of methods, formulations and iterations.
 
 use crate::flags::{End, Flags};
-use crate::places::refused;
+use crate::places::{refused, spoken};
 use crate::{Failure, output, plot, print};
 use bellcrank_model::read::Read;
 use bellcrank_results::json::comparison;
@@ -112,7 +112,7 @@ fn no_reference(path: &str, e: ReferenceError) -> Failure {
     match e {
         ReferenceError::Start(StartError::Step(e)) => Failure::Failed(format!("{path}: the reference run failed: {e}")),
         ReferenceError::Failed(_) => Failure::Failed(text),
-        ReferenceError::Start(_) => Failure::BadInput(text),
+        ReferenceError::Start(e) => Failure::BadInput(format!("{path}: {}", spoken(e))),
         ReferenceError::NoFreedom => {
             Failure::BadInput(format!("{text}\nhelp: its motion follows from its drives alone: free one of them"))
         }

@@ -1,6 +1,7 @@
 //! `bellcrank glue ASSEMBLY` and `bellcrank run MODEL --split JOINT,…`.
 
 use crate::network::{Network, Reach};
+use crate::places::spoken;
 use crate::{Failure, output, print, tell};
 use bellcrank_glue::{
     COUPLINGS, Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, INSIDE, Levels, PartModel, Solver, Source,
@@ -570,8 +571,7 @@ pub fn split(
     let window = options.step.unwrap_or(until / 1000.0);
     let sample = (options.sample_distance() / window).round().max(1.0) * window;
     let options = Options { method, formulation, sample: Some(sample), ..options };
-    let mut simulation =
-        Simulation::new(system.clone(), options.clone()).map_err(|e| Failure::BadInput(e.to_string()))?;
+    let mut simulation = Simulation::new(system.clone(), options.clone()).map_err(|e| Failure::BadInput(spoken(e)))?;
     let point = output::assembled(&name, system, 0.0)?;
     let names: Vec<&str> = joints.iter().map(String::as_str).collect();
     let cut = cut(system, &point, &names).map_err(|e| Failure::BadInput(e.to_string()))?;

@@ -103,7 +103,7 @@ fn add_drive(model: &mut bellcrank_model::Model, text: &str) -> Result<(), Failu
     let scope = Scope { parameters: &parameters, variables: &["t"], inputs: &[] };
     let course = Expression::parse(course.trim(), scope).map_err(|f| wrong(f.message, example))?;
     let entry =
-        bellcrank_model::joints::drive_of(model, joint, key, course).map_err(|(what, help)| wrong(what, &help))?;
+        bellcrank_model::drives::drive_of(model, joint, key, course).map_err(|(what, help)| wrong(what, &help))?;
     model.joints.push(entry);
     Ok(())
 }

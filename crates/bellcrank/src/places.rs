@@ -5,6 +5,7 @@
 use bellcrank_model::file::{Diagnostic, Report, Span};
 use bellcrank_model::read::Read;
 use bellcrank_solve::choices::{ChoiceError, Origin, Said, Voice, in_file, traced};
+use bellcrank_solve::simulation::StartError;
 use std::fmt::Display;
 
 /// A failure, pointing at the joint or body where the file has it.
@@ -25,6 +26,14 @@ pub fn place(read: &Read, text: &str) -> Option<Span> {
     };
     let places = [("start", "the start of joint `"), ("joint", "joint `"), ("body", "body `"), ("body", "rod `")];
     places.into_iter().filter_map(named).min_by_key(|(at, _)| *at).map(|(_, span)| span)
+}
+
+/// Why a simulation does not start, in the words of the command line.
+pub fn spoken(error: StartError) -> String {
+    match error {
+        StartError::Option(e) => Report::from(e.diagnostic(Voice::CommandLine)).to_string(),
+        e => e.to_string(),
+    }
 }
 
 /// A choice that cannot be run: in the words of the command line, or pointing into the file if it was made there.

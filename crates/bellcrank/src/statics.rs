@@ -1,9 +1,12 @@
 //! `bellcrank statics MODEL`.
 
 use crate::{Failure, output, print};
-use bellcrank_model::{Dynamics, System};
+use bellcrank_model::System;
+use bellcrank_model::dynamics::Channel;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_results::csv::quoted;
 use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError, Rest, values};
+use bellcrank_solve::analyses::statics::Stability;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -71,7 +74,7 @@ pub fn run(args: Statics) -> Result<(), Failure> {
     };
     let mut continuation = Continuation::new(args.time);
     let mut found: Vec<Found> = Vec::new();
-    let mut last = None;
+    let (mut last, mut failure) = (None, None);
     for value in values {
         let (mut set, mut at) = (args.set.clone(), String::new());
         if let (Some(f), Some(value)) = (&follow, value) {
@@ -79,14 +82,21 @@ pub fn run(args: Statics) -> Result<(), Failure> {
             at = format!(" at {} = {value}", f.path);
         }
         let system = Arc::new(output::read(&args.model, &set)?.model.compile());
-        let rest = continuation.next(&system).map_err(|e| match e {
-            ContinuationError::Assembly(e) => Failure::BadInput(format!("{}: {e}", args.model)),
-            ContinuationError::Statics(e) => Failure::Failed(format!("{}{at}: {e}", args.model)),
-        })?;
-        found.push(Found { value, rest });
+        match continuation.next(&system) {
+            Ok(rest) => found.push(Found { value, rest }),
+            Err(ContinuationError::Assembly(e)) => return Err(Failure::BadInput(format!("{}: {e}", args.model))),
+            Err(ContinuationError::Statics(e)) => {
+                // what was found up to there is told all the same
+                failure = Some(Failure::Failed(format!("{}{at}: {e}", args.model)));
+                break;
+            }
+        }
         last = Some(system);
     }
-    last.map_or(Ok(()), |system| tell(&args, follow.as_ref(), &system, &found))
+    if let Some(system) = &last {
+        tell(&args, follow.as_ref(), system, &found)?;
+    }
+    failure.map_or(Ok(()), Err)
 }
 
 /// Channels that mean something at rest: no rates, no accelerations.
@@ -94,54 +104,81 @@ fn still(unit: &str, name: &str) -> bool {
     !matches!(unit, "m/s" | "rad/s" | "m/s²") && !name.starts_with("energy.kinetic")
 }
 
-fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[Found]) -> Result<(), Failure> {
+/// What was found, and the channels that are told of it.
+struct Told<'a> {
+    system: &'a System,
+    follow: Option<&'a Follow>,
+    found: &'a [Found],
+    channels: Vec<Channel>,
+    /// Which of the channels mean something at rest.
+    kept: Vec<usize>,
+}
+
+fn tell(args: &Statics, follow: Option<&Follow>, system: &System, found: &[Found]) -> Result<(), Failure> {
     let channels = system.channels();
-    let kept: Vec<usize> = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
-    let label = |f: &Found| f.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word());
-    let one = |f: &Found| {
-        let values: Map<String, Value> =
-            kept.iter().map(|i| (channels[*i].name.clone(), json!(f.rest.channels[*i]))).collect();
-        let e = &f.rest.equilibrium;
-        json!({
-            "value": f.value,
-            "stability": label(f),
-            "stiffness_eigenvalues": e.stability.as_ref().map(|s| s.eigenvalues.iter().take(20).collect::<Vec<_>>()),
-            "negative": e.stability.as_ref().map(|s| s.negative),
-            "residual": e.residual,
-            "steps": e.steps,
-            "iterations": e.iterations,
-            "redundant_equations": e.redundant,
-            "reactions_unique": e.redundant == 0,
-            "final": values,
-        })
-    };
-    let object = json!({
-        "model": system.model.name,
-        "follows": follow.map(|f| f.path.clone()),
-        "equilibria": found.iter().map(one).collect::<Vec<_>>(),
-    });
-    if args.json {
-        print(&object.to_string())?;
-    } else if let Some(follow) = follow {
-        crate::tell(&format!("{}: follows {}", system.model.name, follow.path));
-        let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
-        for f in found {
-            out += &format!(
-                "{:>16}  {:>9}  {:>12.2e}  {:>6}\n",
-                output::nine_digits(f.value.unwrap_or(0.0)),
-                label(f),
-                f.rest.equilibrium.residual,
-                f.rest.equilibrium.steps
-            );
-        }
-        print(&out)?;
+    let kept = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
+    let told = Told { system, follow, found, channels, kept };
+    let object = told.object();
+    match args.json {
+        true => print(&object.to_string())?,
+        false => told.to_people()?,
     }
-    if let (false, Some(last)) = (args.json, found.last()) {
+    match &args.out {
+        Some(folder) => {
+            output::write(folder, &[("statics.json", format!("{object:#}\n")), ("statics.csv", told.csv())])
+        }
+        None => Ok(()),
+    }
+}
+
+impl Told<'_> {
+    fn object(&self) -> Value {
+        let one = |f: &Found| {
+            let value = |i: &usize| (self.channels[*i].name.clone(), json!(f.rest.channels[*i]));
+            let values: Map<String, Value> = self.kept.iter().map(value).collect();
+            let e = &f.rest.equilibrium;
+            let eigenvalues = |s: &Stability| s.eigenvalues.iter().take(20).copied().collect::<Vec<_>>();
+            json!({
+                "value": f.value,
+                "stability": f.label(),
+                "stiffness_eigenvalues": e.stability.as_ref().map(eigenvalues),
+                "negative": e.stability.as_ref().map(|s| s.negative),
+                "residual": e.residual,
+                "steps": e.steps,
+                "iterations": e.iterations,
+                "redundant_equations": e.redundant,
+                "reactions_unique": e.redundant == 0,
+                "final": values,
+            })
+        };
+        json!({
+            "model": self.system.model.name,
+            "follows": self.follow.map(|f| f.path.clone()),
+            "equilibria": self.found.iter().map(one).collect::<Vec<_>>(),
+        })
+    }
+
+    fn to_people(&self) -> Result<(), Failure> {
+        if let Some(follow) = self.follow {
+            crate::tell(&format!("{}: follows {}", self.system.model.name, follow.path));
+            let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
+            for f in self.found {
+                out += &format!(
+                    "{:>16}  {:>9}  {:>12.2e}  {:>6}\n",
+                    output::nine_digits(f.value.unwrap_or(0.0)),
+                    f.label(),
+                    f.rest.equilibrium.residual,
+                    f.rest.equilibrium.steps
+                );
+            }
+            print(&out)?;
+        }
+        let Some(last) = self.found.last() else { return Ok(()) };
         let e = &last.rest.equilibrium;
         crate::tell(&format!(
             "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
-            system.model.name,
-            label(last),
+            self.system.model.name,
+            last.label(),
             output::plural(e.steps, "step", "steps"),
             output::plural(e.iterations, "iteration", "iterations"),
             e.residual
@@ -155,30 +192,35 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
                 output::plural(e.redundant, "redundant equation", "redundant equations")
             ));
         }
-        let width = kept.iter().map(|i| channels[*i].name.chars().count()).max().unwrap_or(0);
-        let mut out = String::new();
-        for i in &kept {
+        let name = |i: &usize| self.channels[*i].name.as_str();
+        let width = self.kept.iter().map(|i| name(i).chars().count()).max().unwrap_or(0);
+        let line = |i: &usize| {
             let value = output::nine_digits(last.rest.channels[*i]);
-            out += &format!("  {:width$}  {value} {}\n", channels[*i].name, channels[*i].unit);
-        }
-        print(&out)?;
+            format!("  {:width$}  {value} {}\n", name(i), self.channels[*i].unit)
+        };
+        print(&self.kept.iter().map(line).collect::<String>())
     }
-    match &args.out {
-        Some(folder) => {
-            let mut table = follow.map_or_else(String::new, |f| quoted(f.path.clone()) + ",");
-            let head = |i: &usize| match channels[*i].unit {
-                "" => quoted(channels[*i].name.clone()),
-                unit => quoted(format!("{} [{unit}]", channels[*i].name)),
-            };
-            table += &kept.iter().map(head).collect::<Vec<_>>().join(",");
+
+    fn csv(&self) -> String {
+        let mut table = self.follow.map_or_else(String::new, |f| quoted(f.path.clone()) + ",");
+        let head = |i: &usize| match self.channels[*i].unit {
+            "" => quoted(self.channels[*i].name.clone()),
+            unit => quoted(format!("{} [{unit}]", self.channels[*i].name)),
+        };
+        table += &self.kept.iter().map(head).collect::<Vec<_>>().join(",");
+        table.push('\n');
+        for f in self.found {
+            let values = f.value.into_iter().chain(self.kept.iter().map(|i| f.rest.channels[*i]));
+            table += &values.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
             table.push('\n');
-            for f in found {
-                let values = f.value.into_iter().chain(kept.iter().map(|i| f.rest.channels[*i]));
-                table += &values.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
-                table.push('\n');
-            }
-            output::write(folder, &[("statics.json", format!("{object:#}\n")), ("statics.csv", table)])
         }
-        None => Ok(()),
+        table
+    }
+}
+
+impl Found {
+    /// Whether the equilibrium is stable, in a word.
+    fn label(&self) -> &'static str {
+        self.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word())
     }
 }

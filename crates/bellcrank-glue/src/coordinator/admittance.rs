@@ -50,7 +50,7 @@ impl Coordinator {
 
     /// The coordinates of the interface that belong to a part.
     fn columns_of(&self, part: usize) -> Vec<usize> {
-        let bodies = &bellcrank_model::Dynamics::layout(self.interface.system()).bodies;
+        let bodies = &self.interface.system().layout().bodies;
         let own = self.interface.sites.iter().zip(bodies).filter(|(site, _)| site.0 == part);
         own.flat_map(|(_, range)| range.clone()).collect()
     }

@@ -73,7 +73,7 @@ impl Coordinator {
 
     /// Γᵀ without the columns of nonholonomic rows, which have no μ.
     pub(super) fn rate_columns(&self, pull: &Matrix) -> Matrix {
-        let layout = bellcrank_model::Dynamics::layout(self.interface.system());
+        let layout = self.interface.system().layout();
         let kept: Vec<usize> = layout
             .constraints
             .iter()
@@ -86,7 +86,7 @@ impl Coordinator {
 
     /// Φ̇ + c Φ, or the velocity row itself where it is nonholonomic.
     fn mixed(&self, positions: &[f64], velocities: &[f64], c: f64) -> Vec<f64> {
-        let layout = bellcrank_model::Dynamics::layout(self.interface.system());
+        let layout = self.interface.system().layout();
         let mut out = positions.to_vec();
         for (rows, rates) in layout.constraints.iter().zip(&layout.rates).filter(|(_, r)| !r.is_empty()) {
             rows.clone().zip(rates.clone()).for_each(|(i, k)| out[i] = velocities[k] + c * positions[i]);

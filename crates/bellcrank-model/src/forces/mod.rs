@@ -25,7 +25,7 @@ use crate::dynamics::Mode;
 use crate::file::{Diagnostics, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
 use crate::joints::{Equation, Motion};
-use crate::model::Space;
+use crate::space::Space;
 use bellcrank_math::Vec3;
 
 /// The most first-order states a force may have.

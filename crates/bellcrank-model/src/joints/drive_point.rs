@@ -3,7 +3,7 @@
 use super::equations::{Equation, trace};
 use super::{Joint, Kind, Place};
 use crate::file::{Expression, Field, FieldKind};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A point of a body follows functions of time.
 struct DrivePoint {

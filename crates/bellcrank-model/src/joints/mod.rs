@@ -27,8 +27,8 @@ mod universal;
 
 use crate::file::{Diagnostic, Diagnostics, Expression, Field, Values};
 use crate::frames::Frame;
-use crate::model::Space;
-pub use drive::drive_of;
+use crate::space::Space;
+pub use drive::drive;
 pub use equations::{Equation, Plain};
 
 /// The first axis of a frame.

@@ -1,7 +1,7 @@
 //! Flexible bodies in a model file: `beam` and `modal`.
 
 use super::Reader;
-use crate::bodies::{Beam, Body, Field as Modes, Flexible, MAX_MODES, Structure, parse_modal};
+use crate::bodies::{Beam, Body, Flexible, MAX_MODES, ModeField as Modes, Structure, parse_modal};
 use crate::file::csv::open_text;
 use crate::file::*;
 use crate::frames::Attachment;

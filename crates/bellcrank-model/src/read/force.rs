@@ -2,7 +2,7 @@
 
 use super::Reader;
 use super::fields::force_fields;
-use crate::bodies::{Body, Coordinates, Orientation, each};
+use crate::bodies::{Coordinates, Orientation, each};
 use crate::file::*;
 use crate::forces::{self, Along};
 use crate::frames::Attachment;

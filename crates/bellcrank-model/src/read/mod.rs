@@ -23,7 +23,7 @@ pub use flexible::{BEAM, MODAL};
 pub struct Read {
     /// The model.
     pub model: Model,
-    /// Its `[solve]` section.
+    /// Its `[solve]` section, as it stands.
     pub settings: Settings,
     /// The texts and places, for messages that point into them.
     pub document: Outline,

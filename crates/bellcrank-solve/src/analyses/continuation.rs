@@ -2,6 +2,7 @@
 
 use super::statics::{Equilibrium, StaticsError, equilibrium, least_reactions};
 use crate::start::{self, AssemblyError};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use std::fmt;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::record::{Channel, Ended, Header, Recorder, Report};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::names;
 use bellcrank_model::{Dynamics, Point, System};
 use std::fmt;

@@ -6,7 +6,7 @@ use crate::initial;
 use crate::kkt::each_block;
 use bellcrank_math::Mat3;
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
-use bellcrank_model::bodies::Body;
+use bellcrank_model::bodies::CentralInertia;
 use bellcrank_model::model::Shape;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use std::sync::Arc;
@@ -44,14 +44,10 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
     let sizes = body_sizes(system);
     for (b, mass) in masses.iter().enumerate() {
         let name = format!("body `{}`", system.model.bodies[b].name);
-        let (m, moments, matrix) = match &system.model.bodies[b].body {
-            Body::Rigid(_) => {
-                let at = |i: usize, j: usize| mass[(3 + i) * 6 + 3 + j];
-                let j = Mat3([0, 1, 2].map(|i| [0, 1, 2].map(|k| at(i, k))));
-                (mass[0], principal(&j), Some(j))
-            }
-            Body::Planar(_) => (mass[0], vec![mass[8]], None),
-            _ => continue,
+        let (m, moments, matrix) = match system.model.bodies[b].body.in_tree().central_inertia() {
+            CentralInertia::Space(j) => (mass[0], principal(&j), Some(j)),
+            CentralInertia::Plane(j) => (mass[0], vec![j], None),
+            CentralInertia::None => continue,
         };
         let largest = moments.iter().fold(0.0f64, |s, x| s.max(x.abs()));
         if largest == 0.0 || m <= 0.0 {

@@ -8,6 +8,7 @@ use crate::kkt::{Kkt, MANY, RowScales, add_position_residual, turn};
 use crate::linear::rank::{rank, weights};
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::Scale;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::Space;
 use bellcrank_model::{Dynamics, Point, System, Unknown, Workspace};
 use std::sync::Arc;

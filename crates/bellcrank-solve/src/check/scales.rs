@@ -1,9 +1,10 @@
 //! Numbers that look like those of other units.
 
 use super::{Check, Severity};
+use bellcrank_model::System;
+use bellcrank_model::dynamics::Geometry;
 use bellcrank_model::joints::Motion;
 use bellcrank_model::model::Shape;
-use bellcrank_model::{Dynamics, System};
 
 /// Numbers that look like those of other units.
 pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {

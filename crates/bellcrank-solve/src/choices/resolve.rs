@@ -90,8 +90,9 @@ pub fn understood(said: &[Said]) -> Result<Options, ChoiceError> {
     let mut options = Options::default();
     for (choice, said) in Said::winners(said)? {
         choice.apply(&mut options, &said.value).map_err(|why| {
-            let origin = Some(said.origin);
-            ChoiceError { origin, ..ChoiceError::because(choice.key, why) }
+            let example = Suggestion::to(choice.key, choice.example()).note(", for example");
+            let instead = if matches!(why, Why::Kind(..)) { vec![example] } else { Vec::new() };
+            ChoiceError { instead, origin: Some(said.origin), ..ChoiceError::because(choice.key, why) }
         })?;
     }
     Ok(options)
@@ -144,8 +145,8 @@ impl Said {
 fn fixed_or_controlled(of: Lookup) -> Result<(), ChoiceError> {
     match (of("step"), of("rtol")) {
         (Some(step), Some(rtol)) if step.is_argument() == rtol.is_argument() => {
-            let controlled = Suggestion::without("step").note(", and the error chooses the steps");
-            let fixed = Suggestion::without("rtol").note(", and the step size is fixed");
+            let controlled = Suggestion::without("step").note(" for steps that the error chooses");
+            let fixed = Suggestion::without("rtol").note(" for fixed ones");
             Err(ChoiceError::because("step", Why::Excluded("rtol")).instead(controlled).instead(fixed))
         }
         _ => Ok(()),

@@ -47,7 +47,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "preset",
         "none",
-        "choices of a paper under their name there; what is given besides wins",
+        "a paper's choices by their name there; other options win over them",
         "preset",
         || &PRESET_NAMES,
         |o, w| Preset::by_name(w).map(|p| p.apply(o)).is_some(),
@@ -102,7 +102,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "errors",
         "step",
-        "what the tolerance of bdf is for: every step, or ten times it for all steps of the run together",
+        "whose errors the tolerance of bdf limits; those of all steps of a run may sum to ten times it",
         "error budget",
         || ErrorBudget::NAMES,
         |o, w| put(&mut o.testing.budget, ErrorBudget::by_name(w)),
@@ -110,7 +110,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "coordinates",
         "cartesian",
-        "those of every body, or those of the joints of a tree",
+        "coordinates of every body, or of the joints of a tree",
         "coordinates",
         || Coordinates::NAMES,
         |o, w| put(&mut o.coordinates, Coordinates::by_name(w)),
@@ -294,10 +294,21 @@ impl Choice {
         Ok(())
     }
 
+    /// A value it could have.
+    pub fn example(&self) -> &'static str {
+        match self.set {
+            _ if self.default.parse::<f64>().is_ok() => self.default,
+            Set::Word(_, words, _) => words().first().copied().unwrap_or_default(),
+            Set::Count(_) => "4",
+            Set::Number(_) => "1e-3",
+        }
+    }
+
     /// What the help of a command says of it, in one sentence.
     pub fn help(&self) -> String {
         let mut letters = self.doc.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        // symbols stay as they are: ε is not Ε
+        let first: String = letters.next().into_iter().map(|c| c.to_ascii_uppercase()).collect();
         let words = if self.words().is_empty() { String::new() } else { format!(": {}", self.words().join(", ")) };
         let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
         format!("{first}{}{words}{unit} (default: {})", letters.as_str(), self.default)

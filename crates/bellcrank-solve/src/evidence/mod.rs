@@ -10,7 +10,7 @@ use crate::choices::Options;
 use crate::record::Memory;
 use crate::run::Summary;
 use crate::verify::{Verification, nominal_order};
-use bellcrank_model::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::Space;
 use bellcrank_model::system::System;
 

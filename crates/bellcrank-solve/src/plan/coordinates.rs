@@ -4,9 +4,9 @@ use super::{Origin, Reason, method, scale};
 use crate::choices::{ChoiceError, Coordinates, MethodName, Options, Solver, Suggestion};
 use crate::machine::{Machine, Start, StartError};
 use crate::start::{self, Assembly};
-use bellcrank_model::bodies::Body;
+use bellcrank_model::System;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::relative::Relative;
-use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 
 /// A machine in the coordinates that were asked for, at its consistent start.
@@ -88,7 +88,7 @@ fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Pos
 }
 
 fn refuse_flexible(system: &System, options: &Options) -> Result<(), StartError> {
-    let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) else { return Ok(()) };
+    let Some(body) = system.model.bodies.iter().find(|b| b.body.bends()) else { return Ok(()) };
     Err(no_tree(options, format!("relative coordinates are for rigid bodies, and `{}` bends", body.name)))
 }
 

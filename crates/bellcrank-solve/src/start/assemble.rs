@@ -34,7 +34,7 @@ fn shorten(delta: &mut [f64], scales: &[Scale], length: f64) {
         worst.max(match s {
             Scale::Length => d.abs() / length,
             Scale::Angle => d.abs(),
-            Scale::Own => 0.0,
+            Scale::Magnitude => 0.0,
         })
     });
     if largest > LARGEST_CHANGE {

@@ -10,7 +10,7 @@ use crate::digest::sha256;
 use crate::places::{placed, refused};
 use crate::progress::Progress;
 use crate::{Failure, output, print_with};
-use bellcrank_model::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::Read;
 use bellcrank_model::scene;

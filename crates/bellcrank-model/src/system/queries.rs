@@ -1,6 +1,7 @@
-//! What can be asked of a model at a point: joint coordinates, frames, reactions, poses.
+//! What can be asked of a system at a realized point: joint coordinates, frames, reactions, poses.
 
 use super::*;
+use bellcrank_math::{Quat, Vec3};
 
 impl System {
     /// Joint coordinates: their measures, in the order of the model's joints.
@@ -16,6 +17,7 @@ impl System {
 
     /// The value of a joint coordinate and its rate.
     pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
+        let w = &realized(w);
         let ends = self.places(c).map(|e| self.frame(&e, w, Some(&at.v)));
         let seen = Frames { t: at.t, ends: &ends, near: &[] };
         let gradient = c.motion.gradient(&seen);
@@ -28,15 +30,9 @@ impl System {
         (c.motion.between().value_near(&seen, near), rate)
     }
 
-    /// The rate of a counted angle.
-    pub(super) fn turn_rate(&self, angle: &Angle, at: &Point, w: &Workspace) -> f64 {
-        let ends = self.ends_of(angle).map(|e| self.frame(&e, w, Some(&at.v)));
-        let gradient = angle.motion.gradient(&Frames { t: at.t, ends: &ends, near: &[] });
-        gradient[0].on(&ends[0]) + gradient[1].on(&ends[1])
-    }
-
     /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
     pub fn coordinate_gradient(&self, c: &Coordinate, at: &Point, w: &Workspace) -> Vec<(usize, Vec<f64>)> {
+        let w = &realized(w);
         let places = self.places(c);
         let ends = places.map(|e| self.frame(&e, w, None));
         let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
@@ -52,7 +48,7 @@ impl System {
 
     /// A frame of a model's end with its twist under the velocities `v`.
     pub fn look(&self, end: &crate::model::End, w: &Workspace, v: &[f64]) -> Frame {
-        self.frame(&place(end), w, Some(v))
+        self.frame(&place(end), &realized(w), Some(v))
     }
 
     /// The acceleration of a point of a model's end.
@@ -69,7 +65,7 @@ impl System {
 
     /// How the twist of a frame changes with a displacement δ, the velocities being what they are: ∂(B v)/∂q δ.
     pub fn twist_change(&self, end: &crate::model::End, w: &Workspace, v: &[f64], delta: &[f64]) -> (Vec3, Vec3) {
-        let end = place(end);
+        let (end, w) = (place(end), realized(w));
         if end.body == GROUND {
             return (Vec3::ZERO, Vec3::ZERO);
         }
@@ -90,6 +86,7 @@ impl System {
 
     /// The load that a joint puts on its second body, at the joint, in the world: −Gᵀλ at the frame.
     pub fn reaction(&self, joint: usize, at: &Point, w: &Workspace) -> Covector {
+        let w = &realized(w);
         let mut load = Covector::default();
         for number in self.joint_blocks[joint].clone() {
             let c = &self.constraints[number];
@@ -107,6 +104,7 @@ impl System {
     /// Every load but weights with the point it acts at, in the world: reactions −Gᵀλ and forces, on bodies and on
     /// the ground (`None`).
     pub fn loads(&self, at: &Point, w: &Workspace, see: &mut dyn FnMut(Option<usize>, Vec3, Covector)) {
+        let w = &realized(w);
         let body = |end: &SystemEnd| (end.body != GROUND).then_some(end.body as usize);
         for (c, range) in self.constraints.iter().zip(&self.layout.constraints) {
             if c.equations.is_empty() {
@@ -134,6 +132,7 @@ impl System {
 
     /// The effort of a force along its joint coordinate, if it acts along one.
     pub fn effort(&self, force: usize, at: &Point, w: &Workspace) -> Option<f64> {
+        let w = &realized(w);
         let f = &self.forces[force];
         f.force.along()?;
         let frames = self.frames(&f.ends, w, Some(&at.v));
@@ -153,7 +152,8 @@ impl System {
     pub fn only_turns(&self, joint: usize) -> bool {
         let state = self.initial_state();
         let mut w = self.workspace();
-        self.locate(&state.q, &state.charts, &mut w);
+        self.locate(&state.q, &state.charts, &mut w.cache_mut::<SystemCache>().bodies);
+        let w = realized(&w);
         self.joint_blocks[joint].clone().all(|number| {
             let c = &self.constraints[number];
             let frames = self.frames(&c.ends, &w, None);
@@ -175,8 +175,8 @@ impl System {
 
     /// The pose of a body: origin of its frame (the centre of mass) and rotation.
     pub fn pose(&self, body: usize, at: &Point) -> (Vec3, Quat) {
-        let centre = match self.charts[body] {
-            u32::MAX => Quat::IDENTITY,
+        let centre = match self.charts.of_body[body] {
+            NO_CHART => Quat::IDENTITY,
             c => at.charts.centres[c as usize],
         };
         let mut frame = BodyFrame::default();

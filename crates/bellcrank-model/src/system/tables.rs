@@ -1,18 +1,22 @@
-//! The plain equations of two ends, evaluated without a detour over frames, and products with the blocks of G.
+//! Plain equations of two ends, evaluated from tables rather than by way of frames, and products with the blocks of G.
 //!
-//! A model of thousands of joints spends its time here: sizes are constants where they are usual ones, and what a
-//! product needs of a constraint and an end lies in few bytes ([`Touch`], [`Pull`]).
+//! A model of thousands of joints spends its time here. Common block sizes are compile-time constants, and what a product
+//! needs of a constraint and an end fits in a few bytes ([`GradientBlock`], [`Pull`]).
 
 use super::*;
-use crate::joints::Plain;
+use crate::bodies::PoseKind;
+use crate::parallel::{MIN_BLOCKS, span};
+use bellcrank_math::Vec3;
+use bellcrank_math::threads::team;
+use std::ops::Range;
 
-/// Most plain equations of a constraint.
+/// The most plain equations of one constraint.
 pub(super) const PLAIN: usize = 4;
 
 /// A block of G: a constraint on the coordinates of a body. The blocks follow each other in the workspace.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
-    /// The first row of the constraint among λ, and among μ.
+pub(super) struct GradientBlock {
+    /// The first row of the constraint in λ, and in μ.
     pub row: u32,
     pub rate: u32,
     /// The first coordinate.
@@ -24,7 +28,7 @@ pub(super) struct Touch {
     pub holonomic: bool,
 }
 
-/// The same as a body sees it.
+/// The same block as its body sees it.
 struct Pull {
     row: u32,
     rate: u32,
@@ -34,7 +38,7 @@ struct Pull {
     holonomic: bool,
 }
 
-/// The constraints on every body, in their order.
+/// The constraints on each body, in order.
 #[derive(Default)]
 pub(super) struct Pulls {
     /// Those of body b are `list[start[b]..start[b + 1]]`.
@@ -43,13 +47,13 @@ pub(super) struct Pulls {
 }
 
 impl Pulls {
-    pub fn new(bodies: usize, touches: &[Touch], ranges: &[std::ops::Range<usize>]) -> Pulls {
-        let body = |t: &Touch| ranges.partition_point(|range| range.end <= t.column as usize) as u32;
+    pub fn new(bodies: usize, touches: &[GradientBlock], ranges: &[Range<usize>]) -> Pulls {
+        let body = |t: &GradientBlock| ranges.partition_point(|range| range.end <= t.column as usize) as u32;
         let mut order: Vec<(u32, u32)> = touches.iter().enumerate().map(|(k, t)| (body(t), k as u32)).collect();
         order.sort_unstable();
         let start = (0..=bodies as u32).map(|b| order.partition_point(|o| o.0 < b) as u32).collect();
         let pull = |&(_, k): &(u32, u32)| {
-            let Touch { row, rate, jacobian, rows, width, holonomic, .. } = touches[k as usize];
+            let GradientBlock { row, rate, jacobian, rows, width, holonomic, .. } = touches[k as usize];
             Pull { row, rate, jacobian, rows, width, holonomic }
         };
         Pulls { start, list: order.iter().map(pull).collect() }
@@ -57,6 +61,24 @@ impl Pulls {
 
     fn of(&self, body: usize) -> &[Pull] {
         &self.list[self.start[body] as usize..self.start[body + 1] as usize]
+    }
+}
+
+/// Where the blocks of G are.
+pub(super) struct Gradients {
+    /// By constraint and end; those of constraint k are `before[k]..before[k + 1]`.
+    pub blocks: Vec<GradientBlock>,
+    pub before: Vec<u32>,
+    pub pulls: Pulls,
+    /// The number of values of all blocks.
+    pub size: usize,
+    /// Whether all constraints are holonomic.
+    pub holonomic: bool,
+}
+
+impl Default for Gradients {
+    fn default() -> Gradients {
+        Gradients { blocks: Vec::new(), before: vec![0], pulls: Pulls::default(), size: 0, holonomic: true }
     }
 }
 
@@ -74,12 +96,12 @@ pub(super) struct Bar {
     jacobian: [u32; 2],
     row: u32,
     length: f64,
-    /// Where it is held, if it is held by the ground.
+    /// Its fixed end, if that is on the ground.
     points: [Vec3; 2],
 }
 
-/// A point that two rigid bodies share, or one with the ground, and up to two pairs of axes that stay perpendicular:
-/// spherical, universal and revolute joints.
+/// A point that two rigid bodies share, or one and the ground, with up to two pairs of perpendicular axes: spherical,
+/// universal and revolute joints.
 pub(super) struct Hinge {
     bodies: [u32; 2],
     jacobian: [u32; 2],
@@ -90,14 +112,13 @@ pub(super) struct Hinge {
     axes: [[Vec3; 2]; 2],
 }
 
-/// The usual plain constraints, each kind in a table of its own: there are thousands of them where there are thousands
-/// of constraints.
+/// The common plain constraints, one table for each kind: large models have thousands of them.
 #[derive(Default)]
 pub(super) struct Tables {
     pins: Vec<Pin>,
     bars: Vec<Bar>,
     hinges: Vec<Hinge>,
-    /// The numbers of all others.
+    /// The numbers of all other constraints.
     others: Vec<u32>,
     /// Whether some constraints are not plain.
     pub mixed: bool,
@@ -112,7 +133,7 @@ impl Tables {
     }
 }
 
-/// Calls a function with the sizes of a block as constants where they are usual, and as they are elsewhere.
+/// Calls a function with the sizes of a block as constants if they are common ones.
 macro_rules! with_block {
     ($rows:expr, $width:expr, $call:ident, $($argument:expr),*) => {
         match ($rows, $width) {
@@ -195,8 +216,7 @@ fn turn<const R: usize, const W: usize>(r: usize, w: usize, c: f64, g: &[f64], o
 impl System {
     /// The plain equations of a constraint, where it has no others.
     pub(super) fn plain_of(&self, equations: &[Box<dyn Equation>], ends: &[SystemEnd]) -> [Option<Plain>; PLAIN] {
-        let bends =
-            |e: &SystemEnd| self.bodies.get(e.body as usize).is_some_and(|body| matches!(body, Body::Flexible(_)));
+        let bends = |e: &SystemEnd| self.bodies.get(e.body as usize).is_some_and(Body::bends);
         let mut plain = [None; PLAIN];
         let all = equations.len() <= PLAIN && equations.iter().all(|e| e.plain().is_some());
         if all && ends.len() == 2 && !ends.iter().any(bends) {
@@ -205,26 +225,25 @@ impl System {
         plain
     }
 
-    /// Enters a constraint in the table of its kind.
+    /// Enters a constraint into the table of its kind.
     pub(super) fn tabulate(&mut self, number: usize, row: usize, plain: &[Option<Plain>; PLAIN], ends: &[SystemEnd]) {
         self.tables.mixed |= plain[0].is_none();
-        let all = |is: fn(&Body) -> bool| ends.iter().all(|e| e.body == GROUND || is(&self.bodies[e.body as usize]));
+        let kind = |b: u32| each!(&self.bodies[b as usize], body => body.pose_kind());
+        let all = |pose: PoseKind| ends.iter().all(|e| e.body == GROUND || kind(e.body) == pose);
         let row = row as u32;
         match (*plain, ends) {
-            ([Some(Plain::Coincide(2)), None, ..], [near, far]) if all(|body| matches!(body, Body::Planar(_))) => {
+            ([Some(Plain::Coincide(2)), None, ..], [near, far]) if all(PoseKind::Planar) => {
                 let points = [near, far].map(|e| [e.on.point[0], e.on.point[1]]);
                 let (bodies, jacobian) = ([near.body, far.body], [near.jacobian, far.jacobian]);
                 self.tables.pins.push(Pin { bodies, jacobian, row, points });
             }
-            ([Some(Plain::Distance(length)), None, ..], [near, far])
-                if all(|body| matches!(body, Body::Point(mass) if mass.width() == 3)) =>
-            {
+            ([Some(Plain::Distance(length)), None, ..], [near, far]) if all(PoseKind::SpatialPoint) => {
                 let points = [near, far].map(|e| e.on.point);
                 let (bodies, jacobian) = ([near.body, far.body], [near.jacobian, far.jacobian]);
                 self.tables.bars.push(Bar { bodies, jacobian, row, length, points });
             }
             ([Some(Plain::Coincide(3)), first, second, None], [near, far])
-                if all(|body| matches!(body, Body::Rigid(_)))
+                if all(PoseKind::Spatial)
                     && [first, second].iter().flatten().all(|p| matches!(p, Plain::Perpendicular(..))) =>
             {
                 let (points, pairs) =
@@ -240,20 +259,18 @@ impl System {
         }
     }
 
-    /// g and G of all constraints.
-    pub(super) fn realize_constraints(&self, at: &Point, w: &mut Workspace) {
-        let (mut jacobian, mut gap) = (std::mem::take(&mut w.jacobian), std::mem::take(&mut w.gap));
-        let (mut blocks, mut rows) = (&mut jacobian[..], &mut gap[..]);
-        let touched = |k: usize| self.touches.get(self.touches_before[k] as usize);
-        let begin = |k: usize| touched(k).map_or(self.jacobian_size, |t| t.jacobian as usize);
-        let seen = &*w;
+    /// g and G of all constraints, from the poses in `w`.
+    pub(super) fn realize_constraints(&self, at: &Point, w: &Realized, jacobian: &mut [f64], gap: &mut [f64]) {
+        let (mut blocks, mut rows) = (jacobian, gap);
+        let first_block = |k: usize| self.gradients.blocks.get(self.gradients.before[k] as usize);
+        let begin = |k: usize| first_block(k).map_or(self.gradients.size, |t| t.jacobian as usize);
         team::divided(
             self.constraints.len(),
-            LEAST,
+            MIN_BLOCKS,
             |constraints| {
                 let (first, last) = (begin(constraints.start), begin(constraints.end));
                 let range = span(&self.layout.constraints[constraints.clone()]);
-                let out = Realized {
+                let out = RealizedRows {
                     jacobian: team::cut(&mut blocks, last - first),
                     first,
                     gap: team::cut(&mut rows, range.len()),
@@ -261,13 +278,12 @@ impl System {
                 };
                 (constraints, out)
             },
-            |(constraints, mut out)| self.realize_some(constraints, at, seen, &mut out),
+            |(constraints, mut out)| self.realize_some(constraints, at, w, &mut out),
         );
-        (w.jacobian, w.gap) = (jacobian, gap);
     }
 
-    fn realize_some(&self, which: std::ops::Range<usize>, at: &Point, w: &Workspace, out: &mut Realized) {
-        let frames = &w.bodies;
+    fn realize_some(&self, which: Range<usize>, at: &Point, w: &Realized, out: &mut RealizedRows) {
+        let frames = w.bodies;
         // tables are in the order of the constraints
         let rows = span(&self.layout.constraints[which.clone()]);
         for pin in between(&self.tables.pins, &rows, |pin| pin.row) {
@@ -331,7 +347,7 @@ impl System {
     }
 
     /// g and G of a constraint with plain equations; `first` is its first row.
-    fn realize_plain(&self, c: &Constraint, first: usize, frames: &[BodyFrame], out: &mut Realized) {
+    fn realize_plain(&self, c: &Constraint, first: usize, frames: &[BodyFrame], out: &mut RealizedRows) {
         let first = first - out.row;
         let [near, far] = [&c.ends[0], &c.ends[1]];
         let (p, q) = (self.point_of(near, frames), self.point_of(far, frames));
@@ -374,7 +390,7 @@ impl System {
         row: usize,
         forms: [Covector; 2],
         frames: &[BodyFrame],
-        out: &mut Realized,
+        out: &mut RealizedRows,
     ) {
         for (end, form) in ends.into_iter().zip(forms).filter(|(e, _)| e.body != GROUND) {
             let (b, width) = (end.body as usize, end.width as usize);
@@ -384,8 +400,8 @@ impl System {
         }
     }
 
-    /// What the second derivative of p₂ − p₁ has beside G v̇.
-    pub(super) fn coincidence_bias(&self, c: &Constraint, at: &Point, w: &Workspace) -> Vec3 {
+    /// The second derivative of p₂ − p₁ less G v̇.
+    pub(super) fn coincidence_bias(&self, c: &Constraint, at: &Point, w: &Realized) -> Vec3 {
         let bias = |end: &SystemEnd| match end.body {
             GROUND => Vec3::ZERO,
             b => {
@@ -404,10 +420,10 @@ impl System {
         c: f64,
         of: Unknown,
         lambda: &[f64],
-        w: &Workspace,
+        w: &Realized,
         out: &mut [f64],
     ) {
-        for pull in self.pulls.of(body).iter().filter(|pull| of != Unknown::Mu || pull.holonomic) {
+        for pull in self.gradients.pulls.of(body).iter().filter(|pull| of != Unknown::Mu || pull.holonomic) {
             let first = if of == Unknown::Mu { pull.rate } else { pull.row };
             let (g, lambda) = (&w.jacobian[pull.jacobian as usize..], &lambda[first as usize..]);
             with_block!(pull.rows as usize, pull.width as usize, pull_back, c, g, lambda, out);
@@ -415,26 +431,27 @@ impl System {
     }
 
     /// The blocks of G of a constraint.
-    fn touches_of(&self, constraint: usize) -> &[Touch] {
-        &self.touches[self.touches_before[constraint] as usize..self.touches_before[constraint + 1] as usize]
+    fn blocks_of(&self, constraint: usize) -> &[GradientBlock] {
+        &self.gradients.blocks
+            [self.gradients.before[constraint] as usize..self.gradients.before[constraint + 1] as usize]
     }
 
     /// out += c G x, for one constraint.
-    pub(super) fn add_times(&self, c: f64, constraint: usize, x: &[f64], w: &Workspace, out: &mut [f64]) {
-        for t in self.touches_of(constraint) {
+    pub(super) fn add_times(&self, c: f64, constraint: usize, x: &[f64], w: &Realized, out: &mut [f64]) {
+        for t in self.blocks_of(constraint) {
             let (g, x) = (&w.jacobian[t.jacobian as usize..], &x[t.column as usize..]);
             with_block!(t.rows as usize, t.width as usize, push, c, g, x, out);
         }
     }
 
     /// Emits G, of all constraints.
-    pub(super) fn emit_all(&self, c: f64, w: &Workspace, out: &mut Targets) {
+    pub(super) fn emit_all(&self, c: f64, w: &Realized, out: &mut Targets) {
         if out.fresh && out.together && c == 1.0 {
-            return out.set_together(self.touches.len(), &w.jacobian);
+            return out.set_together(self.gradients.blocks.len(), w.jacobian);
         }
-        let (before, fresh) = (|k: usize| self.touches_before[k] as usize, out.fresh);
+        let (before, fresh) = (|k: usize| self.gradients.before[k] as usize, out.fresh);
         out.each_row(self.constraints.len(), before, |k, out| {
-            for t in self.touches_of(k) {
+            for t in self.blocks_of(k) {
                 let (g, block) = (&w.jacobian[t.jacobian as usize..], out.block(t.rows as usize, t.width as usize));
                 match fresh {
                     true => with_block!(t.rows as usize, t.width as usize, put, c, g, block),
@@ -445,8 +462,8 @@ impl System {
     }
 
     /// Emits Gᵀ, of all constraints or of the holonomic ones.
-    pub(super) fn emit_transposed(&self, c: f64, all: bool, w: &Workspace, out: &mut Targets) {
-        for t in self.touches.iter().filter(|t| all || t.holonomic) {
+    pub(super) fn emit_transposed(&self, c: f64, all: bool, w: &Realized, out: &mut Targets) {
+        for t in self.gradients.blocks.iter().filter(|t| all || t.holonomic) {
             let (g, block) = (&w.jacobian[t.jacobian as usize..], out.block(t.width as usize, t.rows as usize));
             with_block!(t.rows as usize, t.width as usize, turn, c, g, block);
         }
@@ -456,7 +473,7 @@ impl System {
 impl Hinge {
     /// g = (p₂ − p₁, a·b of every pair) and its rows ±(1, r × Rᵀ), ±(0, Rᵀ(a × b)).
     #[inline]
-    fn realize<const PAIRS: usize>(&self, frames: &[BodyFrame], out: &mut Realized) {
+    fn realize<const PAIRS: usize>(&self, frames: &[BodyFrame], out: &mut RealizedRows) {
         let (mut at, mut world) = (self.points, self.axes);
         for k in 0..2 {
             if let Some(frame) = frames.get(self.bodies[k] as usize) {
@@ -491,15 +508,15 @@ impl Hinge {
     }
 }
 
-/// Where g and G of some constraints go.
-pub(super) struct Realized<'a> {
+/// Where g and G of a range of constraints go.
+pub(super) struct RealizedRows<'a> {
     jacobian: &'a mut [f64],
     first: usize,
     gap: &'a mut [f64],
     row: usize,
 }
 
-impl Realized<'_> {
+impl RealizedRows<'_> {
     /// A block of G that stands at a place of the workspace.
     #[inline]
     pub fn block(&mut self, jacobian: u32, size: usize) -> &mut [f64] {
@@ -508,7 +525,7 @@ impl Realized<'_> {
 }
 
 /// The items of a table with numbers in a range; they ascend.
-fn between<'a, T>(table: &'a [T], range: &std::ops::Range<usize>, number: impl Fn(&T) -> u32) -> &'a [T] {
+fn between<'a, T>(table: &'a [T], range: &Range<usize>, number: impl Fn(&T) -> u32) -> &'a [T] {
     let before = |end: usize| table.partition_point(|item| (number(item) as usize) < end);
     &table[before(range.start)..before(range.end)]
 }

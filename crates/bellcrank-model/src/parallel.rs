@@ -1,16 +1,19 @@
-//! Loops over bodies and constraints that a team of threads divides ([`bellcrank_math::threads::team`]): every item writes to a place
-//! of its own, so that results do not depend on who works.
+//! Loops over bodies and constraints that a [team](bellcrank_math::threads::team) of threads divides. Every item writes to its own
+//! place, so results do not depend on the number of threads.
 
 use bellcrank_math::threads::team;
 use std::ops::Range;
 
-/// Fewer bodies or constraints than this are not worth a thread.
-pub(crate) const LEAST: usize = 100;
+/// The fewest bodies or constraints that are worth a thread.
+pub(crate) const MIN_BLOCKS: usize = 100;
 
-/// Fewer numbers than this are not worth a thread.
-const LEAST_NUMBERS: usize = 1000;
+/// The fewest numbers that are worth a thread.
+const MIN_NUMBERS: usize = 1000;
 
-/// The numbers that belong to a range of blocks, which follow each other.
+/// Blocks that are cleared together, few enough to be still in the cache when they are filled.
+const GROUP: usize = 64;
+
+/// The numbers that belong to consecutive blocks.
 pub(crate) fn span(ranges: &[Range<usize>]) -> Range<usize> {
     match ranges {
         [] => 0..0,
@@ -19,18 +22,15 @@ pub(crate) fn span(ranges: &[Range<usize>]) -> Range<usize> {
     }
 }
 
-/// Does something with every block of `out`; the blocks follow each other.
+/// Calls `work` for every block of `out`; the blocks are consecutive.
 pub(crate) fn each_block(ranges: &[Range<usize>], out: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync) {
     in_groups(ranges, out, |_| (), work);
 }
 
-/// The same with blocks of zeros.
+/// [`each_block`] with blocks that are cleared first.
 pub(crate) fn set_each_block(ranges: &[Range<usize>], out: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync) {
     in_groups(ranges, out, |group| group.fill(0.0), work);
 }
-
-/// So many blocks are made ready at once, and are still at hand when their turn comes.
-const GROUP: usize = 64;
 
 #[inline(always)]
 fn in_groups(
@@ -42,7 +42,7 @@ fn in_groups(
     let mut rest = out;
     team::divided(
         ranges.len(),
-        LEAST,
+        MIN_BLOCKS,
         |blocks| (blocks.clone(), team::cut(&mut rest, span(&ranges[blocks]).len())),
         |(blocks, mut out)| {
             for from in blocks.clone().step_by(GROUP) {
@@ -61,7 +61,7 @@ pub(crate) fn add_scaled(c: f64, x: &[f64], out: &mut [f64]) {
     let mut rest = &mut out[..n];
     team::divided(
         n,
-        LEAST_NUMBERS,
+        MIN_NUMBERS,
         |range| (team::cut(&mut rest, range.len()), &x[range]),
         |(out, x)| out.iter_mut().zip(x).for_each(|(o, x)| *o += c * x),
     );

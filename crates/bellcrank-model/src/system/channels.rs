@@ -17,13 +17,11 @@
 //! | `energy.kinetic energy.stored energy.total` | J | energies |
 //! | `torque` | as given | an input, by its own name |
 
-use crate::bodies::{Body, Coordinates, Orientation, each};
-use crate::dynamics::{Channel, Dynamics, Point, Workspace};
-use crate::frames::{Attachment, Covector};
+use super::*;
+use crate::bodies::Orientation;
 use crate::joints;
-use crate::model::{End, Space};
-use crate::system::System;
-use bellcrank_math::Vec3;
+use crate::model::End;
+use bellcrank_math::{Mat3, Vec3};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -58,8 +56,8 @@ pub fn list(system: &System) -> Vec<Channel> {
             false if turning => AXES.iter().for_each(|a| push(format!("{}.w{a}", b.name), "rad/s")),
             _ => {}
         }
-        if let Body::Flexible(body) = &b.body {
-            for (i, mode) in body.structure().modes.iter().enumerate() {
+        if let Some(of) = each!(&b.body, b => b.deformable()) {
+            for (i, mode) in of.modes.iter().enumerate() {
                 let units = if mode.angle { ["rad", "rad/s"] } else { ["m", "m/s"] };
                 push(mode_name(&b.name, i), units[0]);
                 push(format!("{}_rate", mode_name(&b.name, i)), units[1]);
@@ -120,29 +118,26 @@ pub fn observe(
         vector(out, p, dimension);
         let turning = turns(&b.body);
         if turning {
-            match (plane, &b.body) {
-                (true, _) if system.counts_turns(number) => out.push(at.q[system.layout().bodies[number].start + 2]),
-                (true, _) => out.push(2.0 * r.0[3].atan2(r.0[0])),
-                (false, _) => out.extend_from_slice(&r.0),
+            match system.plane_angle(number) {
+                Some(k) => out.push(at.q[k]),
+                None if plane => out.push(2.0 * r.0[3].atan2(r.0[0])),
+                None => out.extend_from_slice(&r.0),
             }
         }
         let centre = each!(&b.body, b => b.centre());
-        let frame = system.look(
-            &End { body: Some(number), on: Attachment { axes: bellcrank_math::Mat3::IDENTITY, ..centre } },
-            w,
-            &at.v,
-        );
+        let frame =
+            system.look(&End { body: Some(number), on: Attachment { axes: Mat3::IDENTITY, ..centre } }, w, &at.v);
         vector(out, frame.v, dimension);
         match plane {
             _ if !turning => {}
             true => out.push(frame.w[2]),
             false => vector(out, frame.w, 3),
         }
-        if let Body::Flexible(body) = &b.body {
-            let range = system.layout().bodies[number].clone();
-            let modal = range.start + body.rigid()..range.end;
+        if let Some(of) = each!(&b.body, b => b.deformable()) {
+            let range = system.layout.bodies[number].clone();
+            let modal = range.end - of.count()..range.end;
             modal.clone().for_each(|i| out.extend_from_slice(&[at.q[i], at.v[i]]));
-            out.push(body.strain(&at.q[modal]));
+            out.push(of.strain(&at.q[modal]));
         }
     }
     for c in system.coordinates() {

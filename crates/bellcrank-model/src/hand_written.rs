@@ -1,6 +1,6 @@
-//! A researcher's own equations, hand-written, in the place of a compiled model.
+//! Equations written by hand, in place of a compiled model.
 
-use crate::dynamics::{Channel, Dynamics, Energy, Layout, Piece, Point, Slopes, Targets, Unknown, Workspace};
+use crate::dynamics::*;
 
 /// M(q) v̇ = f(t, q, v) − Gᵀλ, g(t, q) = 0, q̇ = v, with the derivatives Newton needs.
 ///
@@ -45,19 +45,19 @@ pub trait Equations: Send + Sync {
 }
 
 /// Hand-written [`Equations`] as [`Dynamics`]: one body block, one constraint block.
-pub struct Own<E> {
+pub struct HandWritten<E> {
     equations: E,
     layout: Layout,
 }
 
-impl<E: Equations> Own<E> {
+impl<E: Equations> HandWritten<E> {
     /// Wraps equations.
-    pub fn new(equations: E) -> Own<E> {
+    pub fn new(equations: E) -> HandWritten<E> {
         let (n, m) = (equations.coordinates(), equations.constraints());
         // one range each: a vector of blocks with a single block
         let one = |n: usize| std::iter::once(0..n).collect::<Vec<_>>();
         let layout = Layout { bodies: one(n), constraints: one(m), rates: one(m), states: Vec::new() };
-        Own { equations, layout }
+        HandWritten { equations, layout }
     }
 
     fn n(&self) -> usize {
@@ -107,29 +107,55 @@ fn add_times(c: f64, a: &[f64], x: &[f64], out: &mut [f64]) {
     }
 }
 
-impl<E: Equations> Dynamics for Own<E> {
+impl<E: Equations> HasLayout for HandWritten<E> {
     fn layout(&self) -> &Layout {
         &self.layout
     }
+}
 
+impl<E: Equations> Geometry for HandWritten<E> {}
+impl<E: Equations> StartRules for HandWritten<E> {}
+impl<E: Equations> Switching for HandWritten<E> {}
+impl<E: Equations> TreeRecursion for HandWritten<E> {}
+impl<E: Equations> MatrixHints for HandWritten<E> {}
+
+impl<E: Equations> Observable for HandWritten<E> {
+    fn name(&self, of: Unknown, _block: usize) -> String {
+        match of {
+            Unknown::Q | Unknown::V | Unknown::Z => "the coordinates".into(),
+            Unknown::Lambda | Unknown::Mu => "the constraints".into(),
+        }
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        let e = &self.equations;
+        let each = |prefix: &str| -> Vec<Channel> {
+            (0..self.n()).map(|i| Channel { name: format!("{prefix}{}", e.name(i)), unit: "" }).collect()
+        };
+        let lambda = (1..=self.m()).map(|j| Channel { name: format!("lambda{j}"), unit: "" });
+        each("").into_iter().chain(each("d.")).chain(each("dd.")).chain(lambda).collect()
+    }
+}
+
+impl<E: Equations> Dynamics for HandWritten<E> {
     fn workspace(&self) -> Workspace {
         let (n, m) = (self.n(), self.m());
-        Workspace { jacobian: vec![0.0; m * n], scratch: vec![0.0; n * n.max(m).max(1)], ..Workspace::default() }
+        let scratch: Vec<f64> = vec![0.0; n * n.max(m).max(1)];
+        Workspace::new(m * n, scratch)
     }
 
     fn realize(&self, at: &Point, w: &mut Workspace) {
         if !w.valid {
             w.jacobian.fill(0.0);
             self.equations.jacobian(at.t, &at.q, &mut w.jacobian);
-            w.scratch.resize(self.n() * self.n().max(self.m()).max(1), 0.0);
             w.valid = true;
         }
     }
 
     fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]) {
         let (n, m, e) = (self.n(), self.m(), &self.equations);
-        w.scratch.resize(n * n.max(m).max(1), 0.0);
-        let (g, scratch) = (&w.jacobian, &mut w.scratch);
+        let (scratch, g) = w.parts::<Vec<f64>>();
+        let g = &*g;
         let add = |x: &[f64], out: &mut [f64]| out.iter_mut().zip(x).for_each(|(o, x)| *o += c * x);
         let transposed = |l: &[f64], out: &mut [f64]| {
             for (row, l) in g.chunks_exact(n.max(1)).zip(l) {
@@ -202,8 +228,8 @@ impl<E: Equations> Dynamics for Own<E> {
         if self.pattern(piece, wrt).is_empty() {
             return;
         }
-        w.scratch.resize(n * n.max(m).max(1), 0.0);
-        let (g, scratch) = (&w.jacobian, &mut w.scratch);
+        let (scratch, g) = w.parts::<Vec<f64>>();
+        let g = &*g;
         let identity = |c: f64, out: &mut [f64]| (0..n).for_each(|i| out[i * n + i] += c);
         match (piece, wrt) {
             (Rate, Unknown::Q) => identity(c * slopes.q, out.block(n, n)),
@@ -251,18 +277,10 @@ impl<E: Equations> Dynamics for Own<E> {
         }
     }
 
-    fn name(&self, of: Unknown, _block: usize) -> String {
-        match of {
-            Unknown::Q | Unknown::V | Unknown::Z => "the coordinates".into(),
-            Unknown::Lambda | Unknown::Mu => "the constraints".into(),
-        }
-    }
-
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
         let n = self.n();
         let mut momentum = vec![0.0; n];
-        w.scratch.resize(n * n.max(self.m()).max(1), 0.0);
-        let mass = &mut w.scratch[..n * n];
+        let mass = &mut w.cache_mut::<Vec<f64>>()[..n * n];
         mass.fill(0.0);
         self.equations.mass(&at.q, mass);
         add_times(1.0, mass, &at.v, &mut momentum);
@@ -277,18 +295,9 @@ impl<E: Equations> Dynamics for Own<E> {
             }
         }
     }
-
-    fn channels(&self) -> Vec<Channel> {
-        let e = &self.equations;
-        let each = |prefix: &str| -> Vec<Channel> {
-            (0..self.n()).map(|i| Channel { name: format!("{prefix}{}", e.name(i)), unit: "" }).collect()
-        };
-        let lambda = (1..=self.m()).map(|j| Channel { name: format!("lambda{j}"), unit: "" });
-        each("").into_iter().chain(each("d.")).chain(each("dd.")).chain(lambda).collect()
-    }
 }
 
-impl<E: Equations> Own<E> {
+impl<E: Equations> HandWritten<E> {
     /// block += c X, or c M⁻¹X for the pieces with M⁻¹.
     fn add_maybe_divided(&self, c: f64, piece: Piece, at: &Point, columns: usize, x: &mut [f64], block: &mut [f64]) {
         let n = self.n();

@@ -1,24 +1,20 @@
-//! Momentum and what changes it: the proof that reactions and forces are those that move the bodies.
+//! Momentum and what changes it: evidence that reactions and forces are those that move the bodies.
 //!
-//! With δ the velocities of a body that moves with space, by a translation e or by a turn e about the origin,
-//! momentum and its rate are those of the principle of virtual power,
+//! Let δ be the velocities of a body in a rigid motion of all space, a translation e or a rotation e about the origin.
+//! Then, by the principle of virtual power,
 //!
 //! ```text
 //! e·P = δᵀ M v        e·Ṗ = δᵀ (M v̇ − f_inner)
 //! ```
 //!
-//! and likewise L about the origin. The loads come from the elements, in the world: two independent routes.
+//! and likewise for L about the origin. The loads come from the elements, in the world: two independent routes.
 
-use crate::bodies::{Body, Coordinates, each};
-use crate::dynamics::{Balance, Dynamics, Point, Workspace};
-use crate::frames::MAX_WIDTH;
-use crate::model::Space;
-use crate::system::System;
+use super::*;
 use bellcrank_math::Vec3;
 
 /// Momentum, its rate and the loads at a realized point with its v̇ and λ.
-pub fn balance(system: &System, at: &Point, w: &Workspace, out: &mut Balance) {
-    let bodies = &system.model.bodies;
+pub(super) fn balance(system: &System, at: &Point, w: &Workspace, out: &mut Balance) {
+    let (bodies, poses) = (&system.model.bodies, realized(w).bodies);
     let Balance { momentum, rate, load, worst, largest, bodies: each_body } = out;
     each_body.clear();
     each_body.resize(bodies.len(), [0.0; 6]);
@@ -29,17 +25,13 @@ pub fn balance(system: &System, at: &Point, w: &Workspace, out: &mut Balance) {
         let n = range.len();
         let [mut m_v, mut m_vdot, mut weight, mut delta] = [[0.0; MAX_WIDTH]; 4];
         each!(&entry.body, body => {
-            let frame = &w.bodies[b];
+            let frame = &poses[b];
             body.add_mass_times(frame, 1.0, v, &mut m_v[..n]);
             body.add_mass_times(frame, 1.0, vdot, &mut m_vdot[..n]);
             body.add_inner(frame, -1.0, v, &mut m_vdot[..n]);
             body.add_weight(frame, system.model.gravity, 1.0, &mut weight[..n]);
             largest.0 = largest.0.max(body.mass() * system.model.gravity.norm());
-            // velocities of a flexible body are those of its frame, and of its modes
-            let (origin, rigid) = match &entry.body {
-                Body::Flexible(f) => (frame.p, f.rigid()),
-                _ => (body.point(frame, &body.centre()), n),
-            };
+            let (origin, rigid) = (body.origin(frame), body.rigid_width());
             for k in 0..6 {
                 let e = Vec3::unit(k % 3);
                 let (velocity, spin) = if k < 3 { (e, Vec3::ZERO) } else { (e.cross(origin), e) };

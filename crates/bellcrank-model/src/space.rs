@@ -1,0 +1,21 @@
+//! The plane and space.
+
+/// Where a model lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Space {
+    /// In the plane: x, y and turns about z.
+    Plane,
+    /// In space.
+    #[default]
+    Space,
+}
+
+impl Space {
+    /// Two or three.
+    pub fn dimension(self) -> usize {
+        match self {
+            Space::Plane => 2,
+            Space::Space => 3,
+        }
+    }
+}

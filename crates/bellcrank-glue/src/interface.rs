@@ -2,7 +2,7 @@
 
 use crate::port::{Motion, WIDTH};
 use bellcrank_math::Vec3;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::bodies::{Body, Planar, Rigid};
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::dynamics::roles::*;

@@ -1,7 +1,7 @@
 //! Ports: the frames of a part that the outside sees and pushes.
 
-use bellcrank_math::matrix::Matrix;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::matrix::Matrix;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::bodies::Orientation;
 use bellcrank_model::forces::{Force, Seen};

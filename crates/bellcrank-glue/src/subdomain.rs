@@ -1,7 +1,7 @@
 //! What the coordinator sees of a part: nothing but its ports.
 
 use crate::port::Motion;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::Space;
 use std::fmt;

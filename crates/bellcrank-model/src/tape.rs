@@ -1,7 +1,7 @@
 //! One walk over values that writes them to bytes or reads them back: a state outside of memory, to the bit.
 
 use crate::dynamics::{Charts, Point, Slopes, State};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::{Quat, Vec3};
 
 /// What every tape begins with; the number is that of the format.

@@ -6,10 +6,10 @@
 //! Errors are against the same run with a tenth of the step. The last column is faer's sparse LU on the same matrix
 //! (factors and one solution), timed in the same run.
 
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::solver::LinearSolver;
-use bellcrank_math::sparse::SparseLu;
-use bellcrank_math::team::Team;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::LinearSolver;
+use bellcrank_math::linear::sparse::SparseLu;
+use bellcrank_math::threads::team::Team;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;

@@ -2,8 +2,8 @@
 
 mod common;
 
-use bellcrank_math::solver::LinearSolver;
-use bellcrank_math::tree::TreeLu;
+use bellcrank_math::linear::solver::LinearSolver;
+use bellcrank_math::linear::tree::TreeLu;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{Random, random_mechanism, values};

@@ -8,7 +8,7 @@ mod canvas;
 
 use self::canvas::{Canvas, INK, Piece, WHITE, camera, hull};
 use crate::drawing::{Colour, Drawing, Style};
-use bellcrank_math::rotation::Quat;
+use bellcrank_math::Quat;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::model::{Shape, Space};
 use bellcrank_model::scene::{Bend, Element, Scene, SceneFlexible, Triple};

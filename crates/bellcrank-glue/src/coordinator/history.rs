@@ -4,7 +4,7 @@ use crate::foresee::Foresight;
 use crate::interface::Interface;
 use crate::port::Motion;
 use crate::subdomain::Admittance;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// The fraction of an admittance that each window invalidates, until it is measured.
 const AGEING: f64 = 0.01;

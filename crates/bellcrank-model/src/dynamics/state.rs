@@ -1,7 +1,8 @@
 //! What moves: the state of a machine, and a trial point of its equations.
 
 use super::{Layout, Mode};
-use bellcrank_math::{Quat, Vec3, team};
+use bellcrank_math::threads::team;
+use bellcrank_math::{Quat, Vec3};
 
 /// Implements `Clone` with a `clone_from` that reuses the buffers of every field; a derived one does not.
 #[macro_export]

@@ -2,8 +2,8 @@
 
 use super::models::system;
 use crate::clock::processor;
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::engines::explicit::Explicit;
 use bellcrank_solve::engines::srm::{Regularization, Srm};
@@ -301,7 +301,7 @@ impl Machine {
         let flops = loops.of_whole();
         (found.factor, found.solve) = (flops.factor as f64, flops.solve as f64);
         if eliminated {
-            let mut linear = bellcrank_math::solver::choose_nearly_symmetric(step.pattern());
+            let mut linear = bellcrank_math::linear::solver::choose_nearly_symmetric(step.pattern());
             let mut whole = right.clone();
             let began = processor(wall);
             linear.factor(&matrix).ok()?;

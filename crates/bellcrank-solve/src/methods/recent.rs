@@ -1,6 +1,6 @@
 //! The last few values of something that has no history of its own.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use std::ops::Range;
 
 /// How many values can be kept: enough for a cubic.

@@ -28,7 +28,7 @@ use crate::history::{History, Taken};
 use crate::plan::{self, Decided, Plan, Posed};
 use crate::record::{Header, Recorder};
 use crate::start::Assembly;
-use bellcrank_math::team::Team;
+use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, Phase, StepView};
 use observer::Observer;

@@ -1,6 +1,6 @@
 //! What generalized-α remembers of the last steps.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use bellcrank_model::Point;
 
 /// A state with its rates.

@@ -1,25 +1,25 @@
 //! Block-sparse matrices: a fixed pattern of small dense blocks in one array.
 
-use crate::team;
+use crate::threads::team;
 use std::{ops::Range, sync::Arc};
 
-/// What an unknown item is; it decides when the item may be eliminated.
+/// What the unknowns of a block are, which decides when the block may be eliminated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Velocities of a body: their diagonal block is −I or a small regular block, they go first.
+    /// Velocities of a body: their diagonal block is −I or a small regular block; eliminated first.
     Velocity,
-    /// Coordinates of a body, or first-order states: regular once their velocities are gone.
+    /// Coordinates of a body, or first-order states: regular once their velocities are eliminated.
     Body,
-    /// Multipliers of a joint: their diagonal block is zero until every neighbour that is not a
-    /// multiplier has been eliminated. Their pivots may vanish (redundant constraints).
+    /// Multipliers of a joint: their diagonal block is zero until all their neighbours but other multipliers are eliminated.
+    /// Their pivots may vanish (redundant constraints).
     Multiplier,
 }
 
-/// The places of the blocks of a square block-sparse matrix.
+/// The sparsity pattern of a square block-sparse matrix.
 ///
-/// Block row i and block column i have the same size. The values of a block are dense, by rows
-/// and contiguous; the blocks follow each other by rows, but for columns of multipliers in the rows of others: they come
-/// after all the rest, because symmetric elimination does not look at them.
+/// Block row i and block column i have the same size. The values of a block are dense, by rows and contiguous. The blocks
+/// follow each other by rows, except for the columns of multipliers in the rows of other unknowns: these come after all the
+/// rest, because symmetric elimination does not read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockPattern {
     classes: Vec<Class>,
@@ -30,13 +30,13 @@ pub struct BlockPattern {
     columns: Vec<u32>,
     /// Offset of every entry's values.
     offsets: Vec<u32>,
-    /// Where the values of rows of multipliers at the end begin, those above them, and the end of all.
+    /// See [`BlockPattern::ends`].
     ends: [u32; 3],
 }
 
 impl BlockPattern {
-    /// The pattern with the given block sizes, classes and (row, column) entries; the entries may
-    /// come in any order and more than once.
+    /// The pattern with the given block sizes, classes and (row, column) entries, which may come in any order and more than
+    /// once.
     ///
     /// # Panics
     /// If there are not as many classes as sizes, or an entry names a block that does not exist.
@@ -94,7 +94,8 @@ impl BlockPattern {
         self.ends[2] as usize
     }
 
-    /// Where the values of rows of multipliers at the end begin, those that stand above them, and the end of all.
+    /// Offsets that divide the values in three: the rows before the trailing rows of multipliers, these trailing rows, and the
+    /// columns of multipliers in the rows of other unknowns. Given are the three ends.
     pub fn ends(&self) -> [usize; 3] {
         self.ends.map(|end| end as usize)
     }
@@ -139,28 +140,28 @@ pub struct BlockMatrix {
     pattern: Arc<BlockPattern>,
     /// The values of all blocks, at the offsets of the pattern.
     pub values: Vec<f64>,
-    /// Those of the rows of multipliers at the end, where they are lent; else none.
-    lent: Vec<f64>,
-    /// Whether who factors the matrix takes it with rows that are lent.
+    /// The values of the trailing rows of multipliers while they are borrowed; else empty.
+    borrowed: Vec<f64>,
+    /// Whether the solver accepts borrowed rows.
     pub borrows: bool,
 }
 
-/// The values of a matrix, some of which may be lent.
+/// The values of a matrix, some of which may be borrowed.
 #[derive(Clone, Copy)]
 pub struct Values<'a> {
-    /// Its own.
+    /// All values, void where rows are borrowed.
     pub own: &'a [f64],
-    /// Those from the rows of multipliers at the end on.
+    /// The values from the trailing rows of multipliers on.
     last: &'a [f64],
     first_of_last: usize,
 }
 
-/// A block of 5 × 6 numbers is in so many lines of a cache.
+/// Cache lines of a block of 5 × 6 numbers.
 #[cfg(target_arch = "x86_64")]
 const LINES: usize = 4;
 
 impl<'a> Values<'a> {
-    /// The values of which some offset is one, and its place among them.
+    /// The array that holds the value at `offset`, and its index there.
     #[inline(always)]
     pub fn from(self, offset: u32) -> (&'a [f64], usize) {
         match (offset as usize).checked_sub(self.first_of_last) {
@@ -169,15 +170,15 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Lets the processor fetch what is at some offset while it does other things.
+    /// Prefetches the block at `offset` into the cache.
     #[inline(always)]
-    pub fn call_for(self, offset: u32) {
+    pub fn prefetch(self, offset: u32) {
         let (values, place) = self.from(offset);
         #[cfg(target_arch = "x86_64")]
         for line in 0..LINES {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let at = values.as_ptr().wrapping_add(place + 8 * line);
-            // SAFETY: a hint, which may point anywhere.
+            // SAFETY: a prefetch is a hint; its address may be invalid.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -189,7 +190,7 @@ impl BlockMatrix {
     /// The zero matrix.
     pub fn new(pattern: Arc<BlockPattern>) -> BlockMatrix {
         let values = vec![0.0; pattern.values()];
-        BlockMatrix { pattern, values, lent: Vec::new(), borrows: false }
+        BlockMatrix { pattern, values, borrowed: Vec::new(), borrows: false }
     }
 
     /// The pattern.
@@ -202,8 +203,7 @@ impl BlockMatrix {
         self.clear_parts([true; 3]);
     }
 
-    /// Sets some values to zero: those of rows before the last ones of multipliers, those of these last ones, and what stands in
-    /// columns of multipliers above.
+    /// Sets some of the three divisions of the values ([`BlockPattern::ends`]) to zero.
     pub fn clear_parts(&mut self, parts: [bool; 3]) {
         let mut begin = 0;
         for (end, clear) in self.pattern.ends.into_iter().zip(parts) {
@@ -214,44 +214,44 @@ impl BlockMatrix {
         }
     }
 
-    /// Takes the rows of multipliers at the end from who has them already, until [`Self::give_back`]; false if they do not fit.
-    /// Until then those of `values` are void, and none but symmetric block elimination may look at the matrix.
+    /// Takes the trailing rows of multipliers by swap from an array that holds them already, until [`Self::give_back`]; false if
+    /// they do not fit. Until then, those of `values` are void, and only symmetric block elimination may read the matrix.
     pub fn borrow_last(&mut self, rows: &mut Vec<f64>) -> bool {
         let [first, end, _] = self.pattern.ends();
-        let fits = rows.len() == end - first && self.lent.is_empty();
+        let fits = rows.len() == end - first && self.borrowed.is_empty();
         if fits {
-            std::mem::swap(&mut self.lent, rows);
+            std::mem::swap(&mut self.borrowed, rows);
         }
         fits
     }
 
-    /// Gives back what was borrowed, if anything was.
+    /// Gives borrowed rows back, if there are any.
     pub fn give_back(&mut self, rows: &mut Vec<f64>) {
-        if !self.lent.is_empty() {
-            std::mem::swap(&mut self.lent, rows);
+        if !self.borrowed.is_empty() {
+            std::mem::swap(&mut self.borrowed, rows);
         }
     }
 
-    /// Whether rows are lent.
+    /// Whether rows are borrowed.
     pub fn has_borrowed(&self) -> bool {
-        !self.lent.is_empty()
+        !self.borrowed.is_empty()
     }
 
-    /// All values, wherever they are.
+    /// All values, borrowed or not.
     pub fn all_values(&self) -> Values<'_> {
         let first_of_last = self.pattern.ends[0] as usize;
-        let last = if self.lent.is_empty() { &self.values[first_of_last..] } else { &self.lent[..] };
+        let last = if self.borrowed.is_empty() { &self.values[first_of_last..] } else { &self.borrowed[..] };
         Values { own: &self.values, last, first_of_last }
     }
 
-    /// Takes over the values of another matrix of the same pattern, those lent to it too.
+    /// Copies the values of another matrix of the same pattern, its borrowed rows included.
     pub fn copy_values(&mut self, other: &BlockMatrix) {
         self.values.clone_from(&other.values);
         let first = self.pattern.ends[0] as usize;
-        self.values[first..first + other.lent.len()].copy_from_slice(&other.lent);
+        self.values[first..first + other.borrowed.len()].copy_from_slice(&other.borrowed);
     }
 
-    /// Puts the mirror images of what stands below there, for those that look at it.
+    /// Copies the rows of multipliers, transposed, to the columns of multipliers, for solvers that read them.
     pub fn mirror(&mut self) {
         let p = self.pattern.clone();
         for i in (0..p.blocks()).filter(|&i| p.class(i) == Class::Multiplier) {
@@ -280,7 +280,7 @@ impl BlockMatrix {
         self.place(row, column).map(|place| &mut self.values[place])
     }
 
-    /// Puts rows and columns of the unit matrix in the place of some; their diagonal blocks must be stored.
+    /// Replaces some scalar rows and columns by those of the identity; their diagonal blocks must be stored.
     pub fn take_out(&mut self, scalars: &[usize]) {
         let pattern = self.pattern.clone();
         let mut out = vec![false; pattern.dimension()];
@@ -299,7 +299,7 @@ impl BlockMatrix {
         }
     }
 
-    /// How far the matrix is from symmetric: the largest |a_rc − a_cr|, relative to the largest number of its block.
+    /// How far the matrix is from symmetric: the largest |a_rc − a_cr|, relative to the largest entry of its block.
     pub fn skewness(&self) -> f64 {
         let p = &*self.pattern;
         let mut worst = 0.0f64;
@@ -327,7 +327,7 @@ impl BlockMatrix {
         self.add_product(x, y, |a, x| a * x);
     }
 
-    /// y += |A| |x|, the magnitude that rounding errors of A x are relative to.
+    /// y += |A| |x|, to which the rounding errors of A x are relative.
     pub fn add_absolute_times(&self, x: &[f64], y: &mut [f64]) {
         self.add_product(x, y, |a, x| (a * x).abs());
     }

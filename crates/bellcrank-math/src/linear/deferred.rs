@@ -1,34 +1,34 @@
-//! A linear solver that waits for its first matrix: where it may never be needed, its analysis is spared.
+//! A linear solver that is analyzed when its first matrix is factored, for systems that may never be solved.
 
-use crate::blocks::{BlockMatrix, BlockPattern};
-use crate::solver::{self, Flops, LinearError, LinearSolver};
+use super::blocks::{BlockMatrix, BlockPattern};
+use super::solver::{self, Flops, LinearError, LinearSolver};
 use std::sync::Arc;
 
-/// The solver that [`solver::choose`] gives, analyzed when the first matrix is factored.
+/// [`solver::choose`], with the analysis deferred.
 pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(Lazy { pattern: pattern.clone(), solver: None, make: solver::choose })
+    Box::new(Deferred { pattern: pattern.clone(), solver: None, make: solver::choose })
 }
 
-/// The same with the solver that [`solver::choose_nearly_symmetric`] gives.
+/// [`solver::choose_nearly_symmetric`], with the analysis deferred.
 pub fn choose_nearly_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(Lazy { pattern: pattern.clone(), solver: None, make: solver::choose_nearly_symmetric })
+    Box::new(Deferred { pattern: pattern.clone(), solver: None, make: solver::choose_nearly_symmetric })
 }
 
-struct Lazy {
+struct Deferred {
     pattern: Arc<BlockPattern>,
     solver: Option<Box<dyn LinearSolver>>,
     make: fn(&Arc<BlockPattern>) -> Box<dyn LinearSolver>,
 }
 
-impl Lazy {
+impl Deferred {
     fn solver(&mut self) -> &mut dyn LinearSolver {
         self.solver.get_or_insert_with(|| (self.make)(&self.pattern)).as_mut()
     }
 }
 
-impl LinearSolver for Lazy {
+impl LinearSolver for Deferred {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = Lazy { pattern: pattern.clone(), solver: None, make: self.make };
+        *self = Deferred { pattern: pattern.clone(), solver: None, make: self.make };
         Ok(())
     }
 

@@ -1,18 +1,24 @@
-//! Short rows of numbers in registers: plain arrays, or AVX2's registers where the processor has them. Left to itself, the
-//! compiler takes numbers one by one wherever a row is not a multiple of four long.
+//! Short rows of numbers: plain arrays, or AVX2 registers where the processor has them. Left to itself, the compiler works
+//! number by number wherever the length of a row is no multiple of four.
 
-use crate::kernels::{at, at_mut};
+use super::unchecked::{at, at_mut};
 
 /// A row of N numbers, at most eight.
 pub trait Row<const N: usize>: Copy {
-    /// Zeros.
+    /// A row of zeros.
     fn zero() -> Self;
 
-    /// N numbers of `v` from `i` on, which a `Plan` has checked.
-    fn load(v: &[f64], i: usize) -> Self;
+    /// N numbers of `v` from `i` on.
+    ///
+    /// # Safety
+    /// `i + N <= v.len()`.
+    unsafe fn load(v: &[f64], i: usize) -> Self;
 
-    /// Writes them to `v` from `i` on.
-    fn store(self, v: &mut [f64], i: usize);
+    /// Writes the row to `v` from `i` on.
+    ///
+    /// # Safety
+    /// `i + N <= v.len()`.
+    unsafe fn store(self, v: &mut [f64], i: usize);
 
     /// self + factor row.
     fn plus(self, factor: f64, row: Self) -> Self;
@@ -27,22 +33,22 @@ pub trait Row<const N: usize>: Copy {
     fn plus_row(self, a: Self) -> Self;
 }
 
-/// What computes with numbers and rows of them.
+/// The instructions that kernels are compiled for.
 pub trait Machine {
-    /// Whether its code must be compiled for AVX2 and FMA.
+    /// Whether its code has to be compiled for AVX2 and FMA.
     const AVX2: bool;
 
     /// Its rows of N numbers.
     type Row<const N: usize>: Row<N>;
 
-    /// a b + c, in one rounding where the processor does that fast.
+    /// a b + c, rounded once where the processor does that fast.
     fn fma(a: f64, b: f64, c: f64) -> f64;
 
-    /// C rows of R numbers from R rows of C.
+    /// The transpose: C rows of R numbers from R rows of C.
     fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C];
 }
 
-/// Any processor; FUSED if it multiplies and adds in one rounding.
+/// Any processor; FUSED if it multiplies and adds with one rounding.
 pub struct Plain<const FUSED: bool>;
 
 /// A row in an array.
@@ -56,13 +62,15 @@ impl<const FUSED: bool, const N: usize> Row<N> for PlainRow<FUSED, N> {
     }
 
     #[inline(always)]
-    fn load(v: &[f64], i: usize) -> Self {
-        PlainRow(*at(v, i))
+    unsafe fn load(v: &[f64], i: usize) -> Self {
+        // SAFETY: by the contract of the trait.
+        PlainRow(*unsafe { at(v, i) })
     }
 
     #[inline(always)]
-    fn store(self, v: &mut [f64], i: usize) {
-        *at_mut(v, i) = self.0;
+    unsafe fn store(self, v: &mut [f64], i: usize) {
+        // SAFETY: by the contract of the trait.
+        *unsafe { at_mut(v, i) } = self.0;
     }
 
     #[inline(always)]
@@ -124,15 +132,15 @@ mod avx2 {
     use super::{Machine, Row};
     use std::arch::x86_64::*;
 
-    /// A processor with AVX2 and FMA. All of its methods are to be called in functions compiled for these alone.
+    /// A processor with AVX2 and FMA. Kernels may be instantiated for it only inside functions marked
+    /// `#[target_feature(enable = "avx2,fma")]`; all unsafe blocks below rely on that.
     pub struct Avx2;
 
-    /// A row in two registers, the second of which is idle up to four numbers; what is beyond N is never written.
+    /// A row in two registers; the second is idle up to N = 4. Numbers beyond N are never written to memory.
     #[derive(Clone, Copy)]
     pub struct Pair<const N: usize>([__m256d; 2]);
 
-    /// Changes both registers of a row, or one if it needs one. (A closure would be compiled without the features of its
-    /// caller.)
+    /// Computes each register of a row that is in use. (A closure would be compiled without the CPU features of its caller.)
     macro_rules! each {
         ($row:ident, $k:ident => $change:expr) => {{
             let mut row = $row;
@@ -143,13 +151,13 @@ mod avx2 {
         }};
     }
 
-    /// Up to four numbers from p on.
+    /// The n ≤ 4 numbers from p on, then zeros.
     ///
     /// # Safety
     /// The processor has AVX2, and n numbers can be read.
     #[inline(always)]
     unsafe fn load(p: *const f64, n: usize) -> __m256d {
-        // SAFETY: as above; masked numbers are not touched.
+        // SAFETY: by the contract; masked numbers are not touched.
         unsafe {
             match n {
                 0 => _mm256_setzero_pd(),
@@ -161,13 +169,13 @@ mod avx2 {
         }
     }
 
-    /// Writes up to four numbers to p.
+    /// Writes n ≤ 4 numbers to p.
     ///
     /// # Safety
     /// The processor has AVX2, and n numbers can be written.
     #[inline(always)]
     unsafe fn store(x: __m256d, p: *mut f64, n: usize) {
-        // SAFETY: as above.
+        // SAFETY: by the contract.
         unsafe {
             match n {
                 0 => {}
@@ -182,16 +190,17 @@ mod avx2 {
         }
     }
 
-    // SAFETY of all below: callers are compiled for AVX2 and FMA, and offsets were checked by a `Plan`.
     impl<const N: usize> Row<N> for Pair<N> {
         #[inline(always)]
         fn zero() -> Self {
+            // SAFETY: the processor has AVX2, see `Avx2`.
             unsafe { Pair([_mm256_setzero_pd(); 2]) }
         }
 
         #[inline(always)]
-        fn load(v: &[f64], i: usize) -> Self {
+        unsafe fn load(v: &[f64], i: usize) -> Self {
             debug_assert!(N <= 8 && i + N <= v.len());
+            // SAFETY: in bounds by the contract of the trait; the processor has AVX2, see `Avx2`.
             unsafe {
                 let p = v.as_ptr().add(i);
                 Pair([load(p, N.min(4)), load(p.wrapping_add(4), N.saturating_sub(4))])
@@ -199,8 +208,9 @@ mod avx2 {
         }
 
         #[inline(always)]
-        fn store(self, v: &mut [f64], i: usize) {
+        unsafe fn store(self, v: &mut [f64], i: usize) {
             debug_assert!(N <= 8 && i + N <= v.len());
+            // SAFETY: in bounds by the contract of the trait; the processor has AVX2, see `Avx2`.
             unsafe {
                 let p = v.as_mut_ptr().add(i);
                 store(self.0[0], p, N.min(4));
@@ -210,16 +220,19 @@ mod avx2 {
 
         #[inline(always)]
         fn plus(self, factor: f64, row: Self) -> Self {
+            // SAFETY: the processor has AVX2 and FMA, see `Avx2`.
             unsafe { each!(self, k => _mm256_fmadd_pd(_mm256_set1_pd(factor), row.0[k], self.0[k])) }
         }
 
         #[inline(always)]
         fn minus(self, factor: f64, row: Self) -> Self {
+            // SAFETY: the processor has AVX2 and FMA, see `Avx2`.
             unsafe { each!(self, k => _mm256_fnmadd_pd(_mm256_set1_pd(factor), row.0[k], self.0[k])) }
         }
 
         #[inline(always)]
         fn plus_magnitudes(self, a: Self, b: Self) -> Self {
+            // SAFETY: the processor has AVX2, see `Avx2`.
             unsafe {
                 let sign = _mm256_set1_pd(-0.0);
                 each!(self, k => _mm256_add_pd(self.0[k], _mm256_andnot_pd(sign, _mm256_mul_pd(a.0[k], b.0[k]))))
@@ -228,6 +241,7 @@ mod avx2 {
 
         #[inline(always)]
         fn plus_row(self, a: Self) -> Self {
+            // SAFETY: the processor has AVX2, see `Avx2`.
             unsafe { each!(self, k => _mm256_add_pd(self.0[k], a.0[k])) }
         }
     }
@@ -243,6 +257,7 @@ mod avx2 {
 
         #[inline(always)]
         fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C] {
+            // SAFETY: the processor has AVX2, see `Avx2`.
             let zero = unsafe { _mm256_setzero_pd() };
             let mut columns = [Pair([zero; 2]); C];
             for up in 0..R.div_ceil(4) {
@@ -253,6 +268,7 @@ mod avx2 {
                             square[k] = rows[4 * up + k].0[left];
                         }
                     }
+                    // SAFETY: the processor has AVX2, see `Avx2`.
                     let square = unsafe { transposed(square) };
                     for k in 0..4 {
                         if 4 * left + k < C {
@@ -265,13 +281,13 @@ mod avx2 {
         }
     }
 
-    /// Four rows from four columns.
+    /// The transpose of a 4 × 4 matrix.
     ///
     /// # Safety
     /// The processor has AVX2.
     #[inline(always)]
     unsafe fn transposed([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
-        // SAFETY: as above.
+        // SAFETY: by the contract.
         unsafe {
             let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
             let (ba, dc) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
@@ -293,17 +309,19 @@ mod tests {
     const NUMBERS: [f64; 20] =
         [0.3, -1.7, 2.9, 1e-3, -4.1, 7.7, 0.9, -0.2, 3.3, 5.1, -6.7, 1.3, 0.7, -8.9, 4.4, 2.2, -3.8, 9.6, -0.1, 6.5];
 
-    /// What is left of a field of nines after rows of N and M numbers were computed and written into it.
+    /// An array of nines into which the results of all operations on rows of N and M numbers were written.
     #[inline(always)]
     fn computed<K: Machine, const N: usize, const M: usize>() -> [f64; 80] {
         let mut out = [9.0; 80];
         let mut rows = [K::Row::<N>::zero(); M];
         for m in 0..M {
-            let (a, b) = (K::Row::<N>::load(&NUMBERS, m), K::Row::<N>::load(&NUMBERS, m + 3));
+            // SAFETY: m + 3 + N <= 7 + 3 + 8 < 20.
+            let (a, b) = unsafe { (K::Row::<N>::load(&NUMBERS, m), K::Row::<N>::load(&NUMBERS, m + 3)) };
             rows[m] = rows[m].plus(0.3, a).minus(-1.1, b).plus_magnitudes(a, b).plus_row(b);
         }
         for (k, row) in K::transposed(&rows).into_iter().enumerate() {
-            row.store(&mut out, 1 + k * (M + 1));
+            // SAFETY: M numbers at 1 + k (M + 1), k < N <= 8: they end at 72 at most.
+            unsafe { row.store(&mut out, 1 + k * (M + 1)) };
         }
         out[79] = K::fma(0.1, 10.0, -1.0);
         out
@@ -314,12 +332,12 @@ mod tests {
         computed::<Avx2, N, M>()
     }
 
-    /// The same with numbers of the library's own fused multiplication, one by one.
+    /// The same number by number, with the fused multiplication of the standard library.
     fn one_by_one<const N: usize, const M: usize>() -> [f64; 80] {
         computed::<Plain<true>, N, M>()
     }
 
-    /// Rows in registers are those in arrays to the last bit, and nothing is written beside them.
+    /// Rows in registers equal rows in arrays to the last bit, and nothing is written beside them.
     #[test]
     fn registers_hold_what_arrays_hold() {
         macro_rules! all {
@@ -327,7 +345,7 @@ mod tests {
             ($n:literal; $($m:literal)*) => { $(
                 let expected = one_by_one::<$n, $m>();
                 assert_eq!(expected.iter().filter(|x| **x == 9.0).count(), 79 - $n * $m);
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                if !cfg!(miri) && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                     // SAFETY: the processor has what the function is compiled for.
                     assert_eq!(unsafe { wide::<$n, $m>() }, expected, "{} x {}", $n, $m);
                 }

@@ -1,23 +1,24 @@
 //! Block elimination along a tree, from the leaves to the root: the recursion in descriptor form.
 //!
-//! A body k stands with its own multipliers and those of its joint to its father f in one node,
+//! A body k forms one node with its own multipliers and those of its joint to its parent f,
 //!
 //! ```text
 //!     D_k = [ M̂_k  G_kᵀ ]        M̂_f ← M̂_f − R_k D_k⁻¹ C_k = M̂_f + G_kfᵀ S⁻¹ G_kf,   S = G_k M̂_k⁻¹ G_kᵀ
 //!           [ G_k    0  ]
 //! ```
 //!
-//! with C_k and R_k what couples it to its father [Ascher & Lin 2000, §2.2]. Nothing fills in: the factors D⁻¹, D⁻¹C and
-//! R D⁻¹ have as many numbers as the nodes and their couplings, whatever the tree.
+//! with C_k and R_k its couplings to the parent [Ascher & Lin 2000, §2.2]. There is no fill: the factors D⁻¹, D⁻¹C and R D⁻¹
+//! have the sizes of the nodes and their couplings, whatever the tree.
 
-use crate::blocks::{BlockMatrix, BlockPattern, Class};
-use crate::solver::{LinearError, LinearSolver};
+use super::blocks::{BlockMatrix, BlockPattern, Class};
+use super::interface::{LinearError, LinearSolver};
+use crate::numbers::dot;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A body with its multipliers.
 #[derive(Clone, Debug)]
-struct Node {
+struct TreeNode {
     /// The blocks, the body first.
     blocks: Range<usize>,
     /// Dimension of the node, and of its body.
@@ -25,15 +26,15 @@ struct Node {
     body: usize,
     /// The scalar row where its body begins.
     first: usize,
-    /// The father's node, or none.
-    father: Option<usize>,
-    /// Where its numbers begin: D⁻¹, with D⁻¹C and R D⁻¹ after it.
+    /// The parent's node.
+    parent: Option<usize>,
+    /// Offset of its factors: D⁻¹, then D⁻¹C and R D⁻¹.
     values: usize,
 }
 
-/// A block of a matrix on its way to a node.
+/// Where a block of the matrix goes in a node.
 #[derive(Clone, Copy, Debug)]
-struct Copy {
+struct BlockCopy {
     from: u32,
     to: u32,
     rows: u16,
@@ -41,24 +42,24 @@ struct Copy {
     stride: u16,
 }
 
-/// Elimination from leaf to root, for matrices of bodies and multipliers whose joints form a forest.
+/// Elimination from the leaves to the root, for matrices of bodies and multipliers whose joints form a forest.
 #[derive(Clone, Debug, Default)]
 pub struct TreeLu {
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     /// The blocks of the nodes: their first scalar row, their first row in the node, and their size.
     blocks: Vec<(usize, usize, usize)>,
-    copies: Vec<Copy>,
+    copies: Vec<BlockCopy>,
     values: Vec<f64>,
     dimension: usize,
-    /// Values of the matrices.
+    /// Number of values of a matrix.
     entries: usize,
-    /// Room for a node: a vector, and a matrix with its columns to the father.
+    /// Room for a node: a vector, and a matrix with its columns to the parent.
     x: Vec<f64>,
     y: Vec<f64>,
 }
 
 impl TreeLu {
-    /// A solver for matrices of this pattern; none where the joints close loops between bodies.
+    /// A solver for matrices of this pattern; `None` where joints close loops between bodies.
     pub fn for_pattern(pattern: &Arc<BlockPattern>) -> Option<TreeLu> {
         let blocks = pattern.blocks();
         let is_body = |b: usize| pattern.class(b) == Class::Body;
@@ -81,31 +82,31 @@ impl TreeLu {
             }
         }
         let mut tree = TreeLu { dimension: pattern.dimension(), entries: pattern.values(), ..TreeLu::default() };
-        // fathers before sons; a second way to a body is a loop
+        // parents before children; a second path to a body is a loop
         let mut seen = vec![false; blocks];
         for root in (0..blocks).filter(|&b| is_body(b)) {
             let mut queue = vec![(root, None, Vec::new())];
             if seen[root] {
                 continue;
             }
-            while let Some((b, father, joints)) = queue.pop() {
+            while let Some((b, parent, joints)) = queue.pop() {
                 if std::mem::replace(&mut seen[b], true) {
                     return None;
                 }
-                let number = tree.push(pattern, b, father, own[b].iter().chain(&joints));
-                let mut sons: Vec<(usize, Vec<usize>)> = Vec::new();
-                for &(son, k) in joined[b].iter().filter(|(_, k)| !joints.contains(k)) {
-                    match sons.iter_mut().find(|(s, _)| *s == son) {
+                let number = tree.push(pattern, b, parent, own[b].iter().chain(&joints));
+                let mut children: Vec<(usize, Vec<usize>)> = Vec::new();
+                for &(child, k) in joined[b].iter().filter(|(_, k)| !joints.contains(k)) {
+                    match children.iter_mut().find(|(s, _)| *s == child) {
                         Some((_, list)) => list.push(k),
-                        None => sons.push((son, vec![k])),
+                        None => children.push((child, vec![k])),
                     }
                 }
-                queue.extend(sons.into_iter().map(|(son, list)| (son, Some(number), list)));
+                queue.extend(children.into_iter().map(|(child, list)| (child, Some(number), list)));
             }
         }
         let bodies_joined = |b: usize| pattern.row(b).any(|(c, _)| c != b && is_body(c));
         if (0..blocks).any(|b| is_body(b) && bodies_joined(b)) {
-            return None; // forces between bodies have no place here
+            return None; // forces couple bodies directly
         }
         let largest = tree.nodes.iter().map(|n| n.size).max().unwrap_or(0);
         tree.x = vec![0.0; largest];
@@ -117,7 +118,7 @@ impl TreeLu {
         &mut self,
         pattern: &BlockPattern,
         body: usize,
-        father: Option<usize>,
+        parent: Option<usize>,
         multipliers: impl Iterator<Item = &'a usize>,
     ) -> usize {
         let first = self.blocks.len();
@@ -127,16 +128,16 @@ impl TreeLu {
             self.blocks.push((pattern.range(b).start, size, pattern.size(b)));
             size += pattern.size(b);
         }
-        let across = father.map_or(0, |f| self.nodes[f].body);
+        let across = parent.map_or(0, |f| self.nodes[f].body);
         let values = self.values.len();
         self.values.resize(values + size * (size + 2 * across), 0.0);
-        // the father's block, by its first row
-        let above = father.map(|f| pattern.block_of(self.nodes[f].first));
+        // the parent's block, by its first row
+        let above = parent.map(|f| pattern.block_of(self.nodes[f].first));
         let (c, r) = (values + size * size, values + size * (size + across));
         let mut copy = |row: usize, column: usize, to: usize, stride: usize| {
             if let Some(from) = pattern.offset(row, column) {
                 let (rows, columns) = (pattern.size(row) as u16, pattern.size(column) as u16);
-                self.copies.push(Copy { from, to: to as u32, rows, columns, stride: stride as u16 });
+                self.copies.push(BlockCopy { from, to: to as u32, rows, columns, stride: stride as u16 });
             }
         };
         for (&row, &(_, i, _)) in list.iter().zip(&self.blocks[first..]) {
@@ -150,20 +151,20 @@ impl TreeLu {
         }
         let blocks = first..self.blocks.len();
         let first = pattern.range(body).start;
-        self.nodes.push(Node { blocks, size, body: pattern.size(body), first, father, values });
+        self.nodes.push(TreeNode { blocks, size, body: pattern.size(body), first, parent, values });
         self.nodes.len() - 1
     }
 
-    /// Numbers in the factors.
+    /// The number of scalars stored in the factors.
     pub fn factor_entries(&self) -> usize {
         self.values.len()
     }
 
-    /// b ← the part of A⁻¹ b on the bodies, for a b that is zero on all multipliers and whose part on the bodies, which come
-    /// first in the matrix, is given: about a third of the work of a solution.
+    /// b ← the bodies' components of A⁻¹ b, for a right-hand side that is zero on all multipliers; bodies come first in the
+    /// matrix, and `b` holds their components alone. About a third of the work of `solve`.
     pub fn respond(&self, b: &mut [f64]) {
         for node in self.nodes.iter().rev() {
-            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let Some(f) = node.parent.map(|f| &self.nodes[f]) else { continue };
             let r = &self.values[node.values + node.size * (node.size + f.body)..];
             for i in 0..f.body {
                 let sum = dot(&r[i * node.size..][..node.body], &b[node.first..node.first + node.body]);
@@ -185,7 +186,7 @@ impl TreeLu {
             for i in 0..n {
                 b[node.first + i] = dot(&inverse[i * node.size..][..n], own);
             }
-            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let Some(f) = node.parent.map(|f| &self.nodes[f]) else { continue };
             let c = &self.values[node.values + node.size * node.size..];
             for i in 0..n {
                 let sum = dot(&c[i * f.body..][..f.body], &b[f.first..f.first + f.body]);
@@ -195,12 +196,7 @@ impl TreeLu {
     }
 }
 
-#[inline]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// A ← A⁻¹ by Gauss–Jordan elimination with row pivoting; or the row without a pivot.
+/// A ← A⁻¹ by Gauss–Jordan elimination with row pivoting; the error is the row without a pivot.
 fn invert(a: &mut [f64], n: usize, swaps: &mut [f64]) -> Result<(), usize> {
     for k in 0..n {
         let mut at = k;
@@ -266,7 +262,7 @@ impl LinearSolver for TreeLu {
                 let &(start, first, _) = list.iter().rfind(|(_, i, _)| *i <= row).unwrap_or(&(0, 0, 0));
                 LinearError::Singular { row: start + row - first }
             })?;
-            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let Some(f) = node.parent.map(|f| &self.nodes[f]) else { continue };
             let across = f.body;
             let (c, rest) = rest.split_at_mut(n * across);
             let r = &mut rest[..n * across];
@@ -279,7 +275,7 @@ impl LinearSolver for TreeLu {
                     c.iter_mut().zip(old).for_each(|(c, o)| *c += x * o);
                 }
             }
-            // what the father loses: R D⁻¹C
+            // the parent −= R D⁻¹C
             let to = &mut before[f.values..];
             for (i, r) in r.chunks_exact(n).enumerate() {
                 let to = &mut to[i * f.size..][..across];
@@ -304,7 +300,7 @@ impl LinearSolver for TreeLu {
             return Err(LinearError::Sizes { expected: self.dimension, found: b.len() });
         }
         for node in self.nodes.iter().rev() {
-            let Some(f) = node.father.map(|f| &self.nodes[f]) else { continue };
+            let Some(f) = node.parent.map(|f| &self.nodes[f]) else { continue };
             let x = &mut self.x[..node.size];
             for &(from, i, size) in &self.blocks[node.blocks.clone()] {
                 x[i..i + size].copy_from_slice(&b[from..from + size]);
@@ -322,7 +318,7 @@ impl LinearSolver for TreeLu {
             let y = &mut self.y[..node.size];
             let inverse = &self.values[node.values..];
             y.iter_mut().zip(inverse.chunks_exact(node.size)).for_each(|(y, row)| *y = dot(row, x));
-            if let Some(f) = node.father.map(|f| &self.nodes[f]) {
+            if let Some(f) = node.parent.map(|f| &self.nodes[f]) {
                 let c = &self.values[node.values + node.size * node.size..];
                 let above = &b[f.first..f.first + f.body];
                 y.iter_mut().zip(c.chunks_exact(f.body)).for_each(|(y, row)| *y -= dot(row, above));

@@ -54,15 +54,13 @@ struct Trial {
 }
 
 /// All that a committed part is.
-#[derive(Clone)]
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
 struct Committed {
     state: State,
     point: Point,
     method: GeneralizedAlpha,
     started: bool,
 }
-
-bellcrank_model::kept_by_fields!(Committed { state, point, method, started });
 
 impl Committed {
     /// Whether another one is of the same model.

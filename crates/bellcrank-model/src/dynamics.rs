@@ -37,7 +37,7 @@ macro_rules! clone_by_fields {
 
 /// What stays as it is during a step: the centres of the rotation charts, the last accepted values of the
 /// joint angles, and the modes of forces that have several.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Charts {
     /// One centre for every body with a rotation chart: R = R_c exp(φ̃).
     pub centres: Vec<Quat>,
@@ -61,7 +61,7 @@ pub type Mode = u8;
 pub const BY_VALUE: Mode = 0;
 
 /// All that moves: small, and cloned freely (checkpoints, retries).
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Time.
     pub t: f64,
@@ -88,7 +88,7 @@ impl State {
 }
 
 /// A trial point of the equations: a state with its rates and multipliers.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Point {
     /// Time.
     pub t: f64,

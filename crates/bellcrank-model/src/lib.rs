@@ -19,7 +19,7 @@ pub mod relative;
 pub mod scene;
 mod shares;
 pub mod system;
-pub mod tape;
+pub mod snapshot;
 #[doc(hidden)]
 pub mod testing;
 

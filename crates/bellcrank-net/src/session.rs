@@ -13,13 +13,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Progress {
     t: f64,
     windows: u64,
 }
-
-kept_by_fields!(Progress { t, windows });
 
 /// One run of a part.
 pub struct Session {
@@ -188,13 +186,12 @@ impl Session {
 }
 
 /// A state of a run as it is stored.
+#[derive(serde::Serialize, serde::Deserialize)]
 struct StoredRun {
     progress: Progress,
     model: Vec<u8>,
     state: Vec<u8>,
 }
-
-kept_by_fields!(StoredRun { progress, model, state });
 
 /// Refuses names of states that are unfit as names of files.
 fn check_name(id: &str) -> Result<(), Refusal> {

@@ -11,6 +11,7 @@ use std::path::Path;
 pub const INTERFACE_FILE: &str = "interface.state";
 
 /// The interface's file: the state of the run, without the states of its parts.
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Written {
     id: String,
     history: History,
@@ -18,8 +19,6 @@ struct Written {
     report: Report,
     note: Vec<u64>,
 }
-
-bellcrank_model::kept_by_fields!(Written { id, history, interface, report, note });
 
 impl Coordinator {
     /// Keeps the committed state of all parts and of the interface in memory.

@@ -28,7 +28,7 @@ use bellcrank_model::{Point, Slopes, State};
 use std::ops::Range;
 
 /// The four numbers of a generalized-α method.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AlphaParameters {
     /// Weight of the old pseudo-acceleration.
     pub alpha_m: f64,
@@ -119,7 +119,7 @@ const POINTS: usize = 2;
 const FAILURES: u32 = 25;
 
 /// The generalized-α method.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct GeneralizedAlpha {
     parameters: AlphaParameters,
     controlled: bool,
@@ -155,38 +155,8 @@ pub struct GeneralizedAlpha {
     mu: Recent,
 }
 
-bellcrank_model::kept_by_fields!(AlphaParameters { alpha_m, alpha_f, beta, gamma });
-bellcrank_model::kept_by_fields!(Node { q, qdot, v, vdot, z, zdot });
-bellcrank_model::kept_by_fields!(Pseudo { v, z });
-bellcrank_model::kept_by_fields!(GeneralizedAlpha {
-    parameters,
-    controlled,
-    additive,
-    soft,
-    strict,
-    clock,
-    h,
-    h_next,
-    t_next,
-    h_last,
-    past,
-    now,
-    before,
-    a,
-    next,
-    bend,
-    mean,
-    error_q,
-    error_z,
-    error,
-    error_before,
-    failures,
-    lambda,
-    mu,
-});
-
 /// A state with its rates.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Node {
     q: Vec<f64>,
     qdot: Vec<f64>,
@@ -207,7 +177,7 @@ struct Known {
 }
 
 /// The pseudo-rates of v and z.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Pseudo {
     v: Vec<f64>,
     z: Vec<f64>,

@@ -7,14 +7,12 @@ use std::ops::Range;
 pub(crate) const KEPT: usize = 4;
 
 /// Values and their times, the newest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Recent {
     values: [Vec<f64>; KEPT],
     times: [f64; KEPT],
     count: usize,
 }
-
-bellcrank_model::kept_by_fields!(Recent { values, times, count });
 
 impl Recent {
     /// There is only `x`.

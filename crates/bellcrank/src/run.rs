@@ -181,7 +181,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let options = options(&args, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     if !args.split.is_empty() {
-        return crate::glue::split(&system, options, &args.split, args.out.as_ref(), args.json);
+        return crate::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
     }
     let interrupt = options.interrupt.clone();
     let until = options.until;

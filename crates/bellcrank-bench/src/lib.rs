@@ -11,6 +11,7 @@ use bellcrank_reproduce::clock::processor;
 use bellcrank_reproduce::coordinate_splitting::bushings::{STIFF, STIFF_END};
 use bellcrank_reproduce::machines;
 use bellcrank_reproduce::report::{Report, Table};
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
@@ -88,7 +89,7 @@ fn compiled(text: &str, changes: &[String]) -> Arc<System> {
 
 fn simulation(system: &Arc<System>, options: &Options) -> Option<Simulation> {
     let (sample, threads) = (Some(options.until), Some(1));
-    Simulation::of(system.clone(), Options { sample, threads, ..options.clone() }).ok()
+    Simulation::of(system.clone(), Options { sample, ..options.clone() }.with(|o| o.resources.threads = threads)).ok()
 }
 
 /// How a run goes, untimed.
@@ -147,12 +148,12 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 fn in_steps(until: f64, steps: usize) -> Options {
     Options {
         method: MethodName::GeneralizedAlpha,
-        formulation: Some("index3"),
-        rho: 0.9,
+        formulation: Some(FormulationKind::Index3),
         step: Some(until / steps as f64),
         until,
         ..Options::default()
     }
+    .with(|o| o.parameters.rho = 0.9)
 }
 
 /// Up to this many bodies the reference is a run of order 8.
@@ -368,7 +369,9 @@ fn bushings(peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measured> {
     tell("stiff bushing");
     let watch = ["second.x".to_string(), "second.y".to_string()];
     let (method, test) = (MethodName::Bdf, Some(Tested::Q));
-    let options = Options { method, test, rtol: 1e-4, until: 1.0, max_order: 2, ..Options::default() };
+    let options = Options { method, rtol: 1e-4, until: 1.0, ..Options::default() }.with(|o| {
+        (o.testing.test, o.parameters.max_order) = (test, 2);
+    });
     let mut out = Vec::new();
     for &(k, x, y) in &STIFF_END {
         let row = |program: &str, steps, seconds, error, note: String| Measured {

@@ -7,7 +7,7 @@ use crate::run::{GluedRunError, GluedSimulation};
 use crate::subdomain::PartError;
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_model::{Dynamics, Point, System};
-use bellcrank_solve::Options;
+use bellcrank_solve::{FormulationKind, Options};
 use bellcrank_solve::initial;
 use bellcrank_solve::options::{Coordinates, MethodName};
 use bellcrank_solve::record::Memory;
@@ -79,12 +79,12 @@ fn corresponding(options: Options) -> (Coupling, Options) {
     let alpha = options.method == MethodName::GeneralizedAlpha;
     let coupling = match (options.step, options.formulation) {
         (None, _) if !alpha => Coupling::Windows,
-        (_, Some("index3")) => Coupling::Position,
+        (_, Some(FormulationKind::Index3)) => Coupling::Position,
         _ => Coupling::Stabilized,
     };
     let (method, formulation) = match coupling {
-        Coupling::Position => (MethodName::GeneralizedAlpha, Some("index3")),
-        Coupling::Stabilized => (MethodName::GeneralizedAlpha, Some("si2")),
+        Coupling::Position => (MethodName::GeneralizedAlpha, Some(FormulationKind::Index3)),
+        Coupling::Stabilized => (MethodName::GeneralizedAlpha, Some(FormulationKind::Si2)),
         _ => (options.method, options.formulation),
     };
     (coupling, Options { method, formulation, ..options })
@@ -104,7 +104,7 @@ pub fn run_cut(system: &Arc<System>, options: Options, names: &[&str]) -> Result
     for part in cut.parts {
         let part = match coupling {
             Coupling::Windows => part.with_own_solver(Options { rtol: INSIDE * options.rtol, ..options.clone() }),
-            _ => part.in_step(coupling, options.rho),
+            _ => part.in_step(coupling, options.parameters.rho),
         };
         parts.push(part.map_err(CutRunError::Part)?);
     }
@@ -176,6 +176,7 @@ fn common_times(a: &[f64], b: &[f64]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use super::FormulationKind::{Ggl, Index3, Si2};
     use super::*;
 
     #[test]
@@ -192,9 +193,9 @@ mod tests {
         };
         let alpha = MethodName::GeneralizedAlpha;
         assert_eq!(with(None, None, MethodName::Bdf), (Coupling::Windows, MethodName::Bdf, None));
-        assert_eq!(with(Some(1e-3), None, MethodName::Bdf), (Coupling::Stabilized, alpha, Some("si2")));
-        assert_eq!(with(Some(1e-3), Some("index3"), MethodName::Bdf), (Coupling::Position, alpha, Some("index3")));
-        assert_eq!(with(None, Some("index3"), alpha), (Coupling::Position, alpha, Some("index3")));
-        assert_eq!(with(None, Some("ggl"), alpha), (Coupling::Stabilized, alpha, Some("si2")));
+        assert_eq!(with(Some(1e-3), None, MethodName::Bdf), (Coupling::Stabilized, alpha, Some(Si2)));
+        assert_eq!(with(Some(1e-3), Some(Index3), MethodName::Bdf), (Coupling::Position, alpha, Some(Index3)));
+        assert_eq!(with(None, Some(Index3), alpha), (Coupling::Position, alpha, Some(Index3)));
+        assert_eq!(with(None, Some(Ggl), alpha), (Coupling::Stabilized, alpha, Some(Si2)));
     }
 }

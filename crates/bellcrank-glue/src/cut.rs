@@ -12,7 +12,7 @@ use bellcrank_model::frames::{Attachment, nearest_turn};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
 use bellcrank_solve::methods::alpha::AlphaParameters;
-use bellcrank_solve::options::{METHODS, MethodName};
+use bellcrank_solve::options::MethodName;
 use bellcrank_solve::{Options, formulation};
 use std::fmt;
 
@@ -52,8 +52,8 @@ impl PartModel {
         }
         let word = how.method.as_deref().unwrap_or("auto");
         let Some(method) = MethodName::by_name(word) else {
-            let names: Vec<&str> = METHODS.iter().map(|(_, name, _)| *name).collect();
-            let why = format!("unknown method {}\nhelp: methods are {}", suggest::quoted(word), names.join(", "));
+            let names = MethodName::names().join(", ");
+            let why = format!("unknown method {}\nhelp: methods are {names}", suggest::quoted(word));
             return Err(PartError { part: self.name, why });
         };
         self.with_own_solver(Options { method, rtol: how.rtol, step: how.step, ..Options::default() })

@@ -65,10 +65,7 @@ struct Committed {
 impl Committed {
     /// Whether another one is of the same model.
     fn fits(&self, other: &Committed) -> bool {
-        let sizes = |p: &Point| [&p.q, &p.qdot, &p.v, &p.vdot, &p.z, &p.zdot, &p.lambda, &p.mu].map(Vec::len);
-        let charts = |p: &Point| [p.charts.centres.len(), p.charts.angles.len(), p.charts.modes.len()];
-        let (a, b) = (&self.point, &other.point);
-        self.state.fits(&other.state) && sizes(a) == sizes(b) && charts(a) == charts(b)
+        self.state.fits(&other.state) && self.point.fits(&other.point) && other.method.fits(&self.point)
     }
 }
 

@@ -229,9 +229,7 @@ impl Interface {
 
     /// Whether a point is one of this interface.
     pub fn fits(&self, point: &Point) -> bool {
-        let sizes = |p: &Point| [&p.q, &p.qdot, &p.v, &p.vdot, &p.z, &p.zdot, &p.lambda, &p.mu].map(Vec::len);
-        let charts = |p: &Point| [p.charts.centres.len(), p.charts.angles.len(), p.charts.modes.len()];
-        sizes(&self.point) == sizes(point) && charts(&self.point) == charts(point)
+        self.point.fits(point)
     }
 
     /// Where it is.

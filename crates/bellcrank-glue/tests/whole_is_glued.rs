@@ -7,6 +7,7 @@ use bellcrank_glue::{
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
+use bellcrank_solve::FormulationKind::{self, Index3, Si2};
 use bellcrank_solve::initial::assemble;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
@@ -132,7 +133,7 @@ fn difference(whole: &Values, glued: &Values) -> f64 {
     all.into_iter().fold(0.0, f64::max)
 }
 
-fn stepped(form: &'static str, h: f64, until: f64) -> Options {
+fn stepped(form: FormulationKind, h: f64, until: f64) -> Options {
     let method = MethodName::GeneralizedAlpha;
     Options { method, formulation: Some(form), step: Some(h), until, ..Options::default() }
 }
@@ -144,7 +145,7 @@ fn own(method: MethodName) -> Options {
 #[test]
 fn a_four_bar_cut_at_each_joint_takes_the_steps_of_the_whole() {
     let system = system(FOUR_BAR);
-    for (coupling, form) in [(Coupling::Position, "index3"), (Coupling::Stabilized, "si2")] {
+    for (coupling, form) in [(Coupling::Position, Index3), (Coupling::Stabilized, Si2)] {
         let reference = whole(&system, stepped(form, 1e-3, 0.2));
         for at in [&["a"][..], &["b"], &["c"], &["d"], &["a", "c"], &["a", "b", "c", "d"]] {
             let options = GlueOptions { coupling, window: 1e-3, ..GlueOptions::default() };
@@ -161,7 +162,7 @@ fn a_four_bar_cut_at_each_joint_takes_the_steps_of_the_whole() {
 #[test]
 fn reactions_between_parts_are_those_of_the_whole() {
     let system = system(FOUR_BAR);
-    let reference = whole(&system, stepped("si2", 1e-3, 0.1));
+    let reference = whole(&system, stepped(Si2, 1e-3, 0.1));
     let options = GlueOptions { window: 1e-3, ..GlueOptions::default() };
     let (_, seen) = glued(&system, &["b", "d"], options, &[], 0.1);
     for name in ["b.fx", "b.fy", "d.fx", "d.fy", "a.fx"] {
@@ -181,7 +182,7 @@ fn loops_space_and_long_chains_too() {
     ];
     for (text, at, parts, length) in cases {
         let system = system(text);
-        let reference = whole(&system, stepped("si2", 1e-3, 0.05));
+        let reference = whole(&system, stepped(Si2, 1e-3, 0.05));
         let options = GlueOptions { window: 1e-3, ..GlueOptions::default() };
         let (mut c, seen) = glued(&system, at, options, &[], 0.05);
         assert_eq!(c.parts().len(), parts);
@@ -195,7 +196,7 @@ fn loops_space_and_long_chains_too() {
 fn a_flexible_rod_is_a_part_like_any_other() {
     let system = system(&problem("flexible-slider-crank"));
     let joints: Vec<String> = system.model.joints.iter().map(|j| j.name.clone()).collect();
-    let reference = whole(&system, stepped("si2", 1e-4, 0.01));
+    let reference = whole(&system, stepped(Si2, 1e-4, 0.01));
     for joint in &joints {
         let options = GlueOptions { window: 1e-4, ..GlueOptions::default() };
         let (c, seen) = glued(&system, &[joint], options, &[], 0.01);
@@ -410,7 +411,7 @@ fn many_machines_in_parts_with_their_own_methods_and_steps() {
     let methods = [
         Options { rtol: 1e-7, ..own(MethodName::Dopri5) },
         Options { rtol: 1e-7, ..own(MethodName::Bdf) },
-        stepped("si2", 1e-4, 1.0),
+        stepped(Si2, 1e-4, 1.0),
     ];
     for (text, at, until, window, length) in cases {
         let system = system(text);
@@ -445,7 +446,7 @@ fn own_solvers_take_two_exchanges_in_any_window() {
     let methods = [
         Options { rtol: 1e-7, ..own(MethodName::Dopri5) },
         Options { rtol: 1e-7, ..own(MethodName::Bdf) },
-        stepped("si2", 1e-4, 1.0),
+        stepped(Si2, 1e-4, 1.0),
     ];
     for (text, at, until, window) in cases {
         let system = system(text);
@@ -504,7 +505,7 @@ fn the_admittance_of_a_part_in_step_is_what_differences_tell() {
 #[test]
 fn the_seven_body_mechanism_in_parts() {
     let system = system(&problem("seven-body"));
-    for (coupling, form) in [(Coupling::Position, "index3"), (Coupling::Stabilized, "si2")] {
+    for (coupling, form) in [(Coupling::Position, Index3), (Coupling::Stabilized, Si2)] {
         let reference = whole(&system, stepped(form, 1e-5, 5e-3));
         for at in [&["E3"][..], &["crank", "B"]] {
             let options = GlueOptions { coupling, window: 1e-5, ..GlueOptions::default() };
@@ -615,7 +616,7 @@ fn a_rough_start_is_passed_as_the_whole_passes_it() {
     let text = two_masses(1e7).replace(&format!("damping = {}", 0.02 * 1e7f64.sqrt()), "damping = 1e5");
     assert!(text.contains("damping = 1e5"));
     let system = system(&text);
-    for (coupling, form) in [(Coupling::Position, "index3"), (Coupling::Stabilized, "si2")] {
+    for (coupling, form) in [(Coupling::Position, Index3), (Coupling::Stabilized, Si2)] {
         let reference = whole(&system, stepped(form, 2e-2, 0.4));
         let options = GlueOptions { coupling, window: 2e-2, ..GlueOptions::default() };
         let (_, seen) = glued(&system, &["k"], options, &[], 0.4);
@@ -645,7 +646,7 @@ fn the_quarter_car_in_parts_moves_as_the_whole() {
     ] {
         text = text.replace(port, body);
     }
-    let reference = whole(&system(&text), stepped("si2", 1e-3, 0.2));
+    let reference = whole(&system(&text), stepped(Si2, 1e-3, 0.2));
     let assembly = read_assembly(&format!("{folder}assembly.toml")).unwrap();
     let how = Solver { coupling: Coupling::Stabilized, rho: 0.8, method: None, rtol: 1e-8, step: None };
     let parts = assembly.parts.into_iter().map(|p| p.start(&how).unwrap()).collect();

@@ -131,6 +131,13 @@ impl Point {
         }
     }
 
+    /// Whether another one is of the same sizes.
+    pub fn fits(&self, other: &Point) -> bool {
+        let sizes = |p: &Point| [&p.q, &p.qdot, &p.v, &p.vdot, &p.z, &p.zdot, &p.lambda, &p.mu].map(Vec::len);
+        let charts = |p: &Point| [p.charts.centres.len(), p.charts.angles.len(), p.charts.modes.len()];
+        sizes(self) == sizes(other) && charts(self) == charts(other)
+    }
+
     /// Copies a state in; rates and multipliers stay as they are. Allocates nothing.
     pub fn set(&mut self, state: &State) {
         self.t = state.t;

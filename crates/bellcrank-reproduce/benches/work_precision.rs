@@ -11,7 +11,7 @@ use bellcrank_model::own::Own;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::{Dynamics, State};
 use bellcrank_reproduce::coordinate_splitting::bushings::{STIFF, STIFF_END, last};
-use bellcrank_solve::formulation;
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
@@ -80,20 +80,22 @@ fn run(problem: &Problem, options: &Options) -> Option<(Summary, f64)> {
 
 fn ours(problem: &Problem) {
     for &(test, shown, max_order) in problem.tests {
-        for form in formulation::NAMES {
+        for (form, ..) in FormulationKind::ALL {
             for iteration in newton::NAMES {
                 for rtol in [1e-4, 1e-6, 1e-8] {
                     let options = Options {
                         method: MethodName::Bdf,
-                        formulation: Some(form),
+                        formulation: Some(*form),
                         iteration: Iteration::by_name(iteration),
-                        // velocities of index-3 steps cannot be tested
-                        test: Some(if *form == "index3" { Tested::Q } else { test }),
-                        max_order,
                         rtol,
                         until: problem.until,
                         ..Options::default()
-                    };
+                    }
+                    .with(|o| {
+                        // velocities of index-3 steps cannot be tested
+                        o.testing.test = Some(if *form == FormulationKind::Index3 { Tested::Q } else { test });
+                        o.parameters.max_order = max_order;
+                    });
                     if options.check().is_err() {
                         continue;
                     }

@@ -3,13 +3,13 @@
 use bellcrank_model::dynamics::{Point, State};
 use bellcrank_model::own::{Equations, Own};
 use bellcrank_model::{Dynamics, Piece};
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::engines::implicit::{Control, Implicit, Solving};
 use bellcrank_solve::engines::{Engine, Statistics};
-use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
 use bellcrank_solve::methods::bdf::{Bdf, BdfOptions, first_step};
 use bellcrank_solve::newton::{Converged, Iteration};
-use bellcrank_solve::options::{On, Options, Tested};
+use bellcrank_solve::options::{ErrorScope, Options, Tested};
 use bellcrank_solve::tolerances::Tolerances;
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The formulation's name.
-    pub formulation: &'static str,
+    pub formulation: FormulationKind,
     /// Newton's iteration.
     pub iteration: Iteration,
     /// What is tested.
     pub tested: Tested,
     /// On which coordinates.
-    pub on: On,
+    pub on: ErrorScope,
     /// Whether the iteration is to converge in the multipliers too.
     pub multipliers: bool,
     /// rtol = atol.
@@ -74,13 +74,13 @@ impl Preset {
     /// The preset as settings, with DASSL's control, at a tolerance.
     pub fn setting(self, tolerance: f64, max_order: usize) -> Setting {
         let (iteration, tested, on) = match self {
-            Preset::Cs => (Iteration::CoordinateSplit, Tested::QV, On::Independent),
-            Preset::Cm => (Iteration::CoordinateModified, Tested::QV, On::Independent),
-            Preset::Ggl | Preset::GglStar => (Iteration::Simplified, Tested::Q, On::All),
-            Preset::Auto => (Iteration::Auto, Tested::QV, On::Independent),
+            Preset::Cs => (Iteration::CoordinateSplit, Tested::QV, ErrorScope::Independent),
+            Preset::Cm => (Iteration::CoordinateModified, Tested::QV, ErrorScope::Independent),
+            Preset::Ggl | Preset::GglStar => (Iteration::Simplified, Tested::Q, ErrorScope::All),
+            Preset::Auto => (Iteration::Auto, Tested::QV, ErrorScope::Independent),
         };
         Setting {
-            formulation: "ggl",
+            formulation: FormulationKind::Ggl,
             iteration,
             tested,
             on,
@@ -148,11 +148,13 @@ pub fn own<E: Equations + 'static>(equations: E) -> Arc<dyn Dynamics> {
 
 /// Runs to a time; with `step` in fixed steps without error test.
 pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option<f64>, s: &Setting) -> Outcome {
-    let options = Options { rtol: s.tolerance, atol: Some(s.tolerance), until, ..Options::default() };
+    let options = Options { rtol: s.tolerance, until, ..Options::default() }.with(|o| {
+        o.testing.atol = Some(s.tolerance);
+    });
     let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
     tolerances.velocities_converge = true;
     tolerances.multipliers_converge = s.multipliers;
-    let form = formulation::by_name(s.formulation).unwrap_or_else(formulation::ggl);
+    let form = s.formulation.table(None, 0.0);
     let averaged = s.tested == Tested::Q && !s.as_dassl;
     let bdf = Bdf::new(BdfOptions {
         max_order: s.max_order,

@@ -12,6 +12,7 @@ use bellcrank_math::sparse::SparseLu;
 use bellcrank_math::team::Team;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::formulation;
 use bellcrank_solve::newton::{Iteration, Residual};
 use bellcrank_solve::options::{MethodName, Options};
@@ -312,16 +313,15 @@ fn main() {
         let bodies = system.layout().bodies.len() as f64;
         let options = Options {
             method: MethodName::GeneralizedAlpha,
-            formulation: Some("index3"),
-            rho: 0.9,
+            formulation: Some(FormulationKind::Index3),
             step: Some(1e-3),
             until: 0.2,
             sample: Some(0.2),
-            threads: Some(1),
             ..Options::default()
-        };
+        }
+        .with(|o| (o.parameters.rho, o.resources.threads) = (0.9, Some(1)));
         let repeated = if bodies > 5e4 { repetitions.min(3) } else { repetitions };
-        let two = Options { threads: Some(2), ..options.clone() };
+        let two = options.clone().with(|o| o.resources.threads = Some(2));
         let (mut best, mut both) = (run(&system, &options), run(&system, &two));
         for _ in 1..repeated {
             best.keep_least(run(&system, &options));

@@ -1,6 +1,7 @@
 //! Times of a step with exact velocities against one of index 3: `cargo bench -p bellcrank-solve --bench two_kkt`.
 
 use bellcrank_model::read::read_text;
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::Options;
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::Simulation;
@@ -73,13 +74,14 @@ fn main() {
     ];
     println!("per step: µs, flops of the linear solver, factorizations; and their ratios to hht-i3");
     for (name, text, until, h) in &problems {
-        let of = |preset: &str, formulation: Option<&'static str>| {
+        let of = |preset: &str, formulation: Option<FormulationKind>| {
             let named = Options::named(preset).unwrap_or_default();
             let formulation = formulation.or(named.formulation);
             measure(text, &Options { step: Some(*h), until: *until, formulation, ..named })
         };
         let base = of("hht-i3", None);
-        for (what, cost) in [("hht-i3", base), ("hht-si2", of("hht-si2", None)), ("whole", of("hht-si2", Some("ggl")))]
+        for (what, cost) in
+            [("hht-i3", base), ("hht-si2", of("hht-si2", None)), ("whole", of("hht-si2", Some(FormulationKind::Ggl)))]
         {
             let ratio = [0, 1].map(|k| cost[k] / base[k]);
             println!(

@@ -19,7 +19,7 @@ pub struct Row {
 /// A form of the equations of motion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formulation {
-    /// Its name on the command line.
+    /// Its name in files and on the command line.
     pub name: &'static str,
     /// Its rows.
     pub rows: Vec<Row>,
@@ -58,9 +58,6 @@ impl Additive {
         Additive { share, old: 0.5 * ((1.0 - b) * ratio - 1.0), new: 0.5 * (b * ratio - 1.0), b }
     }
 }
-
-/// The names of all formulations.
-pub const NAMES: &[&str] = &["index3", "ggl", "si2", "index1", "add"];
 
 fn formulation(name: &'static str, rows: Vec<Row>, index: usize) -> Formulation {
     Formulation { name, rows, index, additive: None }
@@ -140,18 +137,6 @@ pub fn statics() -> Formulation {
     formulation("statics", vec![balance, flow, position], 3)
 }
 
-/// The formulation of a name.
-pub fn by_name(name: &str) -> Option<Formulation> {
-    match name {
-        "index3" => Some(index3()),
-        "ggl" => Some(ggl()),
-        "si2" => Some(si2()),
-        "index1" => Some(index1()),
-        "add" => Some(additive(AlphaParameters::hht(-0.3), 0.0)),
-        _ => None,
-    }
-}
-
 impl Formulation {
     /// Whether T q̇ = v holds as it stands and velocities occur in the balance alone: then v follows q.
     pub fn condenses(&self) -> bool {
@@ -211,14 +196,5 @@ mod tests {
     #[test]
     fn tables_read_like_the_book() {
         assert_eq!(ggl().to_string(), "T q̇ − v + Gᵀμ = 0\nM v̇ − f + Gᵀλ = 0\nż − φ = 0\ng = 0\nġ = 0\n");
-        for name in NAMES {
-            let f = by_name(name).unwrap();
-            assert_eq!(f.name, *name);
-            let mut pairs: Vec<_> = f.unknowns().collect();
-            pairs.sort();
-            pairs.dedup();
-            assert_eq!(pairs.len(), f.rows.len(), "every row has its own unknown");
-        }
-        assert_eq!(by_name("index4"), None);
     }
 }

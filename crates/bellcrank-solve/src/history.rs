@@ -6,7 +6,6 @@
 use crate::engines::Refusal;
 use crate::events::Event;
 use bellcrank_model::{Dynamics, Unknown};
-use serde_json::{Value, json};
 
 /// So many stretches are kept.
 const STRETCHES: usize = 2048;
@@ -167,21 +166,6 @@ impl History {
         all.sort_by_key(|(_, c)| std::cmp::Reverse(c.errors + c.convergence));
         all
     }
-}
-
-/// The object for `refused` in summaries.
-pub fn refused_json(named: &[(String, Culprit)]) -> Value {
-    let one = |(name, c): &(String, Culprit)| {
-        json!({
-            "culprit": name,
-            "error_test": c.errors,
-            "convergence": c.convergence,
-            "from": c.times.0,
-            "to": c.times.1,
-            "smallest_step": c.least,
-        })
-    };
-    named.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -3,28 +3,29 @@
 
 pub mod analyses;
 pub mod check;
+pub mod choices;
+pub mod constraints;
 pub mod engines;
 pub mod events;
 pub mod formulation;
 pub mod history;
-pub mod initial;
-pub mod kkt;
-pub mod loop_cg;
-pub mod loop_step;
-pub mod loops;
+pub mod linear;
 pub mod methods;
 pub mod newton;
-pub mod options;
 pub mod proof;
+mod random;
 pub mod record;
 pub mod simulation;
-pub mod splitting;
+pub mod start;
 pub mod stencil;
 pub mod step;
 pub mod tolerances;
-pub mod two_kkt;
+pub mod unknowns;
 pub mod verify;
 pub mod weights;
 
-pub use options::{MethodName, Options, Tested};
+pub use linear::{kkt, loop_cg, loop_step, loops, partition as splitting, two_kkt};
+pub use start as initial;
+
+pub use choices::{self as options, ChoiceError, FormulationKind, MethodName, Options, Tested};
 pub use simulation::{Simulation, Summary};

@@ -5,7 +5,6 @@
 
 use bellcrank_model::dynamics::Balance;
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
-use serde_json::{Value, json};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -104,20 +103,5 @@ impl Proof {
                 self.loads[k] = f64::INFINITY; // a blow is a load
             }
         }
-    }
-
-    /// The object for summaries.
-    pub fn to_json(&self) -> Value {
-        let seconds: serde_json::Map<String, Value> =
-            self.seconds.iter().map(|(name, s)| (name.replace(' ', "_"), json!(s))).collect();
-        let mut out = json!({ "acceleration_residual": self.acceleration, "seconds": seconds });
-        if self.known {
-            out["momentum"] = json!({
-                "initial": self.momentum.0, "final": self.momentum.1,
-                "largest": self.largest_momentum, "error": self.impulse_error, "conserved": self.conserved,
-            });
-            out["reactions"] = json!({ "error": self.reaction_error, "largest": self.largest_load });
-        }
-        out
     }
 }

@@ -1,29 +1,28 @@
 //! The loop a reader should meet first: step, look, record, repeat.
 
+use crate::choices::{
+    ChoiceError, Coordinates, ErrorBudget, FormulationKind, MethodName, Options, Solver, Suggestion, Tested,
+};
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit, Projection, Solving};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::srm::{Regularization, Srm};
 use crate::engines::{Engine, LoopReport, SplitReport, Statistics, StepError};
 use crate::events::{Event, Found, Watch};
-use crate::formulation;
-use crate::history::{self, Culprit, History, Taken};
+use crate::history::{Culprit, History, Taken};
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::kkt::{By, Kkt, RowScales, SharedKkt, add_position_residual, add_velocity_residual};
 use crate::loop_cg::LoopCg;
 use crate::methods::alpha::GeneralizedAlpha;
 use crate::methods::bdf::{Bdf, BdfOptions, first_step};
-use crate::methods::tableau::{DORMAND_PRINCE_5, DORMAND_PRINCE_8, EULER, RK2, RK4};
 use crate::newton::Iteration;
-use crate::options::{Coordinates, Errors, MethodName, OptionError, Options, Solver, Tested};
 use crate::proof::Proof;
-use crate::record::{self, Header, Recorder};
+use crate::record::{Ended, Header, Recorder, Report};
 use crate::tolerances::Tolerances;
 use bellcrank_math::team::Team;
 use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::{BY_VALUE, Energy, Impact};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
-use serde_json::{Map, Value, json};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
@@ -140,93 +139,13 @@ impl fmt::Debug for Last {
     }
 }
 
-/// So many events go into the summary of a run; `events.csv` has all of them.
-const EVENTS_TOLD: usize = 1000;
-
-impl Summary {
-    /// The object that `--json` prints.
-    pub fn to_json(&self) -> Value {
-        let mut last = Map::new();
-        last.insert("t".into(), json!(self.t));
-        for (name, value) in &self.last {
-            last.insert(name.clone(), json!(value));
+impl Report for Summary {
+    fn ended(&self) -> Ended {
+        match &self.status {
+            Status::Finished => Ended::Finished,
+            Status::Interrupted => Ended::Interrupted,
+            Status::Failed(e) => Ended::Failed(e.to_string()),
         }
-        let mut object = self.brief();
-        object["final"] = last.into();
-        object
-    }
-
-    /// The same as text, with other entries: the values of a million channels take a tenth of the memory.
-    pub fn json_text(&self, object: &Value) -> String {
-        let mut text = object.to_string();
-        text.pop();
-        text.push_str(",\"final\":");
-        record::add_object(self.t, &self.last, "", "", &mut text);
-        text.push('}');
-        text
-    }
-
-    /// The same without the final values.
-    pub fn brief(&self) -> Value {
-        let s = &self.statistics;
-        let (status, message) = match &self.status {
-            Status::Finished => ("finished", None),
-            Status::Interrupted => ("interrupted", None),
-            Status::Failed(e) => ("failed", Some(e.to_string())),
-        };
-        let event = |e: &Event| json!({ "t": e.t, "name": e.name, "what": e.what });
-        let events: Vec<Value> = self.events.iter().take(EVENTS_TOLD).map(event).collect();
-        let mut object = json!({
-            "model": self.model,
-            "status": status,
-            "method": self.names.0,
-            "formulation": self.names.1,
-            "iteration": self.names.2,
-            "steps": s.steps,
-            "rejected": s.error_test_failures + s.convergence_failures,
-            "error_test_failures": s.error_test_failures,
-            "convergence_failures": s.convergence_failures,
-            "residual_evaluations": s.residual_evaluations,
-            "jacobian_evaluations": s.jacobian_evaluations,
-            "factorizations": s.factorizations,
-            "iterations": s.iterations,
-            "wall_seconds": self.wall_seconds,
-            "degrees_of_freedom": self.assembly.degrees_of_freedom,
-            "redundant_equations": self.assembly.redundant,
-            "reactions_unique": self.not_unique.is_empty(),
-            "reactions_not_unique": self.not_unique,
-            "event_count": self.events.len(),
-            "events": events,
-            "drift": { "position": self.drift.0, "velocity": self.drift.1 },
-            "energy": { "initial": self.energy.0, "final": self.energy.1, "max_error": self.energy.2 },
-            "choices": self.choices,
-            "solver": self.solver,
-            "refused": history::refused_json(&self.refused),
-        });
-        if !self.cut.is_empty() {
-            object["cut_joints"] = json!(self.cut);
-        }
-        if let (Some(proof), Some(map)) = (&self.proof, object.as_object_mut()) {
-            map.insert("proof".into(), proof.to_json());
-        }
-        if let (Some(split), Some(map)) = (&self.split, object.as_object_mut()) {
-            let numbers = json!({
-                "independent": split.independent,
-                "dependent": split.dependent,
-                "largest": split.largest,
-                "worst": split.worst,
-                "changes": split.changes,
-                "redundant": split.redundant,
-            });
-            map.insert("split".into(), numbers);
-        }
-        if let (Some(loops), Some(map)) = (&self.loops, object.as_object_mut()) {
-            map.insert("loops".into(), loops.to_json());
-        }
-        if let (Some(message), Some(map)) = (message, object.as_object_mut()) {
-            map.insert("error".into(), json!(message));
-        }
-        object
     }
 }
 
@@ -234,7 +153,7 @@ impl Summary {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StartError {
     /// A choice makes no sense.
-    Option(OptionError),
+    Option(ChoiceError),
     /// The start cannot be made consistent.
     Assembly(AssemblyError),
     /// The first evaluation failed.
@@ -244,7 +163,7 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::Option(e) => write!(f, "{}: {}\nhelp: {}", e.option, e.message, e.help),
+            StartError::Option(e) => write!(f, "{e}"),
             StartError::Assembly(e) => write!(f, "{e}"),
             StartError::Step(e) => write!(f, "{e}"),
         }
@@ -305,13 +224,13 @@ impl Simulation {
     ) -> Result<Simulation, StartError> {
         let started = Instant::now();
         options.check().map_err(StartError::Option)?;
-        if options.formulation == Some("add") {
+        if options.formulation == Some(FormulationKind::Additive) {
             let sticks = dynamics.may_stick();
             if sticks.is_some() || dynamics.layout().m() != dynamics.layout().m_rates() {
                 let by = sticks.map_or(String::new(), |force| format!(", and {force} is one while it sticks"));
-                let message = format!("the additive formulation has no place for nonholonomic constraints{by}");
-                let (option, help) = ("--formulation", "use --method hht-si2".into());
-                return Err(StartError::Option(OptionError { option, message, help }));
+                let reason = format!("the additive formulation has no place for nonholonomic constraints{by}");
+                let error = ChoiceError::new("formulation", reason).try_with("method", "hht-si2");
+                return Err(StartError::Option(error));
             }
         }
         let (start, assembly) = initial::assemble(&dynamics, state).map_err(StartError::Assembly)?;
@@ -321,9 +240,9 @@ impl Simulation {
             let layout = dynamics.layout();
             let unknowns = layout.n() + layout.m();
             if unknowns > DENSE {
-                let message = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
-                let help = "leave --solver out: elimination by blocks does it".into();
-                return Err(StartError::Option(OptionError { option: "--solver", message, help }));
+                let reason = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
+                let blocks = Suggestion::without("solver").note(": elimination by blocks does it");
+                return Err(StartError::Option(ChoiceError::new("solver", reason).instead(blocks)));
             }
             observer.kkt = SharedKkt::by(dynamics.clone(), By::Dense);
         }
@@ -386,23 +305,20 @@ impl Simulation {
         }
         options.check().map_err(StartError::Option)?;
         if let Some(body) = system.model.bodies.iter().find(|b| matches!(b.body, Body::Flexible(_))) {
-            let message = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
-            let (option, message, help) = match options.coordinates {
-                Coordinates::Relative => ("--coordinates", message, "leave --coordinates out"),
-                Coordinates::Cartesian => {
-                    ("--solver", format!("recursion runs in relative coordinates; {message}"), "leave --solver out")
-                }
+            let reason = format!("relative coordinates are for rigid bodies, and `{}` bends", body.name);
+            let (key, reason) = match options.coordinates {
+                Coordinates::Relative => ("coordinates", reason),
+                Coordinates::Cartesian => ("solver", format!("recursion runs in relative coordinates; {reason}")),
             };
-            return Err(StartError::Option(OptionError { option, message, help: help.into() }));
+            return Err(StartError::Option(ChoiceError::new(key, reason).try_without(key)));
         }
         let whole: Arc<dyn Dynamics> = system.clone();
         let (start, assembly) = initial::assemble(&whole, &state).map_err(StartError::Assembly)?;
         let relative = Arc::new(system.relative(&start));
         if recursion && !relative.recursive() {
-            let message =
-                "recursion alone is for open trees, and there are loops, or joints that a tree cannot have".into();
-            let help = "leave --solver out, or use --solver loop-cg".into();
-            return Err(StartError::Option(OptionError { option: "--solver", message, help }));
+            let reason = "recursion alone is for open trees, and there are loops, or joints that a tree cannot have";
+            let error = ChoiceError::new("solver", reason).try_without("solver").try_with("solver", "loop-cg");
+            return Err(StartError::Option(error));
         }
         let blocks = relative.matrix_blocks();
         let vast = blocks > MOST_BLOCKS;
@@ -410,19 +326,18 @@ impl Simulation {
         let asked = matches!(options.solver, Solver::Direct | Solver::Dense);
         let recurs = relative.recursive() && !asked && method.is_none_or(MethodName::explicit);
         if vast && !recurs {
+            let explicit = || Suggestion::to("method", "dopri5").note(", which is explicit");
             let (why, else_try) = match relative.recursive() {
-                true if asked => (options.solver.name(), ", or leave --solver out"),
-                true => (method.unwrap_or(options.method).name(), ", or an explicit method such as dopri5"),
-                false => ("loops or impacts", ""),
+                true if asked => (options.solver.name(), Some(Suggestion::without("solver"))),
+                true => (method.unwrap_or(options.method).name(), Some(explicit())),
+                false => ("loops or impacts", None),
             };
-            return Err(StartError::Option(OptionError {
-                option: "--coordinates",
-                message: format!(
-                    "in relative coordinates {why} would need a matrix that is full along every branch of the tree: {blocks} \
-                     blocks, of {MOST_BLOCKS} at most"
-                ),
-                help: format!("use --coordinates cartesian{else_try}"),
-            }));
+            let reason = format!(
+                "in relative coordinates {why} would need a matrix that is full along every branch of the tree: {blocks} \
+                 blocks, of {MOST_BLOCKS} at most"
+            );
+            let error = ChoiceError::new("coordinates", reason).try_with("coordinates", "cartesian");
+            return Err(StartError::Option(else_try.into_iter().fold(error, ChoiceError::instead)));
         }
         let (n, m) = relative.size();
         let stays_explicit = vast && options.method == MethodName::Auto;
@@ -478,10 +393,7 @@ impl Simulation {
         let team = Team::of(self.options.threads_for(self.dynamics.layout().bodies.len()));
         let ended = team.lead(|| begun.and_then(|()| self.advance(out, watch)));
         let mut summary = self.summary(ended);
-        if !out.is_silent() {
-            out.last(summary.t, &summary.last);
-        }
-        if let Err(e) = out.end(&summary.brief()).map_err(record)
+        if let Err(e) = out.end(&summary).map_err(record)
             && summary.status == Status::Finished
         {
             summary.status = Status::Failed(e);
@@ -498,7 +410,7 @@ impl Simulation {
         self.look();
         self.prove_step(t0, t0)?;
         while self.engine.state().t < until {
-            if self.options.interrupt.load(Ordering::Relaxed) {
+            if self.options.resources.interrupt.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
             let from = self.engine.state().t;
@@ -807,12 +719,18 @@ fn choose_method(options: &Options, assembly: &Assembly, choices: &mut Vec<Strin
     if method == MethodName::Auto {
         (method, _) = match (options.step, options.formulation) {
             (Some(_), _) if options.solver.regularizes() => (MethodName::Rk2, choices.push("srm: rk2".into())),
-            (Some(_), None | Some("index1")) if matches!(options.solver, Solver::LoopCg | Solver::Recursion) => {
+            (Some(_), None | Some(FormulationKind::Index1))
+                if matches!(options.solver, Solver::LoopCg | Solver::Recursion) =>
+            {
                 (MethodName::Rk4, choices.push(format!("{}: rk4", options.solver.name())))
             }
-            (Some(_), Some("index1")) => (MethodName::Rk4, choices.push("fixed step on index1: rk4".into())),
+            (Some(_), Some(FormulationKind::Index1)) => {
+                (MethodName::Rk4, choices.push("fixed step on index1: rk4".into()))
+            }
             (Some(_), _) => (MethodName::GeneralizedAlpha, choices.push("fixed step: gen-alpha on si2".into())),
-            (None, Some("ggl" | "si2")) => (MethodName::Bdf, choices.push("an implicit formulation: bdf".into())),
+            (None, Some(FormulationKind::Ggl | FormulationKind::Si2)) => {
+                (MethodName::Bdf, choices.push("an implicit formulation: bdf".into()))
+            }
             (None, _) if options.rtol < HIGH_ORDER => {
                 (MethodName::Dop853, choices.push("started with dop853 (tight tolerance)".into()))
             }
@@ -834,34 +752,26 @@ fn build_engine(
         let h = options.step.unwrap_or(options.sample_distance());
         return Ok(Box::new(Kinematic::new(dynamics.clone(), start, h)));
     };
-    let tableau = match method {
-        MethodName::Euler => &EULER,
-        MethodName::Rk2 => &RK2,
-        MethodName::Rk4 => &RK4,
-        MethodName::Dopri5 => &DORMAND_PRINCE_5,
-        MethodName::Dop853 => &DORMAND_PRINCE_8,
-        _ => {
-            let name = options.formulation.unwrap_or(method.default_formulation());
-            let engine = implicit_engine(dynamics, options, method, name, start);
-            return match options.solver == Solver::LoopCg && engine.loop_report().is_none() {
-                true => Err(StepError::Open {
-                    t: start.t,
-                    why: "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their \
-                          own, and no force between two bodies or variable of its own beside their motion\nhelp: leave \
-                          --solver out"
-                        .into(),
-                }),
-                false => Ok(engine),
-            };
-        }
+    let Some(tableau) = method.tableau() else {
+        let engine = implicit_engine(dynamics, options, method, options.formulation_of(method), start);
+        return match options.solver == Solver::LoopCg && engine.loop_report().is_none() {
+            true => Err(StepError::Open {
+                t: start.t,
+                why: "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their \
+                      own, and no force between two bodies or variable of its own beside their motion\nhelp: leave \
+                      --solver out"
+                    .into(),
+            }),
+            false => Ok(engine),
+        };
     };
     let no_tree = || StepError::Open {
         t: start.t,
         why: "these equations have no tree of bodies with masses of their own\nhelp: use --solver direct".into(),
     };
     if options.solver.regularizes() {
-        let all = options.solver == Solver::SrmAll;
-        let how = Regularization { iterates: options.iterates, epsilon: options.epsilon, all, stabilized: true };
+        let (all, p) = (options.solver == Solver::SrmAll, &options.parameters);
+        let how = Regularization { iterates: p.iterates, epsilon: p.epsilon, all, stabilized: true };
         let h = options.step.unwrap_or(options.sample_distance());
         return Ok(Box::new(Srm::new(dynamics.clone(), tableau, h, how, start).ok_or_else(no_tree)??));
     }
@@ -870,7 +780,7 @@ fn build_engine(
         Solver::Auto => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
-    let tolerances = Tolerances::new(&**dynamics, options, options.test.unwrap_or(Tested::QV));
+    let tolerances = Tolerances::new(&**dynamics, options, options.testing.test.unwrap_or(Tested::QV));
     Ok(Box::new(Explicit::new(dynamics.clone(), tableau, options.step, tolerances, start, loops, kkt)?))
 }
 
@@ -878,26 +788,23 @@ fn implicit_engine(
     dynamics: &Arc<dyn Dynamics>,
     options: &Options,
     method: MethodName,
-    formulation: &str,
+    formulation: FormulationKind,
     start: &Point,
 ) -> Box<dyn Engine> {
     let alpha = options.alpha_parameters(method);
-    let form = match alpha {
-        Some(parameters) if formulation == "add" => formulation::additive(parameters, options.b),
-        _ => formulation::by_name(formulation).unwrap_or_else(formulation::ggl),
-    };
+    let form = formulation.table(alpha, options.parameters.b);
     // velocities of index-3 steps oscillate with the step size: they cannot decide, but where the method is of
     // first order in them
     let first_order = alpha.is_some_and(|p| p.order() == 1);
-    let tested = options.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
+    let tested = options.testing.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
     let mut tolerances = Tolerances::new(&**dynamics, options, tested);
     tolerances.velocities_converge = form.index != 3;
     let fixed = options.step.is_some();
     let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
     let control = Control {
         iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
-        max_iterations: options.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
-        on: options.on,
+        max_iterations: options.testing.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
+        on: options.testing.scope,
         fixed,
         as_dassl: false,
         solving: match options.solver {
@@ -916,10 +823,10 @@ fn implicit_engine(
             Box::new(if form.additive.is_some() { method.additive() } else { method })
         }
         None => Box::new(Bdf::new(BdfOptions {
-            max_order: options.max_order,
+            max_order: options.parameters.max_order,
             fixed_step: options.step,
             averaged: tested == Tested::Q,
-            horizon: (options.errors == Errors::Run).then_some(options.until - start.t),
+            horizon: (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t),
             ..BdfOptions::default()
         })),
     };

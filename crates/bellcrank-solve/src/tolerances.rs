@@ -1,6 +1,6 @@
 //! From tolerances to weights: what one unit of error is for every unknown.
 
-use crate::options::{Options, Tested};
+use crate::choices::{Options, Tested};
 use crate::weights::Weights;
 use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Scale;
@@ -39,7 +39,7 @@ impl Tolerances {
             scales: dynamics.scales(),
             length,
             rtol: options.rtol,
-            atol: options.atol,
+            atol: options.testing.atol,
             // a machine that rests is expected to cross itself, or turn by a radian, during the run
             speed: length / options.until,
             spin: 1.0 / options.until,

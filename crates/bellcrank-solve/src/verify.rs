@@ -10,11 +10,10 @@
 //! gives the error e of the run and ρ: with halved steps ρ = 2ᵖ, with p the order [Richardson 1911]. Nothing is
 //! assumed of the method; where the three runs do not come closer to each other, that is what is told.
 
-use crate::options::{MethodName, Options};
-use crate::record::{Header, Memory, Recorder};
+use crate::choices::{MethodName, Options};
+use crate::record::{Header, Memory, Recorder, Report};
 use crate::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_model::{Dynamics, State};
-use serde_json::{Map, Value, json};
 use std::io;
 use std::sync::Arc;
 
@@ -55,8 +54,8 @@ impl Recorder for Kept {
         self.seen += 1;
         if wanted { self.memory.frame(t, values) } else { Ok(()) }
     }
-    fn end(&mut self, summary: &Value) -> io::Result<()> {
-        self.memory.end(summary)
+    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+        self.memory.end(report)
     }
 }
 
@@ -112,7 +111,7 @@ pub fn finer(options: &Options, k: i32) -> Option<Options> {
         Some(h) => *h /= 2.0f64.powi(k),
         None => {
             o.rtol = tenth(o.rtol, k);
-            o.atol = o.atol.map(|a| tenth(a, k));
+            o.testing.atol = o.testing.atol.map(|a| tenth(a, k));
             if o.rtol < LEAST * 0.999 {
                 return None;
             }
@@ -350,37 +349,11 @@ impl Verification {
         }
         out
     }
-
-    /// The object for summaries.
-    pub fn to_json(&self) -> Value {
-        let one = |d: &Deviation| json!({"channel": d.name, "unit": d.unit, "error": d.error, "at": d.t, "relative": d.relative()});
-        let all: Map<String, Value> = self.channels.iter().map(|d| (d.name.clone(), json!(d.error))).collect();
-        json!({
-            "against": self.against,
-            "steps": self.steps,
-            "converges": self.converges,
-            "agrees_until": self.agrees_until,
-            "factor": self.factor,
-            "observed_order": self.order,
-            "worst": self.worst().map(one),
-            "by_unit": self.by_unit().into_iter().map(one).collect::<Vec<_>>(),
-            "errors": all,
-        })
-    }
 }
 
 /// The order that a method should show, where it has one.
 pub fn nominal_order(method: &str) -> Option<usize> {
-    MethodName::by_name(method).and_then(|m| match m {
-        MethodName::GeneralizedAlpha | MethodName::Hht => Some(2),
-        MethodName::Newmark => Some(1), // γ = 0.6
-        MethodName::Euler => Some(1),
-        MethodName::Rk2 => Some(2),
-        MethodName::Rk4 => Some(4),
-        MethodName::Dopri5 => Some(5),
-        MethodName::Dop853 => Some(8),
-        MethodName::Auto | MethodName::Bdf => None,
-    })
+    MethodName::by_name(method).and_then(MethodName::order)
 }
 
 #[cfg(test)]

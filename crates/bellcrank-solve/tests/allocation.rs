@@ -2,6 +2,7 @@
 
 mod common;
 
+use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::Simulation;
@@ -40,10 +41,10 @@ static COUNTING: Counting = Counting;
 #[test]
 fn a_warm_step_allocates_nothing() {
     let cases = [
-        (MethodName::GeneralizedAlpha, Some("index3"), Some(1e-3)),
-        (MethodName::GeneralizedAlpha, Some("si2"), Some(1e-3)),
-        (MethodName::Bdf, Some("ggl"), None),
-        (MethodName::Bdf, Some("index1"), None),
+        (MethodName::GeneralizedAlpha, Some(Index3), Some(1e-3)),
+        (MethodName::GeneralizedAlpha, Some(Si2), Some(1e-3)),
+        (MethodName::Bdf, Some(Ggl), None),
+        (MethodName::Bdf, Some(Index1), None),
         (MethodName::Rk4, None, Some(1e-3)),
         (MethodName::Dopri5, None, None),
         (MethodName::Dop853, None, None),

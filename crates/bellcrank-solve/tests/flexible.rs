@@ -6,6 +6,7 @@ use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::bodies::cantilever;
 use bellcrank_model::testing::values;
 use bellcrank_model::{Dynamics, Piece, Point, System};
+use bellcrank_solve::FormulationKind::{self, Additive, Ggl, Index1, Index3, Si2};
 use bellcrank_solve::Summary;
 use bellcrank_solve::analyses::modes::modes;
 use bellcrank_solve::analyses::statics::equilibrium;
@@ -289,22 +290,17 @@ fn every_pair_of_method_and_formulation_shows_its_order_on_a_flexible_problem() 
     let exact = run(&s, tight);
     let channels = ["crank.angle", "crank.wz", "rod.wz", "rod.mode1", "rod.mode2", "rod.mode3", "rod.mode2_rate"];
     for (method, max_order, expected, steps) in families {
-        let formulations: &[&'static str] = match method {
-            m if m.explicit() => &["index1"],
-            Hht | Newmark => &["index3", "ggl", "si2", "index1", "add"],
-            _ => &["index3", "ggl", "si2", "index1"],
+        let formulations: &[FormulationKind] = match method {
+            m if m.explicit() => &[Index1],
+            Hht | Newmark => &[Index3, Ggl, Si2, Index1, Additive],
+            _ => &[Index3, Ggl, Si2, Index1],
         };
-        for formulation in formulations {
+        for &formulation in formulations {
             let error = |n: usize| {
                 let step = Some(UNTIL / n as f64);
-                let options = Options {
-                    method,
-                    formulation: Some(formulation),
-                    max_order,
-                    step,
-                    until: UNTIL,
-                    ..Options::default()
-                };
+                let options =
+                    Options { method, formulation: Some(formulation), step, until: UNTIL, ..Options::default() }
+                        .with(|o| o.parameters.max_order = max_order);
                 let found = run(&s, options);
                 channels.iter().map(|c| (last(&found, c) - last(&exact, c)).abs()).fold(0.0, f64::max)
             };
@@ -331,19 +327,19 @@ fn iterations_lead_to_the_same_motion_of_a_flexible_problem() {
     for (method, max_order, steps) in
         [(MethodName::GeneralizedAlpha, 5, 200), (MethodName::Newmark, 5, 200), (MethodName::Bdf, 2, 400)]
     {
-        for formulation in ["index3", "ggl", "si2", "index1"] {
+        for formulation in [Index3, Ggl, Si2, Index1] {
             let with = |iteration| {
                 let (formulation, step) = (Some(formulation), Some(UNTIL / steps as f64));
                 let iteration = Some(iteration);
-                let rest = Options::default();
-                run(&s, Options { method, formulation, iteration, max_order, step, until: UNTIL, ..rest })
+                let rest = Options::default().with(|o| o.parameters.max_order = max_order);
+                run(&s, Options { method, formulation, iteration, step, until: UNTIL, ..rest })
             };
             let full = with(Iteration::Full);
             let error = apart(&full, &exact);
             let all =
                 [Iteration::Simplified, Iteration::Auto, Iteration::CoordinateSplit, Iteration::CoordinateModified];
             // splitting is for the plain Gᵀμ, and for positions that are constrained
-            for iteration in all.into_iter().filter(|i| !i.splits() || formulation == "ggl") {
+            for iteration in all.into_iter().filter(|i| !i.splits() || formulation == Ggl) {
                 let difference = apart(&full, &with(iteration));
                 let what = format!("{} on {formulation}, {}", method.name(), iteration.name());
                 assert!(difference < 1e-2 * error, "{what}: {difference:e} of {error:e}");

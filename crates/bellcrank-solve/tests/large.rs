@@ -4,6 +4,7 @@ mod common;
 
 use bellcrank_math::ordering;
 use bellcrank_model::{Dynamics, Point};
+use bellcrank_solve::FormulationKind::{Ggl, Index3, Si2};
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::{formulation, step::Step};
 use common::*;
@@ -38,7 +39,7 @@ fn a_long_chain_steps() {
     let n = 20_000;
     let s = system(&chain(n));
     for (method, formulation, step) in
-        [(MethodName::GeneralizedAlpha, Some("index3"), Some(1e-3)), (MethodName::Bdf, Some("ggl"), None)]
+        [(MethodName::GeneralizedAlpha, Some(Index3), Some(1e-3)), (MethodName::Bdf, Some(Ggl), None)]
     {
         let summary = run(&s, Options { method, formulation, step, rtol: 1e-5, until: 5e-3, ..Options::default() });
         assert!(summary.drift.0 < 1e-8, "{:?}", summary.drift);
@@ -93,18 +94,18 @@ fn net(n: usize) -> String {
 fn any_number_of_threads_computes_the_same() {
     use MethodName::*;
     let ways = [
-        (GeneralizedAlpha, Some("index3"), Some(1e-3)),
-        (GeneralizedAlpha, Some("si2"), Some(1e-3)),
-        (Bdf, Some("ggl"), None),
+        (GeneralizedAlpha, Some(Index3), Some(1e-3)),
+        (GeneralizedAlpha, Some(Si2), Some(1e-3)),
+        (Bdf, Some(Ggl), None),
         (Dopri5, None, None),
     ];
     for text in [chain(420), windows(210, false), windows(210, true), net(21)] {
         let s = system(&text);
         for (method, formulation, step) in ways {
             let by = |threads: usize| {
-                let (rtol, until, threads) = (1e-4, 2e-3, Some(threads));
-                let summary =
-                    run(&s, Options { method, formulation, step, rtol, until, threads, ..Options::default() });
+                let (rtol, until) = (1e-4, 2e-3);
+                let options = Options { method, formulation, step, rtol, until, ..Options::default() };
+                let summary = run(&s, options.with(|o| o.resources.threads = Some(threads)));
                 let last: Vec<u64> = summary.last.iter().map(|(_, x)| x.to_bits()).collect();
                 (summary.statistics, summary.drift, summary.energy, last)
             };

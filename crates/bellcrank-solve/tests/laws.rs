@@ -3,6 +3,7 @@
 
 mod common;
 
+use bellcrank_solve::FormulationKind::{self, Additive, Ggl, Index1, Index3, Si2};
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options};
 use common::*;
@@ -41,27 +42,20 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 fn fixed(
     method: MethodName,
-    formulation: &'static str,
+    formulation: FormulationKind,
     iteration: Option<Iteration>,
     max_order: usize,
     h: f64,
 ) -> Options {
-    Options {
-        method,
-        formulation: Some(formulation),
-        iteration,
-        max_order,
-        step: Some(h),
-        until: UNTIL,
-        ..Options::default()
-    }
+    Options { method, formulation: Some(formulation), iteration, step: Some(h), until: UNTIL, ..Options::default() }
+        .with(|o| o.parameters.max_order = max_order)
 }
 
 #[test]
 fn every_pair_of_method_and_formulation_shows_its_order() {
     use MethodName::*;
-    let implicit = ["index3", "ggl", "si2", "index1"];
-    let with_add = ["index3", "ggl", "si2", "index1", "add"];
+    let implicit = [Index3, Ggl, Si2, Index1];
+    let with_add = [Index3, Ggl, Si2, Index1, Additive];
     // method, highest order of BDF, expected order, coarsest number of steps
     let families = [
         (GeneralizedAlpha, 5, 2.0, 50),
@@ -81,12 +75,12 @@ fn every_pair_of_method_and_formulation_shows_its_order() {
         let exact = run(&s, tight);
         let mut table = BTreeMap::new();
         for (method, max_order, expected, steps) in families {
-            let formulations: &[&'static str] = match method {
-                m if m.explicit() => &["index1"],
+            let formulations: &[FormulationKind] = match method {
+                m if m.explicit() => &[Index1],
                 Hht | Newmark => &with_add,
                 _ => &implicit,
             };
-            for formulation in formulations {
+            for &formulation in formulations {
                 let error = |n: usize| {
                     let options = fixed(method, formulation, None, max_order, UNTIL / n as f64);
                     let summary = run(&s, options);
@@ -96,7 +90,7 @@ fn every_pair_of_method_and_formulation_shows_its_order() {
                         method.name(),
                         summary.drift
                     );
-                    if *formulation != "index3" {
+                    if formulation != Index3 {
                         assert!(
                             summary.drift.1 < 1e-8,
                             "{problem} {} {formulation}: drift {:?}",
@@ -108,7 +102,7 @@ fn every_pair_of_method_and_formulation_shows_its_order() {
                 };
                 let errors = [error(2 * steps), error(4 * steps)];
                 let order = (errors[0] / errors[1]).log2();
-                table.insert((method.name(), max_order, *formulation), (order, errors));
+                table.insert((method.name(), max_order, formulation), (order, errors));
                 // the order 8 pair meets rounding before it settles
                 let tolerance = if expected == 8.0 { 0.6 } else { 0.15 };
                 assert!(
@@ -126,13 +120,13 @@ fn every_pair_of_method_and_formulation_shows_its_order() {
 fn iterations_lead_to_the_same_motion() {
     for text in [FOUR_BAR, SPATIAL] {
         let s = system(text);
-        for formulation in ["index3", "ggl", "si2"] {
+        for formulation in [Index3, Ggl, Si2] {
             for method in [MethodName::GeneralizedAlpha, MethodName::Bdf] {
                 let with = |iteration| poses(&run(&s, fixed(method, formulation, Some(iteration), 2, 2e-3)));
                 let full = with(Iteration::Full);
                 for iteration in [Iteration::Simplified, Iteration::CoordinateModified] {
                     // splitting needs the plain Gᵀμ
-                    if formulation == "si2" && iteration == Iteration::CoordinateModified {
+                    if formulation == Si2 && iteration == Iteration::CoordinateModified {
                         continue;
                     }
                     let difference = distance(&full, &with(iteration));
@@ -218,7 +212,7 @@ fn balance_of_energy_holds_with_dampers_and_loads() {
     }
     // explicit methods integrate the work with the motion: the balance is as exact as they are
     for (method, order) in [(MethodName::Euler, 1.0), (MethodName::Rk2, 2.0), (MethodName::Rk4, 4.0)] {
-        let error = |h| run(&s, Options { until: 1.0, ..fixed(method, "index1", None, 2, h) }).energy.2;
+        let error = |h| run(&s, Options { until: 1.0, ..fixed(method, Index1, None, 2, h) }).energy.2;
         let found = (error(4e-3) / error(2e-3)).log2();
         assert!((found - order).abs() < 0.3, "{}: order {found}", method.name());
     }
@@ -253,10 +247,10 @@ fn a_moved_turned_renamed_and_reordered_model_moves_alike() {
     let turned = |x: f64, y: f64| format!("[{:?}, {:?}]", -y, x);
     let quarter = std::f64::consts::FRAC_PI_2;
     for (method, formulation) in [
-        (MethodName::GeneralizedAlpha, "index3"),
-        (MethodName::GeneralizedAlpha, "si2"),
-        (MethodName::Bdf, "ggl"),
-        (MethodName::Rk4, "index1"),
+        (MethodName::GeneralizedAlpha, Index3),
+        (MethodName::GeneralizedAlpha, Si2),
+        (MethodName::Bdf, Ggl),
+        (MethodName::Rk4, Index1),
     ] {
         let go = |text: String, names: [&str; 2]| {
             let summary = run(&system(&text), Options { until: 1.0, ..fixed(method, formulation, None, 2, 2e-3) });
@@ -308,10 +302,10 @@ fn a_turned_and_moved_spatial_model_moves_alike() {
         ["arm", "top"].map(|b| Vec3(["x", "y", "z"].map(|c| last(&s, &format!("{b}.{c}")))))
     };
     for (method, formulation) in [
-        (MethodName::GeneralizedAlpha, "index3"),
-        (MethodName::GeneralizedAlpha, "si2"),
-        (MethodName::Bdf, "ggl"),
-        (MethodName::Rk4, "index1"),
+        (MethodName::GeneralizedAlpha, Index3),
+        (MethodName::GeneralizedAlpha, Si2),
+        (MethodName::Bdf, Ggl),
+        (MethodName::Rk4, Index1),
     ] {
         let base = go(text(Quat::IDENTITY, Vec3::ZERO), method, formulation);
         let moved = go(text(turn, shift), method, formulation);

@@ -3,6 +3,7 @@
 mod common;
 
 use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::engines::srm::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::events::Event;
@@ -185,7 +186,8 @@ fn sequential_regularization_runs_on_rigid_bodies_with_its_order() {
         [(MethodName::Euler, 2, 1.0), (MethodName::Rk2, 1, 1.0), (MethodName::Rk2, 2, 2.0), (MethodName::Rk4, 3, 3.0)]
     {
         let error = |h: f64| {
-            let o = Options { method, iterates, solver: Solver::Srm, step: Some(h), until: 0.2, ..Options::default() };
+            let o = Options { method, solver: Solver::Srm, step: Some(h), until: 0.2, ..Options::default() }
+                .with(|o| o.parameters.iterates = iterates);
             let summary = run(&s, o);
             let report = summary.loops.clone().expect("a report");
             assert_eq!(report.drift.len(), iterates);
@@ -247,7 +249,17 @@ fn implicit_steps_by_loop_cg_are_those_of_elimination() {
         let s = system(&text);
         let of = |solver| {
             let step = Some(2e-3);
-            run(&s, Options { method, solver, formulation: Some("index3"), step, until: 0.3, ..Options::default() })
+            run(
+                &s,
+                Options {
+                    method,
+                    solver,
+                    formulation: Some(FormulationKind::Index3),
+                    step,
+                    until: 0.3,
+                    ..Options::default()
+                },
+            )
         };
         let (direct, loops) = (of(Solver::Direct), of(Solver::LoopCg));
         let report = loops.loops.clone().expect("a report");
@@ -357,17 +369,18 @@ fn solvers_of_loops_are_refused_where_they_make_no_sense() {
         Ok(_) => String::new(),
     };
     let d = Options::default();
-    assert!(refused(Options { solver: Solver::Srm, ..d.clone() }).contains("--step"));
+    assert!(refused(Options { solver: Solver::Srm, ..d.clone() }).contains("`step: 1e-3`"));
     let adaptive = Options { solver: Solver::Srm, method: MethodName::Dopri5, step: Some(1e-3), ..d.clone() };
     assert!(refused(adaptive).contains("euler, rk2 or rk4"));
     assert!(
         refused(Options { solver: Solver::LoopCg, method: MethodName::Bdf, ..d.clone() }).contains("explicit methods")
     );
-    assert!(refused(Options { iterates: 9, ..d.clone() }).contains("between 1 and 8"));
-    assert!(refused(Options { epsilon: Some(-1.0), solver: Solver::Srm, step: Some(1e-3), ..d.clone() }).contains("ε"));
+    assert!(refused(d.clone().with(|o| o.parameters.iterates = 9)).contains("between 1 and 8"));
+    let srm = Options { solver: Solver::Srm, step: Some(1e-3), ..d.clone() };
+    assert!(refused(srm.with(|o| o.parameters.epsilon = Some(-1.0))).contains("ε"));
     let relative = bellcrank_solve::options::Coordinates::Relative;
     for solver in [Solver::LoopCg, Solver::Srm, Solver::SrmAll] {
         let text = refused(Options { solver, step: Some(1e-3), coordinates: relative, ..d.clone() });
-        assert!(text.contains("works in Cartesian coordinates") && text.contains("leave --coordinates"), "{text}");
+        assert!(text.contains("works in Cartesian coordinates") && text.contains("leave `coordinates` out"), "{text}");
     }
 }

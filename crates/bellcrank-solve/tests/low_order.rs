@@ -2,8 +2,9 @@
 
 mod common;
 
+use bellcrank_solve::FormulationKind::{Additive, Index3, Si2};
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, Options, PRESETS};
+use bellcrank_solve::options::{LOW_ORDER, MethodName, Options, Voice};
 use bellcrank_solve::record::{Memory, Silent};
 use bellcrank_solve::simulation::{Simulation, Status};
 use common::*;
@@ -24,7 +25,7 @@ fn fixed(name: &str, h: f64, until: f64) -> Options {
 
 /// The six, and generalized-α.
 fn names() -> Vec<&'static str> {
-    PRESETS.iter().map(|p| p.name).chain(["gen-alpha"]).collect()
+    LOW_ORDER.iter().map(|p| p.name).chain(["gen-alpha"]).collect()
 }
 
 /// The slope of log y over log x by least squares.
@@ -41,7 +42,7 @@ fn errors_on_the_slider_crank_are_those_of_a_careful_implementation() {
     let s = system(CRANK);
     // crank speed at T = 2 with h = 2⁻¹⁰; nstiff-si2 stabilizes with the mass, which is worth 3 %
     let wanted = [3.42e-4, 1.48e-3, 1.39e-4, 3.15e-4, 4.22e-5, 1.34e-4];
-    for (preset, wanted) in PRESETS.iter().zip(wanted) {
+    for (preset, wanted) in LOW_ORDER.iter().zip(wanted) {
         let error = |k: i32| {
             let summary = run(&s, fixed(preset.name, 0.5f64.powi(k), 2.0));
             assert!(summary.drift.0 < 1e-14);
@@ -57,7 +58,7 @@ fn errors_on_the_slider_crank_are_those_of_a_careful_implementation() {
 #[test]
 fn orders_on_the_seven_bodies() {
     let s = system(SEVEN_BODY);
-    for preset in PRESETS {
+    for preset in LOW_ORDER {
         let error = |n: f64| {
             let summary = run(&s, fixed(preset.name, 0.03 / n, 0.03));
             (last(&summary, "K5.wz") - 0.57356991483).abs()
@@ -157,20 +158,21 @@ fn reactions_of_si2_have_no_start_up_transient_and_order_two() {
     let force = ["foot.fx", "foot.fy", "foot.fz"].map(|c| last(&exact, c));
     let error = |formulation, h| {
         let (method, formulation) = (MethodName::GeneralizedAlpha, Some(formulation));
-        let options = Options { method, formulation, rho: 0.9, step: Some(h), until: 0.01, ..Options::default() };
+        let options = Options { method, formulation, step: Some(h), until: 0.01, ..Options::default() }
+            .with(|o| o.parameters.rho = 0.9);
         let mut simulation = Simulation::new("top", s.clone(), &s.initial_state(), options).unwrap();
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
         assert_eq!(summary.status, Status::Finished);
-        if formulation == Some("si2") {
+        if formulation == Some(Si2) {
             assert!(summary.drift.1 < 3e-13, "{:e}", summary.drift.1);
         }
         let lambda = &simulation.point().lambda;
         lambda.iter().zip(force).fold(0.0f64, |m, (l, f)| m.max((l + f).abs()))
     };
-    let (coarse, fine) = (error("si2", 1e-3), error("si2", 5e-4));
+    let (coarse, fine) = (error(Si2, 1e-3), error(Si2, 5e-4));
     assert!(coarse < 0.6 && ((coarse / fine).log2() - 2.0).abs() < 0.2, "{coarse} {fine}");
     // the transient of index 3: 22 N, and it falls with h only
-    let (coarse, fine) = (error("index3", 1e-3), error("index3", 5e-4));
+    let (coarse, fine) = (error(Index3, 1e-3), error(Index3, 5e-4));
     assert!(coarse > 15.0 && (coarse / fine).log2() < 1.3, "{coarse} {fine}");
 }
 
@@ -384,38 +386,39 @@ fn exact_velocities_cost_no_more_on_large_models() {
 fn without_damping_index_3_is_refused_and_si2_stable() {
     let s = system(&CRANK.replace("c = 5", "c = 0"));
     for options in [
-        Options { alpha: 0.0, ..named("hht-i3") },
-        Options { rho: 1.0, formulation: Some("index3"), ..named("gen-alpha") },
-        Options { gamma: 0.5, ..named("newmark") },
+        named("hht-i3").with(|o| o.parameters.alpha = 0.0),
+        Options { formulation: Some(Index3), ..named("gen-alpha") }.with(|o| o.parameters.rho = 1.0),
+        named("newmark").with(|o| o.parameters.gamma = 0.5),
     ] {
         let e = options.check().unwrap_err();
-        assert!(e.message.contains("no damping") && e.help.contains("si2"), "{e:?}");
+        let (why, help) = (e.reason(Voice::Rust), e.help(Voice::Rust).join(" "));
+        assert!(why.contains("no damping") && help.contains("si2"), "{e:?}");
     }
     for name in ["hht-si2", "hht-add"] {
-        let summary = run(&s, Options { alpha: 0.0, ..fixed(name, 0.5f64.powi(8), 5.0) });
+        let summary = run(&s, fixed(name, 0.5f64.powi(8), 5.0).with(|o| o.parameters.alpha = 0.0));
         assert!(summary.energy.2 < 1e-2, "{name}: {:?}", summary.energy);
     }
-    let summary = run(&s, Options { alpha: -0.01, ..fixed("hht-i3", 0.5f64.powi(8), 5.0) });
+    let summary = run(&s, fixed("hht-i3", 0.5f64.powi(8), 5.0).with(|o| o.parameters.alpha = -0.01));
     assert!(summary.energy.2 < 1e-2, "{:?}", summary.energy);
 }
 
 #[test]
 fn parameters_that_make_no_method_are_refused() {
-    for (options, option) in [
-        (Options { b: 0.5, ..named("hht-add") }, "--b"),
-        (Options { b: 1.0, ..named("hht-add") }, "--b"),
-        (Options { alpha: -0.5, ..named("hht-i3") }, "--alpha"),
-        (Options { alpha: 0.1, ..named("hht-si2") }, "--alpha"),
-        (Options { alpha: f64::NAN, ..named("hht-si2") }, "--alpha"),
-        (Options { gamma: 0.4, ..named("newmark") }, "--gamma"),
-        (Options { beta: Some(0.1), ..named("newmark") }, "--beta"),
-        (Options { rho: 1.5, ..named("gen-alpha") }, "--rho"),
-        (Options { formulation: Some("add"), ..named("bdf") }, "--formulation"),
-        (Options { formulation: Some("add"), ..named("gen-alpha") }, "--formulation"),
-        (Options { iteration: Some(Iteration::Auto), ..named("hht-add") }, "--iteration"),
+    for (options, key) in [
+        (named("hht-add").with(|o| o.parameters.b = 0.5), "b"),
+        (named("hht-add").with(|o| o.parameters.b = 1.0), "b"),
+        (named("hht-i3").with(|o| o.parameters.alpha = -0.5), "alpha"),
+        (named("hht-si2").with(|o| o.parameters.alpha = 0.1), "alpha"),
+        (named("hht-si2").with(|o| o.parameters.alpha = f64::NAN), "alpha"),
+        (named("newmark").with(|o| o.parameters.gamma = 0.4), "gamma"),
+        (named("newmark").with(|o| o.parameters.beta = Some(0.1)), "beta"),
+        (named("gen-alpha").with(|o| o.parameters.rho = 1.5), "rho"),
+        (Options { formulation: Some(Additive), ..named("bdf") }, "formulation"),
+        (Options { formulation: Some(Additive), ..named("gen-alpha") }, "formulation"),
+        (Options { iteration: Some(Iteration::Auto), ..named("hht-add") }, "iteration"),
     ] {
         let e = options.check().unwrap_err();
-        assert!(e.option == option && !e.help.is_empty(), "{e:?}");
+        assert!(e.key == key && !e.instead.is_empty(), "{e:?}");
     }
     assert!(names().iter().all(|n| named(n).check().is_ok()));
     assert!(Options::named("hht-i4").is_none());
@@ -425,7 +428,7 @@ fn parameters_that_make_no_method_are_refused() {
 fn shares_of_the_additive_formulation_change_the_error_not_the_order() {
     let s = system(CRANK);
     let error = |b: f64, k: i32| {
-        let summary = run(&s, Options { b, ..fixed("hht-add", 0.5f64.powi(k), 1.0) });
+        let summary = run(&s, fixed("hht-add", 0.5f64.powi(k), 1.0).with(|o| o.parameters.b = b));
         assert!(summary.drift.1 < 1e-11);
         last(&summary, "crank.wz")
     };

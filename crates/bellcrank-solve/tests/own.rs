@@ -4,6 +4,7 @@ mod common;
 mod own_problems;
 
 use bellcrank_model::own::Own;
+use bellcrank_solve::FormulationKind::{Ggl, Si2};
 use bellcrank_solve::options::{MethodName, Options};
 use common::*;
 use own_problems::*;
@@ -14,8 +15,8 @@ fn car_axis() {
     let lambda = [0.004736886750784630, 0.001104680411345730];
     let start = CarAxis::start();
     for (method, formulation) in [
-        (MethodName::Bdf, Some("ggl")),
-        (MethodName::Bdf, Some("si2")),
+        (MethodName::Bdf, Some(Ggl)),
+        (MethodName::Bdf, Some(Si2)),
         (MethodName::Dop853, None),
         (MethodName::Dopri5, None),
         (MethodName::Auto, None),

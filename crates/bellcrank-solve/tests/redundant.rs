@@ -5,6 +5,7 @@ mod common;
 
 use bellcrank_math::dense::least_squares;
 use bellcrank_model::{Dynamics, Piece, Slopes, Unknown};
+use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};
 use bellcrank_solve::kkt::{Kkt, RowScales, dense};
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::{Summary, initial};
@@ -23,16 +24,16 @@ fn methods() -> Vec<(Options, f64)> {
     };
     let fixed = |method, formulation| Options { step: Some(1e-3), ..error(method, formulation) };
     vec![
-        (error(Bdf, "ggl"), 1e-4),
-        (error(Bdf, "si2"), 1e-4),
-        (error(Bdf, "index1"), 1e-4),
-        (error(Dopri5, "index1"), 1e-5),
-        (error(Dop853, "index1"), 1e-5),
-        (fixed(GeneralizedAlpha, "index3"), 1e-4),
-        (fixed(GeneralizedAlpha, "si2"), 1e-4),
-        (fixed(GeneralizedAlpha, "ggl"), 1e-4),
-        (fixed(Hht, "si2"), 1e-4),
-        (fixed(Rk4, "index1"), 1e-5),
+        (error(Bdf, Ggl), 1e-4),
+        (error(Bdf, Si2), 1e-4),
+        (error(Bdf, Index1), 1e-4),
+        (error(Dopri5, Index1), 1e-5),
+        (error(Dop853, Index1), 1e-5),
+        (fixed(GeneralizedAlpha, Index3), 1e-4),
+        (fixed(GeneralizedAlpha, Si2), 1e-4),
+        (fixed(GeneralizedAlpha, Ggl), 1e-4),
+        (fixed(Hht, Si2), 1e-4),
+        (fixed(Rk4, Index1), 1e-5),
     ]
 }
 
@@ -60,7 +61,6 @@ fn spatial_windows_move_like_their_planar_twin() {
             assert!((x - y).abs() < tolerance, "{name}: {channel} {x} against {y}");
         }
         assert!(!summary.not_unique.is_empty() && summary.events.is_empty(), "{name}: {:?}", summary.events);
-        assert_eq!(summary.to_json()["reactions_unique"], false, "{name}");
         for joint in ["g0", "a1", "b2"] {
             for part in ["fz", "mx", "my"] {
                 let x = last(&summary, &format!("{joint}.{part}"));
@@ -324,7 +324,6 @@ fn where_nothing_is_redundant_reactions_are_unique() {
     let options = Options { until: 0.1, ..Options::default() };
     let summary = run(&system(FOUR_BAR), options);
     assert!(summary.not_unique.is_empty());
-    assert_eq!(summary.to_json()["reactions_unique"], true);
 }
 
 /// All bars on a line, time and again: there the windows have as many freedoms as there are of them, and a
@@ -336,7 +335,7 @@ fn many_windows_pass_their_singular_positions() {
     for (s, until) in [(slow, 1.3), (fast, 0.3)] {
         let options = Options {
             method: MethodName::GeneralizedAlpha,
-            formulation: Some("si2"),
+            formulation: Some(Si2),
             step: Some(1e-3),
             until,
             ..Options::default()

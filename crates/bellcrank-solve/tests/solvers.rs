@@ -2,6 +2,7 @@
 
 mod common;
 
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{Coordinates, MethodName, Options, Solver};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
@@ -39,7 +40,7 @@ fn every_choice_says_what_it_does_and_gives_the_same_motion() {
         until,
         step: Some(1e-3),
         method: MethodName::GeneralizedAlpha,
-        formulation: Some("index3"),
+        formulation: Some(FormulationKind::Index3),
         ..Options::default()
     };
     let text = chain(3);

@@ -2,13 +2,13 @@
 
 mod common;
 
+use bellcrank_solve::FormulationKind::Ggl;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, On, Options};
-use bellcrank_solve::record::{Header, Recorder};
+use bellcrank_solve::options::{ErrorScope, MethodName, Options};
+use bellcrank_solve::record::{Header, Recorder, Report};
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
 use common::*;
-use serde_json::Value;
 
 /// The order of every step, and x of the first body at samples.
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Recorder for Seen {
     fn step(&mut self, step: &Taken) {
         self.orders.push(step.order);
     }
-    fn end(&mut self, _: &Value) -> std::io::Result<()> {
+    fn end(&mut self, _: &dyn Report) -> std::io::Result<()> {
         Ok(())
     }
 }
@@ -53,19 +53,12 @@ coupler = { type = "distance", between = ["m", "n"], at = [[0, 0.5], [1.6, 1.2]]
 rocker = { type = "distance", between = ["ground", "n"], at = [[1.5, 0], [1.6, 1.2]] }
 "#;
 
-fn go(text: &str, iteration: Iteration, on: On) -> (Summary, Seen) {
+fn go(text: &str, iteration: Iteration, on: ErrorScope) -> (Summary, Seen) {
     let s = system(text);
-    let (method, formulation, iteration) = (MethodName::Bdf, Some("ggl"), Some(iteration));
-    let options = Options {
-        method,
-        formulation,
-        iteration,
-        on,
-        rtol: 1e-7,
-        sample: Some(0.01),
-        until: 4.0,
-        ..Options::default()
-    };
+    let (method, formulation, iteration) = (MethodName::Bdf, Some(Ggl), Some(iteration));
+    let options =
+        Options { method, formulation, iteration, rtol: 1e-7, sample: Some(0.01), until: 4.0, ..Options::default() }
+            .with(|o| o.testing.scope = on);
     let mut simulation = Simulation::new("test", s.clone(), &s.initial_state(), options).expect("starts");
     let mut seen = Seen::default();
     let summary = simulation.run(&mut seen, &mut |_, _| {});
@@ -76,12 +69,12 @@ fn go(text: &str, iteration: Iteration, on: On) -> (Summary, Seen) {
 #[test]
 fn the_split_follows_full_turns_without_a_restart() {
     for (name, text) in [("pendulum", PENDULUM), ("linkage", LINKAGE)] {
-        let (reference, seen) = go(text, Iteration::Full, On::All);
+        let (reference, seen) = go(text, Iteration::Full, ErrorScope::All);
         let crossings = seen.x.windows(2).filter(|w| w[0] * w[1] < 0.0).count();
         let turns = 0.5 * crossings as f64;
         assert!(turns > 3.0, "{name}: {turns} turns");
         for iteration in [Iteration::CoordinateSplit, Iteration::CoordinateModified] {
-            for on in [On::All, On::Independent] {
+            for on in [ErrorScope::All, ErrorScope::Independent] {
                 let (summary, Seen { orders, .. }) = go(text, iteration, on);
                 let split = summary.split.clone().expect("a split");
                 let st = summary.statistics;
@@ -106,7 +99,7 @@ fn the_split_follows_full_turns_without_a_restart() {
                 assert!(error < 1e-4 && summary.drift.0 < 1e-9, "{name}: {error:e} {:?}", summary.drift);
                 // as many steps as without a split
                 let (a, b) = (st.steps as f64, reference.statistics.steps as f64);
-                assert!(on == On::Independent || (a / b - 1.0).abs() < 0.1, "{name}: {a} and {b} steps");
+                assert!(on == ErrorScope::Independent || (a / b - 1.0).abs() < 0.1, "{name}: {a} and {b} steps");
             }
         }
     }

@@ -25,7 +25,6 @@
 //! | `/api/column/3?from=0&to=100` | one column |
 //! | `/api/live` | news of a run that goes on, as server-sent events ([`Live`]) |
 
-mod columns;
 pub mod drawing;
 mod http;
 mod live;
@@ -33,18 +32,13 @@ mod open;
 mod picture;
 pub mod plot;
 mod report;
-mod results;
 mod server;
-mod table;
 
-pub use columns::Columns;
 pub use live::{Live, LiveRecorder};
 pub use open::{tell, view};
 pub use picture::picture;
 pub use report::{Diagram, Fact, Frames, Report, Section, Verdict, report, report_of, section};
-pub use results::{Results, Snapshot, State};
 pub use server::{Options, Server, serve};
-pub use table::Table;
 
 /// The viewer's page: HTML with its style and script inside.
 pub const PAGE: &str = include_str!("../../../viewer/dist/index.html");

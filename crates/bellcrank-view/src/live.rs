@@ -6,8 +6,9 @@
 //! refused]`, or all of them if `age` has changed. The last one is of the kind `end`.
 
 use crate::server::{Options, Origin, Server, serve_origin};
+use bellcrank_results::json;
 use bellcrank_solve::history::{Stretch, Taken};
-use bellcrank_solve::record::{Header, Recorder};
+use bellcrank_solve::record::{Header, Recorder, Report};
 use serde_json::{Value, json};
 use std::io;
 use std::ops::Range;
@@ -194,10 +195,10 @@ impl Recorder for LiveRecorder {
         }
     }
 
-    fn end(&mut self, summary: &Value) -> io::Result<()> {
+    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
         let mut s = self.0.lock();
         s.wall = s.begun.map_or(0.0, |b| b.elapsed().as_secs_f64());
-        s.summary = summary.clone();
+        s.summary = Value::Object(json::report(report));
         s.ended = true;
         Ok(())
     }

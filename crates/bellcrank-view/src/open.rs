@@ -1,8 +1,8 @@
 //! Everything from a folder to the picture on the screen.
 
-use crate::results::State;
+use crate::Server;
 use crate::server::{Options, serve_results};
-use crate::{Results, Server};
+use bellcrank_results::{Results, State};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -4,10 +4,10 @@
 //! Planar machines are seen face-on, others from above the front, without perspective. All surfaces are flat
 //! pieces, painted from the back to the front.
 
-use crate::columns::Columns;
 use crate::drawing::{Colour, Drawing, Style};
 use bellcrank_math::rotation::Quat;
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_results::Columns;
 use serde_json::Value;
 use std::io;
 

@@ -1,8 +1,8 @@
 //! Reports: the viewer and the results in one HTML file, which opens from a mail attachment.
 
 use crate::PAGE;
-use crate::results::Results;
 use bellcrank_model::mesh::base64;
+use bellcrank_results::Results;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;

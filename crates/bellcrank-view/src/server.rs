@@ -3,7 +3,7 @@
 use crate::PAGE;
 use crate::http::{Body, Connection, Refusal, Request, Response};
 use crate::live::Shared;
-use crate::results::Results;
+use bellcrank_results::Results;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;

@@ -8,6 +8,7 @@ mod samples;
 mod page {
     use super::chromium::{Page, browser};
     use super::samples::*;
+    use bellcrank_results::json::Object;
     use bellcrank_solve::events::Event;
     use bellcrank_solve::history::Taken;
     use bellcrank_solve::record::Recorder;
@@ -514,7 +515,7 @@ mod page {
         column.iter().zip(wanted).for_each(|(a, b)| close(*a, b, 1e-15, "while it grows"));
         page.eval("bellcrank.seek(99)");
         page.picture("live");
-        run.end(&json!({"status": "finished", "model": "Four-bar"})).unwrap();
+        run.end(&Object::new(json!({"status": "finished", "model": "Four-bar"}))).unwrap();
         page.until("document.querySelector('.chip').textContent === 'finished'");
         let live_state = page.eval("bellcrank.state().live");
         let steps: f64 = live_state["stretches"].as_array().unwrap().iter().map(|s| s[1].as_f64().unwrap()).sum();
@@ -615,7 +616,7 @@ mod page {
         page.until(
             "globalThis.bellcrank?.state?.()?.rows === 8192 && document.body.innerText.includes('The run goes on')",
         );
-        folder.end(&json!({"status": "interrupted"})).unwrap();
+        folder.end(&Object::new(json!({"status": "interrupted"}))).unwrap();
         page.until("document.body.innerText.includes('The run was interrupted')");
         // another run in the same folder
         write(&dir, SLIDER_CRANK, 1.0, 20, slider_crank).unwrap();

@@ -2,10 +2,12 @@
 
 mod samples;
 
+use bellcrank_results::Folder;
+use bellcrank_results::json::Object;
 use bellcrank_solve::engines::Refusal;
 use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Taken;
-use bellcrank_solve::record::{Channel, Folder, Header, Recorder};
+use bellcrank_solve::record::{Channel, Header, Recorder};
 use bellcrank_view::{Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve};
 use samples::*;
 use serde_json::{Value, json};
@@ -132,7 +134,7 @@ fn columns_are_what_was_recorded_to_the_bit() {
         let row: Vec<f64> = (0..names.len()).map(|j| value(i, j)).collect();
         folder.frame(i as f64 * 0.1, &row).unwrap();
     }
-    folder.end(&json!({"status": "finished"})).unwrap();
+    folder.end(&Object::new(json!({"status": "finished"}))).unwrap();
     let server = start(s.path());
     let channels = json_of(&server, "/api/channels");
     assert_eq!(channels["names"], json!(["time", "a", "b.x", "<c>", "d"]));
@@ -284,7 +286,7 @@ fn every_state_of_a_run_is_told_in_words() {
     for (status, word) in [("failed", "failed: the step is too small"), ("interrupted", "interrupted")] {
         let dir = s.path().join(status);
         let mut folder = begin(&dir, FOUR_BAR, 1.0, 11, four_bar()).unwrap();
-        folder.end(&json!({"status": status, "error": "the step is too small"})).unwrap();
+        folder.end(&Object::new(json!({"status": status, "error": "the step is too small"}))).unwrap();
         let (state, message, rows) = told(&dir);
         assert_eq!((state.as_str(), rows), (status, 11));
         assert!(message.contains(word) && message.contains("What was computed until then is shown"), "{message}");
@@ -322,7 +324,7 @@ fn a_run_that_grows_keeps_its_generation_and_another_does_not() {
     for i in 0..5000 {
         folder.frame(1.0 + i as f64, &row).unwrap();
     }
-    folder.end(&json!({"status": "finished"})).unwrap();
+    folder.end(&Object::new(json!({"status": "finished"}))).unwrap();
     assert_eq!(
         (&look()["generation"], &look()["rows"], &look()["state"]),
         (&json!(1), &json!(13_192), &json!("finished"))
@@ -400,7 +402,7 @@ fn a_live_run_answers_like_a_folder_and_grows() {
     assert_eq!(get(server, "/api/columns?at=9").0, 400);
     run.frame(3.0, &[6.0, -1.0]).unwrap();
     assert_eq!(numbers(&get(server, "/api/column/1").2), [0.0, 2.0, 4.0, 6.0]);
-    run.end(&json!({"status": "failed", "error": "it broke"})).unwrap();
+    run.end(&Object::new(json!({"status": "failed", "error": "it broke"}))).unwrap();
     let now = json_of(server, "/api/summary");
     assert_eq!(now["state"], "failed");
     assert!(now["message"].as_str().unwrap().contains("it broke"));
@@ -438,7 +440,7 @@ fn news_of_a_run_are_for_its_page_alone_and_end_with_it() {
     let taken = Taken { t: 1.0, h: 0.1, order: 5, iterations: 3, refusals: &refusals, events: &events };
     run.step(&taken);
     run.frame(2.0, &[0.0, 0.0]).unwrap();
-    run.end(&json!({"status": "finished"})).unwrap();
+    run.end(&Object::new(json!({"status": "finished"}))).unwrap();
     let mut last = Value::Null;
     let mut told = vec![];
     while last["ended"] != true {

@@ -4,8 +4,9 @@ use crate::run;
 use crate::{Failure, print};
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::read::{Read, read_model};
+use bellcrank_results::json;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Options of `check`.
@@ -24,7 +25,7 @@ pub struct Check {
 /// Looks at a model. What keeps it from running makes the command fail.
 pub fn check(args: Check) -> Result<(), Failure> {
     let bad = |report: Report| {
-        let object = json!({ "model": args.model, "runs": false, "errors": report.to_json() });
+        let object = serde_json::json!({ "model": args.model, "runs": false, "errors": report.to_json() });
         let printed = if args.json { print(&object.to_string()) } else { Ok(()) };
         printed.err().unwrap_or(Failure::BadInput(report.to_string()))
     };
@@ -33,7 +34,7 @@ pub fn check(args: Check) -> Result<(), Failure> {
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {
-        true => print(&with_places(found.to_json(), &read).to_string())?,
+        true => print(&with_places(json::check(&found), &read).to_string())?,
         false => print(&found.to_string())?,
     }
     match found.runs() {

@@ -7,9 +7,8 @@ use crate::run::{self, Run, choice};
 use crate::{Failure, output, plot, print};
 use bellcrank_model::read::Read;
 use bellcrank_model::{State, System};
-use bellcrank_solve::formulation;
+use bellcrank_solve::choices::{FormulationKind, MethodName, Options, Voice};
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{METHODS, MethodName, Options};
 use bellcrank_solve::record::{Memory, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_view::plot::{Axis, Curve, Figure};
@@ -56,7 +55,7 @@ pub struct Compare {
 #[derive(Clone, Copy)]
 struct Combination {
     method: MethodName,
-    formulation: Option<&'static str>,
+    formulation: Option<FormulationKind>,
     iteration: Option<Iteration>,
 }
 
@@ -130,7 +129,7 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
 impl Combination {
     fn words(self) -> String {
         let iteration = self.iteration.map(Iteration::name);
-        let words = [Some(self.method.name()), self.formulation, iteration];
+        let words = [Some(self.method.name()), self.formulation.map(FormulationKind::name), iteration];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
@@ -149,12 +148,12 @@ fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(S
         let found = found.map_err(|report| Failure::BadInput(report.to_string()))?;
         Ok(if found.is_empty() { vec![None] } else { found })
     }
-    let methods: Vec<&str> = METHODS.iter().map(|(_, name, _)| *name).collect();
-    let static_name = |name: &str| formulation::NAMES.iter().copied().find(|n| *n == name);
+    let methods = MethodName::names();
+    let formulations = FormulationKind::NAMES;
     let mut out = Vec::new();
     let mut skipped: Vec<(String, String)> = Vec::new();
     for method in each(read, "method", &args.method, &methods, MethodName::by_name)?.into_iter().flatten() {
-        for formulation in each(read, "formulation", &args.formulation, formulation::NAMES, static_name)? {
+        for formulation in each(read, "formulation", &args.formulation, formulations, FormulationKind::by_name)? {
             for (k, iteration) in
                 each(read, "iteration", &args.iteration, newton::NAMES, Iteration::by_name)?.into_iter().enumerate()
             {
@@ -175,7 +174,7 @@ fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(S
                 let options = Options { method, formulation, iteration: c.iteration, step, ..Options::default() };
                 match options.check() {
                     Ok(()) => out.push(c),
-                    Err(e) => skipped.push((c.words(), format!("{} ({})", e.message, e.help))),
+                    Err(e) => skipped.push((c.words(), e.line(Voice::CommandLine))),
                 }
             }
         }
@@ -329,7 +328,7 @@ impl Bench {
             ..self.base.clone()
         };
         let plain = |e: StartError| match e {
-            StartError::Option(e) => format!("{} ({})", e.message, e.help),
+            StartError::Option(e) => e.line(Voice::CommandLine),
             e => e.to_string(),
         };
         let mut memory = Memory::default();
@@ -373,7 +372,7 @@ impl Bench {
 
     fn json(&self, outcomes: &[Outcome], skipped: &[(String, String)]) -> Value {
         let run = |o: &Outcome| {
-            let s = o.summary.to_json();
+            let s = bellcrank_results::json::run(&o.summary);
             let mut out = json!({
                 "method": o.combination.method.name(),
                 "formulation": s["formulation"],

@@ -4,8 +4,9 @@ use crate::new::{EXAMPLES, attached, heading};
 use crate::run::{self, Run};
 use crate::{Failure, tell};
 use bellcrank_model::file::suggest;
+use bellcrank_results::{Columns, names};
 use bellcrank_view::drawing::escape;
-use bellcrank_view::{Columns, picture};
+use bellcrank_view::picture;
 use clap::Args;
 use serde_json::Value;
 use std::fmt::Write;
@@ -27,9 +28,9 @@ pub struct Gallery {
 
 /// Runs the examples; one that fails is shown on the page, and is exit code 1.
 pub fn gallery(args: Gallery) -> Result<(), Failure> {
-    let names = || EXAMPLES.iter().map(|(name, _)| *name);
-    if let Some(wrong) = args.only.iter().find(|n| !names().any(|m| m == n.as_str())) {
-        let near = suggest::nearest(wrong, names()).map_or(suggest::list(names()), |n| format!("did you mean `{n}`?"));
+    let known = || EXAMPLES.iter().map(|(name, _)| *name);
+    if let Some(wrong) = args.only.iter().find(|n| !known().any(|m| m == n.as_str())) {
+        let near = suggest::nearest(wrong, known()).map_or(suggest::list(known()), |n| format!("did you mean `{n}`?"));
         return Err(Failure::BadInput(format!("there is no example {}\nhelp: {near}", suggest::quoted(wrong))));
     }
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|n| n == name);
@@ -64,9 +65,9 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
             failed.push(*name);
         }
         let bad = |e: std::io::Error| Failure::Failed(format!("{name}: {e}"));
-        let summary = json(&folder.join("summary.json"));
+        let summary = json(&folder.join(names::SUMMARY));
         if let Ok(columns) = Columns::open(&folder) {
-            let drawing = picture(&json(&folder.join("scene.json")), &columns, 640.0, 420.0).map_err(bad)?;
+            let drawing = picture(&json(&folder.join(names::SCENE)), &columns, 640.0, 420.0).map_err(bad)?;
             write(&format!("{name}.svg"), drawing.to_svg().as_bytes())?;
             if let (true, Some(png)) = (args.png, drawing.to_png(1.5)) {
                 write(&format!("{name}.png"), &png)?;

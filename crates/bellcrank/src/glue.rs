@@ -10,8 +10,10 @@ use bellcrank_glue::{
 use bellcrank_model::System;
 use bellcrank_model::file::{diagnostic::escaped, suggest};
 use bellcrank_model::model::{End, Model};
-use bellcrank_solve::options::{Coordinates, Options};
-use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_results::Folder;
+use bellcrank_results::json::Object;
+use bellcrank_solve::options::{Coordinates, MethodParameters, Options};
+use bellcrank_solve::record::{Recorder, Silent};
 use bellcrank_view::{Fact, Section};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -143,7 +145,7 @@ fn plan(args: &Glue, assembly: &Assembly) -> Result<Plan, Failure> {
         (given, _) => levels(given)?,
     };
     let options = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
-    Ok(Plan { until, sample, options, rho: setting("rho").unwrap_or(Options::default().rho) })
+    Ok(Plan { until, sample, options, rho: setting("rho").unwrap_or(MethodParameters::default().rho) })
 }
 
 /// Runs an assembly.
@@ -195,7 +197,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let mut live = Live::new(!args.json);
     let summary = run.run(recorder, &mut live);
     live.bar.finish_and_clear();
-    recorder.end(&to_json(&summary)).map_err(|e| Failure::Failed(e.to_string()))?;
+    recorder.end(&Object::new(to_json(&summary))).map_err(|e| Failure::Failed(e.to_string()))?;
     finish(&args, &mut run, summary, has_checkpoints)
 }
 
@@ -409,7 +411,7 @@ pub fn cut(
         for (k, t) in run.glued.times.iter().enumerate() {
             folder.frame(*t, run.glued.row(k)).map_err(failed)?;
         }
-        folder.end(&to_json(&run.summary)).map_err(failed)?;
+        folder.end(&Object::new(to_json(&run.summary))).map_err(failed)?;
     }
     let relative = run.coordinates == Coordinates::Relative;
     if json {

@@ -2,10 +2,11 @@
 
 use crate::{Failure, output, print};
 use bellcrank_model::file::expression::Scope;
-use bellcrank_model::file::{Expression, Parameters};
+use bellcrank_model::file::{Expression, Parameters, Report};
+use bellcrank_results::{Folder, json};
 use bellcrank_solve::analyses::inverse::{self as analysis, InverseError};
-use bellcrank_solve::options::Options;
-use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_solve::choices::{Options, Voice};
+use bellcrank_solve::record::{Recorder, Silent};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         sample: args.sample.or_else(|| number("sample")),
         ..defaults
     };
-    options.check().map_err(|e| Failure::BadInput(format!("{}\nhelp: {}", e.message, e.help)))?;
+    options.check().map_err(|e| Failure::BadInput(Report::from(e.diagnostic(Voice::CommandLine)).to_string()))?;
     let system = Arc::new(read.model.compile());
     let mut folder = args.out.as_ref().map(Folder::new);
     let mut silent = Silent;
@@ -64,7 +65,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         }
     })?;
     if args.json {
-        return print(&found.to_json(&system.model.name).to_string());
+        return print(&serde_json::Value::Object(json::inverse(&found)).to_string());
     }
     crate::tell(&format!(
         "{}: {} from t = {} to {} s",

@@ -23,6 +23,7 @@ mod view;
 
 use bellcrank_model::file::diagnostic::escaped;
 use clap::{Parser, Subcommand};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Multibody dynamics: from a model file to a trusted result.
@@ -122,8 +123,13 @@ fn tell(text: &str) {
 
 /// Prints to stdout; a reader that went away is no error.
 fn print(text: &str) -> Result<(), Failure> {
-    use std::io::Write;
-    match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
+    print_with(|out| out.write_all(text.trim_end().as_bytes()))
+}
+
+/// Prints what `write` writes, and a line feed.
+fn print_with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    match write(&mut out).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::Failed(format!("cannot write to stdout: {e}")))
         }

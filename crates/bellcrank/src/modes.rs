@@ -2,6 +2,7 @@
 
 use crate::{Failure, output, print};
 use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_results::{csv, json};
 use bellcrank_solve::analyses::modes::{self as analysis, Mode};
 use bellcrank_solve::analyses::statics::equilibrium;
 use bellcrank_solve::kkt::Kkt;
@@ -71,7 +72,7 @@ pub fn run(args: Modes) -> Result<(), Failure> {
         About::Time(t) => (reached(&args.model, &system, t)?, format!("t = {t} s")),
     };
     let found = analysis::modes(&*dynamics, &point).map_err(|e| failed(&e))?;
-    let object = found.to_json(&system.model.name, &words);
+    let object = json::modes(&found, &system.model.name, &words);
     if args.json {
         print(&object.to_string())?;
     } else {
@@ -96,7 +97,7 @@ pub fn run(args: Modes) -> Result<(), Failure> {
     }
     match &args.out {
         Some(folder) => {
-            output::write(folder, &[("modes.json", format!("{object:#}\n")), ("modes.csv", found.to_csv())])
+            output::write(folder, &[("modes.json", format!("{object:#}\n")), ("modes.csv", csv::modes(&found))])
         }
         None => Ok(()),
     }

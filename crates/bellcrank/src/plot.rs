@@ -3,9 +3,10 @@
 use crate::{Failure, print, tell};
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
+use bellcrank_results::Columns;
 use bellcrank_view::drawing::Drawing;
+use bellcrank_view::picture;
 use bellcrank_view::plot::{Axis, Curve, Figure, draw, terminal};
-use bellcrank_view::{Columns, picture};
 use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

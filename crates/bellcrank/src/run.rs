@@ -2,22 +2,22 @@
 
 use crate::check::with_places;
 use crate::progress::Progress;
-use crate::{Failure, output, print, tell, truth};
+use crate::{Failure, output, print_with, tell, truth};
 use bellcrank_model::Dynamics;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::{Diagnostic, Report, Span, suggest};
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
+use bellcrank_results::{Folder, json};
 use bellcrank_solve::check::{self, Check, Level};
-use bellcrank_solve::engines::StepError;
-use bellcrank_solve::formulation;
-use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::options::{
-    COORDINATES, Coordinates, ERRORS, Errors, MethodName, On, OptionError, Options, Preset, SOLVERS, SPLITTINGS,
-    SYSTEMS, Solver, TESTS, Tested, method_names,
+use bellcrank_solve::choices::{
+    ChoiceError, Coordinates, ErrorBudget, ErrorScope, FormulationKind, MethodName, MethodParameters, Options, Origin,
+    Preset, Resources, SPLITTINGS, Solver, Tested, Testing, Voice, Why, method_names,
 };
-use bellcrank_solve::record::{Folder, Recorder, Tee};
+use bellcrank_solve::engines::StepError;
+use bellcrank_solve::newton::{self, Iteration};
+use bellcrank_solve::record::{Recorder, Tee};
 use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
@@ -183,7 +183,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     if !args.split.is_empty() {
         return crate::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
     }
-    let interrupt = options.interrupt.clone();
+    let interrupt = options.resources.interrupt.clone();
     let until = options.until;
     // the first Ctrl-C ends the run cleanly, the second at once
     let _ = ctrlc::set_handler(move || {
@@ -227,7 +227,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
         return Err(Failure::BadInput(placed(&read, why))); // nothing was computed: the folder was no good
     }
-    let mut told = summary.brief();
+    let mut told = json::run(&summary);
     let verification = match (&kept, args.verify, &summary.status) {
         (Some(kept), true, Status::Finished) => {
             verify::verify_with(&|o| Simulation::of(system.clone(), o), &chosen, kept, &summary)
@@ -236,18 +236,19 @@ pub fn run(args: Run) -> Result<(), Failure> {
         _ => Err("--verify would tell".into()),
     };
     if args.verify {
-        told["verification"] = match &verification {
-            Ok(v) => v.to_json(),
+        let object = match &verification {
+            Ok(v) => json::verification(v),
             Err(why) => serde_json::json!({ "error": why }),
         };
         if let Some(out) = &args.out {
-            bellcrank_solve::record::folder::amend(out, "verification", &told["verification"])
+            bellcrank_results::folder::amend(out, "verification", &object)
                 .map_err(|e| Failure::Failed(e.to_string()))?;
         }
+        told.insert("verification".into(), object);
     }
     if args.json {
-        told["findings"] = with_places(found.to_json(), &read)["findings"].take();
-        print(&summary.json_text(&told))?;
+        told.insert("findings".into(), with_places(json::check(&found), &read)["findings"].take());
+        print_with(|out| json::write(&told, json::FinalValues::of(&summary), out))?;
     } else if talk {
         tell_end(&summary, args.out.as_ref());
         if args.verify {
@@ -270,7 +271,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
             (true, None) => PathBuf::from("report.html"),
         };
         let failed = |e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", file.display()));
-        let html = truth::html(&evidence, &told, plots).map_err(failed)?;
+        let html = truth::html(&evidence, &told.into(), plots).map_err(failed)?;
         std::fs::write(&file, html).map_err(failed)?;
         if talk {
             tell_line(format!("report: {}", file.display()));
@@ -278,7 +279,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     }
     if let Some(live) = live {
         let interactive = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        let interrupted = || chosen.interrupt.load(Ordering::Relaxed);
+        let interrupted = || chosen.resources.interrupt.load(Ordering::Relaxed);
         if talk && !interrupted() && (interactive || live.watched()) {
             tell_line("the page is served until it is closed (Ctrl-C ends it)".into());
         }
@@ -378,9 +379,8 @@ pub fn choice<T>(
 }
 
 /// The message for a choice that cannot be run; it points into the file if it was made there.
-fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
-    let key = e.option.trim_start_matches("--").replace('-', "_");
-    let on_command_line = match key.as_str() {
+fn refused(args: &Run, read: &Read, e: ChoiceError) -> Report {
+    let on_command_line = match &*e.key {
         "method" => args.method.is_some(),
         "formulation" => args.formulation.is_some(),
         "iteration" => args.iteration.is_some(),
@@ -402,12 +402,13 @@ fn refused(args: &Run, read: &Read, e: OptionError) -> Report {
         "epsilon" => args.epsilon.is_some(),
         _ => true,
     };
-    let mut problem = Diagnostic::error(e.message).help(e.help);
-    if !on_command_line {
+    let place = match on_command_line {
+        true => None,
         // where a step is missing, the method asks for it
-        problem.span = read.document.place("solve", &key).or_else(|| read.document.place("solve", "method"));
-    }
-    read.document.report(problem.into())
+        false => read.document.place("solve", &e.key).or_else(|| read.document.place("solve", "method")),
+    };
+    let e = ChoiceError { origin: place.map(Origin::File), ..e };
+    read.document.report(e.diagnostic(Voice::CommandLine).into())
 }
 
 /// The options of the command line over those of the file over the defaults.
@@ -424,31 +425,24 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         given.or_else(|| read.settings.words.get(key).map(|(word, span)| (word.as_str(), Some(*span))))
     }
     let defaults = Options::default();
-    let tests: Vec<&str> = TESTS.iter().map(|(_, name)| *name).collect();
     let method = word(read, "method", &args.method);
     let form = word(read, "formulation", &args.formulation);
     let iteration = word(read, "iteration", &args.iteration);
     let test = word(read, "test", &args.test);
     let on = word(read, "on", &args.on);
     let errors = word(read, "errors", &args.errors);
-    let shares: Vec<&str> = ERRORS.iter().map(|(_, name)| *name).collect();
-    let systems: Vec<&str> = SYSTEMS.iter().map(|(_, name)| *name).collect();
     let system = word(read, "coordinates", &args.coordinates);
     let solver = word(read, "solver", &args.solver);
-    let solvers: Vec<&str> = SOLVERS.iter().map(|(_, name, _)| *name).collect();
-    let coordinates: Vec<&str> = COORDINATES.iter().map(|(_, name)| *name).collect();
     // a tolerance on the command line means error control, whatever step the file has
     let step = if args.rtol.is_some() { args.step } else { number("step", args.step) };
     let count = |key: &str, given: Option<usize>| given.or_else(|| settings.numbers.get(key).map(|x| *x as usize));
-    let static_name = |name: &str| formulation::NAMES.iter().copied().find(|n| *n == name);
     let named = choice(read, "method", method, &method_names(), Options::named)?.unwrap_or(Options::default());
-    let form = choice(read, "formulation", form, formulation::NAMES, static_name)?;
+    let form = choice(read, "formulation", form, FormulationKind::NAMES, FormulationKind::by_name)?;
     let preset = method.and_then(|(name, _)| Preset::by_name(name)).filter(|p| p.name != p.method.name());
     if let (Some(p), Some(form)) = (preset, form.filter(|form| named.formulation != Some(*form))) {
-        let (message, method) =
-            (format!("{} is {} on {}, not on {form}", p.name, p.method.name(), p.formulation), p.method);
-        let help = format!("leave --formulation out, or use --method {}", method.name());
-        return Err(refused(args, read, OptionError { option: "--formulation", message, help }));
+        let reason = format!("{} is {} on {}, not on {form}", p.name, p.method.name(), p.formulation);
+        let error = ChoiceError::new("formulation", reason).try_without("formulation");
+        return Err(refused(args, read, error.try_with("method", p.method.name())));
     }
     let papers: Vec<&str> = SPLITTINGS.iter().map(|p| p.name).collect();
     let paper = args.preset.as_ref().map(|word| (word.as_str(), None));
@@ -457,62 +451,62 @@ pub fn options(args: &Run, read: &Read) -> Result<Options, Report> {
         method: named.method,
         formulation: form.or(named.formulation),
         iteration: choice(read, "iteration", iteration, newton::NAMES, Iteration::by_name)?,
-        test: choice(read, "test", test, &tests, Tested::by_name)?,
-        on: choice(read, "choice of coordinates", on, &coordinates, On::by_name)?.unwrap_or(defaults.on),
-        errors: choice(read, "error budget", errors, &shares, Errors::by_name)?.unwrap_or(defaults.errors),
-        coordinates: choice(read, "kind of coordinates", system, &systems, Coordinates::by_name)?
-            .unwrap_or(defaults.coordinates),
+        coordinates: choice(read, "coordinates", system, Coordinates::NAMES, Coordinates::by_name)?.unwrap_or_default(),
+        solver: choice(read, "solver", solver, Solver::NAMES, Solver::by_name)?.unwrap_or_default(),
         step,
         rtol: number("rtol", args.rtol).unwrap_or(defaults.rtol),
-        atol: number("atol", args.atol),
         until: number("until", args.until).unwrap_or(defaults.until),
         sample: number("sample", args.sample),
-        max_order: count("max_order", args.max_order).unwrap_or(named.max_order),
-        max_iterations: count("max_iterations", args.max_iterations),
-        rho: number("rho", args.rho).unwrap_or(defaults.rho),
-        alpha: number("alpha", args.alpha).unwrap_or(defaults.alpha),
-        beta: number("beta", args.beta),
-        gamma: number("gamma", args.gamma).unwrap_or(defaults.gamma),
-        b: number("b", args.b).unwrap_or(defaults.b),
-        solver: choice(read, "solver", solver, &solvers, Solver::by_name)?.unwrap_or(defaults.solver),
-        iterates: count("iterates", args.iterates).unwrap_or(defaults.iterates),
-        epsilon: number("epsilon", args.epsilon),
-        threads: args.threads,
-        interrupt: defaults.interrupt,
+        parameters: MethodParameters {
+            max_order: count("max_order", args.max_order).unwrap_or(named.parameters.max_order),
+            rho: number("rho", args.rho).unwrap_or(defaults.parameters.rho),
+            alpha: number("alpha", args.alpha).unwrap_or(defaults.parameters.alpha),
+            beta: number("beta", args.beta),
+            gamma: number("gamma", args.gamma).unwrap_or(defaults.parameters.gamma),
+            b: number("b", args.b).unwrap_or(defaults.parameters.b),
+            iterates: count("iterates", args.iterates).unwrap_or(defaults.parameters.iterates),
+            epsilon: number("epsilon", args.epsilon),
+        },
+        testing: Testing {
+            atol: number("atol", args.atol),
+            test: choice(read, "test", test, Tested::NAMES, Tested::by_name)?,
+            scope: choice(read, "error scope", on, ErrorScope::NAMES, ErrorScope::by_name)?.unwrap_or_default(),
+            budget: choice(read, "error budget", errors, ErrorBudget::NAMES, ErrorBudget::by_name)?.unwrap_or_default(),
+            max_iterations: count("max_iterations", args.max_iterations),
+        },
+        resources: Resources { threads: args.threads, ..Resources::default() },
     };
     if let Some(p) = paper {
-        let o = &mut options;
+        let (mut o, (iteration, test, scope)) =
+            (options.clone(), p.newton.unwrap_or((Iteration::Auto, Tested::QV, ErrorScope::All)));
         o.method = if args.method.is_some() { o.method } else { MethodName::Bdf };
         o.formulation = o.formulation.filter(|_| args.formulation.is_some()).or(Some(p.formulation));
-        o.iteration = o.iteration.filter(|_| args.iteration.is_some()).or(Some(p.iteration));
-        o.test = o.test.filter(|_| args.test.is_some()).or(Some(p.test));
-        o.on = if args.on.is_some() { o.on } else { p.on };
+        o.iteration = o.iteration.filter(|_| args.iteration.is_some()).or(Some(iteration));
+        o.testing.test = o.testing.test.filter(|_| args.test.is_some()).or(Some(test));
+        o.testing.scope = if args.on.is_some() { o.testing.scope } else { scope };
+        options = o;
     }
-    let (method, add) = (options.method, options.formulation == Some("add"));
-    for (option, given, of, fits) in [
-        ("--rho", args.rho, "gen-alpha", matches!(method, MethodName::GeneralizedAlpha | MethodName::Auto)),
-        ("--alpha", args.alpha, "hht", method == MethodName::Hht),
-        ("--beta", args.beta, "newmark", method == MethodName::Newmark),
-        ("--gamma", args.gamma, "newmark", method == MethodName::Newmark),
-        ("--b", args.b, "hht-add", add),
-        ("--epsilon", args.epsilon, "--solver srm", options.solver.regularizes()),
-        ("--iterates", args.iterates.map(|n| n as f64), "--solver srm", options.solver.regularizes()),
+    let (method, additive) = (options.method, options.formulation == Some(FormulationKind::Additive));
+    let of_alpha = matches!(method, MethodName::GeneralizedAlpha | MethodName::Auto);
+    for (key, given, of, fits) in [
+        ("rho", args.rho, ("method", "gen-alpha"), of_alpha),
+        ("alpha", args.alpha, ("method", "hht"), method == MethodName::Hht),
+        ("beta", args.beta, ("method", "newmark"), method == MethodName::Newmark),
+        ("gamma", args.gamma, ("method", "newmark"), method == MethodName::Newmark),
+        ("b", args.b, ("method", "hht-add"), additive),
+        ("epsilon", args.epsilon, ("solver", "srm"), options.solver.regularizes()),
+        ("iterates", args.iterates.map(|n| n as f64), ("solver", "srm"), options.solver.regularizes()),
     ] {
         if given.is_some() && !fits {
-            let (of, not) = match of.strip_prefix("--solver ") {
-                Some(of) => (format!("--solver {of}"), format!("--solver {}", options.solver.name())),
-                None => (format!("--method {of}"), method.name().to_string()),
-            };
-            let name = of.split_once(' ').map_or("", |(_, name)| name);
-            let message = format!("{option} is a parameter of {name}, not of {not}");
-            let help = format!("leave it out, or use {of}");
-            return Err(refused(args, read, OptionError { option, message, help }));
+            let not = if of.0 == "method" { method.name() } else { options.solver.name() };
+            let error = ChoiceError::because(key, Why::ParameterOf(of.1, not)).try_without(key);
+            return Err(refused(args, read, error.try_with(of.0, of.1)));
         }
     }
     if system.is_some() && options.coordinates == Coordinates::Cartesian && options.solver == Solver::Recursion {
-        let message = "recursion runs in relative coordinates, not in cartesian ones".to_string();
-        let help = "use --coordinates relative, or --solver direct".to_string();
-        return Err(refused(args, read, OptionError { option: "--solver", message, help }));
+        let error = ChoiceError::new("solver", "recursion runs in relative coordinates, not in cartesian ones");
+        let error = error.try_with("coordinates", "relative").try_with("solver", "direct");
+        return Err(refused(args, read, error));
     }
     options.check().map_err(|e| refused(args, read, e))?;
     Ok(options)

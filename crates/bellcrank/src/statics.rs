@@ -2,8 +2,8 @@
 
 use crate::{Failure, output, print};
 use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_results::csv::quoted;
 use bellcrank_solve::analyses::statics::{Equilibrium, equilibrium, least_reactions};
-use bellcrank_solve::record::csv::quoted;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;

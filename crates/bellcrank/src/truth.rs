@@ -3,8 +3,9 @@
 use crate::digest::sha256;
 use bellcrank_model::Dynamics;
 use bellcrank_model::system::System;
+use bellcrank_results::PROGRAM;
 use bellcrank_solve::options::Options;
-use bellcrank_solve::record::{Memory, PROGRAM};
+use bellcrank_solve::record::Memory;
 use bellcrank_solve::simulation::{Status, Summary};
 use bellcrank_solve::verify::{Deviation, Verification, nominal_order};
 use bellcrank_view::{Diagram, Fact, Frames, Report, Section, Verdict, report_of};
@@ -558,7 +559,7 @@ fn model(e: &Evidence) -> Section {
             "Tolerance",
             format!("rtol {:e}", o.rtol),
             Verdict::None,
-            o.atol.map_or(String::new(), |a| format!("atol {a:e}")),
+            o.testing.atol.map_or(String::new(), |a| format!("atol {a:e}")),
         ),
     });
     facts.push(fact(

@@ -4,8 +4,9 @@
 mod common;
 
 use bellcrank_model::read::read_text;
+use bellcrank_results::json;
 use bellcrank_solve::options::{MethodName, Options};
-use bellcrank_solve::record::{Header, Recorder};
+use bellcrank_solve::record::{Header, Recorder, Report};
 use bellcrank_solve::simulation::Simulation;
 use common::Dice;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ impl Recorder for Count {
         self.0 += 1;
         Ok(())
     }
-    fn end(&mut self, summary: &serde_json::Value) -> std::io::Result<()> {
-        assert!(summary.to_string().len() > 100);
+    fn end(&mut self, report: &dyn Report) -> std::io::Result<()> {
+        assert!(json::report(report).contains_key("steps"));
         Ok(())
     }
 }
@@ -164,10 +165,10 @@ fn attempt(text: &str, method: (MethodName, Option<f64>)) -> usize {
     let start = system.initial_state();
     if method.0 == MethodName::Auto {
         let found = bellcrank_solve::check::check(&system, &Options::default());
-        assert!(found.to_json().is_object() && !found.to_string().is_empty());
+        assert!(json::check(&found).is_object() && !found.to_string().is_empty());
     }
     let options = Options { method: method.0, step: method.1, until: 0.01, ..Options::default() };
-    let interrupt = options.interrupt.clone();
+    let interrupt = options.resources.interrupt.clone();
     match Simulation::new("fuzz", system, &start, options) {
         Err(e) => {
             assert!(!e.to_string().is_empty());
@@ -179,7 +180,7 @@ fn attempt(text: &str, method: (MethodName, Option<f64>)) -> usize {
                 steps += 1;
                 interrupt.store(steps >= 5, Ordering::Relaxed);
             });
-            assert!(summary.to_json()["final"].is_object());
+            assert!(json::whole(&summary)["final"].is_object());
             2
         }
     }

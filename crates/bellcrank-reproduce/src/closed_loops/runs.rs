@@ -338,7 +338,8 @@ impl Machine {
 
     fn simulation(&self, solver: Solver, rtol: f64, until: f64) -> Option<Simulation> {
         let (method, threads) = (MethodName::Dop853, Some(1));
-        let options = Options { method, solver, rtol, until, threads, ..Options::default() };
+        let options =
+            Options { method, solver, rtol, until, ..Options::default() }.with(|o| o.resources.threads = threads);
         Simulation::of(self.system.clone(), options).ok()
     }
 

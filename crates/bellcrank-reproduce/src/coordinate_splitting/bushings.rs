@@ -81,7 +81,9 @@ pub const STIFF_END: [(f64, f64, f64); 4] = [
 /// The tests and orders at which stiff bushings are damped.
 fn damped(iteration: Iteration, rtol: f64, until: f64) -> Options {
     let (method, test) = (MethodName::Bdf, Some(Tested::Q));
-    Options { method, test, iteration: Some(iteration), rtol, until, max_order: 2, ..Options::default() }
+    Options { method, iteration: Some(iteration), rtol, until, ..Options::default() }.with(|o| {
+        (o.testing.test, o.parameters.max_order) = (test, 2);
+    })
 }
 
 /// Runs a model with its parameters changed; from its equilibrium, or from its start as it is.
@@ -186,7 +188,9 @@ pub fn ladder(report: &mut Report, quick: bool) {
     let exact = parallel::map(&rungs, |changes| {
         // two hundred times as tight as the tightest tolerance
         let tight = if quick { 5e-8 } else { 1e-9 };
-        let followed = Options { test: Some(Tested::QV), max_order: 5, ..damped(Iteration::Auto, tight, 2.0) };
+        let followed = damped(Iteration::Auto, tight, 2.0).with(|o| {
+            (o.testing.test, o.parameters.max_order) = (Some(Tested::QV), 5);
+        });
         simulate(LADDER, changes, true, followed).as_ref().map_or([f64::NAN; 3], wheel)
     });
     for (load, exact) in ["not loaded", "loaded"].into_iter().zip(exact.chunks(stiffnesses.len())) {
@@ -235,7 +239,9 @@ pub fn stiff(report: &mut Report, quick: bool) {
         let mut row = vec![name.to_string(), format!("≤ {max_order}")];
         let (mut steps, mut worst) = (Vec::new(), 0.0f64);
         for (k, x, y) in STIFF_END {
-            let options = Options { test: Some(test), max_order, ..damped(Iteration::Auto, 1e-4, 1.0) };
+            let options = damped(Iteration::Auto, 1e-4, 1.0).with(|o| {
+                (o.testing.test, o.parameters.max_order) = (Some(test), max_order);
+            });
             let Some(s) = simulate(STIFF, &[("k", k)], false, options) else {
                 row.push("failed".into());
                 worst = f64::INFINITY;

@@ -7,7 +7,7 @@ use super::{counted, strings};
 use crate::report::{Claim, Report, Table};
 use crate::study::{Preset, Setting, consistent, own, run};
 use bellcrank_model::own::Equations;
-use bellcrank_solve::options::{On, Tested};
+use bellcrank_solve::options::{ErrorScope, Tested};
 
 /// The fewest evaluations with which each form comes to an error: tolerances differ, errors do not.
 pub(super) fn equal(report: &mut Report, quick: bool) {
@@ -72,7 +72,7 @@ fn compare<E: Equations + Clone + 'static>(
     for &epsilon in epsilons {
         let dynamics = own(equations(epsilon));
         let Some(start) = consistent(&dynamics, q, v) else { continue };
-        let go = |preset: Preset, on: Option<On>| -> Vec<(f64, usize)> {
+        let go = |preset: Preset, on: Option<ErrorScope>| -> Vec<(f64, usize)> {
             let of = |tolerance| {
                 let tested = Tested::QV;
                 let setting = Setting { as_dassl: false, tested, max_steps: 5000, ..preset.setting(tolerance, 5) };
@@ -84,7 +84,7 @@ fn compare<E: Equations + Clone + 'static>(
         };
         let mut runs: Vec<_> = presets.iter().map(|p| go(*p, None)).collect();
         runs.insert(4, partition(equations(epsilon), q, v, until, tolerances(), &away));
-        runs.push(go(Preset::Auto, Some(On::All)));
+        runs.push(go(Preset::Auto, Some(ErrorScope::All)));
         for (level, ours) in LEVELS.into_iter().zip(&mut ours) {
             let mut row = vec![format!("{name}, ε = {epsilon:e}"), format!("{level:e}")];
             row.extend(runs.iter().map(|r| counted(fewest(r, level))));

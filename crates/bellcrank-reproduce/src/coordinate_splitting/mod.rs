@@ -19,7 +19,7 @@ use crate::report::Report;
 use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
 use auto::auto;
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::On;
+use bellcrank_solve::options::ErrorScope;
 use equal::equal;
 use problems::Bushing;
 use s1c::s1c;
@@ -73,6 +73,6 @@ fn one_step(bushing: Bushing, q: [f64; 3], v: [f64; 3], h: f64, iteration: Itera
     if !preloaded && let Some(with_reactions) = consistent(&dynamics, &q, &v) {
         start = with_reactions;
     }
-    let setting = Setting { iteration, on: On::All, max_iterations: 100, ..Preset::Cs.setting(1e-10, 1) };
+    let setting = Setting { iteration, on: ErrorScope::All, max_iterations: 100, ..Preset::Cs.setting(1e-10, 1) };
     run(&dynamics, &start, h, Some(h), &setting)
 }

@@ -38,7 +38,7 @@ fn join(system: &Arc<System>, coupling: Coupling, window: f64) -> Option<Coordin
     let own = Options { method: MethodName::Dopri5, rtol: 1e-9, ..Options::default() };
     let make = |part: PartModel| match coupling {
         Coupling::Windows | Coupling::Explicit => part.with_own_solver(own.clone()),
-        coupling => part.in_step(coupling, Options::default().rho),
+        coupling => part.in_step(coupling, Options::default().parameters.rho),
     };
     let parts = cut.parts.into_iter().map(make).collect::<Result<Vec<_>, _>>().ok()?;
     let options = GlueOptions { coupling, window, ..GlueOptions::default() };

@@ -4,7 +4,8 @@ use super::runs::{CRANK, PENDULUM, Run, SEVEN_BODY, TOP, slope};
 use super::{claim_bound, claim_slope, near, printed, runs, shown, strings};
 use crate::parallel;
 use crate::report::{Claim, Report, Table};
-use bellcrank_solve::options::{Options, PRESETS};
+use bellcrank_solve::FormulationKind;
+use bellcrank_solve::options::{LOW_ORDER, Options};
 
 pub(super) fn printed_form(report: &mut Report, _: bool) {
     let orders = printed::orders();
@@ -48,7 +49,7 @@ pub(super) fn heavy_top(report: &mut Report, _: bool) {
     };
     let error = |formulation, h: f64| runs::top_reaction(formulation, h, &reference).unwrap_or(f64::NAN);
     let sizes = [1e-3, 5e-4, 2.5e-4];
-    let found = sizes.map(|h| [error("index3", h), error("si2", h)]);
+    let found = sizes.map(|h| [error(FormulationKind::Index3, h), error(FormulationKind::Si2, h)]);
     for (h, e) in sizes.iter().zip(found) {
         table.rows.push(vec![h.to_string(), format!("{:.2}", e[0]), format!("{:.3}", e[1])]);
     }
@@ -82,7 +83,7 @@ pub(super) fn error_control(report: &mut Report, quick: bool) {
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.07, &["K3.x", "K5.x", "K5.y", "K7.y"][..]),
         ("heavy top", Run::new(TOP, if quick { 0.3 } else { 1.0 }), 1.0, &["top.x", "top.y", "top.z"][..]),
     ];
-    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).chain(["gen-alpha"]).collect();
+    let names: Vec<&str> = LOW_ORDER.iter().map(|p| p.name).chain(["gen-alpha"]).collect();
     for (model_name, model, length, channels) in &models {
         let Some(reference) = runs::course(model, runs::tight_options(), channels) else { continue };
         let found = parallel::map(&names, |name| {

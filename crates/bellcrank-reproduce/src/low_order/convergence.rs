@@ -4,7 +4,7 @@ use super::runs::{CRANK, Run, SEVEN_BODY};
 use super::sweep::{halvings, order, sweep};
 use super::{near, runs, shown};
 use crate::report::{Claim, Report};
-use bellcrank_solve::options::PRESETS;
+use bellcrank_solve::options::LOW_ORDER;
 
 /// Crank speed at T = 2, and the error at h = 2⁻¹⁰ that a careful implementation finds.
 const CRANK_SPEED: f64 = 0.0771090682394;
@@ -26,7 +26,7 @@ pub(super) fn convergence(report: &mut Report, quick: bool) {
         (0.5f64.powi(9), 0.5f64.powi(13)),
         |p, _| Some(if order(p) == 1.0 { 0.1 } else { 0.05 }),
     );
-    for ((p, wanted), f) in PRESETS.iter().zip(AT_2_10).zip(&found) {
+    for ((p, wanted), f) in LOW_ORDER.iter().zip(AT_2_10).zip(&found) {
         let ours = f[3][0];
         report.claims.push(Claim {
             table: "3",

@@ -4,8 +4,9 @@ use super::runs::{CRANK, DOUBLE_PENDULUM, Run, SEVEN_BODY, TOP, fixed, go};
 use super::{runs, strings};
 use crate::machines;
 use crate::report::{Claim, Report, Table};
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{Options, PRESETS, Preset};
+use bellcrank_solve::options::{LOW_ORDER, Options, Preset};
 
 pub(super) fn cost(report: &mut Report, quick: bool) {
     let mut table = Table {
@@ -31,16 +32,16 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
         models.push(("flexible slider-crank", runs::quasi_static(0.5), 0.5f64.powi(10)));
     }
     for (name, model, h) in &models {
-        let by = |p: &Preset, formulation: &'static str, iteration| {
+        let by = |p: &Preset, formulation: FormulationKind, iteration| {
             let s = go(model, Options { formulation: Some(formulation), iteration, ..fixed(p, *h) })?;
             let steps = s.statistics.steps as f64;
             Some([s.statistics.flops as f64 / steps, s.statistics.factorizations as f64 / steps, s.wall_seconds])
         };
-        let of = |p: &Preset, formulation: &'static str| by(p, formulation, None);
+        let of = |p: &Preset, formulation: FormulationKind| by(p, formulation, None);
         let Some(i3) = Preset::by_name("hht-i3") else { continue };
-        let Some(base) = of(i3, "index3") else { continue };
+        let Some(base) = of(i3, FormulationKind::Index3) else { continue };
         let mut row = vec![name.to_string()];
-        for p in PRESETS {
+        for p in LOW_ORDER {
             let Some(c) = of(p, p.formulation) else { continue };
             row.push(format!("{:.2} ({:.2})", c[0] / base[0], c[2] / base[2]));
             if p.name == "hht-si2" {
@@ -64,7 +65,7 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
         }
         let kept = Some(Iteration::Simplified);
         if let (Some(a), Some(b)) =
-            (by(i3, "index3", kept), Preset::by_name("hht-si2").and_then(|p| by(p, p.formulation, kept)))
+            (by(i3, FormulationKind::Index3, kept), Preset::by_name("hht-si2").and_then(|p| by(p, p.formulation, kept)))
         {
             report.claims.push(Claim {
                 table: "16",
@@ -76,7 +77,7 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
             });
         }
         // ggl has the same matrix, and solves it whole
-        if let Some(whole) = Preset::by_name("hht-si2").and_then(|p| of(p, "ggl")) {
+        if let Some(whole) = Preset::by_name("hht-si2").and_then(|p| of(p, FormulationKind::Ggl)) {
             row.push(format!("{:.2} ({:.2})", whole[0] / base[0], whole[2] / base[2]));
         }
         table.rows.push(row);

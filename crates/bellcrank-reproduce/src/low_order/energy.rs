@@ -5,7 +5,7 @@ use super::sweep::{energy_sweep, halvings};
 use super::{near, runs, shown, strings};
 use crate::parallel;
 use crate::report::{Claim, Report, Table};
-use bellcrank_solve::options::{Options, PRESETS, Preset};
+use bellcrank_solve::options::{LOW_ORDER, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 pub(super) fn energy(report: &mut Report, quick: bool) {
@@ -27,14 +27,14 @@ const LONG: f64 = 10.0;
 
 /// The integrator of figures 7 and 8.
 fn hht_i3() -> &'static Preset {
-    Preset::by_name("hht-i3").unwrap_or(&PRESETS[2])
+    Preset::by_name("hht-i3").unwrap_or(&LOW_ORDER[2])
 }
 
 /// Figures 7 and 8: the loss of hht-i3 for several α.
 fn loss_by_alpha(report: &mut Report, long: &Run) {
     let alphas = [-0.3, -0.2, -0.1, -0.05];
     let courses = parallel::map(&alphas, |alpha| {
-        let options = Options { alpha: *alpha, ..fixed(hht_i3(), 0.5f64.powi(8)) };
+        let options = fixed(hht_i3(), 0.5f64.powi(8)).with(|o| o.parameters.alpha = *alpha);
         runs::energies(long, options, 0.5f64.powi(8)).unwrap_or_default()
     });
     let mut table = Table {

@@ -1,6 +1,7 @@
 //! Models, runs and what is measured on them.
 
 use bellcrank_model::read::read_text;
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, Options, Preset};
 use bellcrank_solve::record::{Memory, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
@@ -175,9 +176,9 @@ pub fn pin_residuals(model: &Run, options: Options, h: f64) -> Option<Residuals>
 }
 
 /// The error of the top's reaction at t = .01 in the multipliers of the method.
-pub fn top_reaction(formulation: &'static str, h: f64, reference: &[(String, f64)]) -> Option<f64> {
+pub fn top_reaction(formulation: FormulationKind, h: f64, reference: &[(String, f64)]) -> Option<f64> {
     let (method, formulation) = (MethodName::GeneralizedAlpha, Some(formulation));
-    let options = Options { method, formulation, rho: 0.9, step: Some(h), ..Options::default() };
+    let options = Options { method, formulation, step: Some(h), ..Options::default() }.with(|o| o.parameters.rho = 0.9);
     let mut simulation = Run::new(TOP, 0.01).start(options)?;
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     let exact = |c: &str| reference.iter().find(|(name, _)| name == c).map(|(_, x)| *x);

@@ -5,7 +5,7 @@ use super::sweep::{halvings, sweep};
 use super::{claim_bound, runs, shown};
 use crate::parallel;
 use crate::report::{Report, Table};
-use bellcrank_solve::options::PRESETS;
+use bellcrank_solve::options::LOW_ORDER;
 
 pub(super) fn stiff(report: &mut Report, quick: bool) {
     let text = stiff_pendulum();
@@ -18,10 +18,10 @@ pub(super) fn stiff(report: &mut Report, quick: bool) {
                layer: so every method runs from h = 2⁻⁵ on. What is left of order 2 is order 1 for nstiff and hht on this start, \
                because a step of size h sees the layer as a jump."
             .into(),
-        header: std::iter::once("h".to_string()).chain(PRESETS.iter().map(|p| p.name.into())).collect(),
+        header: std::iter::once("h".to_string()).chain(LOW_ORDER.iter().map(|p| p.name.into())).collect(),
         rows: Vec::new(),
     };
-    let found = parallel::map(PRESETS, |p| -> Vec<Option<f64>> {
+    let found = parallel::map(LOW_ORDER, |p| -> Vec<Option<f64>> {
         let error = |h: &f64| {
             let s = go(&model, fixed(p, *h))?;
             Some(runs::apart(&s, "upper.angle", 4.7347476428).max(runs::apart(&s, "lower.angle", 4.7999164214)))
@@ -33,7 +33,7 @@ pub(super) fn stiff(report: &mut Report, quick: bool) {
         table.rows.push(std::iter::once(format!("{h:.4e}")).chain(found.iter().map(cell)).collect());
     }
     report.tables.push(table);
-    for (p, f) in PRESETS.iter().zip(&found) {
+    for (p, f) in LOW_ORDER.iter().zip(&found) {
         let worst = f.iter().fold(0.0f64, |m, e| m.max(e.unwrap_or(f64::INFINITY)));
         let what = format!("{} from the original start at every h from 2⁻⁵: largest error", p.name);
         claim_bound(report, "stiff", what, worst, "–", 2e-2);

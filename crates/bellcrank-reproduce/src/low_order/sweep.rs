@@ -4,7 +4,7 @@ use super::runs::{Run, fixed, go, slope};
 use super::{claim_slope, runs, shown};
 use crate::parallel;
 use crate::report::{Report, Table};
-use bellcrank_solve::options::{MethodName, PRESETS, Preset};
+use bellcrank_solve::options::{LOW_ORDER, MethodName, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 /// The order of a preset in fixed steps.
@@ -22,7 +22,7 @@ pub(super) fn sweep(
     fit: (f64, f64),
     tolerance: impl Fn(&Preset, &str) -> Option<f64> + Sync,
 ) -> Vec<Vec<Vec<f64>>> {
-    let found = parallel::map(PRESETS, |p| -> Vec<Vec<f64>> {
+    let found = parallel::map(LOW_ORDER, |p| -> Vec<Vec<f64>> {
         let one = |h: &f64| match go(model, fixed(p, *h)) {
             Some(s) => errors.iter().map(|(channel, exact)| runs::apart(&s, channel, *exact)).collect(),
             None => vec![f64::NAN; errors.len()],
@@ -33,7 +33,7 @@ pub(super) fn sweep(
         let mut shown_table =
             Table { title: format!("{title}: error of {channel}"), note: note.into(), ..Table::default() };
         shown_table.header = vec!["h".into()];
-        shown_table.header.extend(PRESETS.iter().map(|p| p.name.to_string()));
+        shown_table.header.extend(LOW_ORDER.iter().map(|p| p.name.to_string()));
         for (i, h) in steps.iter().enumerate() {
             let mut row = vec![format!("{h:.4e}")];
             row.extend(found.iter().map(|f| shown(f[i][k])));
@@ -46,7 +46,7 @@ pub(super) fn sweep(
             ordinate: Axis::logarithmic("error"),
             curves: Vec::new(),
         };
-        for (p, f) in PRESETS.iter().zip(&found) {
+        for (p, f) in LOW_ORDER.iter().zip(&found) {
             let points: Vec<(f64, f64)> = steps.iter().zip(f).map(|(h, e)| (*h, e[k])).collect();
             let fitted: Vec<(f64, f64)> = points.iter().copied().filter(|(h, _)| *h <= fit.0 && *h >= fit.1).collect();
             let s = slope(&fitted);
@@ -82,11 +82,11 @@ pub(super) fn energy_sweep(
     steps: Vec<f64>,
     mean: impl Fn(&Preset, f64) -> f64 + Sync,
 ) {
-    let found = parallel::map(PRESETS, |p| -> Vec<f64> { steps.iter().map(|h| mean(p, *h)).collect() });
+    let found = parallel::map(LOW_ORDER, |p| -> Vec<f64> { steps.iter().map(|h| mean(p, *h)).collect() });
     let mut shown_table = Table {
         title: title.into(),
         note: note.into(),
-        header: std::iter::once("h".to_string()).chain(PRESETS.iter().map(|p| p.name.into())).collect(),
+        header: std::iter::once("h".to_string()).chain(LOW_ORDER.iter().map(|p| p.name.into())).collect(),
         rows: Vec::new(),
     };
     for (i, h) in steps.iter().enumerate() {
@@ -99,7 +99,7 @@ pub(super) fn energy_sweep(
         curves: Vec::new(),
     };
     let mut slopes = vec!["slope".to_string()];
-    for (p, f) in PRESETS.iter().zip(&found) {
+    for (p, f) in LOW_ORDER.iter().zip(&found) {
         let points: Vec<(f64, f64)> = steps.iter().copied().zip(f.iter().copied()).collect();
         let fitted: Vec<(f64, f64)> = points.iter().copied().filter(|(h, _)| *h <= 0.5f64.powi(9)).collect();
         let s = slope(&fitted);

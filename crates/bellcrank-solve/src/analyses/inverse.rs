@@ -7,10 +7,9 @@ use super::linear::{Linearization, linearize};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::record::{Channel, Header, Recorder};
+use crate::record::{Channel, Ended, Header, Recorder, Report};
 use bellcrank_model::joints::names;
 use bellcrank_model::{Dynamics, Point, System};
-use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
 
@@ -45,6 +44,10 @@ pub struct Demand {
 /// A prescribed motion and what it takes.
 #[derive(Clone, Debug)]
 pub struct Inverse {
+    /// The model's name.
+    pub model: String,
+    /// Whether the motion was followed to its end.
+    pub ended: Ended,
     /// What each drive has to give.
     pub demands: Vec<Demand>,
     /// Number of samples.
@@ -212,13 +215,15 @@ pub fn inverse(
         let values = watch.see(at);
         out.frame(at.t, values).map_err(|e| StepError::Record(e.to_string()))
     });
-    let result = Inverse { demands: watch.demands(), samples: watch.times.len(), span: (start.t, until), assembly };
-    let mut summary = result.to_json(&system.model.name);
-    if let (Err(e), Some(map)) = (&ended, summary.as_object_mut()) {
-        map.insert("status".into(), json!("failed"));
-        map.insert("error".into(), json!(e.to_string()));
-    }
-    out.end(&summary).map_err(record)?;
+    let result = Inverse {
+        model: system.model.name.clone(),
+        ended: ended.as_ref().map_or_else(|e| Ended::Failed(e.to_string()), |()| Ended::Finished),
+        demands: watch.demands(),
+        samples: watch.times.len(),
+        span: (start.t, until),
+        assembly,
+    };
+    out.end(&result).map_err(record)?;
     ended.map_err(InverseError::Step)?;
     Ok(result)
 }
@@ -335,30 +340,8 @@ impl Watch {
     }
 }
 
-impl Inverse {
-    /// The object that `--json` prints.
-    pub fn to_json(&self, model: &str) -> Value {
-        let drives: Vec<Value> = self
-            .demands
-            .iter()
-            .map(|d| {
-                json!({
-                    "effort": d.name, "unit": d.unit,
-                    "peak": d.peak.0, "peak_time": d.peak.1, "rms": d.rms,
-                    "peak_power": d.peak_power.0, "peak_power_time": d.peak_power.1,
-                    "peak_braking": d.peak_braking.0, "peak_braking_time": d.peak_braking.1,
-                    "work": d.work,
-                })
-            })
-            .collect();
-        json!({
-            "model": model,
-            "status": "finished",
-            "from": self.span.0,
-            "until": self.span.1,
-            "samples": self.samples,
-            "redundant_equations": self.assembly.redundant,
-            "drives": drives,
-        })
+impl Report for Inverse {
+    fn ended(&self) -> Ended {
+        self.ended.clone()
     }
 }

@@ -2,7 +2,6 @@
 
 use super::linear::{Linearization, LinearizationError, linearize, units};
 use bellcrank_model::{Dynamics, Point};
-use serde_json::{Value, json};
 use std::f64::consts::TAU;
 
 /// One mode: a single real eigenvalue, or a pair of conjugate ones.
@@ -138,63 +137,4 @@ fn shape(dynamics: &dyn Dynamics, at: &Point, mode: &Mode, raw: bool) -> Vec<(f6
     };
     let (re, im) = (part(&mode.re), part(&mode.im));
     re.into_iter().zip(im).collect()
-}
-
-impl Modes {
-    /// The object that `--json` prints and `modes.json` holds.
-    pub fn to_json(&self, model: &str, about: &str) -> Value {
-        let (d, d_v, nz) = self.linearization.counts;
-        let list: Vec<Value> = self
-            .modes
-            .iter()
-            .zip(&self.shapes)
-            .map(|(m, shape)| {
-                let parts: serde_json::Map<String, Value> = self
-                    .components
-                    .iter()
-                    .zip(shape)
-                    .map(|((name, _), (re, im))| (name.clone(), json!([re, im])))
-                    .collect();
-                json!({
-                    "eigenvalue": [m.eigenvalue.0, m.eigenvalue.1],
-                    "frequency": m.frequency(),
-                    "undamped_frequency": m.undamped_frequency(),
-                    "damping_ratio": m.damping(),
-                    "rigid": m.rigid,
-                    "grows": m.grows(),
-                    "shape": parts,
-                })
-            })
-            .collect();
-        json!({
-            "model": model,
-            "about": about,
-            "freedoms": d,
-            "velocity_freedoms": d_v,
-            "states": nz,
-            "stable": !self.modes.iter().any(Mode::grows),
-            "modes": list,
-        })
-    }
-
-    /// The shapes as a table: one line per mode, two columns per component.
-    pub fn to_csv(&self) -> String {
-        use crate::record::csv::quoted;
-        let mut out = String::from("mode,re [1/s],im [1/s],frequency [Hz],damping_ratio");
-        for (name, unit) in &self.components {
-            let unit = if unit.is_empty() { String::new() } else { format!(" [{unit}]") };
-            for part in ["re", "im"] {
-                out.push(',');
-                out += &quoted(format!("{name}.{part}{unit}"));
-            }
-        }
-        out.push('\n');
-        for (k, (m, shape)) in self.modes.iter().zip(&self.shapes).enumerate() {
-            let (re, im) = m.eigenvalue;
-            out += &format!("{},{re:?},{im:?},{:?},{:?}", k + 1, m.frequency(), m.damping());
-            shape.iter().for_each(|(re, im)| out += &format!(",{re:?},{im:?}"));
-            out.push('\n');
-        }
-        out
-    }
 }

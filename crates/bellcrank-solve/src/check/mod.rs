@@ -13,11 +13,11 @@ mod scales;
 mod spectrum;
 mod text;
 
-pub use inertia::free_without_mass;
 pub use spectrum::Spectrum;
 
+use crate::choices::Options;
 use crate::initial::{self, Assembly, AssemblyError};
-use crate::options::Options;
+use crate::linear::rank::DENSE;
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 
@@ -99,9 +99,6 @@ pub struct Check {
     /// What was not looked at, and why.
     pub left_out: Vec<(String, String)>,
 }
-
-/// Up to so many coordinates ranks come from singular values.
-const DENSE: usize = 400;
 
 impl Check {
     /// How many equations are redundant.

@@ -3,93 +3,19 @@
 use super::advice::advice;
 use super::text::{axis, list, names, plural};
 use super::{Check, DENSE, Level, Redundancy};
-use crate::initial::{self, Random};
-use crate::kkt::{Kkt, MANY, RowScales, add_position_residual, dense, turn};
-use bellcrank_math::dense::svd;
+use crate::initial;
+use crate::kkt::{Kkt, MANY, RowScales, add_position_residual, turn};
+use crate::linear::rank::{rank, weights};
+use crate::random::Random;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::model::Space;
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Point, System, Unknown, Workspace};
 use std::sync::Arc;
 
-/// A singular value below this part of the largest is none.
-const RANK: f64 = 1e-7;
 /// How far poses nearby are, in lengths of the model.
 const NEARBY: f64 = 0.05;
 /// What closes a pose of a large model is at most this part of the way to it.
 const SHORTER: f64 = 0.25;
-
-/// G with rows of length one, in coordinates of equal weight, and what follows from it.
-pub(super) struct Rank {
-    rows: Vec<f64>,
-    pub(super) rank: usize,
-    pub(super) n: usize,
-    /// Motions that G leaves free, in coordinates of equal weight.
-    pub(super) free: Vec<Vec<f64>>,
-    /// Combinations of rows that vanish.
-    vanishing: Vec<Vec<f64>>,
-}
-
-/// The length that each coordinate is counted in.
-pub(super) fn weights(dynamics: &dyn Dynamics) -> Vec<f64> {
-    let length = dynamics.length();
-    dynamics.scales().iter().map(|s| if *s == Scale::Angle { length } else { 1.0 }).collect()
-}
-
-pub(super) fn rank(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Option<Rank> {
-    w.invalidate();
-    dynamics.realize(at, w);
-    let (n, m) = (dynamics.layout().n(), dynamics.layout().m());
-    let transposed = dense(dynamics, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w);
-    let weights = weights(dynamics);
-    let mut rows = vec![0.0; m * n];
-    for k in 0..m {
-        let row = &mut rows[k * n..(k + 1) * n];
-        (0..n).for_each(|i| row[i] = transposed[i * m + k] / weights[i]);
-        let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if length > 1e-12 {
-            row.iter_mut().for_each(|x| *x /= length);
-        }
-    }
-    let svd = svd(&rows, m, n).ok()?;
-    let rank = svd.rank(RANK);
-    let free = (rank..n).map(|k| svd.right(k).to_vec()).collect();
-    let vanishing = (rank..m).map(|k| svd.left(k).to_vec()).collect();
-    Some(Rank { rows, rank, n, free, vanishing })
-}
-
-impl Rank {
-    /// The rows that depend on those before them.
-    fn dependent(&self) -> Vec<usize> {
-        let mut basis: Vec<Vec<f64>> = Vec::new();
-        let mut found = Vec::new();
-        for (k, row) in self.rows.chunks_exact(self.n.max(1)).enumerate() {
-            let mut rest = row.to_vec();
-            // twice is enough [Parlett 1980]
-            for _ in 0..2 {
-                for b in &basis {
-                    let part: f64 = b.iter().zip(&rest).map(|(b, r)| b * r).sum();
-                    rest.iter_mut().zip(b).for_each(|(r, b)| *r -= part * b);
-                }
-            }
-            let length = rest.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if length > 10.0 * RANK && basis.len() < self.rank {
-                rest.iter_mut().for_each(|x| *x /= length);
-                basis.push(rest);
-            } else {
-                found.push(k);
-            }
-        }
-        found
-    }
-
-    /// The constraint blocks in vanishing combinations of rows.
-    fn support(&self, dynamics: &dyn Dynamics) -> Vec<usize> {
-        let involved =
-            |r: &std::ops::Range<usize>| self.vanishing.iter().any(|u| u[r.clone()].iter().any(|x| x.abs() > 1e-6));
-        let blocks = dynamics.layout().constraints.iter().enumerate();
-        blocks.filter(|(_, r)| involved(r)).map(|(k, _)| k).collect()
-    }
-}
 
 /// What the equations hold at a point.
 pub(super) struct Found {
@@ -407,6 +333,8 @@ fn tell_redundant(c: &mut Check, advice: Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linear::rank::RANK;
+    use bellcrank_math::dense::svd;
     use bellcrank_model::read::read_text;
     use std::fmt::Write;
 
@@ -520,7 +448,7 @@ mod tests {
     fn a_look_at_a_large_model_costs_in_proportion_to_it() {
         let look = |text: &str| {
             let system = Arc::new(read_text("model.toml", text, &[]).unwrap().model.into_system());
-            let check = super::super::check(&system, &crate::options::Options::default());
+            let check = super::super::check(&system, &crate::choices::Options::default());
             assert!(check.coordinates > MANY && check.runs() && check.work > 0);
             check
         };
@@ -545,7 +473,7 @@ mod tests {
     fn loops_of_a_model_that_reaches_far_are_not_redundant() {
         let text = ladder(340, false) + "body.far = { mass = 1, inertia = 1, at = [1e7, 0] }\n";
         let system = Arc::new(read_text("model.toml", &text, &[]).unwrap().model.into_system());
-        let check = super::super::check(&system, &crate::options::Options::default());
+        let check = super::super::check(&system, &crate::choices::Options::default());
         assert_eq!((check.degrees_of_freedom, check.redundant()), (Some(341 + 3), 0), "{check}");
     }
 }

@@ -1,10 +1,10 @@
 //! How fast the model moves about its start, and the method that suits.
 
-use super::redundancy::{rank, weights};
 use super::{Check, DENSE};
-use crate::initial::Random;
+use crate::choices::{MethodName, Options};
 use crate::kkt::{Blocks, Kkt, dense};
-use crate::options::{MethodName, Options};
+use crate::linear::rank::{rank, reduce, weights};
+use crate::random::Random;
 use bellcrank_math::dense::symmetric_eigenvalues;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
 use std::sync::Arc;
@@ -34,22 +34,6 @@ impl Spectrum {
         let moving = self.frequencies.iter().find(|f| **f > 1e-6 * self.fastest());
         moving.map_or(self.fastest(), |f| f * std::f64::consts::TAU)
     }
-}
-
-/// SᵀAS for a basis S of the free motions.
-pub(super) fn reduce(a: &[f64], free: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
-    let (n, d) = (weights.len(), free.len());
-    let mut out = vec![0.0; d * d];
-    for (j, s) in free.iter().enumerate() {
-        let x: Vec<f64> = s.iter().zip(weights).map(|(s, w)| s / w).collect();
-        let image: Vec<f64> = (0..n)
-            .map(|i| a[i * n..(i + 1) * n].iter().zip(&x).map(|(a, x)| a * x).sum::<f64>() / weights[i])
-            .collect();
-        for (i, s) in free.iter().enumerate() {
-            out[i * d + j] = s.iter().zip(&image).map(|(s, y)| s * y).sum();
-        }
-    }
-    out
 }
 
 /// Looks at the rates about a point.

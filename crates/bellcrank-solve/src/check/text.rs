@@ -1,9 +1,8 @@
-//! The words and the JSON of a check.
+//! A check in words.
 
 use super::{Check, Finding, Level};
 use crate::initial::Assembly;
 use bellcrank_math::Vec3;
-use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -28,41 +27,6 @@ impl Check {
             format!("{} ({kind}): and {} more like these (`bellcrank check --json` lists all)", level.name(), n - SHOWN)
         };
         (shown, many.map(line).collect())
-    }
-
-    /// The object that `--json` prints.
-    pub fn to_json(&self) -> Value {
-        let finding = |f: &Finding| json!({ "level": f.level.name(), "kind": f.kind, "names": f.names, "message": f.message, "help": f.help });
-        let assembly = self.assembly.as_ref().map(|a| {
-            json!({
-                "iterations": a.iterations,
-                "residual": { "before": a.residual.0, "after": a.residual.1 },
-                "moved": a.moved.iter().map(|m| json!({ "name": m.name, "distance": m.distance, "angle": m.angle })).collect::<Vec<_>>(),
-                "gaps": a.gaps.iter().map(|g| json!({ "name": g.name, "before": g.before, "after": g.after })).collect::<Vec<_>>(),
-            })
-        });
-        let spectrum = self.spectrum.as_ref().map(|s| {
-            json!({ "frequencies": s.frequencies, "falling": s.falling, "decay": s.decay, "fastest": s.fastest(), "slowest": s.slowest(), "only_fastest": s.only_fastest })
-        });
-        json!({
-            "model": self.model,
-            "runs": self.runs(),
-            "bodies": self.counts.0,
-            "joints": self.counts.1,
-            "forces": self.counts.2,
-            "coordinates": self.coordinates,
-            "equations": self.equations,
-            "degrees_of_freedom": self.degrees_of_freedom,
-            "redundant_equations": self.redundant(),
-            "redundant": self.redundancies.iter().map(|r| json!({ "name": r.name, "directions": r.directions })).collect::<Vec<_>>(),
-            "reactions_unique": self.not_unique.is_empty(),
-            "reactions_not_unique": self.not_unique,
-            "assembly": assembly,
-            "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
-            "spectrum": spectrum,
-            "method": self.method,
-            "left_out": self.left_out.iter().map(|(what, why)| json!({ "what": what, "why": why })).collect::<Vec<_>>(),
-        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
-use super::implicit::project;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError};
-use crate::kkt::{Kkt, SharedKkt};
-use crate::loop_cg::LoopCg;
+use crate::linear::kkt::Kkt;
+use crate::linear::loop_cg::LoopCg;
+use crate::linear::projection::project;
+use crate::linear::shared::SharedKkt;
 use crate::methods::Rejection;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;

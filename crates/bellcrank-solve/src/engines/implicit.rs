@@ -1,18 +1,18 @@
 //! Implicit engines: a method, a formulation and Newton's iteration.
 
 use super::{Engine, LoopReport, Refusal, SplitReport, Statistics, StepError};
+use crate::choices::ErrorScope;
 use crate::formulation::Formulation;
-use crate::kkt::{Kkt, add_position_residual, add_velocity_residual};
-use crate::loop_cg::{DENSE, LoopCg};
-use crate::loop_step::{LoopCounts, LoopStep};
+use crate::linear::kkt::Kkt;
+use crate::linear::loop_cg::{DENSE, LoopCg};
+use crate::linear::loop_step::{LoopCounts, LoopStep};
+use crate::linear::partition::Split;
+use crate::linear::two_kkt::TwoKkt;
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, Newton, amplified};
-use crate::options::On;
-use crate::splitting::Split;
 use crate::step::{Shape, Step};
 use crate::tolerances::Tolerances;
-use crate::two_kkt::TwoKkt;
 use crate::weights::Weights;
 use bellcrank_math::dense::DenseLu;
 use bellcrank_math::lazy;
@@ -49,6 +49,8 @@ const LARGE: usize = 64;
 
 /// Where that takes more iterations than this, it is put back for the rest of the run.
 const TOO_LEAN: usize = 6;
+
+pub use crate::linear::projection::Projection;
 
 /// An implicit method on a formulation.
 pub struct Implicit {
@@ -115,7 +117,7 @@ pub struct Control {
     /// Most iterations per attempt.
     pub max_iterations: usize,
     /// Which coordinates the error test looks at.
-    pub on: On,
+    pub on: ErrorScope,
     /// Fixed steps: the tolerance of Newton's iteration is that of the arithmetic.
     pub fixed: bool,
     /// DASSL's economy: a matrix is kept while the step size allows, its contraction taken for granted.
@@ -134,94 +136,6 @@ struct Splitting {
     /// The largest |Q| that was put up with.
     worst: f64,
 }
-
-/// Finds the least change δ (in the norm of the mass) with G δ = r.
-pub trait Projector {
-    /// Gets ready at a realized point.
-    fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError>;
-    /// The change for an r over all constraint rows, near the point of the factors.
-    fn project(
-        &mut self,
-        at: &Point,
-        w: &mut Workspace,
-        fill: &dyn Fn(&mut Workspace, &mut [f64]),
-    ) -> Result<&[f64], LinearError>;
-}
-
-impl Projector for Kkt {
-    fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
-        Kkt::factor(self, at, w)
-    }
-    fn project(
-        &mut self,
-        _: &Point,
-        w: &mut Workspace,
-        fill: &dyn Fn(&mut Workspace, &mut [f64]),
-    ) -> Result<&[f64], LinearError> {
-        Kkt::project(self, |rows| fill(w, rows))
-    }
-}
-
-/// Puts positions and velocities back onto the constraints, with the least change in the norm of the mass.
-pub struct Projection {
-    kkt: Kkt,
-}
-
-impl Projection {
-    /// The projection of some equations of motion.
-    pub fn new(dynamics: Arc<dyn Dynamics>) -> Projection {
-        Projection { kkt: Kkt::new(dynamics) }
-    }
-
-    /// Factorizations so far.
-    pub fn factorizations(&self) -> usize {
-        self.kkt.factorizations
-    }
-
-    /// Projects q, then v, with one matrix.
-    pub fn apply(&mut self, dynamics: &dyn Dynamics, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
-        project(&mut self.kkt, dynamics, at, w)
-    }
-}
-
-/// Projects q, then v, with one matrix; large drift takes more than one correction.
-pub fn project(
-    with: &mut dyn Projector,
-    dynamics: &dyn Dynamics,
-    at: &mut Point,
-    w: &mut Workspace,
-) -> Result<(), LinearError> {
-    if dynamics.layout().m() == 0 {
-        return Ok(());
-    }
-    dynamics.realize(at, w);
-    with.factor(at, w)?;
-    // a correction below this leaves less than rounding
-    let small = 1e-8 * dynamics.length();
-    for _ in 0..CORRECTIONS {
-        let delta = with.project(at, w, &|w, rows| add_position_residual(dynamics, -1.0, at, w, rows))?;
-        let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
-        dynamics.retract(1.0, &mut at.q, delta);
-        w.invalidate();
-        dynamics.realize(at, w);
-        if largest < small {
-            break;
-        }
-    }
-    let speed = at.v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    for _ in 0..CORRECTIONS {
-        let delta = with.project(at, w, &|w, rows| add_velocity_residual(dynamics, -1.0, at, w, rows))?;
-        let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
-        at.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
-        if largest < 1e-8 * speed {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Most corrections of a projection.
-const CORRECTIONS: usize = 4;
 
 /// Centres the charts of a start at it, where the method wants them so.
 fn centre(dynamics: &dyn Dynamics, method: &dyn Method, state: &mut State, point: &mut Point, w: &mut Workspace) {
@@ -335,12 +249,12 @@ impl Implicit {
         tolerances.weigh(&state, start, &mut newton_weights);
         let mut weights = Weights::default();
         tolerances.restrict(&newton_weights, &mut weights);
-        let splits = (iteration.splits() || on == On::Independent) && dynamics.layout().m() > 0;
+        let splits = (iteration.splits() || on == ErrorScope::Independent) && dynamics.layout().m() > 0;
         let splitting = splits.then(|| {
             let mut kkt = Kkt::new(dynamics.clone());
             dynamics.realize(start, &mut w);
             let split = Split::choose(&kkt.constraint_rows(start, &mut w), dynamics.layout().n());
-            Splitting { worst: split.largest, split, kkt, restricts: on == On::Independent, changes: 0 }
+            Splitting { worst: split.largest, split, kkt, restricts: on == ErrorScope::Independent, changes: 0 }
         });
         if let Some(s) = &splitting {
             step.set_split(&s.split);

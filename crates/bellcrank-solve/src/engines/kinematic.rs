@@ -2,7 +2,7 @@
 //! and the reactions from inverse dynamics.
 
 use super::{Engine, Statistics, StepError};
-use crate::initial;
+use crate::start::Follower;
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct Kinematic {
     state: State,
     before: State,
     trial: Point,
-    follower: initial::Follower,
+    follower: Follower,
     h: f64,
     largest: f64,
     steps: usize,
@@ -27,7 +27,7 @@ impl Kinematic {
         let mut state = State::default();
         start.store(&mut state);
         Kinematic {
-            follower: initial::Follower::new(dynamics.clone(), start),
+            follower: Follower::new(dynamics.clone(), start),
             w: dynamics.workspace(),
             point: start.clone(),
             before: state.clone(),

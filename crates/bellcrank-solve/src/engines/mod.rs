@@ -3,7 +3,8 @@
 pub mod explicit;
 pub mod implicit;
 pub mod kinematic;
-pub mod srm;
+pub mod regularized;
+pub use regularized as srm;
 
 use bellcrank_model::{Point, State, Unknown};
 use std::fmt;
@@ -205,23 +206,6 @@ pub struct LoopReport {
     pub epsilon: Option<(f64, f64)>,
     /// The largest drift of every iterate: of its loops, and of its tree.
     pub drift: Vec<(f64, f64)>,
-}
-
-impl LoopReport {
-    /// The object of a summary.
-    pub fn to_json(&self) -> serde_json::Value {
-        let drift: Vec<_> =
-            self.drift.iter().map(|(loops, tree)| serde_json::json!({ "loops": loops, "tree": tree })).collect();
-        match self.epsilon {
-            Some((epsilon, limit)) => serde_json::json!({
-                "solver": self.solver, "equations": self.equations, "epsilon": epsilon, "limit": limit, "iterates": drift,
-            }),
-            None => serde_json::json!({
-                "solver": self.solver, "equations": self.equations, "solves": self.solves,
-                "iterations": self.iterations, "renewals": self.renewals,
-            }),
-        }
-    }
 }
 
 /// Advances a state step by step.

@@ -218,6 +218,21 @@ impl GeneralizedAlpha {
         GeneralizedAlpha { additive: true, ..self }
     }
 
+    /// Whether its memory is of the sizes of a point, or empty because no step was taken.
+    pub fn fits(&self, p: &Point) -> bool {
+        let (n, nz) = (p.v.len(), p.z.len());
+        let node = |x: &Node| {
+            [(&x.q, n), (&x.qdot, n), (&x.v, n), (&x.vdot, n), (&x.z, nz), (&x.zdot, nz)].map(|(x, n)| (x.len(), n))
+        };
+        let own = [(&self.a.v, n), (&self.a.z, nz), (&self.next.v, n), (&self.next.z, nz), (&self.bend, nz), (&self.mean, n)];
+        let errors = [(&self.error_q, n), (&self.error_z, nz)];
+        let own = own.into_iter().chain(errors).map(|(x, n)| (x.len(), n));
+        let all = own.chain(node(&self.now)).chain(node(&self.before));
+        all.into_iter().all(|(length, n)| length == 0 || length == n)
+            && self.lambda.fits(p.lambda.len())
+            && self.mu.fits(p.mu.len())
+    }
+
     /// The parameters of the next step.
     fn active(&self) -> AlphaParameters {
         if self.soft > 0 { AlphaParameters::EULER } else { self.parameters }

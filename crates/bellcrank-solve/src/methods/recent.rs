@@ -15,6 +15,11 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
+    /// Whether its values are of a length, or empty.
+    pub fn fits(&self, n: usize) -> bool {
+        self.count <= KEPT && self.values.iter().all(|v| v.is_empty() || v.len() == n)
+    }
+
     /// There is only `x`.
     pub fn start(&mut self, t: f64, x: &[f64]) {
         self.values.iter_mut().for_each(|v| {

@@ -1,10 +1,9 @@
-//! Keeps everything in memory: for Python, for tests, for small runs.
+//! Frames in memory, row after row.
 
-use super::{Header, Recorder, check_width};
-use serde_json::Value;
+use super::{Ended, Header, Recorder, Report, check_width};
 use std::io;
 
-/// Keeps the times and all values.
+/// Keeps the times and all values, frame after frame.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// What the columns are.
@@ -13,8 +12,8 @@ pub struct Memory {
     pub times: Vec<f64>,
     /// The values, frame after frame.
     pub values: Vec<f64>,
-    /// How the run ended; null while it runs.
-    pub summary: Value,
+    /// How the run ended; nothing while it goes on.
+    pub ended: Option<Ended>,
 }
 
 impl Memory {
@@ -44,8 +43,8 @@ impl Recorder for Memory {
         Ok(())
     }
 
-    fn end(&mut self, summary: &Value) -> io::Result<()> {
-        self.summary = summary.clone();
+    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+        self.ended = Some(report.ended());
         Ok(())
     }
 }
@@ -60,22 +59,23 @@ mod tests {
         let mut m = Memory::default();
         for _ in 0..2 {
             m.begin(&header(&["a", "b"])).unwrap();
+            assert_eq!(m.ended, None);
             m.frame(0.0, &[1.0, 2.0]).unwrap();
             m.frame(0.5, &[3.0, 4.0]).unwrap();
             assert!(m.frame(1.0, &[5.0]).is_err());
-            m.end(&serde_json::json!({"steps": 1})).unwrap();
+            m.end(&Ended::Interrupted).unwrap();
         }
         assert_eq!(m.times, [0.0, 0.5]);
         assert_eq!(m.row(1), [3.0, 4.0]);
         assert_eq!(m.column("b"), Some(vec![2.0, 4.0]));
         assert_eq!(m.column("c"), None);
-        assert_eq!(m.summary["steps"], 1);
+        assert_eq!(m.ended, Some(Ended::Interrupted));
     }
 
     #[test]
     fn no_channels_still_have_times() {
         let mut m = Memory::default();
-        m.begin(&header::<&str>(&[])).unwrap();
+        m.begin(&header(&[])).unwrap();
         m.frame(0.25, &[]).unwrap();
         assert_eq!((m.times.as_slice(), m.row(0)), ([0.25].as_slice(), [].as_slice()));
     }

@@ -1,9 +1,8 @@
 //! Several recorders at once.
 
-use super::{Header, Recorder};
+use super::{Ended, Header, Recorder, Report};
 use crate::events::Event;
 use crate::history::Taken;
-use serde_json::{Value, json};
 use std::io;
 
 /// Passes everything on to each recorder.
@@ -25,9 +24,9 @@ impl Recorder for Tee<'_> {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
         for i in 0..self.0.len() {
             if let Err(e) = self.0[i].begin(header) {
-                // nobody will end a run that did not begin, so those before must hear it here
-                let summary = json!({"status": "failed", "error": e.to_string()});
-                self.0[..i].iter_mut().for_each(|r| drop(r.end(&summary)));
+                // a run that did not begin is never ended, so the recorders already begun are told here
+                let failed = Ended::Failed(e.to_string());
+                self.0[..i].iter_mut().for_each(|r| drop(r.end(&failed)));
                 return Err(e);
             }
         }
@@ -46,12 +45,8 @@ impl Recorder for Tee<'_> {
         self.each(|r| r.event(event))
     }
 
-    fn last(&mut self, t: f64, values: &[(String, f64)]) {
-        self.0.iter_mut().for_each(|r| r.last(t, values));
-    }
-
-    fn end(&mut self, summary: &Value) -> io::Result<()> {
-        self.each(|r| r.end(summary))
+    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+        self.each(|r| r.end(report))
     }
 
     fn wants_frames(&self) -> bool {
@@ -78,7 +73,7 @@ mod tests {
             self.1 += 1;
             if self.0 == "frame" { Err(io::Error::other("frame")) } else { Ok(()) }
         }
-        fn end(&mut self, _: &Value) -> io::Result<()> {
+        fn end(&mut self, _: &dyn Report) -> io::Result<()> {
             if self.0 == "end" { Err(io::Error::other("end")) } else { Ok(()) }
         }
         fn wants_frames(&self) -> bool {
@@ -94,13 +89,14 @@ mod tests {
             let told: Vec<String> = [
                 tee.begin(&header(&["x"])),
                 if call == "begin" { Ok(()) } else { tee.frame(0.0, &[1.0]) },
-                if call == "begin" { Ok(()) } else { tee.end(&json!({"status": "finished"})) },
+                if call == "begin" { Ok(()) } else { tee.end(&Ended::Finished) },
             ]
             .into_iter()
             .filter_map(|r| r.err().map(|e| e.to_string()))
             .collect();
             assert_eq!(told, [call]);
-            assert_eq!(a.summary["status"], if call == "begin" { "failed" } else { "finished" });
+            let ended = if call == "begin" { Ended::Failed("begin".into()) } else { Ended::Finished };
+            assert_eq!(a.ended, Some(ended));
             assert_eq!(b.times.len(), if call == "begin" { 0 } else { 1 });
         }
     }

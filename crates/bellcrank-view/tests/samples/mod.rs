@@ -3,7 +3,9 @@
 
 use bellcrank_model::read::read_text;
 use bellcrank_model::scene::scene;
-use bellcrank_solve::record::{Channel, Folder, Header, Recorder};
+use bellcrank_results::Folder;
+use bellcrank_results::json::Object;
+use bellcrank_solve::record::{Channel, Header, Recorder};
 use serde_json::json;
 use std::f64::consts::{PI, TAU};
 use std::io;
@@ -67,13 +69,13 @@ impl Frame {
 /// Writes a folder: the model's scene, and `motion` at `n` times up to `until`.
 pub fn write(dir: &Path, model: &str, until: f64, n: usize, motion: impl FnMut(f64, &mut Frame)) -> io::Result<()> {
     let mut folder = begin(dir, model, until, n, motion)?;
-    folder.end(&json!({
+    folder.end(&Object::new(json!({
         "status": "finished",
         "time": {"start": 0.0, "end": until},
         "method": "closed form",
         "steps": {"accepted": n, "rejected": 3},
         "seconds": 0.042,
-    }))
+    })))
 }
 
 /// The same without an end: a run that goes on while the recorder lives.

@@ -1,5 +1,6 @@
 //! Columns of a result by name, from `results.parquet` or `results.csv`.
 
+use crate::names::{CSV, part};
 use crate::results::{Results, Snapshot};
 use crate::table::Table;
 use std::io::{self, ErrorKind};
@@ -42,7 +43,7 @@ impl Columns {
             let (names, units) = described(table);
             return Ok(Columns { names, units, note: now.message.clone(), source: Source::Folder(now.clone()) });
         }
-        let csv = ["results.csv", "results.csv.part"].map(|name| path.join(name)).into_iter().find(|p| p.exists());
+        let csv = [CSV.to_string(), part(CSV)].map(|name| path.join(name)).into_iter().find(|p| p.exists());
         match csv {
             Some(csv) => Columns::csv(&csv, now.message.clone()),
             None => Err(io::Error::new(ErrorKind::InvalidData, format!("{}: {}", path.display(), now.message))),

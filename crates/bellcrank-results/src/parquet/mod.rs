@@ -11,33 +11,35 @@
 //!
 //! Chunks are encoded by the `parquet` crate. The footer is written here, from 20 bytes for each column and 8 for each of its
 //! chunks: as records of that crate, a million columns would take gigabytes. Groups that would take much memory wait in a
-//! file of their own, row after row, and are turned into columns from there.
+//! file of their own, row by row, and are turned into columns from there.
 //!
 //! Measured: 1000 channels take 35 ns a value; a file of 0.7 GB opens in 50 ms. pyarrow opens a file of a million channels
 //! only with `thrift_container_size_limit` raised.
 
-use super::{Header, PROGRAM, Recorder, check_width};
+mod footer;
+
+use self::footer::{About, Compact, Group};
+use bellcrank_solve::record::{Header, Recorder, Report, check_width};
 use parquet::basic::{Compression, Encoding, Repetition, Type as Physical};
 use parquet::data_type::DoubleType;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::{SchemaDescriptor, Type};
-use serde_json::Value;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A row group has at most so many rows or bytes (before compression), …
+/// Upper limits of a row group: rows, and bytes before compression.
 const ROWS: usize = 8192;
 const BYTES: usize = 32 << 20;
-/// … but at least so many rows, and so many for each group before: the footer has about 60 bytes for each
-/// chunk of each group, and thus stays smaller than the data it is written with.
+/// Lower limits: rows, and rows for each group before it. The footer takes about 60 bytes for each chunk of each group,
+/// and thus stays smaller than the data it is written with.
 const MIN_ROWS: usize = 64;
 const ROWS_PER_GROUP: usize = 16;
-/// Groups larger than this wait in a file, and are turned into columns in strips of so many bytes.
+/// Groups of more bytes than this wait in a file, and are turned into columns in strips of `STRIP` bytes.
 const MEMORY: usize = BYTES / 2;
 const STRIP: usize = BYTES / 4;
 
@@ -63,24 +65,6 @@ struct Writer {
     about: About,
     /// Where the row groups end in the file and the footer begins.
     end: u64,
-}
-
-/// What the footer tells.
-struct About {
-    model: String,
-    /// The names of all columns in a row, the end of each, and its unit.
-    names: String,
-    ends: Vec<u32>,
-    units: Vec<&'static str>,
-    groups: Vec<Group>,
-}
-
-/// A row group: its number of rows and its place, the encodings and the sizes of its chunks before and after compression.
-struct Group {
-    rows: usize,
-    start: u64,
-    encodings: Vec<Encoding>,
-    sizes: Vec<[u32; 2]>,
 }
 
 /// A file that rows wait in; it goes with its owner.
@@ -168,7 +152,7 @@ impl Recorder for ParquetFile {
         })
     }
 
-    fn end(&mut self, _: &Value) -> io::Result<()> {
+    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
         self.attempt(Writer::write)?;
         self.writer = None;
         Ok(())
@@ -328,158 +312,6 @@ impl Writer {
     }
 }
 
-/// Numbers of the types of fields in Thrift's compact protocol, and what the format calls things.
-mod code {
-    pub const I32: u8 = 5;
-    pub const I64: u8 = 6;
-    pub const BINARY: u8 = 8;
-    pub const LIST: u8 = 9;
-    pub const STRUCT: u8 = 12;
-    pub const DOUBLE: i64 = 5;
-    pub const REQUIRED: i64 = 0;
-    pub const SNAPPY: i64 = 1;
-    pub const VERSION: i64 = 1;
-}
-
-/// Thrift's compact protocol, as far as the footer needs it: fields by their distance from the one before.
-struct Compact<W: Write> {
-    out: W,
-    written: u64,
-}
-
-impl<W: Write> Compact<W> {
-    fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.written += bytes.len() as u64;
-        self.out.write_all(bytes)
-    }
-
-    fn varint(&mut self, mut n: u64) -> io::Result<()> {
-        let (mut bytes, mut k) = ([0; 10], 0);
-        while n >= 0x80 {
-            bytes[k] = n as u8 | 0x80;
-            (n, k) = (n >> 7, k + 1);
-        }
-        bytes[k] = n as u8;
-        self.bytes(&bytes[..=k])
-    }
-
-    fn integer(&mut self, n: i64) -> io::Result<()> {
-        self.varint(((n << 1) ^ (n >> 63)) as u64)
-    }
-
-    fn text(&mut self, text: &str) -> io::Result<()> {
-        self.varint(text.len() as u64)?;
-        self.bytes(text.as_bytes())
-    }
-
-    fn field(&mut self, distance: u8, kind: u8) -> io::Result<()> {
-        self.bytes(&[distance << 4 | kind])
-    }
-
-    fn integer_field(&mut self, distance: u8, kind: u8, n: i64) -> io::Result<()> {
-        self.field(distance, kind)?;
-        self.integer(n)
-    }
-
-    fn text_field(&mut self, distance: u8, text: &str) -> io::Result<()> {
-        self.field(distance, code::BINARY)?;
-        self.text(text)
-    }
-
-    fn list_field(&mut self, distance: u8, kind: u8, length: usize) -> io::Result<()> {
-        self.field(distance, code::LIST)?;
-        match length {
-            0..15 => self.bytes(&[(length as u8) << 4 | kind]),
-            _ => {
-                self.bytes(&[0xf0 | kind])?;
-                self.varint(length as u64)
-            }
-        }
-    }
-
-    fn stop(&mut self) -> io::Result<()> {
-        self.bytes(&[0])
-    }
-
-    fn pair(&mut self, key: &str, value: &str) -> io::Result<()> {
-        self.text_field(1, key)?;
-        self.text_field(1, value)?;
-        self.stop()
-    }
-}
-
-impl About {
-    fn width(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn name(&self, column: usize) -> &str {
-        let start = if column == 0 { 0 } else { self.ends[column - 1] };
-        &self.names[start as usize..self.ends[column] as usize]
-    }
-
-    /// The `FileMetaData` of the format.
-    fn write<W: Write>(&self, out: &mut Compact<W>) -> io::Result<()> {
-        use code::*;
-        out.integer_field(1, I32, VERSION)?;
-        out.list_field(1, STRUCT, self.width() + 1)?;
-        out.text_field(4, "results")?;
-        out.integer_field(1, I32, self.width() as i64)?;
-        out.stop()?;
-        for j in 0..self.width() {
-            out.integer_field(1, I32, DOUBLE)?;
-            out.integer_field(2, I32, REQUIRED)?;
-            out.text_field(1, self.name(j))?;
-            out.stop()?;
-        }
-        out.integer_field(1, I64, self.groups.iter().map(|g| g.rows as i64).sum())?;
-        out.list_field(1, STRUCT, self.groups.len())?;
-        self.groups.iter().try_for_each(|group| self.write_group(group, out))?;
-        out.list_field(1, STRUCT, self.width() + 2)?;
-        out.pair("program", PROGRAM)?;
-        out.pair("model", &self.model)?;
-        let mut key = String::new();
-        for j in 0..self.width() {
-            key.clear();
-            key.push_str("unit.");
-            key.push_str(self.name(j));
-            out.pair(&key, self.units[j])?;
-        }
-        out.text_field(1, &PROGRAM.replace(' ', " version "))?;
-        out.stop()
-    }
-
-    /// A `RowGroup`.
-    fn write_group<W: Write>(&self, group: &Group, out: &mut Compact<W>) -> io::Result<()> {
-        use code::*;
-        out.list_field(1, STRUCT, group.sizes.len())?;
-        let (mut at, mut sums) = (group.start as i64, [0; 2]);
-        for (j, sizes) in group.sizes.iter().enumerate() {
-            let [plain, packed] = sizes.map(i64::from);
-            out.integer_field(2, I64, 0)?;
-            out.field(1, STRUCT)?;
-            out.integer_field(1, I32, DOUBLE)?;
-            out.list_field(1, I32, group.encodings.len())?;
-            group.encodings.iter().try_for_each(|e| out.integer(*e as i64))?;
-            out.list_field(1, BINARY, 1)?;
-            out.text(self.name(j))?;
-            out.integer_field(1, I32, SNAPPY)?;
-            out.integer_field(1, I64, group.rows as i64)?;
-            out.integer_field(1, I64, plain)?;
-            out.integer_field(1, I64, packed)?;
-            out.integer_field(2, I64, at)?;
-            out.stop()?;
-            out.stop()?;
-            (at, sums) = (at + packed, [sums[0] + plain, sums[1] + packed]);
-        }
-        out.integer_field(1, I64, sums[0])?;
-        out.integer_field(1, I64, group.rows as i64)?;
-        out.integer_field(2, I64, group.start as i64)?;
-        out.integer_field(1, I64, sums[1])?;
-        out.stop()
-    }
-}
-
 /// The number of rows of the next group.
 fn group_rows(width: usize, groups: usize) -> usize {
     (BYTES / (8 * width)).clamp(MIN_ROWS, ROWS).max(ROWS_PER_GROUP * groups)
@@ -496,7 +328,9 @@ fn plain(e: ParquetError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::{ODD_NAMES, ODD_VALUES, Scratch, header};
+    use crate::PROGRAM;
+    use crate::testing::{ODD_NAMES, ODD_VALUES, Scratch, header};
+    use bellcrank_solve::record::Ended;
     use parquet::column::reader::get_typed_column_reader;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use std::path::Path;
@@ -528,7 +362,7 @@ mod tests {
         p.begin(&header(&ODD_NAMES)).unwrap();
         p.frame(0.3, &ODD_VALUES).unwrap();
         p.frame(0.4, &ODD_VALUES.map(|x| -x)).unwrap();
-        p.end(&Value::Null).unwrap();
+        p.end(&Ended::Finished).unwrap();
         let (columns, _) = read(&path);
         assert_eq!(columns[0], ("time".to_string(), vec![0.3, 0.4]));
         for ((column, name), x) in columns[1..].iter().zip(ODD_NAMES).zip(ODD_VALUES) {
@@ -566,7 +400,7 @@ mod tests {
             let mut p = ParquetFile::new(file);
             p.begin(&header(&["x", "y"])).unwrap();
             (0..n).for_each(|i| p.frame(i as f64, &[1.0, (i as f64).exp()]).unwrap());
-            p.end(&Value::Null).unwrap();
+            p.end(&Ended::Finished).unwrap();
             std::fs::read(&path).unwrap()
         };
         let first = write(10);
@@ -596,7 +430,7 @@ mod tests {
             Err(io::ErrorKind::StorageFull.into())
         });
         assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
-        assert!(p.frame(0.0, &[0.5]).is_err() && p.end(&Value::Null).is_err());
+        assert!(p.frame(0.0, &[0.5]).is_err() && p.end(&Ended::Finished).is_err());
         assert_eq!(read(&path).0[1].1, vec![0.5; ROWS]);
     }
 
@@ -613,7 +447,7 @@ mod tests {
             p.frame(k as f64, &(1..width).map(|c| (k * c) as f64 + 0.5).collect::<Vec<_>>()).unwrap();
         }
         assert!(rows.metadata().unwrap().len() as usize == 2 * 8 * width && p.writer.as_ref().unwrap().rows.is_empty());
-        p.end(&Value::Null).unwrap();
+        p.end(&Ended::Finished).unwrap();
         assert!(!rows.exists());
         let (columns, groups) = read(&path);
         assert_eq!((groups, columns.len()), (1, width));

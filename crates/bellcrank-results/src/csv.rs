@@ -12,12 +12,12 @@
 //! shortest that read back to the same bits; not-a-number is `NaN`, infinity is `inf`. (Older
 //! versions of pandas keep the last bit with `read_csv(…, float_precision="round_trip")`.)
 
-use super::{Header, Recorder, check_width};
-use serde_json::Value;
+use bellcrank_solve::analyses::modes::Modes;
+use bellcrank_solve::record::{Header, Recorder, Report, check_width};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Rows wait at most so long, or until so many bytes are there; a killed run loses no more.
+/// Rows are written after this time or this many bytes, whichever comes first; a killed run loses no more than that.
 const PATIENCE: Duration = Duration::from_secs(1);
 const BYTES: usize = 1 << 16;
 
@@ -67,9 +67,29 @@ impl<W: Write> Recorder for Csv<W> {
         if self.lines.len() > BYTES || self.written.elapsed() > PATIENCE { self.write() } else { Ok(()) }
     }
 
-    fn end(&mut self, _: &Value) -> io::Result<()> {
+    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
         self.write()
     }
+}
+
+/// Modes as a table: one line per mode, two columns per component of its shape.
+pub fn modes(found: &Modes) -> String {
+    let mut out = String::from("mode,re [1/s],im [1/s],frequency [Hz],damping_ratio");
+    for (name, unit) in &found.components {
+        let unit = if unit.is_empty() { String::new() } else { format!(" [{unit}]") };
+        for part in ["re", "im"] {
+            out.push(',');
+            out += &quoted(format!("{name}.{part}{unit}"));
+        }
+    }
+    out.push('\n');
+    for (k, (m, shape)) in found.modes.iter().zip(&found.shapes).enumerate() {
+        let (re, im) = m.eigenvalue;
+        out += &format!("{},{re:?},{im:?},{:?},{:?}", k + 1, m.frequency(), m.damping());
+        shape.iter().for_each(|(re, im)| out += &format!(",{re:?},{im:?}"));
+        out.push('\n');
+    }
+    out
 }
 
 /// A field as in RFC 4180, section 2; also quoted where a spreadsheet might see more than a name.
@@ -85,8 +105,8 @@ pub fn quoted(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Channel;
-    use crate::record::testing::{ODD_NAMES, ODD_VALUES, header};
+    use crate::testing::{ODD_NAMES, ODD_VALUES, header};
+    use bellcrank_solve::record::{Channel, Ended};
 
     /// A reader of RFC 4180, to the letter.
     fn parse(text: &str) -> Vec<Vec<String>> {
@@ -114,7 +134,7 @@ mod tests {
         let mut csv = Csv::new(&mut out);
         csv.begin(&header(&ODD_NAMES)).unwrap();
         csv.frame(0.3, &ODD_VALUES).unwrap();
-        csv.end(&Value::Null).unwrap();
+        csv.end(&Ended::Finished).unwrap();
         let rows = parse(&String::from_utf8(out).unwrap());
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0][0], "time [s]");

@@ -12,8 +12,8 @@
 
 use super::explicit::owner;
 use super::{Engine, LoopReport, Statistics, StepError};
-use crate::kkt::{add_position_residual, add_velocity_residual};
-use crate::loops::Loops;
+use crate::constraints::{add_position_residual, add_velocity_residual};
+use crate::linear::loops::Loops;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
 use bellcrank_math::solver::LinearError;

@@ -23,7 +23,7 @@
 //! are exact. Factors that are kept are those of another point: what they leave is larger, and nothing is foreseen with
 //! them. Where that is not enough, Newton's iteration contracts slowly and takes the whole matrix ([`crate::newton`]).
 
-use crate::step::Unknowns;
+use crate::unknowns::Unknowns;
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::lazy;
 use bellcrank_math::solver::{Flops, LinearError, LinearSolver};
@@ -770,10 +770,10 @@ impl LinearSolver for TwoKkt {
 mod tests {
     use super::*;
     use crate::formulation;
-    use crate::initial;
     use crate::methods::Method;
     use crate::methods::alpha::GeneralizedAlpha;
     use crate::newton::{Iteration, Residual};
+    use crate::start;
     use crate::step::Step;
     use bellcrank_math::solver;
     use bellcrank_model::Dynamics;
@@ -783,7 +783,7 @@ mod tests {
     fn difference(text: &str, h: f64, lean: bool) -> (f64, Flops, Flops) {
         let read = read_text("model.toml", text, &[]).unwrap();
         let system: Arc<dyn Dynamics> = Arc::new(read.model.compile());
-        let start = initial::assemble(&system, &read.model.compile().initial_state()).unwrap().0;
+        let start = start::assemble(&system, &read.model.compile().initial_state()).unwrap().0;
         let mut step = Step::new(system, formulation::si2(), start.clone());
         let mut method = GeneralizedAlpha::from_rho(0.8);
         method.start(&start, h);
@@ -813,9 +813,9 @@ mod tests {
 
     #[test]
     fn both_systems_give_the_solution_of_the_whole_up_to_the_step_squared() {
-        let crank = include_str!("../../../tests/problems/slider-crank/model.toml");
-        let seven = include_str!("../../../tests/problems/seven-body/model.toml");
-        let top = include_str!("../../../tests/problems/heavy-top/model.toml");
+        let crank = include_str!("../../../../tests/problems/slider-crank/model.toml");
+        let seven = include_str!("../../../../tests/problems/seven-body/model.toml");
+        let top = include_str!("../../../../tests/problems/heavy-top/model.toml");
         for (name, text, h) in [("crank", crank, 4e-3), ("seven", seven, 1e-4), ("top", top, 1e-4)] {
             let (coarse, whole, split) = difference(text, h, false);
             let (fine, ..) = difference(text, h / 4.0, false);

@@ -10,12 +10,12 @@
 //! ```
 //!
 //! What is not symmetric in B is of the size h ω and is left to Newton's iteration. No factors of the whole are needed, and they
-//! are made only where the iterations that they would have spared have cost as much ([`crate::loop_cg`]): that pays where loops
+//! are made only where the iterations that they would have spared have cost as much ([`super::loop_cg`]): that pays where loops
 //! close in all three directions of space, and elimination fills in.
 
-use crate::loop_cg::{CORRECTION, Cg, LoopSystem};
-use crate::loops::Loops;
-use crate::step::Unknowns;
+use super::loop_cg::{CORRECTION, Cg, LoopSystem};
+use super::loops::Loops;
+use crate::unknowns::Unknowns;
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::tree::TreeLu;

@@ -1,5 +1,6 @@
 //! A result folder as it stands: finished, still being written, cut off, empty.
 
+use crate::names::{CSV, PARQUET, PARQUET_PART, SCENE, SUMMARY, part};
 use crate::table::Table;
 use serde_json::{Value, json};
 use std::fs::{self, File, TryLockError};
@@ -8,16 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-const PARQUET: &str = "results.parquet";
-const PART: &str = "results.parquet.part";
-const SUMMARY: &str = "summary.json";
-const SCENE: &str = "scene.json";
-
-/// A scene larger than this is not of ours.
+/// A larger file was not written by this program.
 const SCENE_BYTES: u64 = 1 << 30;
 const SUMMARY_BYTES: u64 = 1 << 30;
 
-/// While a group is added to a running result its footer is being replaced: so often it is tried again.
+/// While a running result grows by a group its footer is being replaced: reading is tried this often, this far apart.
 const TRIES: usize = 6;
 const PAUSE: Duration = Duration::from_millis(40);
 
@@ -197,14 +193,14 @@ fn bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 fn stamp(dir: &Path) -> Stamp {
     let one = |name| fs::metadata(dir.join(name)).ok().map(|m| (m.len(), m.modified().ok()));
-    let files = [one(SUMMARY), one(PARQUET), one(PART)];
-    let locked = files[2].is_some() && locked(&dir.join(PART));
+    let files = [one(SUMMARY), one(PARQUET), one(PARQUET_PART)];
+    let locked = files[2].is_some() && locked(&dir.join(PARQUET_PART));
     Stamp(files, locked)
 }
 
 /// Whether a run holds the file; a run that was killed holds nothing.
-fn locked(part: &Path) -> bool {
-    File::open(part).is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
+fn locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn look(dir: &Path, before: Option<Arc<Snapshot>>) -> Snapshot {
@@ -214,7 +210,7 @@ fn look(dir: &Path, before: Option<Arc<Snapshot>>) -> Snapshot {
     let summary = text.ok().and_then(|t| serde_json::from_slice(&brief(&t)).ok()).unwrap_or(Value::Null);
     let status = summary["status"].as_str();
     let name = match (status, whole.is_some(), part.is_some()) {
-        (Some("running"), _, true) | (_, false, true) => Some(PART),
+        (Some("running"), _, true) | (_, false, true) => Some(PARQUET_PART),
         (_, true, _) => Some(PARQUET),
         (_, false, false) => None,
     };
@@ -267,7 +263,7 @@ fn message(dir: &Path, state: State, rows: usize, problem: Option<(&str, io::Err
     let kept = if rows == 0 { "No frames were recorded" } else { "What was computed until then is shown" };
     match (state, problem) {
         (State::Damaged, Some((name, e))) => {
-            let instead = if dir.join("results.csv").exists() || dir.join("results.csv.part").exists() {
+            let instead = if dir.join(CSV).exists() || dir.join(part(CSV)).exists() {
                 "; the table beside it, results.csv, may still hold the frames"
             } else {
                 ""

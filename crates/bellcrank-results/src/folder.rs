@@ -5,22 +5,15 @@
 //! with `.part`, and they lose that ending when they are closed: a file under its final name is complete.
 //! The run holds a lock on `results.parquet.part`, which tells a running one from one that was killed.
 
-use super::{Csv, Header, PROGRAM, ParquetFile, Recorder};
-use crate::events::Event;
+use crate::json::{self, FinalValues};
+use crate::names::{CSV, EVENTS, PARQUET, SCENE, SUMMARY, WAITING, part};
+use crate::{Csv, PROGRAM, ParquetFile};
+use bellcrank_solve::events::Event;
+use bellcrank_solve::record::{Header, Recorder, Report};
 use serde_json::{Map, Value, json};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-
-const PARQUET: &str = "results.parquet";
-const CSV: &str = "results.csv";
-const SUMMARY: &str = "summary.json";
-const SCENE: &str = "scene.json";
-/// Rows of many channels wait here, with the ending of what is not complete.
-const WAITING: &str = "results.rows";
-const EVENTS: &str = "events.csv";
-/// The ending of files that are not yet complete.
-const PART: &str = ".part";
 
 /// A table with more columns than this opens in no spreadsheet (most stop at 16384).
 const CSV_CHANNELS: usize = 20_000;
@@ -34,8 +27,6 @@ pub struct Folder {
     notes: Vec<String>,
     /// Writes what the viewer draws, if anything.
     scene: Option<Scene>,
-    /// The final values as the text of an object, which takes a tenth of the memory of a map; empty for none.
-    last: String,
     /// The lines of `events.csv`.
     events: String,
 }
@@ -54,15 +45,7 @@ impl Folder {
     ///
     /// Earlier results there are replaced; a folder with anything else in it is refused.
     pub fn new(dir: impl Into<PathBuf>) -> Folder {
-        Folder {
-            dir: dir.into(),
-            outputs: vec![],
-            head: Map::new(),
-            notes: vec![],
-            scene: None,
-            last: String::new(),
-            events: String::new(),
-        }
+        Folder { dir: dir.into(), outputs: vec![], head: Map::new(), notes: vec![], scene: None, events: String::new() }
     }
 
     /// With a description of what to draw, which `scene` writes to `scene.json` for the viewer.
@@ -82,7 +65,7 @@ impl Folder {
                 header.channels.len()
             ));
         }
-        let files: Vec<String> = self.outputs.iter().map(|o| format!("{}{PART}", o.name)).collect();
+        let files: Vec<String> = self.outputs.iter().map(|o| part(o.name)).collect();
         let head = json!({"program": PROGRAM, "model": header.model, "status": "running", "files": files, "notes": self.notes});
         if let Value::Object(head) = head {
             self.head = head;
@@ -91,7 +74,7 @@ impl Folder {
             o.recorder.begin(header).map_err(|e| explain(&self.dir.join(o.name), e))?;
         }
         // the new run stands; only now the old one goes
-        self.write_summary(self.head.clone())?;
+        self.write_summary(&self.head, None)?;
         if let Some(scene) = &self.scene {
             self.replace_by(SCENE, |out| {
                 scene(out)?;
@@ -124,14 +107,13 @@ impl Folder {
     }
 
     fn part(&self, name: &str) -> PathBuf {
-        self.dir.join(format!("{name}{PART}"))
+        self.dir.join(part(name))
     }
 
-    fn write_summary(&self, summary: Map<String, Value>) -> io::Result<()> {
-        let text = format!("{:#}", Value::Object(summary));
-        self.replace_by(SUMMARY, |out| match self.last.is_empty() {
-            true => writeln!(out, "{text}"),
-            false => writeln!(out, "{},\n  \"final\": {}\n}}", text.strip_suffix("\n}").unwrap_or_default(), self.last),
+    fn write_summary(&self, entries: &Map<String, Value>, last: Option<FinalValues>) -> io::Result<()> {
+        self.replace_by(SUMMARY, |out| {
+            json::write_pretty(entries, last, out)?;
+            out.write_all(b"\n")
         })
     }
 
@@ -141,12 +123,12 @@ impl Folder {
 
     /// Replaces a file in one go.
     fn replace_by(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let (path, part) = (self.dir.join(name), self.part(name));
+        let (path, unfinished) = (self.dir.join(name), self.part(name));
         let replace = || {
-            let mut out = BufWriter::new(File::create(&part)?);
+            let mut out = BufWriter::new(File::create(&unfinished)?);
             write(&mut out)?;
             out.flush()?;
-            fs::rename(&part, &path)
+            fs::rename(&unfinished, &path)
         };
         replace().map_err(|e| explain(&path, e))
     }
@@ -182,11 +164,7 @@ impl Recorder for Folder {
         Ok(())
     }
 
-    fn last(&mut self, t: f64, values: &[(String, f64)]) {
-        super::add_object(t, values, "\n    ", "\n  ", &mut self.last);
-    }
-
-    fn end(&mut self, summary: &Value) -> io::Result<()> {
+    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
         if self.head.is_empty() {
             return Ok(()); // no run was begun: the folder may be somebody else's
         }
@@ -196,28 +174,28 @@ impl Recorder for Folder {
             result = self.replace_text(EVENTS, &text);
         }
         for mut o in std::mem::take(&mut self.outputs) {
-            let (path, part) = (self.dir.join(o.name), self.part(o.name));
-            let ended = if o.failed { Err(None) } else { o.recorder.end(summary).map_err(Some) };
+            let (path, unfinished) = (self.dir.join(o.name), self.part(o.name));
+            let ended = if o.failed { Err(None) } else { o.recorder.end(report).map_err(Some) };
             drop(o.recorder); // closes the file
-            match ended.and_then(|()| fs::rename(&part, &path).map_err(Some)) {
+            match ended.and_then(|()| fs::rename(&unfinished, &path).map_err(Some)) {
                 Ok(()) => files.push(o.name.to_string()),
                 Err(e) => {
                     whole = false;
                     self.notes.push(format!("{} could not be written to its end", o.name));
-                    files.push(format!("{}{PART}", o.name));
+                    files.push(part(o.name));
                     result = result.and(e.map_or(Ok(()), |e| Err(explain(&path, e))));
                 }
             }
         }
         let mut all = std::mem::take(&mut self.head);
         all.insert("status".into(), "finished".into());
-        all.extend(summary.as_object().cloned().unwrap_or_default());
+        all.extend(json::report(report));
         if !whole {
             all.insert("status".into(), "failed".into());
         }
         all.insert("files".into(), files.into());
         all.insert("notes".into(), std::mem::take(&mut self.notes).into());
-        result.and(self.write_summary(all))
+        result.and(self.write_summary(&all, FinalValues::of(report)))
     }
 }
 
@@ -227,7 +205,7 @@ pub fn amend(dir: &Path, key: &str, value: &Value) -> io::Result<()> {
     let text = fs::read(&path).map_err(|e| explain(&path, e))?;
     let mut summary: Map<String, Value> = serde_json::from_slice(&text)?;
     summary.insert(key.into(), value.clone());
-    Folder::new(dir).write_summary(summary)
+    Folder::new(dir).write_summary(&summary, None)
 }
 
 /// Makes sure that the folder is there, and is empty or ours.
@@ -243,7 +221,7 @@ fn claim(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir).map_err(|e| explain(dir, e))? {
         let name = entry.map_err(|e| explain(dir, e))?.file_name();
         // a run that could not even write its first summary leaves these
-        if ![PARQUET, CSV, SUMMARY, SCENE, EVENTS, WAITING].iter().any(|f| *name == *format!("{f}{PART}")) {
+        if ![PARQUET, CSV, SUMMARY, SCENE, EVENTS, WAITING].iter().any(|f| *name == *part(f)) {
             let message = format!(
                 "{} has other things in it ({}) and no earlier results; choose another folder with --out, or empty it",
                 dir.display(),
@@ -278,7 +256,9 @@ fn explain(path: &Path, e: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::{Scratch, header};
+    use crate::json::Object;
+    use crate::testing::{Scratch, header};
+    use bellcrank_solve::record::Ended;
 
     fn summary(dir: &Path) -> Value {
         serde_json::from_slice(&fs::read(dir.join(SUMMARY)).unwrap()).unwrap()
@@ -297,7 +277,7 @@ mod tests {
         for i in 0..rows {
             f.frame(i as f64, &[0.5])?;
         }
-        f.end(&json!({"status": status, "steps": rows}))
+        f.end(&Object::new(json!({"status": status, "steps": rows})))
     }
 
     #[test]
@@ -323,7 +303,7 @@ mod tests {
         let event = |t: f64, name: &str| Event { t, name: name.into(), what: "bounces".into() };
         f.event(&event(0.1, "force `floor`")).unwrap();
         f.event(&event(1.0 / 3.0, "force `a \"b\", c`")).unwrap();
-        f.end(&json!({"status": "finished"})).unwrap();
+        f.end(&Ended::Finished).unwrap();
         let text = fs::read_to_string(s.path().join(EVENTS)).unwrap();
         let lines = ["time [s],name,event", "0.1,\"force `floor`\",\"bounces\""];
         assert_eq!(text.lines().take(2).collect::<Vec<_>>(), lines);
@@ -365,7 +345,7 @@ mod tests {
             let e = f.begin(&header(&["x"])).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::DirectoryNotEmpty);
             assert!(e.to_string().contains("choose another folder with --out"), "{e}");
-            f.end(&json!({"status": "failed"})).unwrap();
+            f.end(&Ended::Failed("it broke".into())).unwrap();
             assert_eq!(fs::read_to_string(s.path().join(SUMMARY)).ok().as_deref(), foreign);
         }
         assert_eq!(names(s.path()), [SUMMARY, "thesis.tex"]);
@@ -398,7 +378,7 @@ mod tests {
         run(s.path(), 2, "finished").unwrap();
         let mut f = Folder::new(s.path());
         let e = f.begin(&header(&["x", "x"])).unwrap_err().to_string();
-        f.end(&json!({"status": "failed"})).unwrap();
+        f.end(&Ended::Failed("it broke".into())).unwrap();
         assert!(e.contains("two channels have the name \"x\""), "{e}");
         assert_eq!(names(s.path()), [CSV, PARQUET, SUMMARY]);
         assert_eq!(summary(s.path())["status"], "finished");
@@ -410,7 +390,7 @@ mod tests {
         let wide: Vec<String> = (0..=CSV_CHANNELS).map(|i| format!("b{i}.x")).collect();
         let mut f = Folder::new(s.path());
         f.begin(&header(&wide)).unwrap();
-        f.end(&json!({"status": "finished"})).unwrap();
+        f.end(&Ended::Finished).unwrap();
         assert_eq!(names(s.path()), [PARQUET, SUMMARY]);
         assert!(summary(s.path())["notes"][0].as_str().unwrap().contains("20001 channels"));
     }
@@ -425,7 +405,7 @@ mod tests {
             fn frame(&mut self, _: f64, _: &[f64]) -> io::Result<()> {
                 Err(ErrorKind::StorageFull.into())
             }
-            fn end(&mut self, _: &Value) -> io::Result<()> {
+            fn end(&mut self, _: &dyn Report) -> io::Result<()> {
                 Ok(())
             }
         }
@@ -436,7 +416,7 @@ mod tests {
         let e = f.frame(0.0, &[1.0]).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::StorageFull);
         assert!(e.to_string().contains("results.csv: no storage space; free some space"), "{e}");
-        f.end(&json!({"status": "interrupted"})).unwrap();
+        f.end(&Ended::Interrupted).unwrap();
         assert_eq!(names(s.path()), ["results.csv.part", PARQUET, SUMMARY]);
         let v = summary(s.path());
         assert_eq!((&v["status"], &v["files"]), (&json!("failed"), &json!([PARQUET, "results.csv.part"])));

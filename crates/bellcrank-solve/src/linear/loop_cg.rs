@@ -8,11 +8,11 @@
 //!
 //! The iteration starts from the μ of the last evaluation. The factors of the whole system are renewed when the iterations
 //! that a renewal would have spared have cost as much as it does: so the total is never more than twice the best. The matrices
-//! of implicit steps are solved by the same iteration ([`crate::loop_step`]).
+//! of implicit steps are solved by the same iteration ([`super::loop_step`]).
 
-use crate::engines::implicit::Projector;
-use crate::kkt::Kkt;
-use crate::loops::Loops;
+use super::kkt::Kkt;
+use super::loops::Loops;
+use super::projection::Projector;
 use bellcrank_math::solver::{Flops, LinearError};
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 use std::sync::Arc;
@@ -402,7 +402,7 @@ impl LoopCg {
     /// loads at random.
     pub fn trial(&mut self, at: &Point, w: &mut Workspace) -> Result<usize, LinearError> {
         let plain = std::mem::replace(&mut self.cg.plain, true);
-        let mut random = crate::initial::Random(5);
+        let mut random = crate::random::Random(5);
         let load: Vec<f64> = (0..self.cg.mu.len()).map(|_| random.next()).collect();
         self.parts.loops.factor(at, w)?;
         // S of loads, so that the smallest eigenvalues have the part that they have in motions

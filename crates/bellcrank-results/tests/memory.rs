@@ -2,8 +2,10 @@
 
 use bellcrank_model::read::read_text;
 use bellcrank_model::{System, scene};
+use bellcrank_results::{Folder, json};
+use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{Coordinates, MethodName, Options};
-use bellcrank_solve::record::{Folder, Recorder, Silent};
+use bellcrank_solve::record::{Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status};
 use std::alloc::{GlobalAlloc, Layout};
 use std::fmt::Write;
@@ -111,7 +113,8 @@ fn stages(m: usize, options: Options, recorded: bool) -> [Stage; 3] {
     let summary = simulation.run(recorder, &mut |_, _| {});
     assert_eq!(summary.status, Status::Finished);
     assert!(summary.statistics.steps > 0 && summary.last.len() > 12 * 3 * m);
-    let text = summary.json_text(&summary.brief());
+    let mut text = Vec::new();
+    json::write(&json::run(&summary), json::FinalValues::of(&summary), &mut text).expect("is written");
     assert!(text.len() > 100 * m);
     let run = stage();
     let _ = std::fs::remove_dir_all(dir);
@@ -124,7 +127,7 @@ fn runs() -> [(&'static str, Options, f64); 3] {
     let (until, sample) = (2e-3, Some(1e-3));
     let fixed = Options {
         method: MethodName::GeneralizedAlpha,
-        formulation: Some("index3"),
+        formulation: Some(FormulationKind::Index3),
         step: Some(1e-3),
         until,
         sample,
@@ -133,7 +136,7 @@ fn runs() -> [(&'static str, Options, f64); 3] {
     [
         ("auto", Options { until, sample, ..Options::default() }, 900.0),
         ("fixed steps on index3", fixed.clone(), 930.0),
-        ("fixed steps on si2", Options { formulation: Some("si2"), ..fixed }, 960.0),
+        ("fixed steps on si2", Options { formulation: Some(FormulationKind::Si2), ..fixed }, 960.0),
     ]
 }
 
@@ -167,7 +170,8 @@ fn a_ladder_of_a_hundred_thousand_bodies_fits_into_a_gibibyte() {
 #[test]
 fn stabilized_steps_of_a_long_ladder_get_by_with_two_systems() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (_, options, most) = runs().into_iter().find(|r| r.1.formulation == Some("si2")).expect("is there");
+    let (_, options, most) =
+        runs().into_iter().find(|r| r.1.formulation == Some(FormulationKind::Si2)).expect("is there");
     let m = 3000;
     let peak = stages(m, options.clone(), false).iter().fold(0.0f64, |most, s| most.max(s.peak));
     assert!(1e5 * peak < most * MIB, "{peak:.0} bytes per body");
@@ -221,7 +225,7 @@ fn a_matrix_that_would_be_too_large_is_refused_before_it_is_formed() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let auto = Options { coordinates: Coordinates::Relative, until: 1e-3, ..Options::default() };
     let bdf = Options { method: MethodName::Bdf, ..auto.clone() };
-    let ggl = Options { formulation: Some("ggl"), ..auto.clone() };
+    let ggl = Options { formulation: Some(FormulationKind::Ggl), ..auto.clone() };
     for (text, options, why, help) in [
         (ladder(1000), &auto, "loops", "use --coordinates cartesian"),
         (chain(3000), &bdf, "bdf", "explicit method"),
@@ -237,7 +241,7 @@ fn a_matrix_that_would_be_too_large_is_refused_before_it_is_formed() {
     }
 }
 
-/// The table of the book: `cargo test --release -p bellcrank-solve --test memory -- --ignored --nocapture`.
+/// The table of the book: `cargo test --release -p bellcrank-results --test memory -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints a table, and needs minutes"]
 fn table() {

@@ -1,0 +1,179 @@
+//! All choices of a run as one value.
+
+use super::formulation::FormulationKind;
+use super::method::{Family, MethodName};
+use super::presets::Preset;
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, Tested};
+use crate::methods::alpha::AlphaParameters;
+use crate::newton::Iteration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// All choices of a run.
+///
+/// ```
+/// use bellcrank_solve::{MethodName, Options};
+/// let options = Options { method: MethodName::Bdf, rtol: 1e-8, until: 2.0, ..Options::default() };
+/// assert!(options.check().is_ok());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The method.
+    pub method: MethodName,
+    /// The formulation; `None` lets the method choose.
+    pub formulation: Option<FormulationKind>,
+    /// The iteration; `None` lets the method choose.
+    pub iteration: Option<Iteration>,
+    /// The coordinates of a model; hand-written equations have their own.
+    pub coordinates: Coordinates,
+    /// What solves for accelerations and reactions.
+    pub solver: Solver,
+    /// Fixed step size in s; `None`: error control.
+    pub step: Option<f64>,
+    /// Relative tolerance.
+    pub rtol: f64,
+    /// End of the run in s.
+    pub until: f64,
+    /// Distance of samples in s; `None`: a 200th of the run.
+    pub sample: Option<f64>,
+    /// Parameters of single methods and solvers.
+    pub parameters: MethodParameters,
+    /// What error and convergence tests look at.
+    pub testing: Testing,
+    /// What the run has of the machine it runs on.
+    pub resources: Resources,
+}
+
+/// Parameters of single methods and solvers; each is read by its own alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MethodParameters {
+    /// Highest order of BDF.
+    pub max_order: usize,
+    /// ρ∞ of generalized-α.
+    pub rho: f64,
+    /// α of HHT.
+    pub alpha: f64,
+    /// β of Newmark's method; `None`: (γ + ½)²/4, which damps most for its γ.
+    pub beta: Option<f64>,
+    /// γ of Newmark's method.
+    pub gamma: f64,
+    /// b of the additive formulation.
+    pub b: f64,
+    /// Iterates of sequential regularization.
+    pub iterates: usize,
+    /// ε of sequential regularization in s; `None`: twice the limit of stability.
+    pub epsilon: Option<f64>,
+}
+
+/// What error and convergence tests look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Testing {
+    /// Absolute tolerance in SI units; `None`: 0 for models, `rtol` for hand-written equations.
+    pub atol: Option<f64>,
+    /// The unknowns that decide; `None` lets the formulation choose.
+    pub test: Option<Tested>,
+    /// The coordinates whose errors are tested.
+    pub scope: ErrorScope,
+    /// What the tolerance is for.
+    pub budget: ErrorBudget,
+    /// Most Newton iterations per attempt; `None` lets the method choose.
+    pub max_iterations: Option<usize>,
+}
+
+/// What a run has of the machine it runs on.
+#[derive(Clone, Debug, Default)]
+pub struct Resources {
+    /// Threads that work together; `None`: as many as pay. Results do not depend on it.
+    pub threads: Option<usize>,
+    /// Set from outside to end the run cleanly.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            method: MethodName::Auto,
+            formulation: None,
+            iteration: None,
+            coordinates: Coordinates::Cartesian,
+            solver: Solver::Auto,
+            step: None,
+            rtol: 1e-6,
+            until: 1.0,
+            sample: None,
+            parameters: MethodParameters::default(),
+            testing: Testing::default(),
+            resources: Resources::default(),
+        }
+    }
+}
+
+impl Default for MethodParameters {
+    fn default() -> MethodParameters {
+        MethodParameters {
+            max_order: 5,
+            rho: 0.8,
+            alpha: -0.3,
+            beta: None,
+            gamma: 0.6,
+            b: 0.0,
+            iterates: 2,
+            epsilon: None,
+        }
+    }
+}
+
+impl MethodParameters {
+    /// The coefficients of Newmark's method.
+    pub fn newmark(&self) -> AlphaParameters {
+        AlphaParameters::newmark(self.beta.unwrap_or(0.25 * (self.gamma + 0.5).powi(2)), self.gamma)
+    }
+}
+
+/// A model of fewer bodies runs on one thread, unless told otherwise: more cost more than they give.
+const WORTH_THREADS: usize = 800;
+/// Most threads a run takes on its own.
+const MOST_THREADS: usize = 4;
+
+impl Options {
+    /// The options of a method or a preset by its name.
+    pub fn named(name: &str) -> Option<Options> {
+        let mut options = Options::default();
+        match (Preset::by_name(name), MethodName::by_name(name)) {
+            (Some(preset), _) => preset.apply(&mut options),
+            (None, Some(method)) => options.method = method,
+            (None, None) => return None,
+        }
+        Some(options)
+    }
+
+    /// The same with a change: `Options::default().with(|o| o.parameters.rho = 0.9)`.
+    pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Options {
+        change(&mut self);
+        self
+    }
+
+    /// The formulation that a method runs on: the chosen one, or the method's own.
+    pub fn formulation_of(&self, method: MethodName) -> FormulationKind {
+        self.formulation.unwrap_or(method.default_formulation())
+    }
+
+    /// Coefficients of a method of the generalized-α family.
+    pub fn alpha_parameters(&self, method: MethodName) -> Option<AlphaParameters> {
+        match method.row().family {
+            Family::Alpha(_, coefficients) => Some(coefficients(&self.parameters)),
+            _ => None,
+        }
+    }
+
+    /// Threads that work on a model of this many bodies.
+    pub fn threads_for(&self, bodies: usize) -> usize {
+        let offered = || std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
+        self.resources.threads.unwrap_or_else(|| if bodies < WORTH_THREADS { 1 } else { offered() })
+    }
+
+    /// The distance of samples in s.
+    pub fn sample_distance(&self) -> f64 {
+        self.sample.unwrap_or(self.until / 200.0)
+    }
+}

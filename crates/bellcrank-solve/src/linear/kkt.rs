@@ -1,0 +1,370 @@
+//! The one linear system behind accelerations, reactions and projections:
+//!
+//! ```text
+//!     [ M  Gᵀ ] [ a ]   [ f ]
+//!     [ G  0  ] [ λ ] = [ γ ]
+//! ```
+
+use super::partition::{SparseRow, Split};
+use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::dense::DenseLu;
+use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
+use bellcrank_model::dynamics::Targets;
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
+use std::sync::Arc;
+
+pub use super::derivatives::{Blocks, dense, each_block};
+pub use super::scales::{MANY, RowScales, turn};
+pub use super::shared::{By, KktGuard, SharedKkt};
+pub use crate::constraints::{add_position_residual, add_velocity_residual};
+
+/// M, G and their factors at a point.
+pub struct Kkt {
+    pub(super) dynamics: Arc<dyn Dynamics>,
+    pub(super) matrix: BlockMatrix,
+    pub(super) linear: Box<dyn LinearSolver>,
+    mass: Vec<u32>,
+    /// Where Gᵀ goes, and where its transpose.
+    columns: Vec<u32>,
+    rows: Vec<(u32, u32, u32, u32)>,
+    pub(super) rhs: Vec<f64>,
+    pub(super) n: usize,
+    /// Whether the equations are those of a tree, and a recursion stands for the matrix.
+    recursive: bool,
+    /// In the place of M: one for independent coordinates, zero for dependent ones.
+    independent: Option<Vec<f64>>,
+    /// Factorizations so far.
+    pub factorizations: usize,
+}
+
+/// From so many bodies on symmetric elimination spares half of the memory. Close to singular positions it is less exact
+/// (square chain, pivots below 1e-6: the residual calls for pivoting, which knows no pivots of multipliers).
+const LARGE: u32 = 64;
+
+/// Up to this dimension the system of a split is solved with pivoting on the dense matrix, to round-off.
+const SMALL: usize = 300;
+
+/// Above, dependent coordinates weigh this much, and the multipliers are as exact.
+const LIGHT: f64 = 1e-9;
+
+impl Kkt {
+    /// The system of some equations of motion.
+    pub fn new(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        let recursive = dynamics.recursive();
+        Kkt::made(dynamics, false, recursive)
+    }
+
+    /// The system for [`Self::least_multipliers`], with blocks for the multipliers on the diagonal too.
+    pub fn proximal(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        let recursive = dynamics.recursive();
+        Kkt::made(dynamics, true, recursive)
+    }
+
+    pub(super) fn made(dynamics: Arc<dyn Dynamics>, whole_diagonal: bool, recursive: bool) -> Kkt {
+        let layout = dynamics.layout();
+        let bodies = layout.bodies.len() as u32;
+        let sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
+        let classes = (0..sizes.len()).map(|i| if i < bodies as usize { Class::Body } else { Class::Multiplier });
+        let mass_pairs = if recursive { Vec::new() } else { dynamics.pattern(Piece::MassAccel, Unknown::V) };
+        let column_pairs: Vec<(u32, u32)> =
+            dynamics.pattern(Piece::GtLambda, Unknown::Lambda).into_iter().map(|(b, k)| (b, bodies + k)).collect();
+        let last = if whole_diagonal { sizes.len() as u32 } else { bodies };
+        let diagonal = (0..last).map(|i| (i, i));
+        let transposed = column_pairs.iter().map(|&(b, k)| (k, b));
+        let entries = mass_pairs.iter().copied().chain(column_pairs.iter().copied()).chain(transposed).chain(diagonal);
+        let pattern = Arc::new(BlockPattern::new(sizes, classes.collect(), entries.collect()));
+        let offset = |&(r, c): &(u32, u32)| pattern.offset(r as usize, c as usize);
+        let mass = mass_pairs.iter().filter_map(offset).collect();
+        let columns: Vec<u32> = column_pairs.iter().filter_map(offset).collect();
+        let rows = column_pairs
+            .iter()
+            .zip(&columns)
+            .filter_map(|(&(b, k), &from)| {
+                let to = pattern.offset(k as usize, b as usize)?;
+                Some((from, to, pattern.size(b as usize) as u32, pattern.size(k as usize) as u32))
+            })
+            .collect();
+        let linear = if bodies < LARGE { solver::choose(&pattern) } else { solver::choose_symmetric(&pattern) };
+        let rhs = vec![0.0; pattern.dimension()];
+        let n = layout.n();
+        let matrix = BlockMatrix::new(pattern);
+        Kkt { matrix, linear, mass, columns, rows, rhs, n, recursive, independent: None, factorizations: 0, dynamics }
+    }
+
+    /// How its systems are solved and why, for people.
+    pub fn explain(&self) -> String {
+        match self.recursive {
+            true => "recursion from the leaves of the tree to its root (no loops)".into(),
+            false => self.linear.explain(),
+        }
+    }
+
+    /// The system, solved by dense LU.
+    pub fn dense(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        let mut kkt = Kkt::made(dynamics, false, false);
+        let mut dense = DenseLu::new();
+        if dense.analyze(kkt.matrix.pattern()).is_ok() {
+            kkt.linear = Box::new(dense);
+        }
+        kkt
+    }
+
+    /// The system with XXᵀ in the place of M: its multipliers are those of the split, (GY)ᵀλ = Yᵀf.
+    pub fn split(dynamics: Arc<dyn Dynamics>) -> Kkt {
+        let mut kkt = Kkt::new(dynamics);
+        if kkt.is_small() {
+            kkt = Kkt::dense(kkt.dynamics);
+        }
+        kkt.independent = Some(vec![1.0; kkt.n]);
+        kkt
+    }
+
+    /// The system with diagonal weights in the place of M.
+    pub fn weighted(dynamics: Arc<dyn Dynamics>, weights: Vec<f64>) -> Kkt {
+        Kkt { independent: Some(weights), ..Kkt::new(dynamics) }
+    }
+
+    fn is_small(&self) -> bool {
+        self.rhs.len() <= SMALL
+    }
+
+    /// Which coordinates are independent from now on.
+    pub fn set_split(&mut self, split: &Split) {
+        let light = if self.is_small() { 0.0 } else { LIGHT };
+        self.independent = Some(split.independent.iter().map(|x| if *x { 1.0 } else { light }).collect());
+    }
+
+    /// Forms and factors the matrix at a realized point.
+    pub fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        if self.recursive {
+            return Ok(());
+        }
+        self.form(at, w);
+        self.factorizations += 1;
+        self.linear.factor(&self.matrix)
+    }
+
+    /// Forms and factors the matrix at a realized point, with diagonal weights added to M.
+    pub fn factor_heavier(&mut self, weights: &[f64], at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        if self.recursive {
+            return Ok(());
+        }
+        self.form(at, w);
+        for (b, range) in self.dynamics.layout().bodies.iter().enumerate() {
+            let n = range.len();
+            if let Some(block) = self.matrix.block_mut(b, b) {
+                range.clone().enumerate().for_each(|(i, k)| block[i * n + i] += weights[k]);
+            }
+        }
+        self.factorizations += 1;
+        self.linear.factor(&self.matrix)
+    }
+
+    /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a split in its place.
+    fn form(&mut self, at: &Point, w: &mut Workspace) {
+        self.fill_constraints(at, w);
+        let Some(x) = &self.independent else {
+            let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
+            let mut out = Targets::new(&mut self.matrix.values, &self.mass);
+            return self.dynamics.add_derivative(1.0, Piece::MassAccel, Unknown::V, slopes, at, w, &mut out);
+        };
+        for (b, range) in self.dynamics.layout().bodies.iter().enumerate() {
+            let n = range.len();
+            if let Some(block) = self.matrix.block_mut(b, b) {
+                range.clone().enumerate().for_each(|(i, k)| block[i * n + i] = x[k]);
+            }
+        }
+    }
+
+    /// The matrix with G and Gᵀ, and nothing else.
+    pub(super) fn fill_constraints(&mut self, at: &Point, w: &mut Workspace) {
+        self.matrix.clear();
+        let mut out = Targets::new(&mut self.matrix.values, &self.columns);
+        self.dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, &mut out);
+        // a pair may occur more than once, so the transposes are set, not added
+        for &(from, to, n, m) in &self.rows {
+            for i in 0..n as usize {
+                for j in 0..m as usize {
+                    self.matrix.values[to as usize + j * n as usize + i] =
+                        self.matrix.values[from as usize + i * m as usize + j];
+                }
+            }
+        }
+    }
+
+    /// The multipliers with Gᵀλ = r as far as can be: by least squares in the norm of M⁻¹, or on the
+    /// dependent coordinates of a split; with the factors at hand.
+    pub fn multipliers(&mut self, r: &[f64], lambda: &mut [f64]) -> Result<(), LinearError> {
+        self.rhs.fill(0.0);
+        if self.recursive {
+            return Ok(());
+        }
+        match &self.independent {
+            None => self.rhs[..self.n].copy_from_slice(r),
+            Some(x) => (0..self.n).filter(|i| x[*i] < 0.5).for_each(|i| self.rhs[i] = r[i]),
+        }
+        self.linear.solve(&mut self.rhs)?;
+        lambda.copy_from_slice(&self.rhs[self.n..]);
+        Ok(())
+    }
+
+    /// The rows of G at a realized point, as (column, value) pairs.
+    pub fn constraint_rows(&mut self, at: &Point, w: &mut Workspace) -> Vec<SparseRow> {
+        self.form(at, w);
+        let layout = self.dynamics.layout();
+        let mut rows = vec![Vec::new(); layout.m()];
+        for (&(b, k), &at) in self.dynamics.pattern(Piece::GtLambda, Unknown::Lambda).iter().zip(&self.columns) {
+            let (body, constraint) = (&layout.bodies[b as usize], &layout.constraints[k as usize]);
+            let (n, m) = (body.len(), constraint.len());
+            for i in 0..n {
+                for j in 0..m {
+                    let value = self.matrix.values[at as usize + i * m + j];
+                    let row: &mut SparseRow = &mut rows[constraint.start + j];
+                    // a pair that occurs twice was added up already
+                    if value != 0.0 && row.iter().all(|(c, _)| *c != body.start + i) {
+                        row.push((body.start + i, value));
+                    }
+                }
+            }
+        }
+        rows
+    }
+
+    /// All rates and λ of a point whose q, v and z are given.
+    pub fn complete(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        w.invalidate();
+        self.dynamics.rates(&at.q, &at.v, &mut at.qdot);
+        self.dynamics.realize(at, w);
+        let mut zdot = std::mem::take(&mut at.zdot);
+        zdot.fill(0.0);
+        self.dynamics.add(1.0, Piece::Flow, at, w, &mut zdot);
+        at.zdot = zdot;
+        self.accelerate(at, w)
+    }
+
+    /// v̇ and λ at a realized point: forms and factors the matrix too.
+    pub fn accelerate(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        if self.recursive {
+            return self.dynamics.recursion(at, w).map_err(|block| {
+                let row = self.dynamics.layout().bodies[block].start;
+                match at.q.iter().chain(&at.v).all(|x| x.is_finite()) {
+                    true => LinearError::Singular { row },
+                    false => LinearError::NotFinite { row },
+                }
+            });
+        }
+        self.factor(at, w)?;
+        at.vdot.fill(0.0);
+        self.rhs.fill(0.0);
+        let (top, bottom) = self.rhs.split_at_mut(self.n);
+        self.dynamics.add(1.0, Piece::Force, at, w, top);
+        self.dynamics.add(-1.0, Piece::Acceleration, at, w, bottom);
+        self.linear.solve(&mut self.rhs)?;
+        at.vdot.copy_from_slice(&self.rhs[..self.n]);
+        at.lambda.copy_from_slice(&self.rhs[self.n..]);
+        Ok(())
+    }
+
+    /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0, and so the jump of the
+    /// velocities by an impulse; with the factors at hand.
+    pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
+        self.rhs.fill(0.0);
+        self.rhs[..self.n].copy_from_slice(load);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[..self.n])
+    }
+
+    /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
+    /// constraint rows; with the factors at hand.
+    pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
+        self.rhs.fill(0.0);
+        if self.recursive {
+            return Ok(&self.rhs[..self.n]);
+        }
+        fill(&mut self.rhs[self.n..]);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[..self.n])
+    }
+
+    /// The multipliers of the least change δ with G δ = −r, r given over all constraint rows; with the factors at hand.
+    pub fn close(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
+        self.rhs.fill(0.0);
+        fill(&mut self.rhs[self.n..]);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[self.n..])
+    }
+
+    /// What a factorization and a solution cost; zero where it is not counted.
+    pub fn flops(&self) -> Flops {
+        self.linear.flops()
+    }
+
+    /// out += c Gᵀλ with the G of the matrix.
+    pub(super) fn add_pull(&self, c: f64, lambda: &[f64], out: &mut [f64]) {
+        let pattern = self.matrix.pattern();
+        for b in 0..self.dynamics.layout().bodies.len() {
+            let rows = pattern.range(b);
+            for (k, offset) in pattern.row(b).filter(|(k, _)| pattern.range(*k).start >= self.n) {
+                let columns = pattern.range(k);
+                let block = self.matrix.values[offset..].chunks_exact(columns.len());
+                for (i, g) in rows.clone().zip(block) {
+                    let l = &lambda[columns.start - self.n..columns.end - self.n];
+                    out[i] += c * g.iter().zip(l).map(|(g, l)| g * l).sum::<f64>();
+                }
+            }
+        }
+    }
+
+    /// out += c G v with the G of the matrix.
+    pub fn add_rates(&self, c: f64, v: &[f64], out: &mut [f64]) {
+        let pattern = self.matrix.pattern();
+        for b in 0..self.dynamics.layout().bodies.len() {
+            for (k, offset) in pattern.row(b).filter(|(k, _)| pattern.range(*k).start >= self.n) {
+                let columns = pattern.range(k);
+                let block = self.matrix.values[offset..].chunks_exact(columns.len().max(1));
+                let out = &mut out[columns.start - self.n..columns.end - self.n];
+                for (v, g) in v[pattern.range(b)].iter().zip(block) {
+                    out.iter_mut().zip(g).for_each(|(o, g)| *o += c * g * v);
+                }
+            }
+        }
+    }
+
+    /// The matrix that was factored last.
+    pub fn matrix(&self) -> &BlockMatrix {
+        &self.matrix
+    }
+
+    /// How many constraint rows the last factorization found redundant.
+    pub fn dropped(&self) -> usize {
+        self.linear.dropped().len()
+    }
+
+    /// Whether the last factorization looked for redundant rows.
+    pub fn reveals_rank(&self) -> bool {
+        self.linear.reveals_rank()
+    }
+
+    /// The constraint rows that the last factorization found redundant.
+    pub fn dropped_rows(&self) -> Vec<usize> {
+        self.linear.dropped().iter().map(|r| r - self.n).collect()
+    }
+
+    /// The smallest relative pivot of a constraint that was kept; infinite where there is none.
+    pub fn smallest_pivot(&self) -> f64 {
+        if self.recursive { f64::INFINITY } else { self.linear.smallest_multiplier_pivot() }
+    }
+
+    /// The body or constraint that a scalar row of the matrix belongs to.
+    pub fn owner(&self, row: usize) -> (Unknown, usize) {
+        let block = self.matrix.pattern().block_of(row);
+        let bodies = self.dynamics.layout().bodies.len();
+        if block < bodies { (Unknown::Q, block) } else { (Unknown::Lambda, block - bodies) }
+    }
+
+    /// The user's name of the block a scalar row of the matrix belongs to.
+    pub fn owner_of_row(&self, row: usize) -> String {
+        let (unknown, block) = self.owner(row);
+        self.dynamics.name(unknown, block)
+    }
+}

@@ -1,0 +1,15 @@
+//! Linear systems: the KKT system of accelerations and projections, and solvers for the matrices of implicit steps.
+
+pub mod derivatives;
+pub mod kkt;
+pub mod loop_cg;
+pub mod loop_step;
+pub mod loops;
+mod min_norm;
+pub mod partition;
+pub mod projection;
+pub(crate) mod rank;
+pub mod scales;
+pub mod shared;
+mod spanning;
+pub mod two_kkt;

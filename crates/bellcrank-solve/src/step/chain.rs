@@ -1,0 +1,72 @@
+//! The chain rule for condensed velocities in charts.
+
+use super::terms::Placed;
+use crate::unknowns::{NONE, Unknowns};
+use bellcrank_math::blocks::BlockPattern;
+use bellcrank_model::Unknown;
+
+/// ∂/∂v of condensed velocities in charts: (∂r/∂v) ∂(T q̇)/∂q goes where ∂r/∂q is.
+#[derive(Default)]
+pub(super) struct Chain {
+    /// The blocks ∂r/∂v, and ∂(T q̇)/∂q of every body.
+    pub(super) values: Vec<f64>,
+    pub(super) rates: Vec<f64>,
+    pub(super) rate_offsets: Vec<u32>,
+    links: Vec<Link>,
+}
+
+/// One of them: where it is, its factor, and where the product goes.
+struct Link {
+    from: u32,
+    rate: u32,
+    to: u32,
+    rows: u32,
+    columns: u32,
+}
+
+impl Chain {
+    /// For these pairs of blocks, given with the terms that are to be put there.
+    pub(super) fn new(unknowns: &Unknowns, pattern: &BlockPattern, terms: &mut [Placed]) -> Chain {
+        let mut pairs: Vec<(u32, u32)> = terms.iter().flat_map(|t| t.1.iter().copied()).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut chain = Chain::default();
+        let size = |b: u32| pattern.size(b as usize) as u32;
+        let mut rate_of = vec![NONE; pattern.blocks()];
+        let mut length = 0;
+        for &b in unknowns.numbers[Unknowns::place(Unknown::Q)].iter().filter(|b| **b != NONE) {
+            rate_of[b as usize] = length;
+            chain.rate_offsets.push(length);
+            length += size(b) * size(b);
+        }
+        chain.rates = vec![0.0; length as usize];
+        let mut from = 0;
+        for &(r, c) in &pairs {
+            let Some(to) = pattern.offset(r as usize, c as usize) else { continue };
+            let (rows, columns) = (size(r), size(c));
+            chain.links.push(Link { from, rate: rate_of[c as usize], to, rows, columns });
+            from += rows * columns;
+        }
+        chain.values = vec![0.0; from as usize];
+        for (term, blocks) in terms {
+            let place = |pair: &(u32, u32)| pairs.binary_search(pair).ok().map(|k| chain.links[k].from);
+            term.offsets = blocks.iter().filter_map(place).collect();
+        }
+        chain
+    }
+
+    /// Adds the products to a matrix.
+    pub(super) fn add(&self, out: &mut [f64]) {
+        for link in &self.links {
+            let (rows, n) = (link.rows as usize, link.columns as usize);
+            let by_v = &self.values[link.from as usize..][..rows * n];
+            let rate = &self.rates[link.rate as usize..][..n * n];
+            let out = &mut out[link.to as usize..][..rows * n];
+            for (by_v, out) in by_v.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
+                for (a, rate) in by_v.iter().zip(rate.chunks_exact(n)).filter(|(a, _)| **a != 0.0) {
+                    out.iter_mut().zip(rate).for_each(|(o, r)| *o += a * r);
+                }
+            }
+        }
+    }
+}

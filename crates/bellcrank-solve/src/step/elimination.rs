@@ -1,0 +1,186 @@
+//! Multipliers that are eliminated before a residual is formed, and the way onto the manifold g = 0.
+
+use super::Step;
+use crate::constraints::{add_position_residual, add_velocity_residual};
+use crate::linear::kkt::Kkt;
+use crate::linear::partition::Split;
+use crate::newton::Iteration;
+use crate::weights::root_mean_square;
+use bellcrank_math::solver::LinearError;
+use bellcrank_model::{Piece, Point, Unknown};
+
+/// The system that gives multipliers to given rates: [XXᵀ Gᵀ; G 0] of a split, or [M Gᵀ; G 0].
+pub(super) struct Elimination {
+    kkt: Kkt,
+    /// Whether matrices are formed on the manifold; else the system is that of a split.
+    pub(super) on_manifold: bool,
+    pub(super) factored: bool,
+    /// The trial point, while the step's own stands on the manifold.
+    pub(super) aside: Point,
+    load: Vec<f64>,
+    rest: Vec<f64>,
+    change: Vec<f64>,
+}
+
+/// The prediction is on the manifold when its projection moves by less than this part of the tolerance.
+const ON_MANIFOLD: f64 = 0.1;
+
+/// A constraint is closed when it is open by less than this part of the coordinates.
+const CLOSED: f64 = 1e-13;
+
+/// How often that is tried before new factors are taken.
+const CLOSINGS: usize = 4;
+
+/// How often a projection is repeated with factors that are not of this point.
+const PROJECTIONS: usize = 2;
+
+/// And how often the multipliers are corrected at most (S1c at ε = 1e-10, TOL 1e-3: 31 evaluations with
+/// two corrections, 25 with four, as many as with new factors).
+const REPETITIONS: usize = 4;
+
+/// Or until they change by less than this part of themselves.
+const BALANCED: f64 = 1e-6;
+
+impl Step {
+    /// Prepares for an iteration: what eliminates the multipliers.
+    pub fn prepare(&mut self, iteration: Iteration) {
+        let (dynamics, layout) = (&self.dynamics, self.dynamics.layout());
+        let on_manifold = iteration == Iteration::Auto;
+        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Elimination {
+            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::split(dynamics.clone()) },
+            on_manifold,
+            factored: false,
+            aside: self.point.clone(),
+            load: vec![0.0; layout.n()],
+            rest: vec![0.0; layout.n()],
+            change: vec![0.0; layout.m()],
+        });
+    }
+
+    /// Changes the split that eliminates the multipliers, if one does; the matrix is another then.
+    pub fn set_split(&mut self, split: &Split) -> bool {
+        match &mut self.elimination {
+            Some(e) if !e.on_manifold => e.kkt.set_split(split),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Factorizations of the small system beside the step's own.
+    pub fn factorizations(&self) -> usize {
+        self.elimination.as_ref().map_or(0, |e| e.kkt.factorizations)
+    }
+
+    /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system at hand can:
+    /// at once with factors of this point, and by repetition with older ones.
+    fn balance(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
+        let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
+        let layout = dynamics.layout();
+        let stabilized = self.formulation.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::GtMu));
+        // a nonholonomic row has no μ, and the system at hand none without it
+        let both = stabilized && layout.m() == layout.m_rates();
+        for of in [Unknown::Lambda, Unknown::Mu].into_iter().take(1 + both as usize) {
+            let (given, taken, reaction) = match of {
+                Unknown::Lambda => (Piece::Force, Piece::MassAccel, Piece::GtLambda),
+                _ => (Piece::Speed, Piece::Rate, Piece::GtMu),
+            };
+            e.load.fill(0.0);
+            dynamics.add(1.0, given, point, w, &mut e.load);
+            dynamics.add(-1.0, taken, point, w, &mut e.load);
+            for _ in 0..if e.on_manifold { REPETITIONS } else { 1 } {
+                e.rest.copy_from_slice(&e.load);
+                dynamics.add(-1.0, reaction, point, w, &mut e.rest);
+                e.kkt.multipliers(&e.rest, &mut e.change)?;
+                let multipliers = if of == Unknown::Lambda { &mut point.lambda } else { &mut point.mu };
+                multipliers.iter_mut().zip(&e.change).for_each(|(l, d)| *l += d);
+                let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+                if largest(&e.change) <= BALANCED * largest(multipliers) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Eliminates λ and μ before a residual is formed; leaves them alone where that cannot be. A split
+    /// does it exactly; on the manifold the factors of the last matrix do it by repetition.
+    pub(super) fn eliminate(&mut self) {
+        let Some(mut e) = self.elimination.take() else { return };
+        if !(e.on_manifold && e.factored) {
+            e.factored = e.kkt.factor(&self.point, &mut self.w).is_ok();
+        }
+        if e.factored {
+            let _ = self.balance(&mut e);
+        }
+        self.elimination = Some(e);
+    }
+
+    /// Moves the point onto g = 0 with the factors of the last matrix, keeping the law for the rates, and
+    /// takes the least-squares multipliers there.
+    pub(super) fn go_to_manifold(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
+        for _ in 0..PROJECTIONS {
+            let (dynamics, point, w) = (&*self.dynamics, &mut self.point, &mut self.w);
+            let delta = e.kkt.project(|rows| add_position_residual(dynamics, -1.0, point, w, rows))?;
+            let moved = root_mean_square(&[(&self.weights.q, delta)]);
+            dynamics.retract(1.0, &mut point.q, delta);
+            self.stencil.rates(point);
+            w.invalidate();
+            dynamics.realize(point, w);
+            if moved <= ON_MANIFOLD {
+                break;
+            }
+        }
+        e.factored = false;
+        e.kkt.factor(&self.point, &mut self.w)?;
+        e.factored = true;
+        self.balance(e)
+    }
+
+    /// Puts q and v onto the constraints to rounding, with the least change and the factors of the last
+    /// matrix, where the iteration has them. Newton's iteration stops at a third of the tolerance; with
+    /// this a run of an hour keeps |g| below 1e-10 at any tolerance.
+    pub fn polish(&mut self) {
+        let Some(mut e) = self.elimination.take() else { return };
+        let velocities = self.formulation.rows.iter().any(|r| r.pairs == Unknown::Mu);
+        if e.on_manifold && e.factored && self.formulation.index > 1 {
+            for velocity in [false, true].into_iter().take(1 + velocities as usize) {
+                let _ = self.close(&mut e, velocity);
+            }
+            self.stencil.rates(&mut self.point);
+            self.w.invalidate();
+        }
+        self.elimination = Some(e);
+    }
+
+    /// Closes the constraints, or their rates, to rounding.
+    fn close(&mut self, e: &mut Elimination, velocity: bool) -> Result<(), LinearError> {
+        let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
+        let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let scale = if velocity { largest(&point.v) } else { largest(&point.q) } + dynamics.length();
+        for repetition in 0..2 * CLOSINGS {
+            dynamics.realize(point, w);
+            if repetition == CLOSINGS {
+                // the factors are too old
+                e.kkt.factor(point, w)?;
+            }
+            let mut open = 0.0;
+            let delta = e.kkt.project(|rows| {
+                match velocity {
+                    true => add_velocity_residual(dynamics, -1.0, point, w, rows),
+                    false => add_position_residual(dynamics, -1.0, point, w, rows),
+                }
+                open = largest(rows);
+            })?;
+            if open <= CLOSED * scale {
+                break;
+            }
+            if velocity {
+                point.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
+            } else {
+                dynamics.retract(1.0, &mut point.q, delta);
+                w.invalidate();
+            }
+        }
+        Ok(())
+    }
+}

@@ -7,11 +7,11 @@ use crate::run::{GluedRunError, GluedSimulation};
 use crate::subdomain::PartError;
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_model::{Dynamics, Point, System};
-use bellcrank_solve::{FormulationKind, Options};
 use bellcrank_solve::initial;
 use bellcrank_solve::options::{Coordinates, MethodName};
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::{FormulationKind, Options};
 use std::fmt;
 use std::sync::Arc;
 

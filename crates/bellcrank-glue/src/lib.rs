@@ -40,5 +40,5 @@ pub use own_solver::OwnSolver;
 pub use port::{Motion, Port, WIDTH};
 
 pub use run::{GluedProgress, GluedRunError, GluedSimulation};
-pub use summary::{Counts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};
 pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Upcoming, Window, write_whole};
+pub use summary::{Counts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};

@@ -215,7 +215,8 @@ impl Frames<'_> {
     fn replay(&mut self, note: &[u64]) -> io::Result<()> {
         let unfit = || io::Error::other("the checkpoint and its file of frames do not belong together");
         let (&[count, next], Some(file)) = (note, &mut self.file) else { return Err(unfit()) };
-        let size = count.checked_mul(8 * self.width as u64).filter(|size| file.metadata().is_ok_and(|m| *size <= m.len()));
+        let size =
+            count.checked_mul(8 * self.width as u64).filter(|size| file.metadata().is_ok_and(|m| *size <= m.len()));
         let mut bytes = vec![0; size.ok_or_else(unfit)? as usize];
         file.seek(SeekFrom::Start(0))?;
         file.read_exact(&mut bytes)?;

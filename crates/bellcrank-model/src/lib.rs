@@ -18,8 +18,8 @@ pub mod reference;
 pub mod relative;
 pub mod scene;
 mod shares;
-pub mod system;
 pub mod snapshot;
+pub mod system;
 #[doc(hidden)]
 pub mod testing;
 

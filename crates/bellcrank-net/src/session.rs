@@ -176,7 +176,11 @@ impl Session {
         let found: StoredRun = snapshot::decode(STORED, &bytes)
             .map_err(|why| Refusal::because(format!("the stored state `{id}` {why}")))?;
         if found.model != model {
-            return Err(Refusal::of("the model has changed since the state was stored", hex(&found.model), hex(&model)));
+            return Err(Refusal::of(
+                "the model has changed since the state was stored",
+                hex(&found.model),
+                hex(&model),
+            ));
         }
         part.set_state(&found.state).map_err(reason)?;
         (self.progress, self.tried) = (found.progress, None);

@@ -185,10 +185,8 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     if let Some(checkpoints) = checkpoints {
         run = run.with_checkpoints(checkpoints, args.resume);
     }
-    let mut folder = args
-        .out
-        .as_ref()
-        .map(|out| Folder::new(out).with_scene(move |out| bellcrank_model::scene::write(&drawn, out)));
+    let mut folder =
+        args.out.as_ref().map(|out| Folder::new(out).with_scene(move |out| bellcrank_model::scene::write(&drawn, out)));
     let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,
@@ -202,12 +200,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
 }
 
 /// Tells how a run ended.
-fn finish(
-    args: &Glue,
-    run: &mut GluedSimulation,
-    summary: GluedSummary,
-    has_checkpoints: bool,
-) -> Result<(), Failure> {
+fn finish(args: &Glue, run: &mut GluedSimulation, summary: GluedSummary, has_checkpoints: bool) -> Result<(), Failure> {
     if let GluedStatus::Failed(e) = &summary.status {
         if !args.json {
             parts_table(&summary).iter().for_each(|line| tell(line));
@@ -420,7 +413,8 @@ pub fn cut(
             |d| json!({ "unit": d.unit, "difference": d.size, "channel": d.channel, "t": d.t, "largest": d.scale }),
         );
         object["differences"] = Value::Array(list.collect());
-        object["coordinates"] = json!({ "whole": if relative { "relative" } else { "cartesian" }, "parts": "cartesian" });
+        object["coordinates"] =
+            json!({ "whole": if relative { "relative" } else { "cartesian" }, "parts": "cartesian" });
         return print(&object.to_string());
     }
     tell_summary(&run.summary);

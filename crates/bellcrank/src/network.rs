@@ -102,8 +102,8 @@ pub struct Serve {
 pub fn serve(args: Serve) -> Result<(), Failure> {
     let bad = Failure::BadInput;
     let address = args.listen.to_socket_addrs().ok().and_then(|mut a| a.next());
-    let address: SocketAddr =
-        address.ok_or_else(|| bad(format!("`{}` is not an address to listen at\nhelp: write HOST:PORT", args.listen)))?;
+    let address: SocketAddr = address
+        .ok_or_else(|| bad(format!("`{}` is not an address to listen at\nhelp: write HOST:PORT", args.listen)))?;
     let show = match args.show.as_str() {
         "ports" => Show::Ports,
         "all" => Show::All,

@@ -78,7 +78,22 @@ fn the_whole_beside_a_cut_model_runs_in_the_coordinates_that_were_asked_for() {
     let s = Scratch::new("cut-relative");
     let model = example("four-bar.toml");
     let run = |coordinates: &str| {
-        json(&s, &["run", &model, "--until", "0.2", "--rtol", "1e-8", "--split", "B", "--coordinates", coordinates, "--json"])
+        json(
+            &s,
+            &[
+                "run",
+                &model,
+                "--until",
+                "0.2",
+                "--rtol",
+                "1e-8",
+                "--split",
+                "B",
+                "--coordinates",
+                coordinates,
+                "--json",
+            ],
+        )
     };
     let (cartesian, relative) = (run("cartesian"), run("relative"));
     assert_eq!(cartesian["coordinates"]["whole"], "cartesian");

@@ -61,8 +61,7 @@ impl Coordinator {
         let bytes = std::fs::read(&path).map_err(|e| unfit(format!("cannot be read: {e}")))?;
         let found: Written = snapshot::decode(KIND, &bytes).map_err(|e| unfit(e.to_string()))?;
         let same = self.history.fits(&found.history, self.interface.width()) && self.interface.fits(&found.interface);
-        if !same || found.report.seconds.len() != self.parts.len()
-        {
+        if !same || found.report.seconds.len() != self.parts.len() {
             return Err(unfit("belongs to another assembly".into()));
         }
         self.parts.iter_mut().try_for_each(|p| p.recover(folder, &found.id))?;

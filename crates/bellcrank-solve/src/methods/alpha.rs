@@ -224,7 +224,8 @@ impl GeneralizedAlpha {
         let node = |x: &Node| {
             [(&x.q, n), (&x.qdot, n), (&x.v, n), (&x.vdot, n), (&x.z, nz), (&x.zdot, nz)].map(|(x, n)| (x.len(), n))
         };
-        let own = [(&self.a.v, n), (&self.a.z, nz), (&self.next.v, n), (&self.next.z, nz), (&self.bend, nz), (&self.mean, n)];
+        let own =
+            [(&self.a.v, n), (&self.a.z, nz), (&self.next.v, n), (&self.next.z, nz), (&self.bend, nz), (&self.mean, n)];
         let errors = [(&self.error_q, n), (&self.error_z, nz)];
         let own = own.into_iter().chain(errors).map(|(x, n)| (x.len(), n));
         let all = own.chain(node(&self.now)).chain(node(&self.before));

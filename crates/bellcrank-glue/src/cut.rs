@@ -203,14 +203,21 @@ impl<'a> Cutter<'a> {
         let mut parts = Vec::new();
         for g in 0..count {
             let name = format!("part {}", g + 1);
-            let mut part = Model { name: name.clone(), space: model.space, gravity: model.gravity, ..Model::default() };
+            let mut part = Model {
+                name: name.clone(),
+                space: model.space,
+                gravity: model.gravity,
+                inputs: model.inputs.clone(),
+                ..Model::default()
+            };
             for (b, body) in model.bodies.iter().enumerate().filter(|(b, _)| group[*b] == g) {
                 number[b] = part.bodies.len();
                 part.bodies.push(body.clone());
             }
             parts.push(PartModel { name, model: part, ports: Vec::new(), state: State::default() });
         }
-        let between = Model { name: "interface".into(), space: model.space, ..Model::default() };
+        let inputs = model.inputs.clone();
+        let between = Model { name: "interface".into(), space: model.space, inputs, ..Model::default() };
         let mut w = system.workspace();
         system.realize(at, &mut w);
         Cutter { system, at, w, group, number, parts, between, sites: Vec::new(), places: Vec::new() }

@@ -15,6 +15,7 @@
 //! | `motor.effort` | N or N m | effort of an actuator, a controller or friction along its joint coordinate |
 //! | `B.x B.vx B.ax …` | m, m/s, m/s² | motion of a probe |
 //! | `energy.kinetic energy.stored energy.total` | J | energies |
+//! | `torque` | as given | an input, by its own name |
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::dynamics::{Channel, Dynamics, Point, Workspace};
@@ -94,6 +95,7 @@ pub fn list(system: &System) -> Vec<Channel> {
     for part in ["kinetic", "stored", "total"] {
         push(format!("energy.{part}"), "J");
     }
+    model.inputs.iter().for_each(|input| push(input.name.clone(), input.unit));
     out
 }
 
@@ -164,4 +166,5 @@ pub fn observe(
     }
     let e = system.energy(at, w);
     out.extend_from_slice(&[e.kinetic, e.stored, e.kinetic + e.stored]);
+    out.extend_from_slice(&at.charts.inputs);
 }

@@ -35,8 +35,8 @@ macro_rules! clone_by_fields {
     };
 }
 
-/// What stays as it is during a step: the centres of the rotation charts, the last accepted values of the
-/// joint angles, and the modes of forces that have several.
+/// What stays constant during a step: the centres of the rotation charts, the last accepted values of the
+/// joint angles, the modes of forces that have several, and the inputs.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Charts {
     /// One centre for every body with a rotation chart: R = R_c exp(φ̃).
@@ -50,9 +50,11 @@ pub struct Charts {
     /// The mode of each force that has several (in contact or free, sticking or slipping); [`BY_VALUE`], or
     /// none at all, where it follows from the present values.
     pub modes: Vec<Mode>,
+    /// The values of the model's inputs, in its order: constant until somebody sets them between two steps.
+    pub inputs: Vec<f64>,
 }
 
-clone_by_fields!(Charts { centres, angles, rates, time, modes });
+clone_by_fields!(Charts { centres, angles, rates, time, modes, inputs });
 
 /// The mode of a force that has several: a smooth branch of its law, kept until an event.
 pub type Mode = u8;
@@ -81,7 +83,9 @@ impl State {
     /// Whether another one is of the same sizes.
     pub fn fits(&self, other: &State) -> bool {
         let sizes = |s: &State| {
-            [s.q.len(), s.v.len(), s.z.len(), s.charts.centres.len(), s.charts.angles.len(), s.charts.modes.len()]
+            let c = &s.charts;
+            let charts = [c.centres.len(), c.angles.len(), c.modes.len(), c.inputs.len()];
+            ([s.q.len(), s.v.len(), s.z.len()], charts)
         };
         sizes(self) == sizes(other)
     }
@@ -134,7 +138,10 @@ impl Point {
     /// Whether another one is of the same sizes.
     pub fn fits(&self, other: &Point) -> bool {
         let sizes = |p: &Point| [&p.q, &p.qdot, &p.v, &p.vdot, &p.z, &p.zdot, &p.lambda, &p.mu].map(Vec::len);
-        let charts = |p: &Point| [p.charts.centres.len(), p.charts.angles.len(), p.charts.modes.len()];
+        let charts = |p: &Point| {
+            let Charts { centres, angles, modes, inputs, .. } = &p.charts;
+            [centres.len(), angles.len(), modes.len(), inputs.len()]
+        };
         sizes(self) == sizes(other) && charts(self) == charts(other)
     }
 

@@ -47,9 +47,27 @@ pub struct Model {
     pub probes: Vec<Probe>,
     /// Joint coordinates and rates that are given at the start.
     pub start: Vec<Start>,
+    /// Numbers that forces and drives use and that may be set while a run goes on.
+    pub inputs: Vec<Input>,
 }
 
 impl Model {
+    /// The number of the input of a name.
+    pub fn input(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|i| i.name == name)
+    }
+
+    /// The user's name of what stands at a place.
+    pub fn name_of(&self, place: Place) -> Option<&str> {
+        match place {
+            Place::Body(i) => self.bodies.get(i).map(|b| b.name.as_str()),
+            Place::Joint(i) => self.joints.get(i).map(|j| j.name.as_str()),
+            Place::Force(i) => self.forces.get(i).map(|f| f.name.as_str()),
+            Place::Probe(i) => self.probes.get(i).map(|p| p.name.as_str()),
+            Place::Input(i) => self.inputs.get(i).map(|i| i.name.as_str()),
+        }
+    }
+
     /// Gives every place on a flexible body its station.
     pub fn find_stations(&mut self) {
         let joints = self.joints.iter_mut().flat_map(|j| &mut j.ends);
@@ -165,6 +183,48 @@ pub struct Probe {
     pub name: String,
     /// The place.
     pub end: End,
+}
+
+/// A number that forces, drives and controllers may use in their expressions, constant between the times at which
+/// it is set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// The user's name, in expressions and in the results.
+    pub name: String,
+    /// Its value at the start.
+    pub start: f64,
+    /// Its unit, for the results; may be empty.
+    pub unit: &'static str,
+    /// What it means; may be empty.
+    pub doc: String,
+}
+
+/// Something in a model that a message is about, by its number among its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// One of [`Model::bodies`].
+    Body(usize),
+    /// One of [`Model::joints`].
+    Joint(usize),
+    /// One of [`Model::forces`].
+    Force(usize),
+    /// One of [`Model::probes`].
+    Probe(usize),
+    /// One of [`Model::inputs`].
+    Input(usize),
+}
+
+impl Place {
+    /// The section of the model file that such things stand in, which is also the word for one of them.
+    pub fn section(self) -> &'static str {
+        match self {
+            Place::Body(_) => "body",
+            Place::Joint(_) => "joint",
+            Place::Force(_) => "force",
+            Place::Probe(_) => "probe",
+            Place::Input(_) => "input",
+        }
+    }
 }
 
 /// A joint coordinate that is given at the start.

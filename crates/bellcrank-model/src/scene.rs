@@ -195,31 +195,40 @@ fn force(f: &ForceEntry, model: &Model) -> Value {
     match forces::CATALOG.iter().find(|k| k.name == f.kind).map(|k| k.ends) {
         Some(forces::Ends::One) => {
             let mut load = vec![Covector::default(); f.ends.len()];
-            let z = f.force.initial();
-            f.force.load(&Seen { t: 0.0, ends: &at, near: &[0.0], z: &z, mode: BY_VALUE, lambda: 0.0 }, &mut load);
+            let (z, inputs) = (f.force.initial(), starts(model));
+            f.force.load(&seen(&at, &z, &inputs), &mut load);
             out["load"] = json!({"force": load[0].lin.0, "torque": load[0].ang.0});
         }
         ends => {
             if ends == Some(forces::Ends::Turning) {
                 out["axis"] = axes(&f.ends, joints::Z);
             }
-            out["spring"] = springs(f, at).into();
+            out["spring"] = springs(f, at, &starts(model)).into();
             out["damper"] = f.force.damped().into();
         }
     }
     out
 }
 
+/// The inputs at the start.
+fn starts(model: &Model) -> Vec<f64> {
+    model.inputs.iter().map(|input| input.start).collect()
+}
+
+/// What a force sees at time zero.
+fn seen<'a>(ends: &'a [Frame], z: &'a [f64], inputs: &'a [f64]) -> Seen<'a> {
+    Seen { t: 0.0, inputs, ends, near: &[0.0], z, mode: BY_VALUE, lambda: 0.0 }
+}
+
 /// Whether energy is stored anywhere: a spring may be at rest in one of two places, but not in both.
-fn springs(f: &ForceEntry, at: Vec<Frame>) -> bool {
+fn springs(f: &ForceEntry, at: Vec<Frame>, inputs: &[f64]) -> bool {
     [Vec3::new(0.3, 0.5, 0.7), Vec3::new(-1.1, 0.9, -1.3)].into_iter().any(|d| {
         let mut moved = at.clone();
         if let Some(last) = moved.last_mut() {
             last.p += d;
             last.r = bellcrank_math::rotation::exp(d) * last.r;
         }
-        f.force.stored(&Seen { t: 0.0, ends: &moved, near: &[0.0], z: &f.force.initial(), mode: BY_VALUE, lambda: 0.0 })
-            != 0.0
+        f.force.stored(&seen(&moved, &f.force.initial(), inputs)) != 0.0
     })
 }
 

@@ -19,7 +19,7 @@ use std::fmt;
 const MAGIC: &[u8; 8] = b"BCRKSTAT";
 
 /// Version of the format, and of all types that are stored in it.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Why bytes are not the state that was asked for. The text continues a sentence that names them: "`file` is damaged …".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +114,7 @@ mod tests {
     fn state() -> State {
         let mut state = State { t: 0.1 + 0.2, q: vec![f64::NAN, -0.0, 5e-324], ..State::default() };
         state.charts.modes = vec![3, 0];
+        state.charts.inputs = vec![-0.5];
         state.charts.centres = vec![Quat([0.5; 4])];
         state
     }
@@ -191,7 +192,7 @@ mod tests {
         later[8] = 99;
         let words = decode::<State>("state", &sealed(later)).unwrap_err().to_string();
         assert_eq!(words, format!("is of version 99 of the format; this program reads version {VERSION}"));
-        assert_eq!(decode::<State>("state", b"bellcrank tape 2\n"), Err(SnapshotError::NotAState));
+        assert_eq!(decode::<State>("state", b"bellcrank tape 3\n"), Err(SnapshotError::NotAState));
         assert_eq!(decode::<State>("state", b""), Err(SnapshotError::NotAState));
     }
 
@@ -199,8 +200,8 @@ mod tests {
     #[test]
     fn the_format_is_what_it_was() {
         let bytes = encode("state", &state());
-        assert_eq!((VERSION, bytes.len()), (3, 116));
+        assert_eq!((VERSION, bytes.len()), (4, 118));
         let point = encode("point", &Point::default());
-        assert_eq!(point.len(), 56);
+        assert_eq!(point.len(), 57);
     }
 }

@@ -3,6 +3,7 @@
 use crate::run;
 use crate::{Failure, print};
 use bellcrank_model::file::{Diagnostic, Report};
+use bellcrank_model::model::Input;
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_results::json;
 use clap::Args;
@@ -34,13 +35,30 @@ pub fn check(args: Check) -> Result<(), Failure> {
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {
-        true => print(&with_places(json::check(&found), &read).to_string())?,
-        false => print(&found.to_string())?,
+        true => {
+            let mut object = with_places(json::check(&found), &read);
+            if !system.model.inputs.is_empty() {
+                let input =
+                    |i: &Input| serde_json::json!({ "name": i.name, "start": i.start, "unit": i.unit, "doc": i.doc });
+                object["inputs"] = system.model.inputs.iter().map(input).collect();
+            }
+            print(&object.to_string())?
+        }
+        false => print(&format!("{found}{}", inputs(&system.model.inputs)))?,
     }
     match found.runs() {
         true => Ok(()),
         false => Err(Failure::BadInput(format!("{}: the model cannot run\nhelp: see the errors above", args.model))),
     }
+}
+
+/// The inputs in one line, as in "inputs: torque = 0 N m".
+fn inputs(inputs: &[Input]) -> String {
+    if inputs.is_empty() {
+        return String::new();
+    }
+    let one = |i: &Input| format!("{} = {} {}", i.name, i.start, i.unit).trim_end().to_string();
+    format!("\ninputs: {}", inputs.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 /// The findings with `file`, `line` and `column` of the first that each is about, where the file has it.

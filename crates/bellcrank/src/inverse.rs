@@ -105,7 +105,7 @@ fn add_drive(model: &mut bellcrank_model::Model, text: &str) -> Result<(), Failu
     let (joint, key) =
         path.trim().rsplit_once('.').ok_or_else(|| wrong("there is no joint and coordinate".into(), example))?;
     let parameters = Parameters::default();
-    let scope = Scope { parameters: &parameters, variables: &["t"] };
+    let scope = Scope { parameters: &parameters, variables: &["t"], inputs: &[] };
     let course = Expression::parse(course.trim(), scope).map_err(|f| wrong(f.message, example))?;
     let entry =
         bellcrank_model::joints::drive_of(model, joint, key, course).map_err(|(what, help)| wrong(what, &help))?;

@@ -51,6 +51,14 @@ pub const KIND: Kind = Kind {
         let found = names.iter().position(|n| n.contains(&key));
         let Some(motion) = found else { return Err(base.lacks(values, key, &format!("`{key}`")).into()) };
         let by_rate = names[motion][1] == key;
+        if !by_rate {
+            super::refuse_inputs(
+                values,
+                key,
+                std::slice::from_ref(course),
+                &format!("drive the rate: `{} = …`", names[motion][1]),
+            )?;
+        }
         Ok(Box::new(Drive { motion: base.motions[motion], course: course.clone(), by_rate }))
     },
 };

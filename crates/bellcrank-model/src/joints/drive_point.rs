@@ -17,7 +17,11 @@ pub const KIND: Kind = Kind {
     fields: &[Field::required("position", FieldKind::VectorFunction, "m", "where the point is, in the world")],
     place: Place::Body,
     in_plane: None,
-    make: |values, _| Ok(Box::new(DrivePoint { course: values.functions("position").to_vec() })),
+    make: |values, _| {
+        let course = values.functions("position");
+        super::refuse_inputs(values, "position", course, "drive the rate of a slide")?;
+        Ok(Box::new(DrivePoint { course: course.to_vec() }))
+    },
 };
 
 impl Joint for DrivePoint {

@@ -56,8 +56,8 @@ pub trait Equation: Send + Sync {
     fn straight(&self) -> bool {
         false
     }
-    /// ∂g/∂t and ∂²g/∂t² of rheonomic equations.
-    fn time(&self, _t: f64, _g_t: &mut [f64], _g_tt: &mut [f64]) {}
+    /// ∂g/∂t and ∂²g/∂t² of rheonomic equations, given the time and the inputs of the model.
+    fn time(&self, _t: f64, _inputs: &[f64], _g_t: &mut [f64], _g_tt: &mut [f64]) {}
     /// Whether `time` can give other than zero: then the equation does work.
     fn rheonomic(&self) -> bool {
         false
@@ -212,7 +212,7 @@ impl Equation for Trace {
     fn rheonomic(&self) -> bool {
         self.course.iter().any(|x| x.as_constant().is_none())
     }
-    fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
+    fn time(&self, t: f64, _inputs: &[f64], g_t: &mut [f64], g_tt: &mut [f64]) {
         for (i, x) in self.course.iter().enumerate() {
             let x = x.jet(t);
             (g_t[i], g_tt[i]) = (-x.rate, -x.second);
@@ -317,8 +317,8 @@ impl Equation for Follow {
     fn rheonomic(&self) -> bool {
         self.by_rate || self.course.as_constant().is_none()
     }
-    fn time(&self, t: f64, g_t: &mut [f64], g_tt: &mut [f64]) {
-        let course = self.course.jet(t);
+    fn time(&self, t: f64, inputs: &[f64], g_t: &mut [f64], g_tt: &mut [f64]) {
+        let course = self.course.jet_with(t, inputs);
         let (rate, second) = if self.by_rate { (course.value, course.rate) } else { (course.rate, course.second) };
         (g_t[0], g_tt[0]) = (-rate, -second);
     }

@@ -176,6 +176,7 @@ impl Relative {
         };
         s.charts.rates.resize(s.charts.angles.len(), 0.0);
         s.charts.modes = at.charts.modes.clone();
+        s.charts.inputs = at.charts.inputs.clone();
         let mut w = self.workspace();
         self.count_turns(&mut s, &mut w);
         s
@@ -209,6 +210,7 @@ impl Relative {
         (s.q, s.v, s.z) = (point.q, point.v, point.z);
         s.charts.centres = point.charts.centres;
         s.charts.modes = point.charts.modes;
+        s.charts.inputs = point.charts.inputs;
     }
 
     /// Poses, twists and the Cartesian coordinates and velocities of a point.
@@ -275,6 +277,7 @@ impl Relative {
         self.to_velocities(&at.v, false, t);
         t.point.z.clone_from(&at.z);
         t.point.charts.modes.clone_from(&at.charts.modes);
+        t.point.charts.inputs.clone_from(&at.charts.inputs);
         t.point.lambda.clone_from(&at.lambda);
         t.point.mu.clone_from(&at.mu);
     }

@@ -141,10 +141,10 @@ impl System {
     }
 
     /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
-    pub fn drive_rates(&self, t: f64) -> Vec<f64> {
+    pub fn drive_rates(&self, at: &Point) -> Vec<f64> {
         let mut out = vec![0.0; self.layout.m()];
         for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
-            self.add_time(1.0, constraint, t, 1, &mut out[range.clone()]);
+            self.add_time(1.0, constraint, at.t, &at.charts.inputs, 1, &mut out[range.clone()]);
         }
         out
     }

@@ -187,15 +187,23 @@ impl System {
     /// out += c (G v + g_t) for one constraint.
     pub(super) fn add_velocity(&self, c: f64, number: usize, at: &Point, w: &Workspace, out: &mut [f64]) {
         self.add_times(c, number, &at.v, w, out);
-        self.add_time(c, &self.constraints[number], at.t, 1, out);
+        self.add_time(c, &self.constraints[number], at.t, &at.charts.inputs, 1, out);
     }
 
     /// out += c ∂g/∂t (`derivative` = 1) or c ∂²g/∂t² (2).
-    pub(super) fn add_time(&self, c: f64, constraint: &Constraint, t: f64, derivative: usize, out: &mut [f64]) {
+    pub(super) fn add_time(
+        &self,
+        c: f64,
+        constraint: &Constraint,
+        t: f64,
+        inputs: &[f64],
+        derivative: usize,
+        out: &mut [f64],
+    ) {
         let mut first = 0;
         for e in constraint.equations.iter().filter(|_| constraint.rheonomic) {
             let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-            e.time(t, &mut g_t, &mut g_tt);
+            e.time(t, inputs, &mut g_t, &mut g_tt);
             let g = if derivative == 1 { g_t } else { g_tt };
             out[first..first + e.rows()].iter_mut().zip(g).for_each(|(o, g)| *o += c * g);
             first += e.rows();

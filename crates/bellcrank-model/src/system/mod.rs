@@ -180,6 +180,7 @@ impl System {
             second - first
         };
         s.charts.angles = self.angles.iter().map(turned).collect();
+        s.charts.inputs = self.model.inputs.iter().map(|input| input.start).collect();
         self.count_turns(&mut s, &mut self.workspace());
         s
     }
@@ -352,7 +353,8 @@ impl System {
         // what holds the force in another mode does not tell about this one
         let held = f.held.filter(|(held, _)| *held == mode);
         let lambda = held.map_or(0.0, |(_, block)| at.lambda[self.layout.constraints[block].start]);
-        Seen { t: at.t, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda }
+        let inputs = &at.charts.inputs;
+        Seen { t: at.t, inputs, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda }
     }
 
     /// The equations with what the modes hold; `None` if they are these.
@@ -546,7 +548,7 @@ impl Dynamics for System {
                 if let [Some(Plain::Coincide(_)), None, ..] = constraint.plain {
                     return add(out, &self.coincidence_bias(constraint, at, w).0);
                 }
-                self.add_time(c, constraint, at.t, 2, out);
+                self.add_time(c, constraint, at.t, &at.charts.inputs, 2, out);
                 let drift = self.drift(constraint, at, w, &at.v);
                 for (r, o) in out.iter_mut().enumerate() {
                     for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
@@ -915,7 +917,7 @@ impl Dynamics for System {
         // a rheonomic constraint works: the reactions −Gᵀλ have the power λ·g_t
         for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints).filter(|(c, _)| c.rheonomic) {
             let mut g_t = [0.0; MAX_ROWS];
-            self.add_time(1.0, constraint, at.t, 1, &mut g_t[..constraint.rows]);
+            self.add_time(1.0, constraint, at.t, &at.charts.inputs, 1, &mut g_t[..constraint.rows]);
             e.power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
         }
         e

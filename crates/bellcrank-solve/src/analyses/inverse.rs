@@ -283,7 +283,7 @@ impl Watch {
         self.w.invalidate();
         self.system.realize(at, &mut self.w);
         self.system.observe(at, &mut self.w, &mut self.values);
-        let rates = self.system.drive_rates(at.t);
+        let rates = self.system.drive_rates(at);
         for (name, _, row) in &self.rows {
             let effort = -at.lambda[*row];
             let power = -effort * rates[*row];

@@ -98,7 +98,7 @@ pub fn run_cut(system: &Arc<System>, options: Options, names: &[&str]) -> Result
     let sample = (options.sample_distance() / window).round().max(1.0) * window;
     let options = Options { sample: Some(sample), ..options };
     let mut simulation =
-        Simulation::of(system.clone(), options.clone()).map_err(|e| CutRunError::Start(e.to_string()))?;
+        Simulation::new(system.clone(), options.clone()).map_err(|e| CutRunError::Start(e.to_string()))?;
     let cut = cut(system, &start(system)?, names).map_err(CutRunError::Cut)?;
     let mut parts = Vec::new();
     for part in cut.parts {

@@ -230,7 +230,7 @@ impl Subdomain for InStep {
         let floor = ROUNDING * f64::EPSILON * largest / self.part.system.length();
         let (state, h) = (&self.state.committed.state, window.length());
         self.tolerances.weigh_fixed(state, h, PRECISION.max(floor), &mut self.step.weights);
-        self.step.round_off = 0.01;
+        self.step.limits.round_off = 0.01;
         let law = self.step.stencil.clone();
         law.rates(&mut self.step.point);
         self.step.touched();
@@ -252,7 +252,7 @@ impl Subdomain for InStep {
         let error = self.method.local_error(&self.step.point, &self.weights);
         let rough = !self.state.committed.started && !self.trial.soft && {
             self.tolerances.weigh_fixed(&self.state.committed.state, h, 1.0, &mut self.weights);
-            self.method.rough(&self.step.point, &self.weights)
+            self.method.is_rough(&self.step.point, &self.weights)
         };
         Ok(Response { ports, admittance, error, rough })
     }

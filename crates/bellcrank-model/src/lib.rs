@@ -17,6 +17,7 @@ pub mod read;
 pub mod reference;
 pub mod relative;
 pub mod scene;
+pub mod settings;
 mod shares;
 pub mod snapshot;
 pub mod system;

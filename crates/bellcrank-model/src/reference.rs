@@ -7,12 +7,12 @@ use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
     BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
-    JOINT_ON_ONE, MODEL, PARAMETER, PROBE, SOLVE, START, force_fields, joint_fields,
+    JOINT_ON_ONE, MODEL, PARAMETER, PROBE, START, force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 
-/// The JSON Schema (draft 2020-12) of model files, for editors.
-pub fn schema() -> Value {
+/// The JSON Schema (draft 2020-12) of model files, for editors; `solve` are the keys of `[solve]`, which solvers know.
+pub fn schema(solve: &'static [Field]) -> Value {
     let named = |what: &str, value: Value| json!({ "type": "object", "description": format!("{what}, by name"), "additionalProperties": value });
     let kinds = |list: Vec<(&'static str, &'static str, Vec<&'static [Field]>)>| {
         let each = list.into_iter().map(|(name, doc, fields)| {
@@ -41,15 +41,15 @@ pub fn schema() -> Value {
             "force": named("Forces", kinds(force_kinds)),
             "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
             "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
-            "solve": object_schema(&[SOLVE]),
+            "solve": object_schema(&[solve]),
         },
         "required": ["body"],
         "additionalProperties": false,
     })
 }
 
-/// The reference as Markdown.
-pub fn markdown() -> String {
+/// The reference as Markdown; `solve` are the keys of `[solve]`.
+pub fn markdown(solve: &'static [Field]) -> String {
     let mut out = String::from("# The model file\n\n");
     out += "TOML (or JSON), SI units, names as table keys. Any number may be an expression of parameters; \
             loads, drives and controllers also of `t` and of inputs.\n";
@@ -109,7 +109,7 @@ pub fn markdown() -> String {
         a slide `position` and `rate`, or `speed` where the joint also turns; the results have the same names.",
         &[START],
     );
-    section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[SOLVE]);
+    section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[solve]);
     out += "\n## Expressions\n\n";
     out += &expression::function_table();
     out

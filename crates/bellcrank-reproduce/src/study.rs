@@ -4,9 +4,10 @@ use bellcrank_model::dynamics::{Point, State};
 use bellcrank_model::own::{Equations, Own};
 use bellcrank_model::{Dynamics, Piece};
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::engines::implicit::{Control, Implicit, Solving};
+use bellcrank_solve::engines::implicit::{Control, Implicit};
 use bellcrank_solve::engines::{Engine, Statistics};
 use bellcrank_solve::initial;
+use bellcrank_solve::linear::LinearPlan;
 use bellcrank_solve::methods::bdf::{Bdf, BdfOptions, first_step};
 use bellcrank_solve::newton::{Converged, Iteration};
 use bellcrank_solve::options::{ErrorScope, Options, Tested};
@@ -154,7 +155,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
     tolerances.velocities_converge = true;
     tolerances.multipliers_converge = s.multipliers;
-    let form = s.formulation.table(None, 0.0);
+    let form = s.formulation.table(0.0);
     let averaged = s.tested == Tested::Q && !s.as_dassl;
     let bdf = Bdf::new(BdfOptions {
         max_order: s.max_order,
@@ -170,7 +171,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         on: s.on,
         fixed: false,
         as_dassl: s.as_dassl,
-        solving: Solving::Elimination,
+        linear: LinearPlan::Elimination,
     };
     let names = ("bdf", form.name);
     // DASSL's norm of ẏ runs over all unknowns, and the rates of multipliers start at zero

@@ -14,11 +14,12 @@ use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::formulation;
-use bellcrank_solve::newton::{Iteration, Residual};
+use bellcrank_solve::linear::MatrixPlan;
+use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{self, Simulation, Status};
-use bellcrank_solve::step::{Shape, Step};
+use bellcrank_solve::step::Step;
 use std::alloc::{GlobalAlloc, Layout, System as Heap};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -157,7 +158,7 @@ struct Run {
 
 fn run(system: &Arc<System>, options: &Options) -> Run {
     let before = LIVE.load(Ordering::Relaxed);
-    let mut simulation = match Simulation::of(system.clone(), options.clone()) {
+    let mut simulation = match Simulation::new(system.clone(), options.clone()) {
         Ok(simulation) => simulation,
         Err(error) => panic!("{error}"),
     };
@@ -256,11 +257,11 @@ fn baseline(system: &Arc<System>, h: f64) -> f64 {
     let Ok((start, _)) = bellcrank_solve::initial::assemble(&dynamics, &system.initial_state()) else {
         return f64::NAN;
     };
-    let shape = Shape { condensed: true, lean: true };
-    let mut step = Step::shaped(dynamics, formulation::index3(), Point { t: h, ..start }, shape);
+    let plan = MatrixPlan { condensed: true, lean: true, ..MatrixPlan::default() };
+    let mut step = Step::planned(dynamics, formulation::index3(), Point { t: h, ..start }, plan);
     step.stencil.slopes = bellcrank_model::Slopes { q: 2.0 / h, v: 2.0 / h, z: 2.0 / h };
     let mut matrix = BlockMatrix::new(step.pattern().clone());
-    step.jacobian(Iteration::Full, true, &mut matrix);
+    step.form_matrix(Iteration::Full, &mut matrix);
     let mut solver = SparseLu::new();
     if solver.analyze(step.pattern()).is_err() {
         return f64::NAN;
@@ -359,8 +360,8 @@ fn main() {
 /// Small machines with error control: the first tolerance with an error below 1e-6.
 fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
     let problems = [
-        ("seven-body", include_str!("../../../tests/problems/seven-body/model.toml"), 0.03),
-        ("slider-crank", include_str!("../../../tests/problems/slider-crank/model.toml"), 2.0),
+        ("seven-body", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml")), 0.03),
+        ("slider-crank", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml")), 2.0),
     ];
     for (name, text, until) in problems.into_iter().filter(|p| is_wanted(p.0)) {
         let system = system(text);

@@ -3,7 +3,6 @@
 //! Each row names the unknown it is paired with (the pivot of its block) and the pieces it sums.
 //! Residual, Jacobian and sparsity are interpreted from the rows, once, for all ([`crate::step`]).
 
-use crate::methods::alpha::AlphaParameters;
 use bellcrank_model::{Piece, Unknown};
 use std::fmt;
 
@@ -25,38 +24,8 @@ pub struct Formulation {
     pub rows: Vec<Row>,
     /// Index of the differential-algebraic equations: 1, 2 (stabilized) or 3.
     pub index: usize,
-    /// What reactions of two times do, in the additive formulation.
-    pub additive: Option<Additive>,
-}
-
-/// The factors of the additive formulation, in which λ stands for the reactions at the old point and μ for those at
-/// the new one:
-///
-/// ```text
-///     T q̇ − v + h o M_n⁻¹G_nᵀλ + h w M⁻¹Gᵀμ = 0
-///     M (v̇ + s M_n⁻¹G_nᵀλ) − f + s Gᵀμ = 0
-/// ```
-///
-/// s = 1/(2γ(1 − α_f)), o = ½((1 − b)γ/β − 1), w = ½(bγ/β − 1).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Additive {
-    /// s.
-    pub share: f64,
-    /// o.
-    pub old: f64,
-    /// w.
-    pub new: f64,
-    /// b.
-    pub b: f64,
-}
-
-impl Additive {
-    /// The factors of a method.
-    pub fn new(p: AlphaParameters, b: f64) -> Additive {
-        let ratio = p.gamma / p.beta;
-        let share = 0.5 / (p.gamma * (1.0 - p.alpha_f));
-        Additive { share, old: 0.5 * ((1.0 - b) * ratio - 1.0), new: 0.5 * (b * ratio - 1.0), b }
-    }
+    /// In the additive formulation, the share b of the new reactions in the positions.
+    pub additive: Option<f64>,
 }
 
 fn formulation(name: &'static str, rows: Vec<Row>, index: usize) -> Formulation {
@@ -119,14 +88,14 @@ pub fn index1() -> Formulation {
 
 /// Old and new reactions as two forces that are added to the law of the method, so that positions and velocities
 /// both obey the constraints: HHT-ADD [Jay & Negrut 2007]. b is the share of the new ones in the positions.
-pub fn additive(p: AlphaParameters, b: f64) -> Formulation {
+pub fn additive(b: f64) -> Formulation {
     // the factors of the reactions come from the method
     let kinematics = kinematics(Some(Piece::MinvGtMu));
     let balance = row(Unknown::Q, &[(1.0, Piece::MassAccel), (-1.0, Piece::Force), (1.0, Piece::GtMu)]);
     let position = row(Unknown::Lambda, &[(1.0, Piece::Position)]);
     let velocity = row(Unknown::Mu, &[(1.0, Piece::Velocity)]);
     let rows = vec![kinematics, balance, flow(), position, velocity];
-    Formulation { additive: Some(Additive::new(p, b)), ..formulation("add", rows, 2) }
+    Formulation { additive: Some(b), ..formulation("add", rows, 2) }
 }
 
 /// Equilibrium: the balance without M v̇, at rest. It is no formulation of a motion, and has no name there.

@@ -21,9 +21,20 @@ pub struct Stencil {
     pub eta_z: Vec<f64>,
     /// Whether velocities follow the coordinates, v = q̇, and are no unknowns.
     pub velocities_follow: bool,
+    /// The constants of Newmark's family, where the law is of it.
+    pub newmark: Option<NewmarkRatios>,
 }
 
-bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z, velocities_follow });
+/// What the additive formulation needs to know of a law of Newmark's family.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewmarkRatios {
+    /// γ/β.
+    pub position: f64,
+    /// γ(1 − α_f).
+    pub velocity: f64,
+}
+
+bellcrank_model::clone_by_fields!(Stencil { t, h, slopes, eta_q, eta_v, eta_z, velocities_follow, newmark });
 
 impl Stencil {
     /// Sets the rates of a point from its q, v, z, and its time.

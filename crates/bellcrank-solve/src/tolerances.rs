@@ -11,11 +11,11 @@ use bellcrank_model::{Point, State};
 /// was up to 700 times. Hand-written equations keep the plain tolerance of the literature.
 const LOCAL: f64 = 0.1;
 
-/// And less than half of that where velocities are not tested: nothing but the coordinates holds them then
+/// Less than half of that where velocities are not tested: then nothing but the coordinates bounds them
 /// (stiff bushing at rtol 1e-4: an error of 9e-4 m instead of 2e-3 m).
 const COORDINATES_ALONE: f64 = 0.4;
 
-/// Keeps the largest speeds seen, so that velocities are weighed by what the machine does.
+/// Tolerances of a run. It keeps the largest speeds so far, so that velocities are weighed by what the machine does.
 pub struct Tolerances {
     scales: Vec<Scale>,
     length: f64,
@@ -27,7 +27,7 @@ pub struct Tolerances {
     absolute: bool,
     /// Whether velocities belong to the convergence test even where the error test leaves them out.
     pub velocities_converge: bool,
-    /// Whether multipliers belong to the convergence test whatever the error test looks at.
+    /// Whether multipliers belong to the convergence test whatever is tested for its error.
     pub multipliers_converge: bool,
 }
 
@@ -50,7 +50,7 @@ impl Tolerances {
         }
     }
 
-    /// Takes notice of the speeds of an accepted state.
+    /// Updates the largest speeds by those of an accepted state.
     pub fn see(&mut self, v: &[f64]) {
         for (v, scale) in v.iter().zip(&self.scales) {
             match scale {

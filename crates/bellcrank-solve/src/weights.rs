@@ -44,7 +44,7 @@ impl Weights {
     }
 }
 
-/// Sums of long arrays are taken in so many, so that no addition waits for the one before.
+/// Partial sums of a long array, so that no addition waits for the one before it.
 const LANES: usize = 4;
 
 fn one_unless_zero(x: f64) -> f64 {

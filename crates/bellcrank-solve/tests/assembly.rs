@@ -43,7 +43,7 @@ fn assemble(system: &Arc<System>, state: &State) -> Result<(Vec<f64>, Assembly),
 
 #[test]
 fn random_starts_close_or_are_refused() {
-    let slider = include_str!("../../../examples/slider-crank.toml");
+    let slider = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/slider-crank.toml"));
     let mut random = Random::new(3);
     for (name, text) in [("four-bar", FOUR_BAR), ("spatial", SPATIAL), ("loop", SPATIAL_LOOP), ("slider-crank", slider)]
     {

@@ -3,6 +3,7 @@
 use crate::PAGE;
 use bellcrank_model::mesh::base64;
 use bellcrank_results::Results;
+use bellcrank_solve::evidence::Verdict;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::path::Path;
 /// Where the page takes its data from, if they come with it.
 const PLACE: &str = "<!--bellcrank-data-->";
 
-/// What a report shows beside the moving scene.
+/// What a report shows beside the animated scene.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The plots: the names of the channels in each.
@@ -36,11 +37,11 @@ pub struct Section {
     pub text: String,
     /// The facts, one line each.
     pub facts: Vec<Fact>,
-    /// A table: its head first; columns of numbers are set to the right.
+    /// A table, its header first; columns of numbers are aligned to the right.
     pub table: Vec<Vec<String>>,
     /// Diagrams.
     pub diagrams: Vec<Diagram>,
-    /// A text that is shown as it is, such as a model file.
+    /// A text that is shown verbatim, such as a model file.
     pub code: String,
 }
 
@@ -74,21 +75,7 @@ pub struct Diagram {
     pub marked: String,
 }
 
-/// What to think of a fact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Nothing.
-    #[default]
-    None,
-    /// As it should be.
-    Good,
-    /// Worth a look.
-    Doubtful,
-    /// Wrong.
-    Bad,
-}
-
-/// Results that go into a report.
+/// The results that a report contains.
 pub struct Frames<'a> {
     /// How the run went: the object of `summary.json`.
     pub summary: &'a Value,

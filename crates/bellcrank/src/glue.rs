@@ -124,7 +124,7 @@ struct Plan {
 }
 
 fn plan(args: &Glue, assembly: &Assembly) -> Result<Plan, Failure> {
-    let setting = |key: &str| assembly.settings.numbers.get(key).copied();
+    let setting = |key: &str| assembly.settings.number(key);
     let until = args.until.or(setting("until")).unwrap_or(1.0);
     let rtol = args.rtol.or(setting("rtol"));
     let window = args.window.or(setting("step")).unwrap_or(until / 1000.0);

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod compare;
 mod digest;
+mod flags;
 mod gallery;
 mod glue;
 mod inverse;
@@ -13,15 +14,16 @@ mod modes;
 mod network;
 mod new;
 mod output;
+mod places;
 mod plot;
 mod progress;
 mod reproduce;
 mod run;
 mod statics;
-mod truth;
 mod view;
 
 use bellcrank_model::file::diagnostic::escaped;
+use bellcrank_solve::choices::fields;
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -98,8 +100,8 @@ fn main() -> ExitCode {
         Command::Plot(options) => plot::plot(options),
         Command::New(options) => new::new(options),
         Command::Gallery(options) => gallery::gallery(options),
-        Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
-        Command::Reference => print(&bellcrank_model::reference::markdown()),
+        Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
+        Command::Reference => print(&bellcrank_model::reference::markdown(fields())),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

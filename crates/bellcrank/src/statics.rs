@@ -1,9 +1,9 @@
 //! `bellcrank statics MODEL`.
 
 use crate::{Failure, output, print};
-use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_model::{Dynamics, System};
 use bellcrank_results::csv::quoted;
-use bellcrank_solve::analyses::statics::{Equilibrium, equilibrium, least_reactions};
+use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError, Rest, values};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -52,16 +52,14 @@ impl Follow {
         };
         let steps = steps.trim().parse::<usize>().ok().filter(|n| (1..=100_000).contains(n));
         let steps = steps.ok_or_else(|| wrong("the number of steps must lie between 1 and 100000"))?;
-        let values = (0..=steps).map(|k| from + (to - from) * k as f64 / steps as f64).collect();
-        Ok(Follow { path: path.trim().to_string(), values })
+        Ok(Follow { path: path.trim().to_string(), values: values(from, to, steps).collect() })
     }
 }
 
-/// An equilibrium with what is told of it.
+/// An equilibrium, and the value it was found at.
 struct Found {
     value: Option<f64>,
-    equilibrium: Equilibrium,
-    channels: Vec<f64>,
+    rest: Rest,
 }
 
 /// Finds the equilibrium of a model, or a row of them.
@@ -71,47 +69,24 @@ pub fn run(args: Statics) -> Result<(), Failure> {
         Some(f) => f.values.iter().copied().map(Some).collect(),
         None => vec![None],
     };
+    let mut continuation = Continuation::new(args.time);
     let mut found: Vec<Found> = Vec::new();
-    let mut last: Option<(Arc<System>, Point)> = None;
-    let mut failure = None;
+    let mut last = None;
     for value in values {
-        let mut set = args.set.clone();
+        let (mut set, mut at) = (args.set.clone(), String::new());
         if let (Some(f), Some(value)) = (&follow, value) {
             set.push(format!("{}={value:?}", f.path));
+            at = format!(" at {} = {value}", f.path);
         }
         let system = Arc::new(output::read(&args.model, &set)?.model.compile());
-        // the next load starts where the last one came to rest
-        let start = match last.take() {
-            Some((before, point)) if before.layout().n() == system.layout().n() => point,
-            _ => output::assembled(&args.model, &system, args.time)?,
-        };
-        let dynamics: Arc<dyn Dynamics> = system.clone();
-        match equilibrium(&dynamics, &start) {
-            Ok(mut equilibrium) => {
-                if equilibrium.redundant > 0 {
-                    least_reactions(&*dynamics, &mut equilibrium.point);
-                }
-                let mut w = system.workspace();
-                system.realize(&equilibrium.point, &mut w);
-                let mut channels = Vec::new();
-                system.observe(&equilibrium.point, &mut w, &mut channels);
-                last = Some((system, equilibrium.point.clone()));
-                found.push(Found { value, equilibrium, channels });
-            }
-            Err(e) => {
-                let at = match (&follow, value) {
-                    (Some(f), Some(value)) => format!(" at {} = {value}", f.path),
-                    _ => String::new(),
-                };
-                failure = Some(Failure::Failed(format!("{}{at}: {e}", args.model)));
-                break;
-            }
-        }
+        let rest = continuation.next(&system).map_err(|e| match e {
+            ContinuationError::Assembly(e) => Failure::BadInput(format!("{}: {e}", args.model)),
+            ContinuationError::Statics(e) => Failure::Failed(format!("{}{at}: {e}", args.model)),
+        })?;
+        found.push(Found { value, rest });
+        last = Some(system);
     }
-    if let Some((system, _)) = &last {
-        tell(&args, follow.as_ref(), system, &found)?;
-    }
-    failure.map_or(Ok(()), Err)
+    last.map_or(Ok(()), |system| tell(&args, follow.as_ref(), &system, &found))
 }
 
 /// Channels that mean something at rest: no rates, no accelerations.
@@ -122,11 +97,11 @@ fn still(unit: &str, name: &str) -> bool {
 fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[Found]) -> Result<(), Failure> {
     let channels = system.channels();
     let kept: Vec<usize> = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
-    let label = |f: &Found| f.equilibrium.stability.as_ref().map_or("not told", |s| s.word());
+    let label = |f: &Found| f.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word());
     let one = |f: &Found| {
         let values: Map<String, Value> =
-            kept.iter().map(|i| (channels[*i].name.clone(), json!(f.channels[*i]))).collect();
-        let e = &f.equilibrium;
+            kept.iter().map(|i| (channels[*i].name.clone(), json!(f.rest.channels[*i]))).collect();
+        let e = &f.rest.equilibrium;
         json!({
             "value": f.value,
             "stability": label(f),
@@ -155,14 +130,14 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
                 "{:>16}  {:>9}  {:>12.2e}  {:>6}\n",
                 output::nine_digits(f.value.unwrap_or(0.0)),
                 label(f),
-                f.equilibrium.residual,
-                f.equilibrium.steps
+                f.rest.equilibrium.residual,
+                f.rest.equilibrium.steps
             );
         }
         print(&out)?;
     }
     if let (false, Some(last)) = (args.json, found.last()) {
-        let e = &last.equilibrium;
+        let e = &last.rest.equilibrium;
         crate::tell(&format!(
             "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
             system.model.name,
@@ -183,7 +158,7 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
         let width = kept.iter().map(|i| channels[*i].name.chars().count()).max().unwrap_or(0);
         let mut out = String::new();
         for i in &kept {
-            let value = output::nine_digits(last.channels[*i]);
+            let value = output::nine_digits(last.rest.channels[*i]);
             out += &format!("  {:width$}  {value} {}\n", channels[*i].name, channels[*i].unit);
         }
         print(&out)?;
@@ -198,7 +173,7 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
             table += &kept.iter().map(head).collect::<Vec<_>>().join(",");
             table.push('\n');
             for f in found {
-                let values = f.value.into_iter().chain(kept.iter().map(|i| f.channels[*i]));
+                let values = f.value.into_iter().chain(kept.iter().map(|i| f.rest.channels[*i]));
                 table += &values.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
                 table.push('\n');
             }

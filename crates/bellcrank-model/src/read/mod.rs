@@ -2,6 +2,7 @@
 
 use crate::file::*;
 use crate::model::*;
+use crate::settings::Settings;
 use std::collections::HashMap;
 
 mod body;
@@ -13,12 +14,10 @@ mod joint;
 mod place;
 mod probe;
 mod shape;
-mod solve;
 mod start;
 
 pub use fields::*;
 pub use flexible::{BEAM, MODAL};
-pub use solve::{SOLVE, Settings};
 
 /// A model file that was read.
 pub struct Read {
@@ -150,7 +149,11 @@ impl<'a> Reader<'a> {
         self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
-        let settings = self.read_solve();
+        let mut settings = Settings::default();
+        if let Some(node) = self.root.get("solve") {
+            let read = Settings::read(node, &self.context());
+            settings = self.problems.take(read).unwrap_or_default();
+        }
         std::mem::take(&mut self.problems).or(())?;
         if self.model.bodies.is_empty() {
             let hint = "add one: a table [body.NAME] with at least its `mass`";

@@ -11,14 +11,15 @@ use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
 use bellcrank_solve::initial;
 use bellcrank_solve::kkt::SharedKkt;
+use bellcrank_solve::linear::MatrixPlan;
 use bellcrank_solve::loop_cg::LoopCg;
 use bellcrank_solve::loop_step::LoopStep;
 use bellcrank_solve::methods::tableau::Tableau;
-use bellcrank_solve::newton::{Iteration, Residual};
+use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options, Solver, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
-use bellcrank_solve::step::{Shape, Step};
+use bellcrank_solve::step::Step;
 use bellcrank_solve::tolerances::Tolerances;
 use std::sync::Arc;
 use std::time::Instant;
@@ -274,14 +275,14 @@ impl Machine {
     /// The matrix of a fixed step of an implicit method at the start, with a right-hand side at random; and where factors are
     /// wanted, those of the position `earlier` for a preconditioner. Without `eliminated` nothing is factored.
     pub fn step_costs(&self, h: f64, earlier: Option<&[f64]>, eliminated: bool) -> Option<Steps> {
-        let shape = Shape { condensed: true, lean: true };
-        let mut step = Step::shaped(self.dynamics(), formulation::index3(), self.start.clone(), shape);
+        let plan = MatrixPlan { condensed: true, lean: true, ..MatrixPlan::default() };
+        let mut step = Step::planned(self.dynamics(), formulation::index3(), self.start.clone(), plan);
         step.stencil.h = h;
         step.stencil.slopes = Slopes { q: 2.0 / h, v: 2.0 / h, z: 2.0 / h };
         let mut loops = LoopStep::new(&self.dynamics(), &self.start, step.pattern(), &step.unknowns)?;
         loops.cg.plain = true;
         let mut matrix = BlockMatrix::new(step.pattern().clone());
-        step.jacobian(Iteration::Full, true, &mut matrix);
+        step.form_matrix(Iteration::Full, &mut matrix);
         let mut x = 1u64;
         let right: Vec<f64> = (0..step.pattern().dimension())
             .map(|_| {
@@ -317,7 +318,7 @@ impl Machine {
             step.point.q.copy_from_slice(earlier);
             step.touched();
             let mut other = BlockMatrix::new(step.pattern().clone());
-            step.jacobian(Iteration::Full, true, &mut other);
+            step.form_matrix(Iteration::Full, &mut other);
             loops.factor(&other).ok()?;
             loops.renew().ok()?;
             loops.factor(&matrix).ok()?;
@@ -340,7 +341,7 @@ impl Machine {
         let (method, threads) = (MethodName::Dop853, Some(1));
         let options =
             Options { method, solver, rtol, until, ..Options::default() }.with(|o| o.resources.threads = threads);
-        Simulation::of(self.system.clone(), options).ok()
+        Simulation::new(self.system.clone(), options).ok()
     }
 
     /// The coordinates at the end of an error-controlled run.
@@ -362,7 +363,7 @@ impl Machine {
     pub fn energy_error(&self, rtol: f64, until: f64) -> f64 {
         let Some(mut simulation) = self.simulation(Solver::Auto, rtol, until) else { return f64::NAN };
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
-        summary.energy.2 / summary.energy.0.abs().max(1.0)
+        summary.energy.largest_error / summary.energy.initial.abs().max(1.0)
     }
 
     /// Where the rods are at some times: lines with breaks between them.

@@ -8,7 +8,7 @@
 //! by the same BDF. Every evaluation solves the constraints; its derivatives are differences.
 
 use bellcrank_model::own::Equations;
-use bellcrank_solve::splitting::Split;
+use bellcrank_solve::linear::partition::Partition;
 use std::sync::Mutex;
 
 /// Equations without their dependent coordinates. Constraints must not depend on time.
@@ -36,8 +36,8 @@ impl<E: Equations> Partitioned<E> {
             .chunks_exact(n)
             .map(|r| r.iter().copied().enumerate().filter(|(_, g)| *g != 0.0).collect())
             .collect();
-        let split = Split::choose(&rows, n);
-        let (independent, dependent) = (0..n).partition(|i| split.independent[*i]);
+        let partition = Partition::choose(&rows, n);
+        let (independent, dependent) = (0..n).partition(|i| partition.independent[*i]);
         Partitioned { of, independent, dependent, near: Mutex::new(q.to_vec()) }
     }
 

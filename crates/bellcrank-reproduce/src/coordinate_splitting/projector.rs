@@ -7,8 +7,8 @@ use bellcrank_math::solver::LinearSolver;
 use bellcrank_model::dynamics::{Dynamics, Point, Slopes};
 use bellcrank_model::own::{Equations, Own};
 use bellcrank_solve::formulation;
+use bellcrank_solve::linear::partition::Partition;
 use bellcrank_solve::newton::{Iteration, Residual};
-use bellcrank_solve::splitting::Split;
 use bellcrank_solve::stencil::Stencil;
 use bellcrank_solve::step::Step;
 use std::sync::Arc;
@@ -123,10 +123,10 @@ fn compare<E: Equations + Clone + 'static>(e: E, p: &Point, h: f64, iteration: I
     let mut flat = vec![0.0; n * e.constraints()];
     e.jacobian(0.0, &p.q, &mut flat);
     let rows: Vec<_> = flat.chunks(n).map(|r| r.iter().copied().enumerate().filter(|x| x.1 != 0.0).collect()).collect();
-    let split = Split::choose(&rows, n);
-    step.set_split(&split);
-    let y: Vec<usize> = split.dependent.iter().flatten().copied().collect();
-    let x = (0..n).filter(|i| split.independent[*i]).collect();
+    let partition = Partition::choose(&rows, n);
+    step.set_partition(&partition);
+    let y: Vec<usize> = partition.dependent.iter().flatten().copied().collect();
+    let x = (0..n).filter(|i| partition.independent[*i]).collect();
     let explicit = Projected { e: &e, y, x };
     let keep = iteration == Iteration::CoordinateSplit;
 
@@ -140,8 +140,7 @@ fn compare<E: Equations + Clone + 'static>(e: E, p: &Point, h: f64, iteration: I
         let mut dx = vec![0.0; step.pattern().dimension()];
         step.residual(&mut dx);
         if k == 0 || fresh {
-            matrix.clear();
-            step.jacobian(iteration, true, &mut matrix);
+            step.form_matrix(iteration, &mut matrix);
             linear.factor(&matrix).unwrap();
             dense = explicit.derivative(&point, slope, keep);
         }

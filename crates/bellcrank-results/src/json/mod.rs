@@ -5,10 +5,12 @@
 
 mod analyses;
 mod check;
+mod compare;
 mod run;
 
 pub use analyses::{inverse, modes, verification};
 pub use check::check;
+pub use compare::comparison;
 pub use run::run;
 
 use bellcrank_solve::Summary;

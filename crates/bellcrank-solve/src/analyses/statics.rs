@@ -8,9 +8,9 @@
 use super::linear::{LinearizationError, linearize};
 use crate::formulation;
 use crate::kkt::Kkt;
-use crate::newton::{Iteration, Newton, Residual};
+use crate::newton::{Iteration, MatrixLoan, Newton, Residual, SetParts, Wants};
 use crate::step::Step;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::blocks::BlockPattern;
 use bellcrank_math::matrix::Matrix;
 use bellcrank_model::dynamics::{Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown};
@@ -216,8 +216,11 @@ impl Residual for Creep {
         }
     }
 
-    fn jacobian(&mut self, iteration: Iteration, whole: bool, j: &mut BlockMatrix) {
-        self.step.jacobian(iteration, whole, j);
+    fn jacobian<'m>(&'m mut self, iteration: Iteration, loan: &mut MatrixLoan<'m>) {
+        loan.clear(SetParts::default());
+        let wants = Wants { borrowed_rows: false, ..loan.wants() };
+        let j = loan.matrix();
+        self.step.fill(iteration, wants, j);
         let pattern = j.pattern().clone();
         for (pairs, _) in self.columns.iter().zip(&self.velocity_rows).filter(|(_, velocity)| **velocity) {
             for &(b, row) in pairs {

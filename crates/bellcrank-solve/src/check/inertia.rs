@@ -1,7 +1,7 @@
 //! Masses: freedom without mass, inertias that no body has.
 
 use super::text::list;
-use super::{Check, Level};
+use super::{Check, Severity};
 use crate::initial;
 use crate::kkt::each_block;
 use bellcrank_math::Mat3;
@@ -36,7 +36,7 @@ pub(super) fn massless(c: &mut Check, system: &Arc<System>, start: &State, found
     }
     let message = format!("{} can move without inertia: the motion is not determined", list(&names));
     let help = "give it a mass and an inertia, or hold it by joints; a body without mass is fine where joints hold it";
-    c.push(Level::Error, "massless", names, message, help);
+    c.push(Severity::Error, "massless", names, message, help);
 }
 
 /// Inertias that no body can have, and the likely slip.
@@ -60,14 +60,14 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
         if let ([x, y, z], Some(j)) = (moments.as_slice(), matrix) {
             if *x < -1e-12 * largest {
                 let message = format!("{name}: a principal moment of inertia is negative ({x:.4e} kg m²)");
-                c.push(Level::Error, "inertia", vec![name.clone()], message, &slip(&j));
+                c.push(Severity::Error, "inertia", vec![name.clone()], message, &slip(&j));
                 continue;
             }
             if x + y < z * (1.0 - 1e-6) {
                 let message = format!(
                     "{name}: no body has the principal moments of inertia {x:.4}, {y:.4}, {z:.4} kg m²; each is at most the sum of the others"
                 );
-                c.push(Level::Warning, "inertia", vec![name.clone()], message, &slip(&j));
+                c.push(Severity::Warning, "inertia", vec![name.clone()], message, &slip(&j));
                 continue;
             }
         }
@@ -90,7 +90,7 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
             let help = guess.map_or("inertia is in kg m², about the centre of mass".to_string(), |(_, unit)| {
                 format!("inertia is in kg m²: is this one in {unit}?")
             });
-            c.push(Level::Warning, "inertia", vec![name], message, &help);
+            c.push(Severity::Warning, "inertia", vec![name], message, &help);
         }
     }
 }

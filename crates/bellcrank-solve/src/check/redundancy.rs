@@ -2,7 +2,7 @@
 
 use super::advice::advice;
 use super::text::{axis, list, names, plural};
-use super::{Check, DENSE, Level, Redundancy};
+use super::{Check, DENSE, Redundancy, Severity};
 use crate::initial;
 use crate::kkt::{Kkt, MANY, RowScales, add_position_residual, turn};
 use crate::linear::rank::{rank, weights};
@@ -250,13 +250,13 @@ pub(super) fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, w: &mut 
             ),
         };
         let help = "start a little beside it, by a joint's coordinate in [start] or by the places of the bodies";
-        c.push(Level::Warning, "singular", involved, message, help);
+        c.push(Severity::Warning, "singular", involved, message, help);
     }
     c.degrees_of_freedom = Some(if shaky { 0 } else { usual.freedom });
     if usual.freedom == 0 && !shaky && !dynamics.driven() && c.counts.1 > 0 {
         let message = "nothing can move: no degree of freedom, and no drive".to_string();
         let help = "if it should: a joint holds too much, or axes that were meant to be parallel are not";
-        c.push(Level::Note, "locked", Vec::new(), message, help);
+        c.push(Severity::Note, "locked", Vec::new(), message, help);
     }
     // a shaky structure has dependent rows that are not redundant
     if !shaky {
@@ -327,7 +327,7 @@ fn tell_redundant(c: &mut Check, advice: Vec<String>) {
         false => format!("it runs so, but the reactions are not unique; to make them so, {}", list(&advice)),
     };
     let names = c.redundancies.iter().map(|r| r.name.clone()).collect();
-    c.push(Level::Note, "redundant", names, message, &help);
+    c.push(Severity::Note, "redundant", names, message, &help);
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::words::named;
 use crate::formulation::{self, Formulation};
-use crate::methods::alpha::AlphaParameters;
 
 named! {
     /// A formulation by name; [`FormulationKind::table`] gives its rows.
@@ -21,15 +20,14 @@ named! {
 }
 
 impl FormulationKind {
-    /// Its rows, for a method outside the generalized-α family or with the parameters of one inside it; b is the share of
-    /// the new reactions in the positions of the additive formulation.
-    pub fn table(self, parameters: Option<AlphaParameters>, b: f64) -> Formulation {
+    /// Its rows; b is the share of the new reactions in the positions of the additive formulation.
+    pub fn table(self, b: f64) -> Formulation {
         match self {
             FormulationKind::Index3 => formulation::index3(),
             FormulationKind::Ggl => formulation::ggl(),
             FormulationKind::Si2 => formulation::si2(),
             FormulationKind::Index1 => formulation::index1(),
-            FormulationKind::Additive => formulation::additive(parameters.unwrap_or_default(), b),
+            FormulationKind::Additive => formulation::additive(b),
         }
     }
 }
@@ -41,7 +39,7 @@ mod tests {
     #[test]
     fn every_row_has_its_own_unknown() {
         for (kind, name, _) in FormulationKind::ALL {
-            let f = kind.table(None, 0.0);
+            let f = kind.table(0.0);
             assert_eq!(f.name, *name);
             let mut pairs: Vec<_> = f.unknowns().collect();
             pairs.sort();

@@ -1,5 +1,6 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
+use super::progress::Progress;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError};
 use crate::linear::kkt::Kkt;
 use crate::linear::loop_cg::LoopCg;
@@ -28,22 +29,32 @@ pub struct Explicit {
     accepted: Point,
     y: Vec<f64>,
     dense_ready: bool,
-    steps: usize,
-    error_test_failures: usize,
-    convergence_failures: usize,
-    refusals: Vec<Refusal>,
-    /// Redundant rows and smallest pivot of the last evaluation of the last step.
+    progress: Progress,
+    last: LastStep,
+    /// The time spent, where it is measured.
+    seconds: Option<Seconds>,
+}
+
+/// What is known of the last step.
+#[derive(Default)]
+struct LastStep {
+    /// Redundant rows and smallest pivot of its last evaluation.
     rank: Option<(usize, f64)>,
-    /// Seconds of evaluations and of projections, where they are measured.
-    seconds: Option<(f64, f64)>,
-    /// The work done in the last step.
+    /// The work that came in, where forces bring energy in from outside.
     work: Option<f64>,
+}
+
+/// Seconds of evaluations and of projections.
+#[derive(Clone, Copy, Default)]
+struct Seconds {
+    evaluations: f64,
+    projections: f64,
 }
 
 /// The right-hand side: q̇ = N v, v̇ from M v̇ + Gᵀλ = f, G v̇ = γ, ż = φ.
 struct Form {
     dynamics: Arc<dyn Dynamics>,
-    linear: Linear,
+    linear: AccelerationSolver,
     point: Point,
     w: Workspace,
     evaluations: usize,
@@ -55,14 +66,14 @@ struct Form {
 }
 
 /// What solves for v̇ and λ, and projects.
-enum Linear {
-    /// Elimination of the whole system, for accelerations and for projections, and how often it was factored.
-    Direct(SharedKkt, usize),
+enum AccelerationSolver {
+    /// The whole system, which others use between steps, and how often it was factored here.
+    Whole { kkt: SharedKkt, factored: usize },
     /// Conjugate gradients on the loops of a tree.
     Loops(Box<LoopCg>),
 }
 
-/// Does something with a system that others use too, and counts what was factored for it.
+/// Does something with a shared system and counts its factorizations.
 fn counted<T>(kkt: &SharedKkt, factored: &mut usize, action: impl FnOnce(&mut Kkt) -> T) -> T {
     let mut kkt = kkt.lock();
     let before = kkt.factorizations;
@@ -71,25 +82,25 @@ fn counted<T>(kkt: &SharedKkt, factored: &mut usize, action: impl FnOnce(&mut Kk
     result
 }
 
-impl Linear {
+impl AccelerationSolver {
     fn accelerate(&mut self, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         match self {
-            Linear::Direct(kkt, factored) => counted(kkt, factored, |kkt| kkt.accelerate(p, w)),
-            Linear::Loops(loops) => loops.accelerate(p, w),
+            AccelerationSolver::Whole { kkt, factored } => counted(kkt, factored, |kkt| kkt.accelerate(p, w)),
+            AccelerationSolver::Loops(loops) => loops.accelerate(p, w),
         }
     }
 
     fn project(&mut self, dynamics: &dyn Dynamics, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
         match self {
-            Linear::Direct(kkt, factored) => counted(kkt, factored, |kkt| project(kkt, dynamics, p, w)),
-            Linear::Loops(loops) => project(&mut **loops, dynamics, p, w),
+            AccelerationSolver::Whole { kkt, factored } => counted(kkt, factored, |kkt| project(kkt, dynamics, p, w)),
+            AccelerationSolver::Loops(loops) => project(&mut **loops, dynamics, p, w),
         }
     }
 
     fn factorizations(&self) -> usize {
         match self {
-            Linear::Direct(_, factored) => *factored,
-            Linear::Loops(loops) => loops.loops().factorizations + loops.cg.renewals,
+            AccelerationSolver::Whole { factored, .. } => *factored,
+            AccelerationSolver::Loops(loops) => loops.loops().sweeps.factorizations + loops.cg.renewals,
         }
     }
 }
@@ -116,8 +127,8 @@ impl Form {
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
         self.pivots.push(match &mut self.linear {
-            Linear::Direct(kkt, _) => (t, kkt.lock().smallest_pivot()),
-            Linear::Loops(loops) => (t, loops.nearness(p, &mut self.w)),
+            AccelerationSolver::Whole { kkt, .. } => (t, kkt.lock().smallest_pivot()),
+            AccelerationSolver::Loops(loops) => (t, loops.nearness(p, &mut self.w)),
         });
         let (qdot, rest) = ydot.split_at_mut(n);
         let (vdot, zdot) = rest.split_at_mut(n);
@@ -167,8 +178,8 @@ fn norm(weights: &Weights, n: usize, y: &[f64]) -> f64 {
 }
 
 impl Explicit {
-    /// Starts a tableau from a consistent point, with the whole system eliminated (in `kkt`, which others may use between
-    /// steps) or its loops iterated for. A tableau without error estimate needs a fixed step.
+    /// Starts a tableau from a consistent point. Accelerations come from `loops`, or else from `kkt`, which others may use between
+    /// steps. A tableau without error estimate needs a fixed step.
     pub fn new(
         dynamics: Arc<dyn Dynamics>,
         tableau: &'static Tableau,
@@ -195,8 +206,8 @@ impl Explicit {
         stack(&state, &mut y);
         let mut form = Form {
             linear: match loops {
-                Some(loops) => Linear::Loops(Box::new(loops)),
-                None => Linear::Direct(kkt.clone(), 0),
+                Some(loops) => AccelerationSolver::Loops(Box::new(loops)),
+                None => AccelerationSolver::Whole { kkt: kkt.clone(), factored: 0 },
             },
             point: start.clone(),
             w: dynamics.workspace(),
@@ -217,13 +228,9 @@ impl Explicit {
             accepted: start.clone(),
             y,
             dense_ready: false,
-            steps: 0,
-            error_test_failures: 0,
-            convergence_failures: 0,
-            refusals: Vec::with_capacity(16),
-            rank: None,
+            progress: Progress::new(),
+            last: LastStep::default(),
             seconds: None,
-            work: None,
         })
     }
 
@@ -268,17 +275,15 @@ fn named(form: &Form, row: usize) -> String {
     form.dynamics.name(unknown, block)
 }
 
-impl Engine for Explicit {
-    fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
-        self.rk.limit(t_stop);
-        let n = self.state.q.len();
-        self.refusals.clear();
+impl Explicit {
+    /// Tries steps until one is acceptable.
+    fn attempt(&mut self) -> Result<(), StepError> {
+        let dynamics = self.form.dynamics.clone();
+        let (n, bodies) = (self.state.q.len(), &dynamics.layout().bodies);
         loop {
-            let clock = self.clock();
+            let from = self.clock();
             let (form, weights, worst) = (&mut self.form, &self.weights, Cell::new(0));
             form.pivots.clear();
-            let dynamics = form.dynamics.clone();
-            let bodies = &dynamics.layout().bodies;
             let attempt = self.rk.attempt(&mut |t, stage, y, ydot| form.rates(t, stage, y, ydot), &|e| {
                 let size = norm(weights, n, e);
                 if size > 1.0 {
@@ -286,15 +291,12 @@ impl Engine for Explicit {
                 }
                 size
             });
-            if let (Some(from), Some((evaluations, _))) = (clock, &mut self.seconds) {
-                *evaluations += from.elapsed().as_secs_f64();
+            if let (Some(from), Some(seconds)) = (from, &mut self.seconds) {
+                seconds.evaluations += from.elapsed().as_secs_f64();
             }
             let (rejection, owner) = match attempt {
-                Ok(error) if error <= 1.0 && self.rk.tried().1.iter().all(|y| y.is_finite()) => break,
-                Ok(error) if error.is_finite() && error > 1.0 => {
-                    self.error_test_failures += 1;
-                    (Rejection::Error(error), (Unknown::Q, worst.get()))
-                }
+                Ok(error) if error <= 1.0 && self.rk.tried().1.iter().all(|y| y.is_finite()) => return Ok(()),
+                Ok(error) if error.is_finite() && error > 1.0 => (Rejection::Error(error), (Unknown::Q, worst.get())),
                 // a stage left the range of the equations: a shorter step may not
                 Ok(_) => {
                     let tried = self.rk.tried().1;
@@ -304,49 +306,78 @@ impl Engine for Explicit {
                 Err(LinearError::NotFinite { row }) => (Rejection::Convergence, owner(&*dynamics, row)),
                 Err(e) => return Err(singular(&self.form, self.state.t, e)),
             };
-            let convergence = rejection == Rejection::Convergence;
-            self.convergence_failures += usize::from(convergence);
-            self.refusals.push(Refusal { h: self.rk.step_size(), convergence, owner });
-            if self.rk.reject(rejection).is_err() {
-                let (t, h) = (self.state.t, self.rk.step_size());
-                let culprit = dynamics.name(owner.0, owner.1);
-                return Err(match convergence {
-                    true => StepError::NotFinite { t, culprit },
-                    false => StepError::Collapse { t, h, culprit, convergence, fixed: false },
-                });
-            }
+            self.refuse(rejection, owner)?;
         }
-        if let Linear::Direct(kkt, factored) = &self.form.linear {
+    }
+
+    /// Refuses an attempt; an error if no other is left.
+    fn refuse(&mut self, rejection: Rejection, owner: (Unknown, usize)) -> Result<(), StepError> {
+        let convergence = rejection == Rejection::Convergence;
+        self.progress.refuse(self.rk.step_size(), convergence, owner);
+        if self.rk.reject(rejection).is_ok() {
+            return Ok(());
+        }
+        let (t, h) = (self.state.t, self.rk.step_size());
+        let culprit = self.form.dynamics.name(owner.0, owner.1);
+        Err(match convergence {
+            true => StepError::NotFinite { t, culprit },
+            false => StepError::Collapse { t, h, culprit, convergence, fixed: false },
+        })
+    }
+
+    /// Takes the attempted step, with what came in during it.
+    fn accept(&mut self) {
+        if let AccelerationSolver::Whole { kkt, factored } = &self.form.linear {
             let kkt = kkt.lock();
-            self.rank = (*factored > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()));
+            self.last.rank = (*factored > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()));
         }
         self.rk.accept();
         self.dense_ready = false;
-        self.steps += 1;
+        self.progress.steps += 1;
         let h = self.rk.time() - self.state.t;
         let sum = |power: &Vec<f64>| {
             let counting = self.form.weights.iter().zip(power).filter(|(b, _)| **b != 0.0);
             h * counting.map(|(b, p)| b * p).sum::<f64>()
         };
-        self.work = self.form.power.as_ref().map(sum);
+        self.last.work = self.form.power.as_ref().map(sum);
         self.form.pass_power(self.tableau.estimates_with_end());
         self.state.t = self.rk.time();
         unstack(self.rk.state(), &mut self.state);
         self.accepted.set(&self.state);
         self.form.w.invalidate();
-        let clock = self.clock();
+    }
+
+    /// Puts the accepted point onto the constraints.
+    fn project(&mut self) -> Result<(), StepError> {
+        let from = self.clock();
         let Form { dynamics, w, linear, .. } = &mut self.form;
         let projected = linear.project(&**dynamics, &mut self.accepted, w);
         projected.map_err(|e| singular(&self.form, self.state.t, e))?;
-        if let (Some(from), Some((_, projections))) = (clock, &mut self.seconds) {
-            *projections += from.elapsed().as_secs_f64();
+        if let (Some(from), Some(seconds)) = (from, &mut self.seconds) {
+            seconds.projections += from.elapsed().as_secs_f64();
         }
         self.accepted.store(&mut self.state);
         self.accepted.lambda.copy_from_slice(&self.form.point.lambda);
         self.accepted.vdot.copy_from_slice(&self.form.point.vdot);
+        Ok(())
+    }
+
+    /// The weights of the error test at the accepted state.
+    fn weigh(&mut self) {
         stack(&self.state, &mut self.y);
         self.tolerances.see(&self.state.v);
         self.tolerances.weigh(&self.state, &self.accepted, &mut self.weights);
+    }
+}
+
+impl Engine for Explicit {
+    fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
+        self.rk.limit(t_stop);
+        self.progress.refusals.clear();
+        self.attempt()?;
+        self.accept();
+        self.project()?;
+        self.weigh();
         Ok(())
     }
 
@@ -395,15 +426,13 @@ impl Engine for Explicit {
         self.accepted.clone_from(start);
         self.form.point.clone_from(start);
         self.dense_ready = false;
-        stack(&self.state, &mut self.y);
-        self.tolerances.see(&self.state.v);
-        self.tolerances.weigh(&self.state, &self.accepted, &mut self.weights);
+        self.weigh();
         self.form.pass_power(false);
         begin(&mut self.rk, &mut self.form, &self.weights, start.t, &self.y, start.q.len())
     }
 
     fn work(&self) -> Option<f64> {
-        self.work
+        self.last.work
     }
 
     fn step_size(&self) -> f64 {
@@ -417,30 +446,31 @@ impl Engine for Explicit {
     fn statistics(&self) -> Statistics {
         Statistics {
             flops: 0,
-            steps: self.steps,
-            error_test_failures: self.error_test_failures,
-            convergence_failures: self.convergence_failures,
+            steps: self.progress.steps,
+            error_test_failures: self.progress.error_test_failures,
+            convergence_failures: self.progress.convergence_failures,
             residual_evaluations: self.form.evaluations,
             jacobian_evaluations: 0,
             factorizations: self.form.linear.factorizations(),
-            iterations: if let Linear::Loops(loops) = &self.form.linear { loops.cg.iterations } else { 0 },
+            iterations: if let AccelerationSolver::Loops(loops) = &self.form.linear { loops.cg.iterations } else { 0 },
         }
     }
 
     fn refusals(&self) -> &[Refusal] {
-        &self.refusals
+        &self.progress.refusals
     }
 
     fn measure(&mut self) {
-        self.seconds = Some((0.0, 0.0));
+        self.seconds = Some(Seconds::default());
     }
 
     fn seconds(&self) -> Vec<(&'static str, f64)> {
-        self.seconds.map_or_else(Vec::new, |(e, p)| vec![("stages of the method", e), ("projections", p)])
+        self.seconds
+            .map_or_else(Vec::new, |s| vec![("stages of the method", s.evaluations), ("projections", s.projections)])
     }
 
     fn rank(&self) -> Option<(usize, f64)> {
-        self.rank
+        self.last.rank
     }
 
     fn pivots(&self) -> &[(f64, f64)] {
@@ -448,7 +478,7 @@ impl Engine for Explicit {
     }
 
     fn loop_report(&self) -> Option<LoopReport> {
-        let Linear::Loops(loops) = &self.form.linear else { return None };
+        let AccelerationSolver::Loops(loops) = &self.form.linear else { return None };
         if loops.loops().size() == 0 {
             return None;
         }
@@ -464,8 +494,8 @@ impl Engine for Explicit {
 
     fn explain_solver(&self) -> Option<String> {
         match &self.form.linear {
-            Linear::Direct(kkt, _) => Some(kkt.lock().explain()),
-            Linear::Loops(loops) => Some(loops.explain()),
+            AccelerationSolver::Whole { kkt, .. } => Some(kkt.lock().explain()),
+            AccelerationSolver::Loops(loops) => Some(loops.explain()),
         }
     }
 

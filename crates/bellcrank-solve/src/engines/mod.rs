@@ -3,6 +3,7 @@
 pub mod explicit;
 pub mod implicit;
 pub mod kinematic;
+mod progress;
 pub mod regularized;
 pub use regularized as srm;
 
@@ -52,6 +53,16 @@ pub struct Refusal {
     pub convergence: bool,
     /// What was furthest from being acceptable: a block of unknowns, for [`bellcrank_model::Dynamics::name`].
     pub owner: (Unknown, usize),
+}
+
+/// A decision that an engine changed during a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Revision {
+    /// The lean matrix took too many iterations: (Gᵀλ)_q is part of it for the rest of the run.
+    WholeMatrix {
+        /// When.
+        t: f64,
+    },
 }
 
 /// Why a run cannot go on: in the user's words.
@@ -239,6 +250,10 @@ pub trait Engine: Send {
     /// What was refused before the last step was taken.
     fn refusals(&self) -> &[Refusal] {
         &[]
+    }
+    /// The decisions changed since this was last asked.
+    fn revisions(&mut self) -> Vec<Revision> {
+        Vec::new()
     }
     /// Measures from now on how long each part of a step takes.
     fn measure(&mut self) {}

@@ -29,7 +29,7 @@ const MARGIN: f64 = 2.0;
 /// How many steps of the power method an estimate of λ_max takes at most.
 const POWER_STEPS: usize = 60;
 
-/// What sequential regularization can be told.
+/// The choices of sequential regularization.
 #[derive(Clone, Copy, Debug)]
 pub struct Regularization {
     /// Number of iterates.
@@ -92,7 +92,7 @@ impl Form {
     }
 
     /// The residuals of all constraints at the point.
-    fn look(&mut self) {
+    fn measure(&mut self) {
         self.position.fill(0.0);
         self.velocity.fill(0.0);
         add_position_residual(&*self.dynamics, 1.0, &self.point, &mut self.w, &mut self.position);
@@ -106,7 +106,7 @@ impl Form {
             self.evaluations += 1;
             self.place(t, y);
             self.loops.factor(&self.point, &mut self.w)?;
-            self.look();
+            self.measure();
             for (mu, &row) in self.mu.iter_mut().zip(self.loops.rows()) {
                 *mu += (self.velocity[row] + CLOSING * self.position[row]) / self.epsilon;
             }
@@ -134,13 +134,13 @@ impl Form {
     fn stabilize(&mut self) -> Result<(), LinearError> {
         self.loops.factor(&self.point, &mut self.w)?;
         self.f.fill(0.0);
-        self.look();
+        self.measure();
         self.position.iter_mut().for_each(|g| *g = -*g);
         self.loops.solve(&self.f, Some(&self.position), &mut self.delta, None)?;
         self.dynamics.retract(1.0, &mut self.point.q, &self.delta);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
-        self.look();
+        self.measure();
         self.velocity.iter_mut().for_each(|g| *g = -*g);
         self.loops.solve(&self.f, Some(&self.velocity), &mut self.delta, None)?;
         self.point.v.iter_mut().zip(&self.delta).for_each(|(v, d)| *v += d);
@@ -149,7 +149,7 @@ impl Form {
 
     /// The largest position residual of the loops and of the tree at the point.
     fn drift(&mut self) -> (f64, f64) {
-        self.look();
+        self.measure();
         let size = |loops: bool| {
             let rows = self.position.iter().enumerate().filter(|(i, _)| self.loops.place(*i).is_some() == loops);
             rows.fold(0.0f64, |m, (_, g)| if g.is_nan() { f64::NAN } else { m.max(g.abs()) })
@@ -246,7 +246,7 @@ impl Srm {
 
     /// Sweeps over the tree so far: factorizations and solutions.
     pub fn sweeps(&self) -> (usize, usize) {
-        (self.form.loops.factorizations, self.form.loops.solutions)
+        (self.form.loops.sweeps.factorizations, self.form.loops.sweeps.solutions)
     }
 
     /// Copies the last iterate into the state.
@@ -385,7 +385,7 @@ impl Engine for Srm {
         Statistics {
             steps: self.steps,
             residual_evaluations: self.form.evaluations,
-            factorizations: self.form.loops.factorizations,
+            factorizations: self.form.loops.sweeps.factorizations,
             ..Statistics::default()
         }
     }

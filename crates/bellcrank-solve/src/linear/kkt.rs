@@ -5,7 +5,8 @@
 //!     [ G  0  ] [ λ ] = [ γ ]
 //! ```
 
-use super::partition::{SparseRow, Split};
+use super::partition::{Partition, SparseRow};
+use super::plan::{LARGE, LinearPlan};
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::dense::DenseLu;
 use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 pub use super::derivatives::{Blocks, dense, each_block};
 pub use super::scales::{MANY, RowScales, turn};
-pub use super::shared::{By, KktGuard, SharedKkt};
+pub use super::shared::{KktGuard, SharedKkt};
 pub use crate::constraints::{add_position_residual, add_velocity_residual};
 
 /// M, G and their factors at a point.
@@ -24,9 +25,10 @@ pub struct Kkt {
     pub(super) matrix: BlockMatrix,
     pub(super) linear: Box<dyn LinearSolver>,
     mass: Vec<u32>,
-    /// Where Gᵀ goes, and where its transpose.
+    /// Where Gᵀ goes.
     columns: Vec<u32>,
-    rows: Vec<(u32, u32, u32, u32)>,
+    /// Its blocks, with their transposes in G.
+    mirrored: Vec<Mirrored>,
     pub(super) rhs: Vec<f64>,
     pub(super) n: usize,
     /// Whether the equations are those of a tree, and a recursion stands for the matrix.
@@ -37,30 +39,42 @@ pub struct Kkt {
     pub factorizations: usize,
 }
 
-/// From so many bodies on symmetric elimination spares half of the memory. Close to singular positions it is less exact
-/// (square chain, pivots below 1e-6: the residual calls for pivoting, which knows no pivots of multipliers).
-const LARGE: u32 = 64;
+/// A block of Gᵀ and its transpose, by offsets.
+struct Mirrored {
+    from: u32,
+    to: u32,
+    rows: usize,
+    columns: usize,
+}
 
-/// Up to this dimension the system of a split is solved with pivoting on the dense matrix, to round-off.
+/// Up to this dimension the system of a partition is solved with pivoting on the dense matrix, to round-off.
 const SMALL: usize = 300;
 
-/// Above, dependent coordinates weigh this much, and the multipliers are as exact.
+/// Above it dependent coordinates have this weight instead of none, and the multipliers are as exact.
 const LIGHT: f64 = 1e-9;
 
 impl Kkt {
-    /// The system of some equations of motion.
+    /// The system of some equations of motion, solved in the cheapest way.
     pub fn new(dynamics: Arc<dyn Dynamics>) -> Kkt {
-        let recursive = dynamics.recursive();
-        Kkt::made(dynamics, false, recursive)
+        Kkt::planned(dynamics, LinearPlan::Cheapest)
+    }
+
+    /// The same, solved as planned.
+    pub fn planned(dynamics: Arc<dyn Dynamics>, plan: LinearPlan) -> Kkt {
+        match plan.of_accelerations(dynamics.recursive()) {
+            LinearPlan::Recursion => Kkt::build(dynamics, true, false),
+            LinearPlan::Dense => Kkt::dense(dynamics),
+            _ => Kkt::build(dynamics, false, false),
+        }
     }
 
     /// The system for [`Self::least_multipliers`], with blocks for the multipliers on the diagonal too.
     pub fn proximal(dynamics: Arc<dyn Dynamics>) -> Kkt {
         let recursive = dynamics.recursive();
-        Kkt::made(dynamics, true, recursive)
+        Kkt::build(dynamics, recursive, true)
     }
 
-    pub(super) fn made(dynamics: Arc<dyn Dynamics>, whole_diagonal: bool, recursive: bool) -> Kkt {
+    fn build(dynamics: Arc<dyn Dynamics>, recursive: bool, whole_diagonal: bool) -> Kkt {
         let layout = dynamics.layout();
         let bodies = layout.bodies.len() as u32;
         let sizes: Vec<usize> = layout.bodies.iter().chain(&layout.constraints).map(|r| r.len()).collect();
@@ -76,22 +90,35 @@ impl Kkt {
         let offset = |&(r, c): &(u32, u32)| pattern.offset(r as usize, c as usize);
         let mass = mass_pairs.iter().filter_map(offset).collect();
         let columns: Vec<u32> = column_pairs.iter().filter_map(offset).collect();
-        let rows = column_pairs
+        let mirrored = column_pairs
             .iter()
             .zip(&columns)
             .filter_map(|(&(b, k), &from)| {
                 let to = pattern.offset(k as usize, b as usize)?;
-                Some((from, to, pattern.size(b as usize) as u32, pattern.size(k as usize) as u32))
+                Some(Mirrored { from, to, rows: pattern.size(b as usize), columns: pattern.size(k as usize) })
             })
             .collect();
-        let linear = if bodies < LARGE { solver::choose(&pattern) } else { solver::choose_symmetric(&pattern) };
+        let linear =
+            if layout.bodies.len() < LARGE { solver::choose(&pattern) } else { solver::choose_symmetric(&pattern) };
         let rhs = vec![0.0; pattern.dimension()];
         let n = layout.n();
         let matrix = BlockMatrix::new(pattern);
-        Kkt { matrix, linear, mass, columns, rows, rhs, n, recursive, independent: None, factorizations: 0, dynamics }
+        Kkt {
+            matrix,
+            linear,
+            mass,
+            columns,
+            mirrored,
+            rhs,
+            n,
+            recursive,
+            independent: None,
+            factorizations: 0,
+            dynamics,
+        }
     }
 
-    /// How its systems are solved and why, for people.
+    /// How the system is solved and why, in words.
     pub fn explain(&self) -> String {
         match self.recursive {
             true => "recursion from the leaves of the tree to its root (no loops)".into(),
@@ -101,7 +128,7 @@ impl Kkt {
 
     /// The system, solved by dense LU.
     pub fn dense(dynamics: Arc<dyn Dynamics>) -> Kkt {
-        let mut kkt = Kkt::made(dynamics, false, false);
+        let mut kkt = Kkt::build(dynamics, false, false);
         let mut dense = DenseLu::new();
         if dense.analyze(kkt.matrix.pattern()).is_ok() {
             kkt.linear = Box::new(dense);
@@ -109,8 +136,8 @@ impl Kkt {
         kkt
     }
 
-    /// The system with XXᵀ in the place of M: its multipliers are those of the split, (GY)ᵀλ = Yᵀf.
-    pub fn split(dynamics: Arc<dyn Dynamics>) -> Kkt {
+    /// The system with XXᵀ in the place of M: its multipliers are those of the partition, (GY)ᵀλ = Yᵀf.
+    pub fn partitioned(dynamics: Arc<dyn Dynamics>) -> Kkt {
         let mut kkt = Kkt::new(dynamics);
         if kkt.is_small() {
             kkt = Kkt::dense(kkt.dynamics);
@@ -129,9 +156,9 @@ impl Kkt {
     }
 
     /// Which coordinates are independent from now on.
-    pub fn set_split(&mut self, split: &Split) {
+    pub fn set_partition(&mut self, partition: &Partition) {
         let light = if self.is_small() { 0.0 } else { LIGHT };
-        self.independent = Some(split.independent.iter().map(|x| if *x { 1.0 } else { light }).collect());
+        self.independent = Some(partition.independent.iter().map(|x| if *x { 1.0 } else { light }).collect());
     }
 
     /// Forms and factors the matrix at a realized point.
@@ -160,7 +187,7 @@ impl Kkt {
         self.linear.factor(&self.matrix)
     }
 
-    /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a split in its place.
+    /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
     fn form(&mut self, at: &Point, w: &mut Workspace) {
         self.fill_constraints(at, w);
         let Some(x) = &self.independent else {
@@ -182,18 +209,18 @@ impl Kkt {
         let mut out = Targets::new(&mut self.matrix.values, &self.columns);
         self.dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, &mut out);
         // a pair may occur more than once, so the transposes are set, not added
-        for &(from, to, n, m) in &self.rows {
-            for i in 0..n as usize {
-                for j in 0..m as usize {
-                    self.matrix.values[to as usize + j * n as usize + i] =
-                        self.matrix.values[from as usize + i * m as usize + j];
+        let values = &mut self.matrix.values;
+        for &Mirrored { from, to, rows, columns } in &self.mirrored {
+            for i in 0..rows {
+                for j in 0..columns {
+                    values[to as usize + j * rows + i] = values[from as usize + i * columns + j];
                 }
             }
         }
     }
 
     /// The multipliers with Gᵀλ = r as far as can be: by least squares in the norm of M⁻¹, or on the
-    /// dependent coordinates of a split; with the factors at hand.
+    /// dependent coordinates of a partition; with the present factors.
     pub fn multipliers(&mut self, r: &[f64], lambda: &mut [f64]) -> Result<(), LinearError> {
         self.rhs.fill(0.0);
         if self.recursive {
@@ -266,7 +293,7 @@ impl Kkt {
     }
 
     /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0, and so the jump of the
-    /// velocities by an impulse; with the factors at hand.
+    /// velocities by an impulse; with the present factors.
     pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         self.rhs[..self.n].copy_from_slice(load);
@@ -275,7 +302,7 @@ impl Kkt {
     }
 
     /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
-    /// constraint rows; with the factors at hand.
+    /// constraint rows; with the present factors.
     pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         if self.recursive {
@@ -286,7 +313,7 @@ impl Kkt {
         Ok(&self.rhs[..self.n])
     }
 
-    /// The multipliers of the least change δ with G δ = −r, r given over all constraint rows; with the factors at hand.
+    /// The multipliers of the least change δ with G δ = −r, r given over all constraint rows; with the present factors.
     pub fn close(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         fill(&mut self.rhs[self.n..]);
@@ -294,7 +321,7 @@ impl Kkt {
         Ok(&self.rhs[self.n..])
     }
 
-    /// What a factorization and a solution cost; zero where it is not counted.
+    /// Operations of a factorization and of a solution; zero where they are not counted.
     pub fn flops(&self) -> Flops {
         self.linear.flops()
     }

@@ -12,6 +12,7 @@
 
 use super::kkt::Kkt;
 use super::loops::Loops;
+use super::plan::{FACTOR_COST, MANY_BODIES, loops_pay_for_accelerations};
 use super::projection::Projector;
 use bellcrank_math::solver::{Flops, LinearError};
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
@@ -23,36 +24,23 @@ const TOLERANCE: f64 = 1e-12;
 /// A correction of a projection closes them up to this part of what was open.
 pub(crate) const CORRECTION: f64 = 1e-6;
 
-/// So many iterations are right after a renewal.
-const FRESH: usize = 2;
+/// Iterations that a solve takes right after a renewal.
+const RENEWED: usize = 2;
 
-/// A multiplication of a factorization, which works on dense blocks, costs this part of one of a sweep or a solution. Measured (bench
-/// `closed_loops implicit`, ns each): net of 10011 rods .14 of 1.6 (solution .7), lattices of 4896 and 11776 rods .13 and .14
-/// of 1.7 and 1.8 (solution 1.1 and .73).
-pub(crate) const DENSE: f64 = 0.1;
-
-/// After so many iterations the factors of the whole system are looked into for the first time.
-const PATIENCE: f64 = 40.0;
+/// Iterations after which the cost of factors of the whole system is looked into for the first time.
+const UNKNOWN_COST: f64 = 40.0;
 
 /// Directions in which S is below this part of its largest eigenvalue count as redundant: at a singular position.
 const SINGULAR: f64 = 1e-9;
 
-/// Smaller machines are not asked what is cheaper; their factors are made at once, and they are watched for singular positions
-/// from the first step on.
-const LARGE: usize = 2000;
-
-/// Singular positions of so few bodies are looked for by factors of their own.
+/// Below this many bodies singular positions are looked for by factors of their own.
 const FEW: usize = 64;
-
-/// Iterations of an evaluation, and renewals, as they are in runs.
-const USUAL: f64 = 4.0;
-const AGE: f64 = 0.1;
 
 /// Pivots above this are not told apart: what is not close to a singular position counts as this far from it.
 const REGULAR: f64 = 0.1;
 
-/// An iteration that takes longer does not converge.
-const MOST: usize = 500;
+/// An iteration of more steps than this does not converge.
+const MOST_ITERATIONS: usize = 500;
 
 /// A system of loops, as conjugate gradients see it.
 pub(crate) trait LoopSystem {
@@ -72,6 +60,25 @@ pub(crate) trait LoopSystem {
     fn pivot(&self) -> f64;
 }
 
+/// The preconditioned residual z, the direction p, and S p.
+#[derive(Default)]
+struct Directions {
+    z: Vec<f64>,
+    p: Vec<f64>,
+    sp: Vec<f64>,
+}
+
+/// What the iteration has seen of S.
+#[derive(Default)]
+struct Seen {
+    /// Unit directions that the present solution leaves out.
+    redundant: Vec<Vec<f64>>,
+    /// The largest eigenvalue of S, as far as it is known.
+    mobility: f64,
+    /// The tridiagonal matrix of the present iteration: its diagonal, and the squares beside it.
+    ritz: Vec<(f64, f64)>,
+}
+
 /// Conjugate gradients on S μ = …, with the counts of all solves.
 #[derive(Default)]
 pub struct Cg {
@@ -79,25 +86,18 @@ pub struct Cg {
     pub mu: Vec<f64>,
     /// The residual of it.
     pub r: Vec<f64>,
-    z: Vec<f64>,
-    p: Vec<f64>,
-    sp: Vec<f64>,
-    /// Unit directions that the present solution leaves out.
-    redundant: Vec<Vec<f64>>,
-    /// The largest eigenvalue of S, as far as it is known.
-    mobility: f64,
+    work: Directions,
+    seen: Seen,
     /// What renewed factors would have spared since the last ones, in operations.
     spent: f64,
-    /// The tridiagonal matrix of the present iteration: its diagonal, and the squares beside it.
-    ritz: Vec<(f64, f64)>,
     /// How close to a singular position the last solve was: the smallest pivot of the factors of an earlier position, times the
     /// smallest eigenvalue of S₀⁻¹S that was seen.
     pub nearness: f64,
-    /// Systems of loops solved, iterations of all of them, and the most of one.
+    /// Systems of loops solved.
     pub solves: usize,
-    /// See `solves`.
+    /// Iterations of all of them.
     pub iterations: usize,
-    /// See `solves`.
+    /// Most iterations of one.
     pub most: usize,
     /// Factorizations of the whole system.
     pub renewals: usize,
@@ -141,11 +141,17 @@ fn smallest(tridiagonal: &[(f64, f64)]) -> f64 {
 }
 
 impl Cg {
-    /// For so many equations of loops.
+    /// For this many equations of loops, with an estimate of the largest eigenvalue of S.
     pub fn new(size: usize, mobility: f64) -> Cg {
         let zero = || vec![0.0; size];
-        let (mu, r, z, p, sp) = (zero(), zero(), zero(), zero(), zero());
-        Cg { mu, r, z, p, sp, mobility, nearness: f64::INFINITY, ritz: Vec::with_capacity(64), ..Cg::default() }
+        Cg {
+            mu: zero(),
+            r: zero(),
+            work: Directions { z: zero(), p: zero(), sp: zero() },
+            seen: Seen { redundant: Vec::new(), mobility, ritz: Vec::with_capacity(64) },
+            nearness: f64::INFINITY,
+            ..Cg::default()
+        }
     }
 
     /// New factors of the whole system.
@@ -158,9 +164,9 @@ impl Cg {
 
     /// z = S₀⁻¹ r, both without the directions that are left out.
     fn precondition(&mut self, of: &mut dyn LoopSystem) -> Result<(), LinearError> {
-        leave_out(&self.redundant, &mut self.r);
-        of.precondition(&self.r, &mut self.z)?;
-        leave_out(&self.redundant, &mut self.z);
+        leave_out(&self.seen.redundant, &mut self.r);
+        of.precondition(&self.r, &mut self.work.z)?;
+        leave_out(&self.seen.redundant, &mut self.work.z);
         Ok(())
     }
 
@@ -170,55 +176,55 @@ impl Cg {
         match of.whole() {
             // what is not counted is too much
             Some(flops) if flops.factor == 0 => (sweep, f64::INFINITY),
-            Some(flops) if self.renewals > 0 => (sweep + flops.solve as f64, DENSE * flops.factor as f64),
-            Some(flops) => (sweep, DENSE * flops.factor as f64),
-            None => (sweep, sweep * PATIENCE),
+            Some(flops) if self.renewals > 0 => (sweep + flops.solve as f64, FACTOR_COST * flops.factor as f64),
+            Some(flops) => (sweep, FACTOR_COST * flops.factor as f64),
+            None => (sweep, sweep * UNKNOWN_COST),
         }
     }
 
     /// Conjugate gradients from μ with its residual r, both of which it moves, until no entry of r is above the tolerance.
     pub(crate) fn iterate(&mut self, of: &mut dyn LoopSystem, tolerance: f64) -> Result<(), LinearError> {
         self.solves += 1;
-        self.redundant.clear();
+        self.seen.redundant.clear();
         self.nearness = f64::INFINITY;
-        self.ritz.clear();
+        self.seen.ritz.clear();
         let (mut count, mut fresh) = (0, false);
         // what is no number is open too
         let open = |r: &[f64]| largest(r).partial_cmp(&tolerance).is_none_or(|o| o.is_gt());
         while open(&self.r) {
             self.precondition(of)?;
-            self.p.copy_from_slice(&self.z);
-            let mut rz = dot(&self.r, &self.z);
+            self.work.p.copy_from_slice(&self.work.z);
+            let mut rz = dot(&self.r, &self.work.z);
             let (mut cost, mut renewal) = self.costs(of);
             let mut carried = 0.0;
-            self.ritz.clear();
+            self.seen.ritz.clear();
             loop {
-                of.product(&self.p, &mut self.sp)?;
-                let curvature = dot(&self.p, &self.sp);
+                of.product(&self.work.p, &mut self.work.sp)?;
+                let curvature = dot(&self.work.p, &self.work.sp);
                 count += 1;
                 if !curvature.is_finite() {
                     return Err(LinearError::NotFinite { row: 0 });
                 }
-                let size = dot(&self.p, &self.p);
+                let size = dot(&self.work.p, &self.work.p);
                 if size == 0.0 {
                     return self.done(of, count, true);
                 }
-                self.mobility = self.mobility.max(curvature / size);
-                if curvature <= SINGULAR * self.mobility * size {
+                self.seen.mobility = self.seen.mobility.max(curvature / size);
+                if curvature <= SINGULAR * self.seen.mobility * size {
                     let unit = 1.0 / size.sqrt();
-                    self.redundant.push(self.p.iter().map(|p| unit * p).collect());
-                    leave_out(&self.redundant, &mut self.r);
+                    self.seen.redundant.push(self.work.p.iter().map(|p| unit * p).collect());
+                    leave_out(&self.seen.redundant, &mut self.r);
                     self.nearness = 0.0;
                     break;
                 }
                 let step = rz / curvature;
-                self.mu.iter_mut().zip(&self.p).for_each(|(m, p)| *m += step * p);
-                self.r.iter_mut().zip(&self.sp).for_each(|(r, s)| *r -= step * s);
-                self.ritz.push((1.0 / step + carried, 0.0));
+                self.mu.iter_mut().zip(&self.work.p).for_each(|(m, p)| *m += step * p);
+                self.r.iter_mut().zip(&self.work.sp).for_each(|(r, s)| *r -= step * s);
+                self.seen.ritz.push((1.0 / step + carried, 0.0));
                 if largest(&self.r) <= tolerance {
                     return self.done(of, count, true);
                 }
-                if count > FRESH {
+                if count > RENEWED {
                     self.spent += cost;
                 }
                 let may = !self.plain && !fresh;
@@ -226,40 +232,40 @@ impl Cg {
                     of.learn();
                     (cost, renewal) = self.costs(of);
                 }
-                if may && (self.spent > renewal || count >= MOST) {
-                    self.look(of);
+                if may && (self.spent > renewal || count >= MOST_ITERATIONS) {
+                    self.measure(of);
                     self.renew(of)?;
                     fresh = true;
                     break;
                 }
-                if count >= 2 * MOST || (count >= MOST && !fresh) {
+                if count >= 2 * MOST_ITERATIONS || (count >= MOST_ITERATIONS && !fresh) {
                     return self.done(of, count, false);
                 }
                 self.precondition(of)?;
-                let next = dot(&self.r, &self.z);
+                let next = dot(&self.r, &self.work.z);
                 let along = next / rz;
                 rz = next;
                 carried = along / step;
-                if let Some(last) = self.ritz.last_mut() {
+                if let Some(last) = self.seen.ritz.last_mut() {
                     last.1 = along / (step * step);
                 }
-                self.p.iter_mut().zip(&self.z).for_each(|(p, z)| *p = z + along * *p);
+                self.work.p.iter_mut().zip(&self.work.z).for_each(|(p, z)| *p = z + along * *p);
             }
         }
         self.done(of, count, true)
     }
 
-    /// Takes notice of how close to a singular position the present iteration is.
-    fn look(&mut self, of: &dyn LoopSystem) {
-        if self.renewals > 0 && !self.ritz.is_empty() {
-            self.nearness = self.nearness.min(smallest(&self.ritz) * of.pivot().min(REGULAR));
+    /// Measures how close to a singular position the present iteration is.
+    fn measure(&mut self, of: &dyn LoopSystem) {
+        if self.renewals > 0 && !self.seen.ritz.is_empty() {
+            self.nearness = self.nearness.min(smallest(&self.seen.ritz) * of.pivot().min(REGULAR));
         }
     }
 
     fn done(&mut self, of: &dyn LoopSystem, count: usize, closed: bool) -> Result<(), LinearError> {
         self.iterations += count;
         self.most = self.most.max(count);
-        self.look(of);
+        self.measure(of);
         if closed { Ok(()) } else { Err(LinearError::NotConverged) }
     }
 }
@@ -370,7 +376,7 @@ impl LoopCg {
         Some(LoopCg {
             cg,
             chosen: false,
-            small: dynamics.layout().bodies.len() < LARGE,
+            small: dynamics.layout().bodies.len() < MANY_BODIES,
             watch: (dynamics.layout().bodies.len() < FEW && k > 0).then(|| Kkt::new(dynamics.clone())),
             nu: vec![0.0; k],
             f: vec![0.0; n],
@@ -383,7 +389,7 @@ impl LoopCg {
     /// Loop-CG where an evaluation costs less with it than by elimination of the whole system, by count; large machines with
     /// many loops.
     pub fn if_cheaper(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<LoopCg> {
-        if dynamics.layout().bodies.len() < LARGE {
+        if dynamics.layout().bodies.len() < MANY_BODIES {
             return None;
         }
         let mut cg = LoopCg::new(dynamics.clone(), at)?;
@@ -392,10 +398,9 @@ impl LoopCg {
             return Some(cg);
         }
         let whole = Kkt::new(dynamics);
-        let (flops, sweep) = (whole.flops(), 2.0 * cg.loops().factor_entries() as f64);
-        let (factor, solve) = (DENSE * flops.factor as f64, flops.solve as f64);
+        let pays = loops_pay_for_accelerations(whole.flops(), 2.0 * cg.loops().factor_entries() as f64);
         cg.parts.whole = Some(whole);
-        (AGE * factor + USUAL * (sweep + solve) + 3.0 * sweep < factor + solve).then_some(cg)
+        pays.then_some(cg)
     }
 
     /// How many iterations a system of loops takes without factors, to the accuracy of a correction, at a realized point: from
@@ -416,7 +421,7 @@ impl LoopCg {
         closed.map(|()| self.cg.iterations - before)
     }
 
-    /// How accelerations are found and why, for people.
+    /// How accelerations are found and why, in words.
     pub fn explain(&self) -> String {
         match (self.loops().size(), self.chosen) {
             (0, _) => {

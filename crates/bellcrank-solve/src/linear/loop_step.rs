@@ -1,7 +1,7 @@
 //! The matrix of an implicit step by sweeps over a tree and conjugate gradients on its loops.
 //!
 //! A step of `index3` in fixed steps, with velocities condensed and without (Gᵀλ)_q, has the matrix of the equations of motion
-//! with another mass, in which bodies hang together by constraints alone:
+//! with another mass, in which bodies are coupled by constraints alone:
 //!
 //! ```text
 //!     [ B   Gᵀ  Dᵀ ] [ δq ]        B = α_q α_v M − f_q − α_q f_v, a block for each body
@@ -20,6 +20,7 @@ use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::tree::TreeLu;
 use bellcrank_model::{Dynamics, Point, Unknown};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -41,16 +42,16 @@ struct Closing {
     close: usize,
 }
 
-/// What was done so far, for reports.
+/// Counts of the work done so far, for reports.
 #[derive(Default)]
 pub struct LoopCounts {
     /// Equations that close loops.
     pub equations: usize,
-    /// Systems of loops, their iterations, and factorizations of the whole matrix.
+    /// Systems of loops solved.
     pub solves: AtomicUsize,
-    /// See `solves`.
+    /// Iterations of all of them.
     pub iterations: AtomicUsize,
-    /// See `solves`.
+    /// Factorizations of the whole matrix.
     pub renewals: AtomicUsize,
 }
 
@@ -163,8 +164,26 @@ impl LoopSystem for Parts {
     }
 }
 
+/// What closes loops, given the blocks of their rows and where a body stands in the tree; and these rows.
+fn closings(
+    pattern: &BlockPattern,
+    cut: impl Iterator<Item = usize>,
+    place: impl Fn(usize) -> Range<usize>,
+) -> Option<(Vec<Closing>, Vec<u32>)> {
+    let (mut closings, mut loop_rows) = (Vec::new(), Vec::new());
+    for block in cut {
+        let (first, m) = (loop_rows.len(), pattern.size(block));
+        loop_rows.extend(pattern.range(block).map(|r| r as u32));
+        for (body, close) in pattern.row(block).filter(|(c, _)| pattern.class(*c) == Class::Body) {
+            let (pull, at) = (pattern.offset(body, block)? as usize, place(body));
+            closings.push(Closing { body: at.start, n: at.len(), first, m, pull, close });
+        }
+    }
+    Some((closings, loop_rows))
+}
+
 impl LoopStep {
-    /// For matrices of a step with the unknowns q and λ alone; none where bodies hang together by more than constraints, or
+    /// For matrices of a step with the unknowns q and λ alone; none where bodies are coupled by more than constraints, or
     /// where the equations have no tree.
     pub fn new(
         dynamics: &Arc<dyn Dynamics>,
@@ -216,17 +235,8 @@ impl LoopStep {
                 copies.push(Copy { from: from as u32, to, entries, body });
             }
         }
-        let (mut closings, mut loop_rows) = (Vec::new(), Vec::new());
-        for &k in &loops.cut {
-            let block = row_block[k];
-            let (first, m) = (loop_rows.len(), pattern.size(block));
-            loop_rows.extend(pattern.range(block).map(|r| r as u32));
-            for (body, close) in pattern.row(block).filter(|(c, _)| is_body(*c)) {
-                let pull = pattern.offset(body, block)? as usize;
-                let at = own.range(number[body] as usize);
-                closings.push(Closing { body: at.start, n: at.len(), first, m, pull, close });
-            }
-        }
+        let cut = loops.cut.iter().map(|&k| row_block[k]);
+        let (closings, loop_rows) = closings(pattern, cut, |body| own.range(number[body] as usize))?;
         let rows = chosen.iter().flat_map(|&b| pattern.range(b)).map(|r| r as u32).collect();
         let counts = Arc::new(LoopCounts { equations: loop_rows.len(), ..LoopCounts::default() });
         Some(LoopStep {
@@ -250,7 +260,7 @@ impl LoopStep {
         })
     }
 
-    /// What it did so far, for somebody who no longer has it.
+    /// What it did so far, readable after the solver was handed over.
     pub fn counts(&self) -> Arc<LoopCounts> {
         self.counts.clone()
     }

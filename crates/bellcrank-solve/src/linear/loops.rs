@@ -13,12 +13,12 @@
 //!     S μ = D a + …,   S = D P Dᵀ,   a: the acceleration of the tree without its loops
 //! ```
 
-use super::spanning::span;
+use super::spanning::{Span, span};
 use crate::random::Random;
 use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::solver::{LinearError, LinearSolver};
 use bellcrank_math::tree::TreeLu;
-use bellcrank_model::dynamics::Targets;
+use bellcrank_model::dynamics::{Layout, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,73 +29,41 @@ struct Block {
     body: Range<usize>,
     rows: Range<usize>,
     at: usize,
-    /// Where it goes in the matrix of the tree, and where its transpose.
-    tree: Option<(usize, usize)>,
+    /// Offsets of the block and of its transpose in the matrix of the tree; none for a block of a loop.
+    tree: Option<[usize; 2]>,
 }
 
-/// The equations of motion in a spanning tree and its loops, factored at a point.
-pub struct Loops {
-    dynamics: Arc<dyn Dynamics>,
-    /// Constraint blocks of the tree, and those that close loops.
-    pub tree: Vec<usize>,
-    /// See `tree`.
-    pub cut: Vec<usize>,
-    order: Vec<usize>,
-    linear: TreeLu,
-    matrix: BlockMatrix,
-    mass: Vec<u32>,
-    blocks: Vec<Block>,
+/// All blocks of Gᵀ and Dᵀ at a point, one after the other.
+struct Gradients {
+    pairs: Vec<(u32, u32)>,
     offsets: Vec<u32>,
     values: Vec<f64>,
-    /// Where each coordinate stands in the matrix of the tree, and each constraint row; none for a row of a loop.
-    coordinate: Vec<u32>,
-    row: Vec<Option<u32>>,
-    /// The rows of loops among all constraint rows, in the order of μ.
-    loop_rows: Vec<usize>,
-    /// Where a constraint row stands in μ.
-    place: Vec<u32>,
-    x: Vec<f64>,
-    n: usize,
-    /// Sweeps over the tree so far: factorizations, and solutions.
-    pub factorizations: usize,
-    /// See `factorizations`.
-    pub solutions: usize,
 }
 
-impl Loops {
-    /// A spanning tree chosen at a point; none where the equations are not those of bodies with masses of their own.
-    pub fn new(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<Loops> {
-        Loops::with(dynamics, at, false)
-    }
-
-    /// No tree at all: every constraint counts as a loop, and M alone is inverted.
-    pub fn all(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<Loops> {
-        Loops::with(dynamics, at, true)
-    }
-
-    fn with(dynamics: Arc<dyn Dynamics>, at: &Point, all: bool) -> Option<Loops> {
-        let layout = dynamics.layout();
-        if dynamics.recursive() {
-            return None; // their mass matrix, which nobody needs, would be full along every branch
-        }
-        let mass_pairs = dynamics.pattern(Piece::MassAccel, Unknown::V);
-        if mass_pairs.iter().any(|(a, b)| a != b) {
-            return None;
-        }
-        let pairs = dynamics.pattern(Piece::GtLambda, Unknown::Lambda);
+impl Gradients {
+    fn new(dynamics: &dyn Dynamics) -> Gradients {
+        let (layout, pairs) = (dynamics.layout(), dynamics.pattern(Piece::GtLambda, Unknown::Lambda));
         let (mut offsets, mut size) = (Vec::with_capacity(pairs.len()), 0);
         for &(b, k) in &pairs {
             offsets.push(size as u32);
             size += layout.bodies[b as usize].len() * layout.constraints[k as usize].len();
         }
-        let mut values = vec![0.0; size];
-        let mut w = dynamics.workspace();
-        dynamics.realize(at, &mut w);
-        let mut out = Targets::new(&mut values, &offsets);
-        dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, &mut w, &mut out);
+        Gradients { pairs, offsets, values: vec![0.0; size] }
+    }
+
+    /// Evaluates them at a realized point.
+    fn evaluate(&mut self, dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) {
+        self.values.fill(0.0);
+        let mut out = Targets::new(&mut self.values, &self.offsets);
+        dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, &mut out);
+    }
+
+    /// The spanning tree that they choose.
+    fn span(&self, dynamics: &dyn Dynamics) -> Span {
+        let layout = dynamics.layout();
         let mut ends: Vec<Vec<usize>> = vec![Vec::new(); layout.constraints.len()];
         let mut emitted: Vec<Vec<usize>> = vec![Vec::new(); layout.constraints.len()];
-        for (e, &(b, k)) in pairs.iter().enumerate() {
+        for (e, &(b, k)) in self.pairs.iter().enumerate() {
             emitted[k as usize].push(e);
             if !ends[k as usize].contains(&(b as usize)) {
                 ends[k as usize].push(b as usize);
@@ -104,84 +72,139 @@ impl Loops {
         let rows = |k: usize, b: usize| {
             let (n, m) = (layout.bodies[b].len(), layout.constraints[k].len());
             let mut rows = vec![vec![0.0; n]; m];
-            for &e in emitted[k].iter().filter(|&&e| pairs[e].0 as usize == b) {
-                let block = &values[offsets[e] as usize..][..n * m];
+            for &e in emitted[k].iter().filter(|&&e| self.pairs[e].0 as usize == b) {
+                let block = &self.values[self.offsets[e] as usize..][..n * m];
                 (0..n * m).for_each(|i| rows[i % m][i / m] += block[i]);
             }
             rows
         };
-        let (order, tree) = match all {
-            true => ((0..layout.bodies.len()).collect(), Vec::new()),
-            false => span(&*dynamics, &ends, &rows),
-        };
-        let inside = |k: usize| tree.binary_search(&k);
-        let cut: Vec<usize> = (0..layout.constraints.len()).filter(|&k| inside(k).is_err()).collect();
-        let bodies = order.len();
-        let mut block_of = vec![0; bodies];
-        order.iter().enumerate().for_each(|(i, &b)| block_of[b] = i as u32);
-        let sizes =
-            order.iter().map(|&b| layout.bodies[b].len()).chain(tree.iter().map(|&k| layout.constraints[k].len()));
-        let classes = (0..bodies + tree.len()).map(|i| if i < bodies { Class::Body } else { Class::Multiplier });
-        let column = |k: usize| inside(k).ok().map(|i| (bodies + i) as u32);
-        let mut entries: Vec<(u32, u32)> = (0..(bodies + tree.len()) as u32).map(|i| (i, i)).collect();
-        for &(b, k) in &pairs {
-            if let Some(c) = column(k as usize) {
-                entries.extend([(block_of[b as usize], c), (c, block_of[b as usize])]);
-            }
-        }
-        let pattern = Arc::new(BlockPattern::new(sizes.collect(), classes.collect(), entries));
-        let linear = TreeLu::for_pattern(&pattern)?;
-        let find = |r: u32, c: u32| pattern.offset(r as usize, c as usize).map(|o| o as usize);
-        let blocks = pairs.iter().zip(&offsets).map(|(&(b, k), &at)| Block {
-            body: layout.bodies[b as usize].clone(),
-            rows: layout.constraints[k as usize].clone(),
-            at: at as usize,
-            tree: column(k as usize)
-                .and_then(|c| Some((find(block_of[b as usize], c)?, find(c, block_of[b as usize])?))),
-        });
-        let blocks = blocks.collect();
-        let mass = mass_pairs
-            .iter()
-            .filter_map(|(b, _)| pattern.offset(block_of[*b as usize] as usize, block_of[*b as usize] as usize));
-        let mass: Vec<u32> = mass.collect();
-        let (n, m) = (layout.n(), layout.m());
+        span(dynamics, &ends, &rows)
+    }
+}
+
+/// Where coordinates and constraint rows stand in the matrix of the tree, and in μ.
+struct Numbering {
+    coordinate: Vec<u32>,
+    /// The row of each constraint row; none for a row of a loop.
+    row: Vec<Option<u32>>,
+    /// The rows of loops among all constraint rows, in the order of μ.
+    loop_rows: Vec<usize>,
+    /// The place of each constraint row in μ; [`NO_PLACE`] for a row of the tree.
+    place: Vec<u32>,
+}
+
+const NO_PLACE: u32 = u32::MAX;
+
+impl Numbering {
+    fn new(layout: &Layout, pattern: &BlockPattern, span: &Span, cut: &[usize]) -> Numbering {
+        let (n, m, bodies) = (layout.n(), layout.m(), span.order.len());
         let mut coordinate = vec![0; n];
-        for (i, &b) in order.iter().enumerate() {
+        for (i, &b) in span.order.iter().enumerate() {
             pattern.range(i).zip(layout.bodies[b].clone()).for_each(|(to, from)| coordinate[from] = to as u32);
         }
-        let (mut row, mut place, mut loop_rows) = (vec![None; m], vec![u32::MAX; m], Vec::new());
-        for (i, &k) in tree.iter().enumerate() {
-            pattern
-                .range(bodies + i)
-                .zip(layout.constraints[k].clone())
-                .for_each(|(to, from)| row[from] = Some(to as u32));
+        let (mut row, mut place, mut loop_rows) = (vec![None; m], vec![NO_PLACE; m], Vec::new());
+        for (i, &k) in span.tree.iter().enumerate() {
+            let rows = pattern.range(bodies + i).zip(layout.constraints[k].clone());
+            rows.for_each(|(to, from)| row[from] = Some(to as u32));
         }
         for from in cut.iter().flat_map(|&k| layout.constraints[k].clone()) {
             place[from] = loop_rows.len() as u32;
             loop_rows.push(from);
         }
-        let x = vec![0.0; pattern.dimension()];
-        let matrix = BlockMatrix::new(pattern);
-        let (factorizations, solutions) = (0, 0);
+        Numbering { coordinate, row, loop_rows, place }
+    }
+}
+
+/// The equations of motion in a spanning tree and its loops, factored at a point.
+pub struct Loops {
+    dynamics: Arc<dyn Dynamics>,
+    /// Constraint blocks of the tree.
+    pub tree: Vec<usize>,
+    /// Constraint blocks that close loops.
+    pub cut: Vec<usize>,
+    order: Vec<usize>,
+    linear: TreeLu,
+    matrix: BlockMatrix,
+    mass: Vec<u32>,
+    blocks: Vec<Block>,
+    gradients: Gradients,
+    numbering: Numbering,
+    x: Vec<f64>,
+    /// Sweeps over the tree so far.
+    pub sweeps: Sweeps,
+}
+
+/// Sweeps over a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sweeps {
+    /// Factorizations.
+    pub factorizations: usize,
+    /// Solutions.
+    pub solutions: usize,
+}
+
+impl Loops {
+    /// A spanning tree chosen at a point; none where the equations are not those of bodies with masses of their own.
+    pub fn new(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<Loops> {
+        Loops::with(dynamics, at, |gradients, dynamics| gradients.span(dynamics))
+    }
+
+    /// No tree at all: every constraint counts as a loop, and M alone is inverted.
+    pub fn all(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<Loops> {
+        Loops::with(dynamics, at, |_, dynamics| Span {
+            order: (0..dynamics.layout().bodies.len()).collect(),
+            tree: Vec::new(),
+        })
+    }
+
+    fn with(
+        dynamics: Arc<dyn Dynamics>,
+        at: &Point,
+        choose: impl FnOnce(&Gradients, &dyn Dynamics) -> Span,
+    ) -> Option<Loops> {
+        if dynamics.recursive() {
+            return None; // their mass matrix, which nobody needs, would be full along every branch
+        }
+        let mass_pairs = dynamics.pattern(Piece::MassAccel, Unknown::V);
+        if mass_pairs.iter().any(|(a, b)| a != b) {
+            return None;
+        }
+        let mut gradients = Gradients::new(&*dynamics);
+        let mut w = dynamics.workspace();
+        dynamics.realize(at, &mut w);
+        gradients.evaluate(&*dynamics, at, &mut w);
+        let span = choose(&gradients, &*dynamics);
+        let layout = dynamics.layout();
+        let inside = |k: usize| span.tree.binary_search(&k);
+        let cut: Vec<usize> = (0..layout.constraints.len()).filter(|&k| inside(k).is_err()).collect();
+        let bodies = span.order.len();
+        let mut block_of = vec![0; bodies];
+        span.order.iter().enumerate().for_each(|(i, &b)| block_of[b] = i as u32);
+        let column = |k: usize| inside(k).ok().map(|i| (bodies + i) as u32);
+        let pattern = tree_pattern(layout, &span, &gradients.pairs, |b| block_of[b as usize], &column);
+        let linear = TreeLu::for_pattern(&pattern)?;
+        let find = |r: u32, c: u32| pattern.offset(r as usize, c as usize).map(|o| o as usize);
+        let block = |(&(b, k), &at): (&(u32, u32), &u32)| {
+            let (b, k) = (b as usize, k as usize);
+            let tree = column(k).and_then(|c| Some([find(block_of[b], c)?, find(c, block_of[b])?]));
+            Block { body: layout.bodies[b].clone(), rows: layout.constraints[k].clone(), at: at as usize, tree }
+        };
+        let blocks = gradients.pairs.iter().zip(&gradients.offsets).map(block).collect();
+        let place = |b: &u32| block_of[*b as usize] as usize;
+        let mass = mass_pairs.iter().filter_map(|(b, _)| pattern.offset(place(b), place(b))).collect();
         Some(Loops {
-            dynamics: dynamics.clone(),
-            tree,
+            numbering: Numbering::new(layout, &pattern, &span, &cut),
+            x: vec![0.0; pattern.dimension()],
+            matrix: BlockMatrix::new(pattern),
+            tree: span.tree,
+            order: span.order,
             cut,
-            order,
             linear,
-            matrix,
             mass,
             blocks,
-            offsets,
-            values,
-            coordinate,
-            row,
-            loop_rows,
-            place,
-            x,
-            n,
-            factorizations,
-            solutions,
+            gradients,
+            sweeps: Sweeps::default(),
+            dynamics: dynamics.clone(),
         })
     }
 
@@ -192,17 +215,17 @@ impl Loops {
 
     /// Number of equations that close loops.
     pub fn size(&self) -> usize {
-        self.loop_rows.len()
+        self.numbering.loop_rows.len()
     }
 
     /// The equations that close loops among all constraint rows.
     pub fn rows(&self) -> &[usize] {
-        &self.loop_rows
+        &self.numbering.loop_rows
     }
 
     /// Where a constraint row stands among those that close loops.
     pub fn place(&self, row: usize) -> Option<usize> {
-        (self.place[row] != u32::MAX).then_some(self.place[row] as usize)
+        (self.numbering.place[row] != NO_PLACE).then_some(self.numbering.place[row] as usize)
     }
 
     /// Numbers in the factors of the tree.
@@ -216,21 +239,19 @@ impl Loops {
         let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
         let mut out = Targets::new(&mut self.matrix.values, &self.mass);
         self.dynamics.add_derivative(1.0, Piece::MassAccel, Unknown::V, slopes, at, w, &mut out);
-        self.values.fill(0.0);
-        let mut out = Targets::new(&mut self.values, &self.offsets);
-        self.dynamics.add_derivative(1.0, Piece::GtLambda, Unknown::Lambda, Slopes::default(), at, w, &mut out);
+        self.gradients.evaluate(&*self.dynamics, at, w);
         for block in &self.blocks {
-            let Some((to, transposed)) = block.tree else { continue };
+            let Some([to, transposed]) = block.tree else { continue };
             let (n, m) = (block.body.len(), block.rows.len());
             for i in 0..n {
                 for j in 0..m {
-                    let g = self.values[block.at + i * m + j];
+                    let g = self.gradients.values[block.at + i * m + j];
                     self.matrix.values[to + i * m + j] += g;
                     self.matrix.values[transposed + j * n + i] += g;
                 }
             }
         }
-        self.factorizations += 1;
+        self.sweeps.factorizations += 1;
         self.linear.factor(&self.matrix).map_err(|e| self.renamed(e))
     }
 
@@ -238,8 +259,12 @@ impl Loops {
     fn renamed(&self, e: LinearError) -> LinearError {
         let find = |row: usize| {
             let row = row as u32;
-            let coordinate = self.coordinate.iter().position(|c| *c == row);
-            coordinate.or_else(|| self.row.iter().position(|r| *r == Some(row)).map(|r| self.n + r)).unwrap_or(0)
+            let coordinate = self.numbering.coordinate.iter().position(|c| *c == row);
+            coordinate
+                .or_else(|| {
+                    self.numbering.row.iter().position(|r| *r == Some(row)).map(|r| self.dynamics.layout().n() + r)
+                })
+                .unwrap_or(0)
         };
         match e {
             LinearError::Singular { row } => LinearError::Singular { row: find(row) },
@@ -257,16 +282,16 @@ impl Loops {
         lambda: Option<&mut [f64]>,
     ) -> Result<(), LinearError> {
         self.x.fill(0.0);
-        self.coordinate.iter().zip(f).for_each(|(c, f)| self.x[*c as usize] = *f);
+        self.numbering.coordinate.iter().zip(f).for_each(|(c, f)| self.x[*c as usize] = *f);
         if let Some(gamma) = gamma {
-            let rows = self.row.iter().zip(gamma).filter_map(|(r, g)| r.map(|r| (r, g)));
+            let rows = self.numbering.row.iter().zip(gamma).filter_map(|(r, g)| r.map(|r| (r, g)));
             rows.for_each(|(r, g)| self.x[r as usize] = *g);
         }
-        self.solutions += 1;
+        self.sweeps.solutions += 1;
         self.linear.solve(&mut self.x)?;
-        self.coordinate.iter().zip(a).for_each(|(c, a)| *a = self.x[*c as usize]);
+        self.numbering.coordinate.iter().zip(a).for_each(|(c, a)| *a = self.x[*c as usize]);
         if let Some(lambda) = lambda {
-            let rows = self.row.iter().zip(lambda).filter_map(|(r, l)| r.map(|r| (r, l)));
+            let rows = self.numbering.row.iter().zip(lambda).filter_map(|(r, l)| r.map(|r| (r, l)));
             rows.for_each(|(r, l)| *l = self.x[r as usize]);
         }
         Ok(())
@@ -276,9 +301,9 @@ impl Loops {
     pub fn add_pull(&self, c: f64, mu: &[f64], out: &mut [f64]) {
         for block in self.blocks.iter().filter(|b| b.tree.is_none()) {
             let m = block.rows.len();
-            let first = self.place[block.rows.start] as usize;
+            let first = self.numbering.place[block.rows.start] as usize;
             let mu = &mu[first..first + m];
-            for (out, g) in out[block.body.clone()].iter_mut().zip(self.values[block.at..].chunks_exact(m)) {
+            for (out, g) in out[block.body.clone()].iter_mut().zip(self.gradients.values[block.at..].chunks_exact(m)) {
                 *out += c * g.iter().zip(mu).map(|(g, l)| g * l).sum::<f64>();
             }
         }
@@ -288,9 +313,9 @@ impl Loops {
     pub fn add_closing(&self, c: f64, x: &[f64], out: &mut [f64]) {
         for block in self.blocks.iter().filter(|b| b.tree.is_none()) {
             let m = block.rows.len();
-            let first = self.place[block.rows.start] as usize;
+            let first = self.numbering.place[block.rows.start] as usize;
             let out = &mut out[first..first + m];
-            for (x, g) in x[block.body.clone()].iter().zip(self.values[block.at..].chunks_exact(m)) {
+            for (x, g) in x[block.body.clone()].iter().zip(self.gradients.values[block.at..].chunks_exact(m)) {
                 out.iter_mut().zip(g).for_each(|(o, g)| *o += c * x * g);
             }
         }
@@ -298,7 +323,7 @@ impl Loops {
 
     /// The rows of loops out of all constraint rows.
     pub fn pick(&self, rows: &[f64], out: &mut [f64]) {
-        self.loop_rows.iter().zip(out).for_each(|(r, o)| *o = rows[*r]);
+        self.numbering.loop_rows.iter().zip(out).for_each(|(r, o)| *o = rows[*r]);
     }
 
     /// out = S μ with S = D P Dᵀ; `scratch` has the size of the coordinates.
@@ -306,11 +331,11 @@ impl Loops {
         scratch.fill(0.0);
         self.add_pull(1.0, mu, scratch);
         // bodies stand first in the matrix of the tree
-        let x = &mut self.x[..self.n];
-        self.coordinate.iter().zip(&*scratch).for_each(|(c, f)| x[*c as usize] = *f);
-        self.solutions += 1;
+        let x = &mut self.x[..self.numbering.coordinate.len()];
+        self.numbering.coordinate.iter().zip(&*scratch).for_each(|(c, f)| x[*c as usize] = *f);
+        self.sweeps.solutions += 1;
         self.linear.respond(x);
-        self.coordinate.iter().zip(&mut *scratch).for_each(|(c, a)| *a = x[*c as usize]);
+        self.numbering.coordinate.iter().zip(&mut *scratch).for_each(|(c, a)| *a = x[*c as usize]);
         out.fill(0.0);
         self.add_closing(1.0, scratch, out);
         Ok(())
@@ -320,7 +345,7 @@ impl Loops {
     pub fn largest_mobility(&mut self, most: usize) -> Result<f64, LinearError> {
         let mut random = Random(7);
         let mut x: Vec<f64> = (0..self.size()).map(|_| random.next()).collect();
-        let (mut y, mut scratch) = (vec![0.0; x.len()], vec![0.0; self.n]);
+        let (mut y, mut scratch) = (vec![0.0; x.len()], vec![0.0; self.dynamics.layout().n()]);
         let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut lambda = 0.0;
         for step in 0..most {
@@ -341,4 +366,25 @@ impl Loops {
         }
         Ok(lambda)
     }
+}
+
+/// The pattern of M and the G of a tree, bodies first.
+fn tree_pattern(
+    layout: &Layout,
+    span: &Span,
+    pairs: &[(u32, u32)],
+    block_of: impl Fn(u32) -> u32,
+    column: &dyn Fn(usize) -> Option<u32>,
+) -> Arc<BlockPattern> {
+    let (bodies, all) = (span.order.len(), span.order.len() + span.tree.len());
+    let of_tree = span.tree.iter().map(|&k| layout.constraints[k].len());
+    let sizes = span.order.iter().map(|&b| layout.bodies[b].len()).chain(of_tree).collect();
+    let classes = (0..all).map(|i| if i < bodies { Class::Body } else { Class::Multiplier }).collect();
+    let mut entries: Vec<(u32, u32)> = (0..all as u32).map(|i| (i, i)).collect();
+    for &(b, k) in pairs {
+        if let Some(c) = column(k as usize) {
+            entries.extend([(block_of(b), c), (c, block_of(b))]);
+        }
+    }
+    Arc::new(BlockPattern::new(sizes, classes, entries))
 }

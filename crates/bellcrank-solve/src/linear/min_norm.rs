@@ -6,7 +6,7 @@ use crate::random::Random;
 use bellcrank_math::solver::LinearError;
 use bellcrank_model::{Point, Workspace};
 
-/// Most iterations for least multipliers: loops are local, and take about ten.
+/// Most iterations for multipliers of least norm: loops are local, and take about ten.
 const LEAST_ITERATIONS: usize = 60;
 
 /// ε of the proximal iteration for the least multipliers.

@@ -7,9 +7,12 @@ pub mod loop_step;
 pub mod loops;
 mod min_norm;
 pub mod partition;
+pub mod plan;
 pub mod projection;
 pub(crate) mod rank;
 pub mod scales;
 pub mod shared;
 mod spanning;
 pub mod two_kkt;
+
+pub use plan::{LinearPlan, MatrixPlan};

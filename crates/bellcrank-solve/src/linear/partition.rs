@@ -1,8 +1,8 @@
-//! The split of the coordinates into independent and dependent ones, q = X x + Y y.
+//! The partition of the coordinates into independent and dependent ones, q = X x + Y y.
 //!
 //! With G = [GX GY] the dependent velocities follow the independent ones by ẏ = −Q ẋ, Q = (GY)⁻¹GX,
 //! and P = Xᵀ − QᵀYᵀ annihilates the reactions, P Gᵀ = 0 [Yen & Petzold 1998]. The entries of Q say
-//! how good a split is: none is larger than one where GY has the largest volume.
+//! how good a partition is: none is larger than one where GY has the largest volume.
 
 /// A row of G: its columns and values.
 pub type SparseRow = Vec<(usize, f64)>;
@@ -10,7 +10,7 @@ pub type SparseRow = Vec<(usize, f64)>;
 /// What is left of a row below this part of its largest entry is noise: the row is redundant.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// A split is kept while no entry of Q exceeds this: a better one costs a new matrix.
+/// A partition is kept while no entry of Q exceeds this: a better one costs a new matrix.
 const WORST: f64 = 3.0;
 
 /// And a new one is improved until none exceeds this; above one, so that rounding cannot make it cycle.
@@ -21,38 +21,38 @@ const SMALL: usize = 40_000;
 
 /// Which coordinates are independent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Split {
+pub struct Partition {
     /// For every coordinate whether it is independent.
     pub independent: Vec<bool>,
     /// The dependent coordinate that each row of G determines; `None` for a redundant row.
     pub dependent: Vec<Option<usize>>,
-    /// The largest |Q| when last looked at; for large models the largest multiplier of the elimination.
+    /// The largest |Q| when last measured; for large models the largest multiplier of the elimination.
     pub largest: f64,
 }
 
-impl Split {
+impl Partition {
     /// Chooses the dependent coordinates of G, given by rows over n coordinates: row by row the largest
     /// entry that elimination has left, then exchanged until |Q| ≤ 1.05 (small models).
-    pub fn choose(rows: &[SparseRow], n: usize) -> Split {
-        let mut split = Split { independent: vec![true; n], dependent: Vec::new(), largest: 0.0 };
-        split.largest = split.eliminate(rows, true);
+    pub fn choose(rows: &[SparseRow], n: usize) -> Partition {
+        let mut partition = Partition { independent: vec![true; n], dependent: Vec::new(), largest: 0.0 };
+        partition.largest = partition.eliminate(rows, true);
         if rows.len() * n <= SMALL {
             // each exchange enlarges |det GY| by |Q| > 1.05, so this ends; the bound is for NaN
             for _ in 0..10 * n.max(1) {
-                let (q, free, largest, at) = split.projector(rows);
-                split.largest = largest;
+                let (q, free, largest, at) = partition.projector(rows);
+                partition.largest = largest;
                 if largest <= GOOD || largest.is_nan() || q.is_empty() {
                     break;
                 }
                 let (row, column) = (at / free.len(), at % free.len());
-                let kept: Vec<usize> = (0..rows.len()).filter(|r| split.dependent[*r].is_some()).collect();
-                if let Some(old) = split.dependent[kept[row]].replace(free[column]) {
-                    split.independent[old] = true;
+                let kept: Vec<usize> = (0..rows.len()).filter(|r| partition.dependent[*r].is_some()).collect();
+                if let Some(old) = partition.dependent[kept[row]].replace(free[column]) {
+                    partition.independent[old] = true;
                 }
-                split.independent[free[column]] = false;
+                partition.independent[free[column]] = false;
             }
         }
-        split
+        partition
     }
 
     /// The rows of G that hold nothing that others do not hold already.
@@ -60,14 +60,14 @@ impl Split {
         self.dependent.iter().enumerate().filter(|(_, y)| y.is_none()).map(|(row, _)| row)
     }
 
-    /// Looks at the split again at another G; `true` if it has become so poor that it was chosen anew.
+    /// Looks at the partition again at another G; `true` if it has become so poor that it was chosen anew.
     pub fn renew(&mut self, rows: &[SparseRow]) -> bool {
         let n = self.independent.len();
         self.largest = if rows.len() * n <= SMALL { self.projector(rows).2 } else { self.eliminate(rows, false) };
         if self.largest <= WORST {
             return false;
         }
-        let better = Split::choose(rows, n);
+        let better = Partition::choose(rows, n);
         let changed = better.independent != self.independent;
         *self = better;
         changed
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn the_largest_entries_depend() {
-        let split = Split::choose(&dense(&[&[0.9, -0.4, 0.0], &[0.0, 0.0, 1.0]]), 3);
-        assert_eq!(split.independent, [false, true, false]);
-        assert!((split.largest - 0.4 / 0.9).abs() < 1e-15);
+        let partition = Partition::choose(&dense(&[&[0.9, -0.4, 0.0], &[0.0, 0.0, 1.0]]), 3);
+        assert_eq!(partition.independent, [false, true, false]);
+        assert!((partition.largest - 0.4 / 0.9).abs() < 1e-15);
     }
 
     #[test]
@@ -210,34 +210,34 @@ mod tests {
             })
             .collect();
         let rows = dense(&rows.iter().map(|r| &r[..]).collect::<Vec<_>>());
-        let mut plain = Split { independent: vec![true; m + 1], ..Split::default() };
+        let mut plain = Partition { independent: vec![true; m + 1], ..Partition::default() };
         plain.eliminate(&rows, true);
         assert!(plain.projector(&rows).2 > 10.0, "{}", plain.projector(&rows).2);
-        let split = Split::choose(&rows, m + 1);
-        assert!(split.largest <= GOOD, "{}", split.largest);
+        let partition = Partition::choose(&rows, m + 1);
+        assert!(partition.largest <= GOOD, "{}", partition.largest);
     }
 
     #[test]
     fn redundant_rows_are_found() {
         let rows = dense(&[&[1.0, 2.0, 0.0, 1.0], &[0.0, 1.0, -1.0, 0.0], &[2.0, 5.0, -1.0, 2.0]]);
-        let split = Split::choose(&rows, 4);
-        assert_eq!(split.redundant().collect::<Vec<_>>(), [2]);
-        assert_eq!(split.independent.iter().filter(|x| **x).count(), 2);
+        let partition = Partition::choose(&rows, 4);
+        assert_eq!(partition.redundant().collect::<Vec<_>>(), [2]);
+        assert_eq!(partition.independent.iter().filter(|x| **x).count(), 2);
     }
 
     #[test]
-    fn a_split_is_kept_until_it_is_poor() {
+    fn a_partition_is_kept_until_it_is_poor() {
         let circle = |angle: f64| dense(&[&[angle.cos(), angle.sin()]]);
-        let mut split = Split::choose(&circle(0.0), 2);
-        assert!(!split.renew(&circle(1.2)) && (split.largest - 1.2f64.tan()).abs() < 1e-12);
-        assert_eq!(split.independent, [false, true]);
-        assert!(split.renew(&circle(1.3)));
-        assert_eq!(split.independent, [true, false]);
-        assert!(!split.renew(&circle(0.5)) && split.independent == [true, false]);
+        let mut partition = Partition::choose(&circle(0.0), 2);
+        assert!(!partition.renew(&circle(1.2)) && (partition.largest - 1.2f64.tan()).abs() < 1e-12);
+        assert_eq!(partition.independent, [false, true]);
+        assert!(partition.renew(&circle(1.3)));
+        assert_eq!(partition.independent, [true, false]);
+        assert!(!partition.renew(&circle(0.5)) && partition.independent == [true, false]);
     }
 
     #[test]
-    fn large_models_are_split_by_elimination() {
+    fn large_models_are_partition_by_elimination() {
         // a chain of pinned planar bodies: 2 rows per joint
         let bodies = 400;
         let mut rows = Vec::new();
@@ -252,9 +252,9 @@ mod tests {
                 rows.push(row);
             }
         }
-        let mut split = Split::choose(&rows, 3 * bodies);
-        assert_eq!(split.redundant().count(), 0);
-        assert_eq!(split.independent.iter().filter(|x| **x).count(), bodies);
-        assert!(!split.renew(&rows) && split.largest <= 1.0);
+        let mut partition = Partition::choose(&rows, 3 * bodies);
+        assert_eq!(partition.redundant().count(), 0);
+        assert_eq!(partition.independent.iter().filter(|x| **x).count(), bodies);
+        assert!(!partition.renew(&rows) && partition.largest <= 1.0);
     }
 }

@@ -33,7 +33,7 @@ impl RowScales {
     }
 }
 
-/// From so many coordinates on, the length of a model says nothing of its parts.
+/// Above this many coordinates the length of a model says nothing about its parts.
 pub const MANY: usize = 3000;
 
 /// The length that a turn by one radian counts like, at a realized point: that of the model, and above [`MANY`]

@@ -7,12 +7,16 @@ use std::collections::BinaryHeap;
 
 /// Rows that keep less than this part of themselves beside the others of a body do not count as independent.
 const INDEPENDENT: f64 = 0.2;
-/// The order of the bodies, each after the one that carries it, and the constraints of the tree.
-pub(super) fn span(
-    dynamics: &dyn Dynamics,
-    ends: &[Vec<usize>],
-    rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>,
-) -> (Vec<usize>, Vec<usize>) {
+/// A spanning tree.
+pub(super) struct Span {
+    /// The bodies, each after the one that carries it.
+    pub(super) order: Vec<usize>,
+    /// The constraints of the tree, ascending.
+    pub(super) tree: Vec<usize>,
+}
+
+/// Spans the bodies by joints, given the bodies each constraint holds and its rows for one of them.
+pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>) -> Span {
     let layout = dynamics.layout();
     let bodies = layout.bodies.len();
     let own = |k: usize| dynamics.carries(k) == Carries::Own;
@@ -81,7 +85,12 @@ pub(super) fn span(
         }
     }
     tree.sort_unstable();
-    // depth first, so that sweeps go through memory in order
+    Span { order: depth_first(&order, &father), tree }
+}
+
+/// The bodies depth first, so that sweeps go through memory in order; the ground is the father with the last number.
+fn depth_first(order: &[usize], father: &[Option<(usize, usize)>]) -> Vec<usize> {
+    let bodies = father.len();
     let mut sons: Vec<Vec<usize>> = vec![Vec::new(); bodies];
     let mut stack = Vec::new();
     for &b in order.iter().rev() {
@@ -95,7 +104,7 @@ pub(super) fn span(
         deep.push(b);
         stack.extend(&sons[b]);
     }
-    (deep, tree)
+    deep
 }
 
 /// Adds rows to an orthonormal basis if each keeps more than a part of itself.

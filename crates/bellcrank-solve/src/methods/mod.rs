@@ -14,7 +14,7 @@ use crate::weights::Weights;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
 
-/// Why a step was not taken.
+/// Why a step is rejected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rejection {
     /// The estimated error (1 is just acceptable).
@@ -50,25 +50,25 @@ pub trait Method: Send {
     }
 
     /// Whether the prepared step is the first one after a start that could be rough.
-    fn fresh(&self) -> bool {
+    fn is_first(&self) -> bool {
         false
     }
 
     /// Whether the solved first step shows that something fast dies out within it; `unit` weighs lengths and angles.
-    fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
+    fn is_rough(&mut self, p: &Point, unit: &Weights) -> bool {
         let _ = (p, unit);
         false
     }
 
-    /// Takes the next steps in a way that knows nothing of the accelerations of the start; false if the method
+    /// Takes the next steps without regard to the accelerations of the start; false if the method
     /// cannot, or does already.
     fn soften(&mut self) -> bool {
         false
     }
 
-    /// The parameters of the prepared step, of a method of the α family.
-    fn parameters_now(&self) -> Option<alpha::AlphaParameters> {
-        None
+    /// Whether weights of errors matter to it.
+    fn tests_error(&self) -> bool {
+        true
     }
 
     /// The estimated local error of the solved step in the weighted norm; up to 1 is acceptable.

@@ -30,7 +30,7 @@ impl Recent {
         self.count = 1;
     }
 
-    /// A new value, the first of so many that are kept.
+    /// A new value, of which this many are kept.
     pub fn push(&mut self, t: f64, x: &[f64], kept: usize) {
         team::copy(x, self.room(t, x.len(), kept));
     }

@@ -14,19 +14,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const MAX_ITERATIONS: usize = 200;
-/// The first damping after a step that did not serve, relative to rows of unit length; each further
-/// one is ten times stronger, up to the last.
+/// The first and the last damping after a step that failed, relative to rows of unit length; each is ten times as strong as
+/// the one before.
 const DAMPING: (f64, f64) = (1e-4, 1e8);
 /// A step is damped that is longer than this many times the gap, and as many times as there are bodies (gaps add up
 /// along a chain): the position is all but singular.
 const LONGEST: f64 = 1e3;
-/// So many iterations without closing by a tenth are the end: this is as near as it gets.
+/// Iterations without closing the gap by a tenth after which it is as small as it gets.
 const PATIENCE: usize = 25;
-/// Where the start leads nowhere: other starts of models that are not large are tried near to it, up to this far, in lengths of the model.
+/// Where a start leads nowhere, others nearby are tried, at these distances in lengths of the model; not for large models.
 const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
 const LARGEST_CHANGE: f64 = 0.5;
-/// Velocities that were given change this much less easily than those that follow.
+/// Given velocities have this many times the weight of those that follow.
 const GIVEN: f64 = 1e8;
 /// A step that leaves room: angles and lengths change by at most a half in one iteration.
 fn shorten(delta: &mut [f64], scales: &[Scale], length: f64) {
@@ -100,12 +100,13 @@ fn close_positions(
     let start = point.clone();
     // bodies keep their deformation, if the joints can be closed without it
     let elastic = (0..point.q.len()).any(|i| dynamics.elastic(i));
-    let mut first = descend(dynamics, rows.clone(), point, w, true, elastic, report);
+    let closing = Closing { rows, hold: true, rigid: elastic };
+    let mut first = descend(dynamics, closing.clone(), point, w, report);
     if first.is_err() && elastic {
         point.clone_from(&start);
         w.invalidate();
         *report = Assembly::default();
-        first = descend(dynamics, rows.clone(), point, w, true, false, report);
+        first = descend(dynamics, Closing { rigid: false, ..closing.clone() }, point, w, report);
     }
     let Err(first) = first else { return Ok(()) };
     // another way round may lead there, from a start nearby
@@ -118,7 +119,7 @@ fn close_positions(
         let (mut trial, mut found) = (start.clone(), Assembly::default());
         dynamics.retract(1.0, &mut trial.q, &aside);
         w.invalidate();
-        if descend(dynamics, rows.clone(), &mut trial, w, true, elastic, &mut found).is_ok() {
+        if descend(dynamics, closing.clone(), &mut trial, w, &mut found).is_ok() {
             report.iterations += found.iterations;
             report.residual.1 = found.residual.1;
             report.gaps.iter_mut().for_each(|g| g.after = found.residual.1.min(g.before));
@@ -133,7 +134,7 @@ fn close_positions(
 /// Closes the constraints alone (not the given start values) from a point nearby, as `assemble` does.
 pub fn close(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> Result<(), AssemblyError> {
     w.invalidate();
-    descend(dynamics, Vec::new(), point, w, false, false, &mut Assembly::default())
+    descend(dynamics, Closing::default(), point, w, &mut Assembly::default())
 }
 
 /// How much of a coordinate is one length of the model.
@@ -144,82 +145,45 @@ pub(crate) fn reach(scale: Scale, length: f64) -> f64 {
     }
 }
 
+/// Which rows are to be closed, and by what.
+#[derive(Clone, Default)]
+pub(super) struct Closing {
+    /// Given start values that are closed like constraints.
+    pub(super) rows: Vec<StartRow>,
+    /// Whether bodies held by the user do not move at all.
+    pub(super) hold: bool,
+    /// Whether deformations stay as they are.
+    pub(super) rigid: bool,
+}
+
+/// Closes positions by damped least-change steps.
 pub(super) fn descend(
     dynamics: &Arc<dyn Dynamics>,
-    rows: Vec<StartRow>,
+    closing: Closing,
     point: &mut Point,
     w: &mut Workspace,
-    hold: bool,
-    rigid: bool,
     report: &mut Assembly,
 ) -> Result<(), AssemblyError> {
     dynamics.realize(point, w);
-    let mut closure = Closure::new(dynamics.clone(), rows, point, w);
+    let hold = closing.hold;
+    let mut closure = Closure::new(dynamics.clone(), closing.rows, point, w);
     for (_, range) in dynamics.layout().bodies.iter().enumerate().filter(|(b, _)| dynamics.held(*b)) {
         closure.frozen[range.clone()].fill(hold);
         closure.metric[range.clone()].iter_mut().for_each(|w| *w /= HELD);
     }
-    if rigid {
+    if closing.rigid {
         (0..closure.n).filter(|i| dynamics.elastic(*i)).for_each(|i| closure.frozen[i] = true);
     }
-    let (length, scales) = (dynamics.length(), dynamics.scales());
+    let length = dynamics.length();
     let largest = point.q.iter().fold(length, |m, q| m.max(q.abs()));
     // what rounding leaves of differences of coordinates
     let tolerance = 1e-12 * length + 32.0 * f64::EPSILON * largest;
-    let mut residual = closure.residual(point, w, false);
+    let residual = closure.residual(point, w, false);
     report.residual = (residual, residual);
     let open_before = closure.open(tolerance);
-    let (mut damping, mut polished) = (0.0, false);
-    let (mut patience, mut milestone) = (PATIENCE, f64::INFINITY);
-    let longest = LONGEST.max(dynamics.layout().bodies.len() as f64);
-    while residual > tolerance || !polished {
-        // one more iteration after the tolerance is met squares what is left
-        polished = residual <= tolerance;
-        if report.iterations == MAX_ITERATIONS || residual == 0.0 {
-            break;
-        }
-        report.iterations += 1;
-        let before = point.q.clone();
-        let mut improved = false;
-        while !improved && damping <= DAMPING.1 {
-            closure.residual(point, w, false);
-            let solved = closure.factor_damped(point, w, damping).is_ok();
-            let gap = closure.gap();
-            if gap < 0.9 * milestone {
-                (patience, milestone) = (PATIENCE, gap);
-            }
-            let solved = solved && closure.linear.solve(&mut closure.rhs).is_ok();
-            let mut delta = closure.rhs[..closure.n].to_vec();
-            let long = delta.iter().zip(&closure.metric).map(|(d, w)| d * d * w).sum::<f64>().sqrt();
-            if solved && long.is_finite() && (long <= longest * gap || damping >= 1.0) {
-                shorten(&mut delta, &scales, length);
-                dynamics.retract(1.0, &mut point.q, &delta);
-                w.invalidate();
-                dynamics.realize(point, w);
-                let now = closure.residual(point, w, false);
-                // never make it worse
-                if closure.gap() < gap && now.is_finite() {
-                    (residual, improved) = (now, true);
-                    break;
-                }
-                point.q.copy_from_slice(&before);
-                w.invalidate();
-                dynamics.realize(point, w);
-            }
-            if polished {
-                break;
-            }
-            damping = (10.0 * damping).max(DAMPING.0);
-        }
-        if !improved {
-            break;
-        }
-        damping = if damping > DAMPING.0 { 0.1 * damping } else { 0.0 };
-        patience -= 1;
-        if patience == 0 {
-            break;
-        }
-    }
+    let mut descent = Descent::new(&**dynamics, closure, residual);
+    descent.run(tolerance, point, w, report);
+    let (mut closure, residual) = (descent.closure, descent.residual);
     closure.residual(point, w, false);
     let open = closure.open(0.0);
     report.residual.1 = residual;
@@ -240,6 +204,84 @@ pub(super) fn descend(
         return Err(AssemblyError::Open { worst, by, others, held });
     }
     Ok(())
+}
+
+/// A descent on the way to closed joints.
+struct Descent<'a> {
+    dynamics: &'a dyn Dynamics,
+    closure: Closure,
+    scales: Vec<Scale>,
+    residual: f64,
+    damping: f64,
+    /// The gap that was last closed by a tenth, and the iterations left to do so again.
+    milestone: f64,
+    patience: usize,
+}
+
+impl Descent<'_> {
+    fn new(dynamics: &dyn Dynamics, closure: Closure, residual: f64) -> Descent<'_> {
+        let scales = dynamics.scales();
+        Descent { dynamics, closure, scales, residual, damping: 0.0, milestone: f64::INFINITY, patience: PATIENCE }
+    }
+
+    /// Steps until the residual is below the tolerance, and once more, which squares what is left; or until nothing improves.
+    fn run(&mut self, tolerance: f64, point: &mut Point, w: &mut Workspace, report: &mut Assembly) {
+        let mut polished = false;
+        while self.residual > tolerance || !polished {
+            polished = self.residual <= tolerance;
+            if report.iterations == MAX_ITERATIONS || self.residual == 0.0 {
+                break;
+            }
+            report.iterations += 1;
+            if !self.improve(polished, point, w) {
+                break;
+            }
+            self.damping = if self.damping > DAMPING.0 { 0.1 * self.damping } else { 0.0 };
+            self.patience -= 1;
+            if self.patience == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Takes a step that closes the gap further, damped as much as it takes; false if there is none.
+    fn improve(&mut self, polished: bool, point: &mut Point, w: &mut Workspace) -> bool {
+        let (dynamics, length) = (self.dynamics, self.dynamics.length());
+        let longest = LONGEST.max(dynamics.layout().bodies.len() as f64);
+        let before = point.q.clone();
+        while self.damping <= DAMPING.1 {
+            let closure = &mut self.closure;
+            closure.residual(point, w, false);
+            let solved = closure.factor_damped(point, w, self.damping).is_ok();
+            let gap = closure.gap();
+            if gap < 0.9 * self.milestone {
+                (self.patience, self.milestone) = (PATIENCE, gap);
+            }
+            let solved = solved && closure.linear.solve(&mut closure.rhs).is_ok();
+            let mut delta = closure.rhs[..closure.n].to_vec();
+            let long = delta.iter().zip(&closure.metric).map(|(d, w)| d * d * w).sum::<f64>().sqrt();
+            if solved && long.is_finite() && (long <= longest * gap || self.damping >= 1.0) {
+                shorten(&mut delta, &self.scales, length);
+                dynamics.retract(1.0, &mut point.q, &delta);
+                w.invalidate();
+                dynamics.realize(point, w);
+                let now = closure.residual(point, w, false);
+                // never make it worse
+                if closure.gap() < gap && now.is_finite() {
+                    self.residual = now;
+                    return true;
+                }
+                point.q.copy_from_slice(&before);
+                w.invalidate();
+                dynamics.realize(point, w);
+            }
+            if polished {
+                break;
+            }
+            self.damping = (10.0 * self.damping).max(DAMPING.0);
+        }
+        false
+    }
 }
 
 fn close_velocities(

@@ -9,7 +9,7 @@ use bellcrank_model::dynamics::{Scale, StartRow, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::sync::Arc;
 
-/// Bodies that are to stay move this much less easily.
+/// Bodies held by the user have this many times the weight of others.
 pub(super) const HELD: f64 = 1e8;
 /// Least-change solves with the constraints and the given start values as rows.
 pub(super) struct Closure {

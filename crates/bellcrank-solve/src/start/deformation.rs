@@ -1,6 +1,6 @@
 //! The quasi-static start of flexible bodies: deformations that follow from the loads of the motion.
 
-use super::assemble::{descend, name_of, reach, solve_velocities};
+use super::assemble::{Closing, descend, name_of, reach, solve_velocities};
 use super::{Assembly, AssemblyError};
 use crate::linear::kkt::Kkt;
 use bellcrank_math::dense;
@@ -87,7 +87,8 @@ fn close_and_accelerate(
     let elastic: Vec<usize> = (0..point.v.len()).filter(|i| dynamics.elastic(*i)).collect();
     let mut report = Assembly::default();
     w.invalidate();
-    descend(dynamics, rows.iter().filter(positions).cloned().collect(), point, w, true, true, &mut report)?;
+    let given = rows.iter().filter(positions).cloned().collect();
+    descend(dynamics, Closing { rows: given, hold: true, rigid: true }, point, w, &mut report)?;
     w.invalidate();
     dynamics.realize(point, w);
     let rates = rows.iter().filter(rates).cloned().collect();

@@ -1,21 +1,24 @@
-//! The chain rule for condensed velocities in charts.
+//! The chain rule for condensed velocities in charts: (∂r/∂v) ∂(T q̇)/∂q goes where ∂r/∂q is.
 
-use super::terms::Placed;
+use super::terms::{Placed, Term};
 use crate::unknowns::{NONE, Unknowns};
 use bellcrank_math::blocks::BlockPattern;
-use bellcrank_model::Unknown;
+use bellcrank_model::dynamics::Targets;
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 
-/// ∂/∂v of condensed velocities in charts: (∂r/∂v) ∂(T q̇)/∂q goes where ∂r/∂q is.
+/// The derivatives by velocities, and what they are multiplied by.
 #[derive(Default)]
 pub(super) struct Chain {
-    /// The blocks ∂r/∂v, and ∂(T q̇)/∂q of every body.
-    pub(super) values: Vec<f64>,
-    pub(super) rates: Vec<f64>,
-    pub(super) rate_offsets: Vec<u32>,
+    /// The terms ∂r/∂v.
+    terms: Vec<Term>,
+    /// Their blocks, and ∂(T q̇)/∂q of every body.
+    values: Vec<f64>,
+    rates: Vec<f64>,
+    rate_offsets: Vec<u32>,
     links: Vec<Link>,
 }
 
-/// One of them: where it is, its factor, and where the product goes.
+/// A block ∂r/∂v: its offset, that of its factor ∂(T q̇)/∂q, and where the product goes.
 struct Link {
     from: u32,
     rate: u32,
@@ -25,9 +28,9 @@ struct Link {
 }
 
 impl Chain {
-    /// For these pairs of blocks, given with the terms that are to be put there.
-    pub(super) fn new(unknowns: &Unknowns, pattern: &BlockPattern, terms: &mut [Placed]) -> Chain {
-        let mut pairs: Vec<(u32, u32)> = terms.iter().flat_map(|t| t.1.iter().copied()).collect();
+    /// For these terms.
+    pub(super) fn new(unknowns: &Unknowns, pattern: &BlockPattern, terms: Vec<Placed>) -> Chain {
+        let mut pairs: Vec<(u32, u32)> = terms.iter().flat_map(|t| t.blocks.iter().copied()).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let mut chain = Chain::default();
@@ -48,15 +51,31 @@ impl Chain {
             from += rows * columns;
         }
         chain.values = vec![0.0; from as usize];
-        for (term, blocks) in terms {
+        for Placed { mut term, blocks } in terms {
             let place = |pair: &(u32, u32)| pairs.binary_search(pair).ok().map(|k| chain.links[k].from);
             term.offsets = blocks.iter().filter_map(place).collect();
+            chain.terms.push(term);
         }
         chain
     }
 
-    /// Adds the products to a matrix.
-    pub(super) fn add(&self, out: &mut [f64]) {
+    /// Adds the products at a realized point to a matrix.
+    pub(super) fn add(
+        &mut self,
+        dynamics: &dyn Dynamics,
+        slopes: Slopes,
+        point: &Point,
+        w: &mut Workspace,
+        out: &mut [f64],
+    ) {
+        self.values.fill(0.0);
+        self.rates.fill(0.0);
+        let mut rates = Targets::new(&mut self.rates, &self.rate_offsets);
+        dynamics.add_derivative(1.0, Piece::Rate, Unknown::Q, slopes, point, w, &mut rates);
+        for t in &self.terms {
+            let mut values = Targets::new(&mut self.values, &t.offsets);
+            dynamics.add_derivative(t.factor, t.piece, t.wrt, slopes, point, w, &mut values);
+        }
         for link in &self.links {
             let (rows, n) = (link.rows as usize, link.columns as usize);
             let by_v = &self.values[link.from as usize..][..rows * n];

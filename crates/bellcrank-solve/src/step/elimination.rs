@@ -3,16 +3,16 @@
 use super::Step;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::kkt::Kkt;
-use crate::linear::partition::Split;
+use crate::linear::partition::Partition;
 use crate::newton::Iteration;
 use crate::weights::root_mean_square;
 use bellcrank_math::solver::LinearError;
 use bellcrank_model::{Piece, Point, Unknown};
 
-/// The system that gives multipliers to given rates: [XXᵀ Gᵀ; G 0] of a split, or [M Gᵀ; G 0].
+/// The system that gives the multipliers for given rates: [XXᵀ Gᵀ; G 0] of a partition, or [M Gᵀ; G 0].
 pub(super) struct Elimination {
     kkt: Kkt,
-    /// Whether matrices are formed on the manifold; else the system is that of a split.
+    /// Whether matrices are formed on the manifold; else the system is that of a partition.
     pub(super) on_manifold: bool,
     pub(super) factored: bool,
     /// The trial point, while the step's own stands on the manifold.
@@ -22,23 +22,23 @@ pub(super) struct Elimination {
     change: Vec<f64>,
 }
 
-/// The prediction is on the manifold when its projection moves by less than this part of the tolerance.
+/// The prediction is on the manifold when its projection moves it by less than this fraction of the tolerance.
 const ON_MANIFOLD: f64 = 0.1;
 
-/// A constraint is closed when it is open by less than this part of the coordinates.
+/// A constraint is closed when its residual is below this fraction of the coordinates.
 const CLOSED: f64 = 1e-13;
 
-/// How often that is tried before new factors are taken.
+/// Attempts at that before the factors are renewed.
 const CLOSINGS: usize = 4;
 
-/// How often a projection is repeated with factors that are not of this point.
+/// Repetitions of a projection with factors of another point.
 const PROJECTIONS: usize = 2;
 
-/// And how often the multipliers are corrected at most (S1c at ε = 1e-10, TOL 1e-3: 31 evaluations with
+/// Most corrections of the multipliers (S1c at ε = 1e-10, TOL 1e-3: 31 evaluations with
 /// two corrections, 25 with four, as many as with new factors).
 const REPETITIONS: usize = 4;
 
-/// Or until they change by less than this part of themselves.
+/// They are balanced when they change by less than this fraction of themselves.
 const BALANCED: f64 = 1e-6;
 
 impl Step {
@@ -47,7 +47,7 @@ impl Step {
         let (dynamics, layout) = (&self.dynamics, self.dynamics.layout());
         let on_manifold = iteration == Iteration::Auto;
         self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Elimination {
-            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::split(dynamics.clone()) },
+            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::partitioned(dynamics.clone()) },
             on_manifold,
             factored: false,
             aside: self.point.clone(),
@@ -57,10 +57,10 @@ impl Step {
         });
     }
 
-    /// Changes the split that eliminates the multipliers, if one does; the matrix is another then.
-    pub fn set_split(&mut self, split: &Split) -> bool {
+    /// Changes the partition that eliminates the multipliers, if one does; the matrix is another then.
+    pub fn set_partition(&mut self, partition: &Partition) -> bool {
         match &mut self.elimination {
-            Some(e) if !e.on_manifold => e.kkt.set_split(split),
+            Some(e) if !e.on_manifold => e.kkt.set_partition(partition),
             _ => return false,
         }
         true
@@ -71,13 +71,13 @@ impl Step {
         self.elimination.as_ref().map_or(0, |e| e.kkt.factorizations)
     }
 
-    /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system at hand can:
-    /// at once with factors of this point, and by repetition with older ones.
+    /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system can:
+    /// at once with factors of this point, by repetition with older ones.
     fn balance(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
         let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
         let layout = dynamics.layout();
         let stabilized = self.formulation.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::GtMu));
-        // a nonholonomic row has no μ, and the system at hand none without it
+        // a nonholonomic row has no μ, and the system has none without it
         let both = stabilized && layout.m() == layout.m_rates();
         for of in [Unknown::Lambda, Unknown::Mu].into_iter().take(1 + both as usize) {
             let (given, taken, reaction) = match of {
@@ -102,7 +102,7 @@ impl Step {
         Ok(())
     }
 
-    /// Eliminates λ and μ before a residual is formed; leaves them alone where that cannot be. A split
+    /// Eliminates λ and μ before a residual is formed; leaves them as they are where that fails. A partition
     /// does it exactly; on the manifold the factors of the last matrix do it by repetition.
     pub(super) fn eliminate(&mut self) {
         let Some(mut e) = self.elimination.take() else { return };
@@ -115,9 +115,23 @@ impl Step {
         self.elimination = Some(e);
     }
 
+    /// Moves the trial point onto the manifold, where the iteration forms its matrices there, and keeps it aside; else false.
+    pub(super) fn visit_manifold(&mut self, e: &mut Elimination) -> bool {
+        let visits = e.on_manifold && e.factored;
+        if visits {
+            e.aside.clone_from(&self.point);
+            if self.go_to_manifold(e).is_err() {
+                self.point.clone_from(&e.aside);
+                self.w.invalidate();
+                self.dynamics.realize(&self.point, &mut self.w);
+            }
+        }
+        visits
+    }
+
     /// Moves the point onto g = 0 with the factors of the last matrix, keeping the law for the rates, and
     /// takes the least-squares multipliers there.
-    pub(super) fn go_to_manifold(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
+    fn go_to_manifold(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
         for _ in 0..PROJECTIONS {
             let (dynamics, point, w) = (&*self.dynamics, &mut self.point, &mut self.w);
             let delta = e.kkt.project(|rows| add_position_residual(dynamics, -1.0, point, w, rows))?;

@@ -16,6 +16,12 @@
 //!
 //! a_n stands for v̇ at t_n + (α_m − α_f) h: when h changes it is moved along, a_n ← v̇_n + (h'/h)(a_n − v̇_n).
 
+mod coefficients;
+mod history;
+mod parameters;
+
+pub use parameters::AlphaParameters;
+
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
@@ -24,72 +30,15 @@ use crate::weights::{Weights, root_mean_square};
 use bellcrank_math::rotation::inverse_tangent;
 use bellcrank_math::{Vec3, team};
 use bellcrank_model::dynamics::ChartChange;
-use bellcrank_model::{Point, Slopes, State};
+use bellcrank_model::{Point, State};
+use coefficients::{Coefficients, Known};
+use history::{Node, Pseudo};
 use std::ops::Range;
 
-/// The four numbers of a generalized-α method.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct AlphaParameters {
-    /// Weight of the old pseudo-acceleration.
-    pub alpha_m: f64,
-    /// Weight of the old acceleration.
-    pub alpha_f: f64,
-    /// Newmark's β.
-    pub beta: f64,
-    /// Newmark's γ.
-    pub gamma: f64,
-}
-
-impl AlphaParameters {
-    /// The method that damps infinite frequencies to ρ per step, 0 ≤ ρ ≤ 1, and low ones least
-    /// [Chung & Hulbert 1993]. Never take ρ = 1 on constraints of index 3.
-    pub fn from_rho(rho: f64) -> AlphaParameters {
-        let alpha_m = (2.0 * rho - 1.0) / (rho + 1.0);
-        let alpha_f = rho / (rho + 1.0);
-        let gamma = 0.5 + alpha_f - alpha_m;
-        AlphaParameters { alpha_m, alpha_f, beta: 0.25 * (gamma + 0.5).powi(2), gamma }
-    }
-
-    /// HHT with −⅓ ≤ α ≤ 0 [Hilber, Hughes & Taylor 1977].
-    pub fn hht(alpha: f64) -> AlphaParameters {
-        AlphaParameters { alpha_m: 0.0, alpha_f: -alpha, beta: 0.25 * (1.0 - alpha).powi(2), gamma: 0.5 - alpha }
-    }
-
-    /// Newmark's method with β > 0, γ ≥ ½; of second order only for γ = ½ [Newmark 1959].
-    pub fn newmark(beta: f64, gamma: f64) -> AlphaParameters {
-        AlphaParameters { alpha_m: 0.0, alpha_f: 0.0, beta, gamma }
-    }
-
-    /// Whether the method is implicit and its laws can be solved: β, γ > 0 and α_m, α_f < 1.
-    pub fn are_valid(&self) -> bool {
-        self.beta > 0.0 && self.gamma > 0.0 && self.alpha_m < 1.0 && self.alpha_f < 1.0
-    }
-
-    /// Two for γ = ½ + α_f − α_m, else one.
-    pub fn order(&self) -> usize {
-        if (self.gamma - 0.5 - self.alpha_f + self.alpha_m).abs() < 1e-12 { 2 } else { 1 }
-    }
-
-    /// Backward Euler, where a_n = 0.
-    pub const EULER: AlphaParameters = AlphaParameters { alpha_m: 0.0, alpha_f: 0.0, beta: 1.0, gamma: 1.0 };
-
-    /// c of the error c h³ q⃛ that one step leaves in the positions: γ/2 − β − 1/12. By it the velocity constraints
-    /// of index-3 steps are open, too: G v = c h² G q⃛.
-    pub fn error_constant(&self) -> f64 {
-        0.5 * self.gamma - self.beta - 1.0 / 12.0
-    }
-}
-
-impl Default for AlphaParameters {
-    fn default() -> AlphaParameters {
-        AlphaParameters::from_rho(0.8)
-    }
-}
-
-/// Steps aim at this part of the error that is acceptable.
+/// Steps aim at this fraction of the acceptable error.
 const SAFETY: f64 = 0.85;
 
-/// The exponents of the PI controller, in parts of 1/(order + 1) [Hairer & Wanner 1996, IV.2].
+/// The exponents of the PI controller, in units of 1/(order + 1) [Hairer & Wanner 1996, IV.2].
 const PROPORTIONAL: f64 = 0.7;
 const INTEGRAL: f64 = 0.4;
 
@@ -109,25 +58,25 @@ const FADING: f64 = 0.93;
 /// what it was at the start: something fast dies out within the step.
 const ROUGH: f64 = 0.02;
 
-/// So many steps pass it.
+/// Backward Euler takes this many steps from such a start.
 const SOFT_STEPS: usize = 2;
 
-/// Multipliers are extrapolated from so many points.
+/// Multipliers are extrapolated from this many points.
 const POINTS: usize = 2;
 
 /// Failures in a row after which a step is given up.
 const FAILURES: u32 = 25;
 
-/// The generalized-α method.
+/// The generalized-α method. Its fields are what a checkpoint keeps of it, in this order.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct GeneralizedAlpha {
     parameters: AlphaParameters,
     controlled: bool,
     /// Reactions are no part of the accelerations, but of the means over a step.
     additive: bool,
-    /// So many steps of backward Euler are to come.
+    /// Steps of backward Euler to come.
     soft: usize,
-    /// By this much errors are taken larger.
+    /// The factor by which errors are taken larger.
     strict: f64,
     clock: Option<Clock>,
     /// The step that is wanted, the one that is prepared with the time it leads to, and the last accepted one.
@@ -155,49 +104,6 @@ pub struct GeneralizedAlpha {
     mu: Recent,
 }
 
-/// A state with its rates.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Node {
-    q: Vec<f64>,
-    qdot: Vec<f64>,
-    v: Vec<f64>,
-    vdot: Vec<f64>,
-    z: Vec<f64>,
-    zdot: Vec<f64>,
-}
-
-/// What is known of a coordinate before a step: a_n, q, v and the last two v̇.
-#[derive(Clone, Copy)]
-struct Known {
-    a: f64,
-    q: f64,
-    v: f64,
-    rate: f64,
-    rate_before: f64,
-}
-
-/// The pseudo-rates of v and z.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Pseudo {
-    v: Vec<f64>,
-    z: Vec<f64>,
-}
-
-impl Node {
-    fn set(&mut self, p: &Point) {
-        for (mine, theirs) in [
-            (&mut self.q, &p.q),
-            (&mut self.qdot, &p.qdot),
-            (&mut self.v, &p.v),
-            (&mut self.vdot, &p.vdot),
-            (&mut self.z, &p.z),
-            (&mut self.zdot, &p.zdot),
-        ] {
-            team::copy(theirs, mine);
-        }
-    }
-}
-
 impl GeneralizedAlpha {
     /// A method of fixed steps without history; [`Method::start`] sizes it.
     pub fn new(parameters: AlphaParameters) -> GeneralizedAlpha {
@@ -221,15 +127,12 @@ impl GeneralizedAlpha {
     /// Whether its memory is of the sizes of a point, or empty because no step was taken.
     pub fn fits(&self, p: &Point) -> bool {
         let (n, nz) = (p.v.len(), p.z.len());
-        let node = |x: &Node| {
-            [(&x.q, n), (&x.qdot, n), (&x.v, n), (&x.vdot, n), (&x.z, nz), (&x.zdot, nz)].map(|(x, n)| (x.len(), n))
-        };
-        let own =
-            [(&self.a.v, n), (&self.a.z, nz), (&self.next.v, n), (&self.next.z, nz), (&self.bend, nz), (&self.mean, n)];
-        let errors = [(&self.error_q, n), (&self.error_z, nz)];
-        let own = own.into_iter().chain(errors).map(|(x, n)| (x.len(), n));
-        let all = own.chain(node(&self.now)).chain(node(&self.before));
-        all.into_iter().all(|(length, n)| length == 0 || length == n)
+        let of_v = [&self.a.v, &self.next.v, &self.mean, &self.error_q];
+        let of_z = [&self.a.z, &self.next.z, &self.bend, &self.error_z];
+        let sized = |x: &[f64], n: usize| x.is_empty() || x.len() == n;
+        of_v.iter().all(|x| sized(x, n))
+            && of_z.iter().all(|x| sized(x, nz))
+            && [&self.now, &self.before].iter().all(|node| node.fits(n, nz))
             && self.lambda.fits(p.lambda.len())
             && self.mu.fits(p.mu.len())
     }
@@ -287,45 +190,10 @@ impl GeneralizedAlpha {
         self.clock.as_ref().map_or((self.h, self.h), |clock| clock.fit(self.h, slack))
     }
 
-    /// a_n for the size of the prepared step, from that of the last one and the rate.
-    fn moved(&self) -> impl Fn(f64, f64) -> f64 + Copy + Sync + use<> {
+    /// The coefficients of the prepared step.
+    fn coefficients(&self) -> Coefficients {
         let ratio = self.h_next / self.h_last;
-        let (by_a, by_rate) = if self.soft > 0 { (0.0, 0.0) } else { (ratio, 1.0 - ratio) };
-        move |a, rate| by_a * a + by_rate * rate
-    }
-
-    /// a_{n+1} from a_n and the rates at both ends of the prepared step.
-    fn next(&self) -> impl Fn(f64, [f64; 2]) -> f64 + Copy + Sync + use<> {
-        let (AlphaParameters { alpha_m, alpha_f, .. }, moved) = (self.active(), self.moved());
-        let [by_rate, by_before, by_a] = [1.0 - alpha_f, alpha_f, -alpha_m].map(|c| c / (1.0 - alpha_m));
-        move |a, [before, rate]| by_rate * rate + by_before * before + by_a * moved(a, before)
-    }
-
-    /// The slopes of the prepared step.
-    fn slopes(&self) -> Slopes {
-        let (AlphaParameters { alpha_m, alpha_f, beta, gamma }, h) = (self.active(), self.h_next);
-        let slope = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
-        Slopes { q: gamma / (beta * h), v: slope, z: slope }
-    }
-
-    /// η of v, or of z, from its value, its rate and its pseudo-rate.
-    fn first_order(&self) -> impl Fn(f64, f64, f64) -> f64 + Copy + Sync + use<> {
-        let (AlphaParameters { alpha_m, alpha_f, gamma, .. }, h) = (self.active(), self.h_next);
-        let slope = self.slopes().v;
-        let by_a = alpha_m / (1.0 - alpha_f) - slope * h * (1.0 - gamma);
-        let by_rate = alpha_f / (1.0 - alpha_f);
-        move |x, rate, a| by_a * a - by_rate * rate - slope * x
-    }
-
-    /// η of a coordinate and of its velocity.
-    fn law(&self) -> impl Fn(Known) -> (f64, f64) + Copy + Sync + use<> {
-        let (AlphaParameters { beta, gamma, .. }, h, slope) = (self.active(), self.h_next, self.slopes().q);
-        let (moved, first_order) = (self.moved(), self.first_order());
-        let (by_a, by_v) = (h * (1.0 - gamma) - slope * h * h * (0.5 - beta), 1.0 - slope * h);
-        move |Known { a, q, v, rate, .. }| {
-            let a = moved(a, rate);
-            (by_a * a + by_v * v - slope * q, first_order(v, rate, a))
-        }
+        Coefficients::new(self.active(), self.parameters, self.h_next, ratio, self.soft > 0)
     }
 
     /// Does something with what is known of every coordinate of a range, counted from its start.
@@ -343,33 +211,13 @@ impl GeneralizedAlpha {
         self.past > 0 && self.soft == 0
     }
 
-    /// a_n, and the change to the a_{n+1} that belongs to an extrapolated rate.
-    fn extrapolated(&self) -> impl Fn(f64, f64, f64) -> (f64, f64) + Copy + Sync + use<> {
-        let (ratio, moved, next) = (self.h_next / self.h_last, self.moved(), self.next());
-        move |a, rate, rate_before| {
-            let (rate_next, moved) = (rate + ratio * (rate - rate_before), moved(a, rate));
-            (moved, next(a, [rate, rate_next]) - moved)
-        }
-    }
-
-    /// A coordinate and its velocity at the end of the step, with an extrapolated acceleration or with the last velocity.
-    fn guess(&self, extrapolates: bool) -> impl Fn(Known) -> (f64, f64) + Copy + Sync + use<> {
-        let (AlphaParameters { beta, gamma, .. }, h, extrapolated) =
-            (self.parameters, self.h_next, self.extrapolated());
-        let c = if extrapolates { h } else { 0.0 };
-        move |Known { a, q, v, rate, rate_before }| {
-            let (a, change) = extrapolated(a, rate, rate_before);
-            (q + h * (v + c * (0.5 * a + beta * change)), v + c * (a + gamma * change))
-        }
-    }
-
     /// Sets positions and velocities to a guess.
     fn move_on(&self, extrapolates: bool, point: &mut Point) {
-        let guess = self.guess(extrapolates);
+        let coefficients = self.coefficients();
         team::fill([&mut point.q, &mut point.v], |range, [q, v]| {
-            let (n, guess) = (range.len(), guess);
+            let (n, c) = (range.len(), coefficients);
             let (q, v) = (&mut q[..n], &mut v[..n]);
-            self.each_known(range, |i, known| (q[i], v[i]) = guess(known));
+            self.each_known(range, |i, known| (q[i], v[i]) = c.guess(extrapolates, known));
         });
     }
 
@@ -378,10 +226,9 @@ impl GeneralizedAlpha {
         if !self.extrapolates() {
             return z.copy_from_slice(&self.now.z);
         }
-        let (h, gamma, now, extrapolated) = (self.h_next, self.parameters.gamma, &self.now, self.extrapolated());
+        let (now, c) = (&self.now, self.coefficients());
         for (i, z) in z.iter_mut().enumerate() {
-            let (c, change) = extrapolated(self.a.z[i], now.zdot[i], self.before.zdot[i]);
-            *z = now.z[i] + h * (c + gamma * change);
+            *z = c.guess_state(now.z[i], self.a.z[i], now.zdot[i], self.before.zdot[i]);
         }
     }
 
@@ -406,16 +253,16 @@ impl GeneralizedAlpha {
 
     /// a_{n+1} and its kin from the rates at the new time.
     fn find_pseudo_rates(&mut self, p: &Point) {
-        let next = self.next();
+        let coefficients = self.coefficients();
         for (out, a, before, rate) in [
             (&mut self.next.v, &self.a.v, &self.now.vdot, &p.vdot),
             (&mut self.next.z, &self.a.z, &self.now.zdot, &p.zdot),
         ] {
             team::fill([out], |range, [out]| {
                 let [a, before, rate] = [a, before, rate].map(|x| &x[range.clone()]);
-                let (next, out) = (next, &mut out[..a.len()]);
+                let (c, out) = (coefficients, &mut out[..a.len()]);
                 for i in 0..a.len() {
-                    out[i] = next(a[i], [before[i], rate[i]]);
+                    out[i] = c.next(a[i], [before[i], rate[i]]);
                 }
             });
         }
@@ -429,19 +276,19 @@ impl GeneralizedAlpha {
         let (h, second) = (self.h_next, self.parameters.order() == 2);
         let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
         let factor = if second { self.parameters.error_constant().abs() * h } else { lag } * h;
-        let (now, a, moved, next) = (&self.now, &self.a, self.moved(), &self.next);
+        let (now, a, c, next) = (&self.now, &self.a, self.coefficients(), &self.next);
         let apart = 2.0 / (h + self.h_last);
         for (i, e) in self.error_q.iter_mut().enumerate() {
             *e = factor
                 * match (self.additive, self.past) {
-                    (false, _) => next.v[i] - moved(a.v[i], now.vdot[i]),
+                    (false, _) => next.v[i] - c.moved(a.v[i], now.vdot[i]),
                     (true, 0) => 0.0,
                     (true, _) => (p.v[i] - now.v[i] - h * self.mean[i]) * apart,
                 };
         }
         let ratio = if self.past < 2 { 0.0 } else { h / self.h_last };
         for (i, e) in self.error_z.iter_mut().enumerate() {
-            let change = next.z[i] - moved(a.z[i], now.zdot[i]);
+            let change = next.z[i] - c.moved(a.z[i], now.zdot[i]);
             *e = if second { (change - ratio * self.bend[i]) * h / 12.0 } else { lag * h * change };
         }
         let of = if second { &weights.q } else { &weights.v };
@@ -503,26 +350,29 @@ impl Method for GeneralizedAlpha {
         (self.h_next, self.t_next) = self.next_step();
         let (method, n, nz) = (&*self, self.now.v.len(), self.now.z.len());
         law.resize(n, n, nz);
-        (law.t, law.h, law.slopes) = (self.t_next, self.h_next, self.slopes());
-        let (now, moved, first_order) = (&self.now, self.moved(), self.first_order());
+        let coefficients = self.coefficients();
+        (law.t, law.h, law.slopes) = (self.t_next, self.h_next, coefficients.slopes);
+        law.newmark = Some(self.active().ratios());
+        let now = &self.now;
         for (i, eta) in law.eta_z.iter_mut().enumerate() {
-            *eta = first_order(now.z[i], now.zdot[i], moved(self.a.z[i], now.zdot[i]));
+            let a = coefficients.moved(self.a.z[i], now.zdot[i]);
+            *eta = coefficients.first_order(now.z[i], now.zdot[i], a);
         }
         self.guess_states(&mut guess.z);
-        // one pass: vectors of large models come from memory each time they are looked at
-        let (of_law, of_guess, following) = (self.law(), self.guess(self.extrapolates()), law.following());
+        // one pass: the vectors of large models come from memory each time they are read
+        let (extrapolates, following) = (self.extrapolates(), law.following());
         let Point { q, qdot, v, vdot, lambda, mu, .. } = guess;
-        let [of_lambda, of_mu] = [&self.lambda, &self.mu].map(|x| self.guess_multipliers(x, self.extrapolates()));
+        let [of_lambda, of_mu] = [&self.lambda, &self.mu].map(|x| self.guess_multipliers(x, extrapolates));
         team::fill([mu], |range, [out]| of_mu(range, out));
         let multipliers = ([&mut lambda[..]], |range: Range<usize>, [out]: [&mut [f64]; 1]| of_lambda(range, out));
         if law.velocities_follow {
             let outs = [&mut law.eta_q, &mut law.eta_v, q, qdot, v, vdot].map(|x| &mut x[..]);
             let all = |range: Range<usize>, outs: [&mut [f64]; 6]| {
-                let (n, of_law, of_guess, following) = (range.len(), of_law, of_guess, following);
+                let (n, c, following) = (range.len(), coefficients, following);
                 let [eta_q, eta_v, q, qdot, v, vdot] = outs.map(|x| &mut x[..n]);
                 method.each_known(range, |i, known| {
-                    (eta_q[i], eta_v[i]) = of_law(known);
-                    q[i] = of_guess(known).0;
+                    (eta_q[i], eta_v[i]) = c.law(known);
+                    q[i] = c.guess(extrapolates, known).0;
                     (v[i], vdot[i]) = following(q[i], eta_q[i], eta_v[i]);
                     qdot[i] = v[i];
                 });
@@ -532,11 +382,11 @@ impl Method for GeneralizedAlpha {
         } else {
             let outs = [&mut law.eta_q, &mut law.eta_v, q, v].map(|x| &mut x[..]);
             let all = |range: Range<usize>, outs: [&mut [f64]; 4]| {
-                let (n, of_law, of_guess) = (range.len(), of_law, of_guess);
+                let (n, c) = (range.len(), coefficients);
                 let [eta_q, eta_v, q, v] = outs.map(|x| &mut x[..n]);
                 method.each_known(range, |i, known| {
-                    (eta_q[i], eta_v[i]) = of_law(known);
-                    (q[i], v[i]) = of_guess(known);
+                    (eta_q[i], eta_v[i]) = c.law(known);
+                    (q[i], v[i]) = c.guess(extrapolates, known);
                 });
             };
             team::fill_both((outs, all), multipliers);
@@ -559,29 +409,29 @@ impl Method for GeneralizedAlpha {
         self.set_multipliers(false, guess);
     }
 
-    fn fresh(&self) -> bool {
+    fn is_first(&self) -> bool {
         self.past == 0 && self.soft == 0
     }
 
     fn soften(&mut self) -> bool {
-        let can = self.fresh();
+        let can = self.is_first();
         if can {
             self.soft = SOFT_STEPS;
         }
         can
     }
 
-    fn rough(&mut self, p: &Point, unit: &Weights) -> bool {
+    fn is_rough(&mut self, p: &Point, unit: &Weights) -> bool {
         self.find_pseudo_rates(p);
-        let (h, moved) = (self.h_next, self.moved());
+        let (h, c) = (self.h_next, self.coefficients());
         for (i, e) in self.error_q.iter_mut().enumerate() {
-            *e = h * h * (self.next.v[i] - moved(self.a.v[i], self.now.vdot[i]));
+            *e = h * h * (self.next.v[i] - c.moved(self.a.v[i], self.now.vdot[i]));
         }
         root_mean_square(&[(&unit.q, &self.error_q)]) > ROUGH
     }
 
-    fn parameters_now(&self) -> Option<AlphaParameters> {
-        Some(self.active())
+    fn tests_error(&self) -> bool {
+        self.controlled
     }
 
     fn error(&mut self, p: &Point, weights: &Weights) -> f64 {
@@ -598,11 +448,11 @@ impl Method for GeneralizedAlpha {
     }
 
     fn accept(&mut self, p: &Point, _: &Weights, state: &mut State) {
-        let (h, moved, next) = (self.h_next, self.moved(), self.next());
+        let (h, c) = (self.h_next, self.coefficients());
         let GeneralizedAlpha { now, before, a, .. } = self;
         for (i, (bend, a)) in self.bend.iter_mut().zip(&mut a.z).enumerate() {
-            let moved = moved(*a, now.zdot[i]);
-            *a = next(*a, [now.zdot[i], p.zdot[i]]);
+            let moved = c.moved(*a, now.zdot[i]);
+            *a = c.next(*a, [now.zdot[i], p.zdot[i]]);
             *bend = *a - moved;
         }
         if self.additive {
@@ -620,9 +470,9 @@ impl Method for GeneralizedAlpha {
             let [a, q, qdot, v, vdot, state_q, state_v] = outs;
             let [rate_before, rate] = [&now.vdot, &p.vdot].map(|x| &x[range.clone()]);
             // of its own, not behind a reference: else the compiler takes number by number
-            let (next, a) = (next, &mut a[..rate.len()]);
+            let (c, a) = (c, &mut a[..rate.len()]);
             for i in 0..rate.len() {
-                a[i] = next(a[i], [rate_before[i], rate[i]]);
+                a[i] = c.next(a[i], [rate_before[i], rate[i]]);
             }
             for (to, from) in [(q, &p.q), (state_q, &p.q), (qdot, &p.qdot), (v, &p.v), (state_v, &p.v), (vdot, &p.vdot)]
             {
@@ -718,153 +568,4 @@ impl Method for GeneralizedAlpha {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::bdf::Bdf;
-    use super::super::harness::{Ode, tumble};
-    use super::*;
-    use bellcrank_math::Quat;
-
-    /// One of each kind, with its order.
-    fn methods() -> [(AlphaParameters, usize); 3] {
-        [
-            (AlphaParameters::from_rho(0.9), 2),
-            (AlphaParameters::hht(-0.3), 2),
-            (AlphaParameters::newmark(0.3025, 0.6), 1),
-        ]
-    }
-
-    /// ü + 0.3 u̇ + 4 u = sin 3t, and ż = cos t − z + u.
-    fn driven(t: f64, y: &[f64], rates: &mut [f64]) {
-        rates[0] = y[1];
-        rates[1] = (3.0 * t).sin() - 0.3 * y[1] - 4.0 * y[0];
-        rates[2] = t.cos() - y[2] + y[0];
-    }
-    const DRIVEN: Ode = Ode { n: 1, nz: 1, rates: &driven };
-
-    fn run(p: AlphaParameters, h: f64, until: f64) -> Vec<f64> {
-        let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
-        let mut method = GeneralizedAlpha::new(p);
-        let (end, _) = DRIVEN.run(&mut method, &start, h, until, (1.0, 1.0), &mut |_, _| ());
-        assert_eq!(end.t, until);
-        DRIVEN.stack(&end)
-    }
-
-    #[test]
-    fn presets_are_the_textbooks() {
-        assert_eq!(
-            AlphaParameters::from_rho(1.0),
-            AlphaParameters { alpha_m: 0.5, alpha_f: 0.5, beta: 0.25, gamma: 0.5 }
-        );
-        let hht = AlphaParameters::hht(-0.3);
-        assert!((hht.beta - 0.4225).abs() < 1e-15 && (hht.gamma - 0.8).abs() < 1e-15);
-        assert!(methods().iter().all(|(p, order)| p.are_valid() && p.order() == *order));
-        assert!(!AlphaParameters::newmark(0.0, 0.5).are_valid());
-    }
-
-    /// Chung and Hulbert's form, with the balance between the steps, solved for a_{n+1} directly.
-    #[test]
-    fn both_laws_are_the_textbook_method_where_rates_are_velocities() {
-        for (p, _) in methods() {
-            let AlphaParameters { alpha_m, alpha_f, beta, gamma } = p;
-            let (h, force) = (0.05, |t: f64| (3.0 * t).sin());
-            let (mut u, mut v, mut a) = (1.0, -0.5, 0.15 - 4.0);
-            for n in 0..100 {
-                let (t, f) = (n as f64 * h, 1.0 - alpha_f);
-                let u1 = u + h * v + h * h * (0.5 - beta) * a;
-                let v1 = v + h * (1.0 - gamma) * a;
-                let load = f * force(t + h) + alpha_f * force(t);
-                let known = alpha_m * a + 0.3 * (f * v1 + alpha_f * v) + 4.0 * (f * u1 + alpha_f * u);
-                let matrix = 1.0 - alpha_m + f * (0.3 * gamma * h + 4.0 * beta * h * h);
-                a = (load - known) / matrix;
-                (u, v) = (u1 + h * h * beta * a, v1 + h * gamma * a);
-            }
-            let y = run(p, h, 5.0);
-            assert!((y[0] - u).abs() < 1e-13 && (y[1] - v).abs() < 1e-13, "{p:?}: {y:?}, {u} {v}");
-        }
-    }
-
-    #[test]
-    fn orders_are_two_and_for_newmark_with_damping_one() {
-        let reference = run(AlphaParameters::newmark(0.25, 0.5), 1e-4, 3.0);
-        for (p, order) in methods().into_iter().chain([(AlphaParameters::newmark(0.25, 0.5), 2)]) {
-            let errors = [0.005, 0.0025].map(|h| run(p, h, 3.0));
-            for i in 0..3 {
-                let [coarse, fine] = [0, 1].map(|k: usize| (errors[k][i] - reference[i]).abs());
-                let measured = (coarse / fine).log2();
-                assert!((measured - order as f64).abs() < 0.1, "{p:?}, unknown {i}: {measured:.3}");
-            }
-        }
-    }
-
-    #[test]
-    fn infinite_frequencies_are_damped_to_rho() {
-        let stiff = |_: f64, y: &[f64], rates: &mut [f64]| {
-            (rates[0], rates[1]) = (y[1], -1e10 * y[0]);
-        };
-        let ode = Ode { n: 1, nz: 0, rates: &stiff };
-        for rho in [0.5, 0.8, 0.9] {
-            let mut sizes = Vec::new();
-            let start = ode.point(0.0, &[1.0, 0.0]);
-            let mut method = GeneralizedAlpha::from_rho(rho);
-            ode.run(&mut method, &start, 1.0, 400.0, (1.0, 1.0), &mut |_, p| sizes.push(p.q[0].abs()));
-            let ratio = (sizes[399] / sizes[199]).powf(1.0 / 200.0);
-            // the double root at infinity adds a slow polynomial factor
-            assert!((ratio - rho).abs() < 0.01, "{rho}: {ratio}");
-        }
-    }
-
-    #[test]
-    fn the_prediction_is_close_once_there_is_a_past() {
-        let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
-        let mut method = GeneralizedAlpha::from_rho(0.9);
-        let (mut p, mut law) = (start.clone(), Stencil::default());
-        method.start(&start, 1e-2);
-        let mut misses = Vec::new();
-        for _ in 0..20 {
-            let mut guess = p.clone();
-            method.prepare(&mut law, &mut guess);
-            DRIVEN.solve(&method, &law, &mut p).unwrap();
-            misses.push((guess.q[0] - p.q[0]).abs());
-            method.accept(&p, &Weights::default(), &mut State::default());
-        }
-        assert!(misses[19] * 40.0 < misses[0], "{misses:?}");
-    }
-
-    #[test]
-    fn interpolation_and_the_short_last_step() {
-        let mut worst = 0.0_f64;
-        let mut state = DRIVEN.state();
-        let mut previous = 0.0;
-        let mut times = Vec::new();
-        let start = DRIVEN.point(0.0, &[1.0, -0.5, 0.2]);
-        let mut method = GeneralizedAlpha::from_rho(0.8);
-        DRIVEN.run(&mut method, &start, 0.01, 0.995, (1.0, 1.0), &mut |m, p| {
-            let t = 0.5 * (previous + p.t);
-            m.interpolate(t, &mut state);
-            let exact = run(AlphaParameters::newmark(0.25, 0.5), 1e-3, t);
-            worst =
-                [state.q[0], state.v[0], state.z[0]].iter().zip(exact).fold(worst, |w, (x, y)| w.max((x - y).abs()));
-            m.interpolate(p.t, &mut state);
-            assert!((state.q[0] - p.q[0]).abs() < 1e-15);
-            times.push(p.t - previous);
-            previous = p.t;
-        });
-        assert_eq!(times.len(), 100);
-        assert!((times[98] - 0.01).abs() < 1e-14 && (times[99] - 0.005).abs() < 1e-14);
-        assert!(worst < 3e-4, "{worst:.1e}");
-        assert_eq!(method.step_size(), 0.01);
-    }
-
-    #[test]
-    fn order_two_survives_recentring() {
-        let angle = |a: Quat, b: Quat| a.conjugate().then(b).log().norm();
-        let (reference, ..) = tumble(&mut Bdf::default(), 4.0, 1e-11, 1.0);
-        let errors = [0.02, 0.01, 0.005].map(|h| {
-            let (pose, counts, changes) = tumble(&mut GeneralizedAlpha::from_rho(0.8), 4.0, h, 0.0);
-            assert_eq!(changes, counts.steps, "the law holds at the centre of a chart");
-            angle(pose, reference)
-        });
-        let measured = (errors[0] / errors[2]).log2() / 2.0;
-        assert!((measured - 2.0).abs() < 0.1 && errors[1] < 1e-3, "{errors:?} → {measured:.2}");
-    }
-}
+mod tests;

@@ -1,0 +1,71 @@
+//! The weights of the convergence test and of the error test, and the body to blame for a refused step.
+
+use crate::methods::Method;
+use crate::step::{Step, StepLimits};
+use crate::tolerances::Tolerances;
+use crate::weights::Weights;
+use bellcrank_model::{Point, State, Unknown};
+
+/// Both tests, at the last accepted state.
+pub(super) struct ErrorTest {
+    /// Weights of the convergence test.
+    pub(super) convergence: Weights,
+    /// Weights of the error test, which may leave dependent coordinates out.
+    pub(super) error: Weights,
+    /// The prediction of a refused step, and the weighted difference from it.
+    predicted: Point,
+    difference: Vec<f64>,
+}
+
+impl ErrorTest {
+    /// The tests at a start. Refusals of fixed steps are rare: these make room when one happens.
+    pub(super) fn new(tolerances: &mut Tolerances, state: &State, start: &Point, fixed: bool) -> ErrorTest {
+        let mut test = ErrorTest {
+            convergence: Weights::default(),
+            error: Weights::default(),
+            predicted: if fixed { Point::default() } else { start.clone() },
+            difference: Vec::new(),
+        };
+        test.weigh(tolerances, state, start);
+        test
+    }
+
+    /// The weights at an accepted state.
+    pub(super) fn weigh(&mut self, tolerances: &mut Tolerances, state: &State, point: &Point) {
+        tolerances.see(&state.v);
+        tolerances.weigh(state, point, &mut self.convergence);
+        tolerances.restrict(&self.convergence, &mut self.error);
+    }
+
+    /// Weights and limits of Newton's iteration where the error is controlled.
+    pub(super) fn limit(&self, precision: f64, state: &State, step: &mut Step) {
+        step.weights.clone_from(&self.convergence);
+        step.weights.scale(1.0 / precision);
+        // DASSL: 100 ε ‖y‖
+        let size = step.weights.norm(&state.q, &state.v, &state.z);
+        step.limits = StepLimits {
+            round_off: 100.0 * f64::EPSILON * size,
+            rounding: f64::EPSILON * size,
+            ..StepLimits::default()
+        };
+    }
+
+    /// The block of unknowns that differs most from the prediction.
+    pub(super) fn blame(&mut self, method: &dyn Method, step: &Step) -> (Unknown, usize) {
+        let trial = &step.point;
+        self.predicted.clone_from(trial);
+        method.predict(&mut self.predicted);
+        let dx = &mut self.difference;
+        dx.clear();
+        dx.resize(step.pattern().dimension(), 0.0);
+        for (unknown, a, b, w) in [
+            (Unknown::Q, &trial.q, &self.predicted.q, &self.error.q),
+            (Unknown::V, &trial.v, &self.predicted.v, &self.error.v),
+        ] {
+            for (k, i) in step.unknowns.range(unknown).enumerate() {
+                dx[i] = (a[k] - b[k]) * w[k];
+            }
+        }
+        step.worst(dx)
+    }
+}

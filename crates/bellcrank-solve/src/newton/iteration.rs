@@ -1,0 +1,49 @@
+//! The kinds of Newton's iteration a user can choose from.
+
+/// How a matrix is formed and how long it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iteration {
+    /// A new matrix in every iteration.
+    Full,
+    /// A matrix is kept, across steps too, while it converges well.
+    Simplified,
+    /// Coordinate splitting: like `Simplified`, with the reactions eliminated by a partition of the coordinates,
+    /// λ = −(GY)⁻ᵀYᵀ(M v̇ − f), in residuals and matrices: Newton's iteration for P(M v̇ − f) = 0
+    /// [Yen & Petzold 1998].
+    CoordinateSplit,
+    /// Like `CoordinateSplit`, but the matrix lacks (Gᵀλ)_q and (Gᵀμ)_q: the CM iteration
+    /// [Yen & Petzold 1998].
+    CoordinateModified,
+    /// Like `Simplified`, but matrices are formed on the manifold: at the prediction projected onto
+    /// g = 0, with the least-squares multipliers of that point.
+    Auto,
+}
+
+/// All iterations with their names.
+const ALL: &[(Iteration, &str)] = &[
+    (Iteration::Auto, "auto"),
+    (Iteration::Full, "full"),
+    (Iteration::Simplified, "simplified"),
+    (Iteration::CoordinateSplit, "cs"),
+    (Iteration::CoordinateModified, "cm"),
+];
+
+/// The names of all iterations.
+pub const NAMES: &[&str] = &["auto", "full", "simplified", "cs", "cm"];
+
+impl Iteration {
+    /// The iteration with this name.
+    pub fn by_name(name: &str) -> Option<Iteration> {
+        ALL.iter().find(|(_, n)| *n == name).map(|(i, _)| *i)
+    }
+
+    /// The name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        ALL.iter().find(|(i, _)| *i == self).map_or("", |(_, n)| n)
+    }
+
+    /// Whether the multipliers are eliminated by a partition of the coordinates.
+    pub fn splits(self) -> bool {
+        matches!(self, Iteration::CoordinateSplit | Iteration::CoordinateModified)
+    }
+}

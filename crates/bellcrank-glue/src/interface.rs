@@ -228,6 +228,11 @@ impl Interface {
         self.system.name(Unknown::Lambda, block)
     }
 
+    /// Whether a point is one of this interface.
+    pub fn fits(&self, point: &Point) -> bool {
+        self.point.fits(point)
+    }
+
     /// Where it is.
     pub fn point(&self) -> &Point {
         &self.point

@@ -147,7 +147,7 @@ impl Subdomain for OwnSolver {
     }
 
     fn state(&mut self) -> Result<Vec<u8>, PartError> {
-        Ok(self.state.write())
+        Ok(self.state.write(&self.part))
     }
 
     fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {

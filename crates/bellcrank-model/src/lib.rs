@@ -18,9 +18,9 @@ pub mod reference;
 pub mod relative;
 pub mod scene;
 pub mod settings;
+pub mod snapshot;
 pub mod space;
 pub mod system;
-pub mod tape;
 #[doc(hidden)]
 pub mod testing;
 

@@ -7,7 +7,7 @@
 use crate::{Mat3, Vec3};
 
 /// A unit quaternion (w, x, y, z), body to world.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Quat(pub [f64; 4]);
 
 impl Default for Quat {

@@ -5,7 +5,8 @@ use crate::numbers::{dot, largest};
 use faer::{Mat, MatRef, Side};
 
 /// A dense matrix, by rows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "StoredMatrix")]
 pub struct Matrix {
     /// Number of rows.
     pub rows: usize,
@@ -13,6 +14,25 @@ pub struct Matrix {
     pub columns: usize,
     /// The entries, row after row.
     pub values: Vec<f64>,
+}
+
+/// A matrix as it is stored, before its sizes are checked.
+#[derive(serde::Deserialize)]
+struct StoredMatrix {
+    rows: usize,
+    columns: usize,
+    values: Vec<f64>,
+}
+
+impl TryFrom<StoredMatrix> for Matrix {
+    type Error = &'static str;
+
+    fn try_from(StoredMatrix { rows, columns, values }: StoredMatrix) -> Result<Matrix, &'static str> {
+        if rows.checked_mul(columns) != Some(values.len()) {
+            return Err("a matrix has another number of entries than its sizes say");
+        }
+        Ok(Matrix { rows, columns, values })
+    }
 }
 
 /// An eigenvalue with its right eigenvector; the conjugate of a complex one is not listed.

@@ -7,16 +7,19 @@ use std::ops::Range;
 pub(crate) const KEPT: usize = 4;
 
 /// Values and their times, the newest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Recent {
     values: [Vec<f64>; KEPT],
     times: [f64; KEPT],
     count: usize,
 }
 
-bellcrank_model::kept_by_fields!(Recent { values, times, count });
-
 impl Recent {
+    /// Whether its values are of a length, or empty.
+    pub fn fits(&self, n: usize) -> bool {
+        self.count <= KEPT && self.values.iter().all(|v| v.is_empty() || v.len() == n)
+    }
+
     /// There is only `x`.
     pub fn start(&mut self, t: f64, x: &[f64]) {
         self.values.iter_mut().for_each(|v| {

@@ -50,7 +50,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let options = output::options(&read, args.said())?;
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     if !args.split.is_empty() {
-        return crate::glue::split(&system, options, &args.split, args.out.as_ref(), args.json);
+        return crate::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
     }
     interrupt_at_ctrl_c(&options);
     let plots = chosen_plots(&args.plots, &system)?;

@@ -3,6 +3,7 @@
 
 mod balance;
 pub mod bodies;
+pub mod build;
 pub mod channels;
 pub mod curve;
 pub mod dynamics;

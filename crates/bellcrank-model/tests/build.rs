@@ -89,7 +89,9 @@ fn every_joint_can_be_built_from_its_type() {
     built.joint(joints::Belt::new(["hinge", "hinge2"], [0.2, 0.5]));
     built.joint(joints::Rack::new(["hinge", "slide"], 0.1));
     built.joint(joints::RollingDisk::new([GROUND, "b".into()], 0.5).at([[0.9, -0.3, -0.3], [0.9, -0.3, 0.2]]));
-    built.joint(joints::KnifeEdge::new([GROUND, "b".into()]).at([0.9, -0.3, 0.2]).axis([1.0, 0.0, 0.0]));
+    built.joint(
+        joints::KnifeEdge::new([GROUND, "b".into()]).at([0.9, -0.3, 0.2]).axis([1.0, 0.0, 0.0]).axis2([0.0, 1.0, 0.0]),
+    );
     built.joint(joints::Drive::new("hinge").angle("0.3 * sin(t)"));
     built.joint(joints::DrivePoint::new("b", ["0.9 + t", "-0.3", "0.2"]));
     let missing: Vec<&str> =

@@ -2,6 +2,7 @@
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
 pub mod bodies;
+pub mod build;
 pub mod curve;
 pub mod drives;
 pub mod dynamics;

@@ -5,6 +5,7 @@ mod common;
 
 use bellcrank_model::read::read_text;
 use bellcrank_results::json;
+use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::{Header, Recorder, Report};
@@ -13,10 +14,17 @@ use common::Dice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Keeps no frames, and ends the run after five steps.
+/// Keeps no frames, and ends the run after five steps or events.
 struct Five {
-    steps: usize,
+    seen: usize,
     interrupt: Arc<AtomicBool>,
+}
+
+impl Five {
+    fn count(&mut self) {
+        self.seen += 1;
+        self.interrupt.store(self.seen >= 5, Ordering::Relaxed);
+    }
 }
 
 impl Recorder for Five {
@@ -27,8 +35,11 @@ impl Recorder for Five {
         Ok(())
     }
     fn step(&mut self, _: &Taken) {
-        self.steps += 1;
-        self.interrupt.store(self.steps >= 5, Ordering::Relaxed);
+        self.count();
+    }
+    fn event(&mut self, _: &Event) -> std::io::Result<()> {
+        self.count();
+        Ok(())
     }
     fn end(&mut self, report: &dyn Report) -> std::io::Result<()> {
         assert!(json::report(report).contains_key("steps"));
@@ -181,7 +192,7 @@ fn attempt(text: &str, method: (MethodName, Option<f64>)) -> usize {
             1
         }
         Ok(mut simulation) => {
-            let summary = simulation.run(&mut Five { steps: 0, interrupt });
+            let summary = simulation.run(&mut Five { seen: 0, interrupt });
             assert!(json::whole(&summary)["final"].is_object());
             2
         }

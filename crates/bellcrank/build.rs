@@ -1,11 +1,11 @@
-//! Makes a table of the models in `examples/`, so that the program carries them: name and text; and of the
-//! files that they read.
+//! Makes a table of the example models, so that the program carries them: name and text; and of the files that they
+//! read. `models` is a link to the `examples` of the repository, which a package of this crate replaces by their files.
 
 use std::fmt::Write;
 use std::path::Path;
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
     println!("cargo:rerun-if-changed={}", root.display());
     let entries = std::fs::read_dir(&root).expect("the examples are part of the sources");
     let mut paths: Vec<_> = entries.flatten().map(|e| e.path()).filter(|p| p.is_file()).collect();

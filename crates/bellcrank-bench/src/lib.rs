@@ -5,11 +5,13 @@
 
 pub mod peers;
 
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_reproduce::clock::processor;
 use bellcrank_reproduce::coordinate_splitting::bushings::{STIFF, STIFF_END};
 use bellcrank_reproduce::machines;
+use bellcrank_reproduce::problems;
 use bellcrank_reproduce::report::{Report, Table};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, Options, Tested};
@@ -58,8 +60,8 @@ pub fn measure(problem: &str, quick: bool, peers: &Peers, tell: &mut dyn FnMut(&
         "spatial-ladder" => ladders(quick, peers, tell, "spatial-ladder", machines::spatial_ladder),
         "net" => nets(quick, peers, tell),
         "chain" => chains(quick, peers, tell),
-        "seven-body" => small(peers, tell, "seven-body", machines::SEVEN_BODY, 0.03, 3200),
-        "slider-crank" => small(peers, tell, "slider-crank", machines::SLIDER_CRANK, 2.0, 4000),
+        "seven-body" => small(peers, tell, "seven-body", problems::SEVEN_BODY, 0.03, 3200),
+        "slider-crank" => small(peers, tell, "slider-crank", problems::SLIDER_CRANK, 2.0, 4000),
         _ => bushings(peers, tell),
     };
     show(&mut report, name, &rows);
@@ -89,7 +91,7 @@ fn compiled(text: &str, changes: &[String]) -> Arc<System> {
 
 fn simulation(system: &Arc<System>, options: &Options) -> Option<Simulation> {
     let (sample, threads) = (Some(options.until), Some(1));
-    Simulation::of(system.clone(), Options { sample, ..options.clone() }.with(|o| o.resources.threads = threads)).ok()
+    Simulation::new(system.clone(), Options { sample, ..options.clone() }.with(|o| o.resources.threads = threads)).ok()
 }
 
 /// How a run goes, untimed.

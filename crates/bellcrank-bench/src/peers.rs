@@ -20,24 +20,24 @@ const PROGRAMS: [Program; 3] = [
         name: "Exudyn",
         module: "exudyn",
         package: "exudyn",
-        script: include_str!("../../../benches/peers/exudyn_peer.py"),
+        script: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/exudyn_peer.py")),
     },
     Program {
         name: "MuJoCo",
         module: "mujoco",
         package: "mujoco",
-        script: include_str!("../../../benches/peers/mujoco_peer.py"),
+        script: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/mujoco_peer.py")),
     },
     Program {
         name: "Pinocchio",
         module: "pinocchio",
         package: "pin",
-        script: include_str!("../../../benches/peers/pinocchio_peer.py"),
+        script: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/pinocchio_peer.py")),
     },
 ];
 
 /// What all scripts read models with.
-const MACHINE: &str = include_str!("../../../benches/peers/machine.py");
+const MACHINE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/machine.py"));
 
 /// No answer of a peer takes longer.
 const PATIENCE: Duration = Duration::from_secs(300);

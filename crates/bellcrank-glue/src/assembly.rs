@@ -20,10 +20,12 @@ use crate::cut::{PartModel, Solver};
 use crate::interface::{Interface, Site, port_body};
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
-use bellcrank_model::file::suggest;
+use bellcrank_model::file::{Report, suggest};
 use bellcrank_model::model::{End, Model, Space};
-use bellcrank_model::read::{Read, Settings, read_model, read_text};
+use bellcrank_model::read::{Read, read_model, read_text};
+use bellcrank_model::settings::Settings;
 use bellcrank_model::{Dynamics, State};
+use bellcrank_solve::choices::{Voice, in_file, understood};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -205,8 +207,8 @@ pub fn read_part_model(name: &str, path: &Path) -> Result<PartModel, String> {
     if !path.exists() {
         return Err(format!("part `{name}` is missing: there is no file `{}`", path.display()));
     }
-    let Read { model, .. } =
-        read_model(&path.to_string_lossy(), &[]).map_err(|report| format!("part `{name}`: {report}"))?;
+    let read = read_model(&path.to_string_lossy(), &[]).and_then(with_known_options);
+    let Read { model, .. } = read.map_err(|report| format!("part `{name}`: {report}"))?;
     let ports: Vec<(String, End)> = model.probes.iter().map(|p| (p.name.clone(), p.end)).collect();
     if ports.is_empty() {
         return Err(format!(
@@ -221,6 +223,14 @@ pub fn read_part_model(name: &str, path: &Path) -> Result<PartModel, String> {
     let mut state = State::default();
     start.store(&mut state);
     Ok(PartModel { name: name.to_string(), model, ports, state })
+}
+
+/// The model, if every key of its `[solve]` is an option.
+fn with_known_options(read: Read) -> Result<Read, Report> {
+    match understood(&in_file(&read.settings)) {
+        Ok(_) => Ok(read),
+        Err(e) => Err(read.document.report(e.diagnostic(Voice::File).into())),
+    }
 }
 
 /// Reads the interface: the text of the assembly without its parts (every line keeps its number), with the ports as bodies.
@@ -272,7 +282,7 @@ fn read_interface(
             motions.push((name, *motion));
         }
     }
-    let mut read = match read_text(path, &kept, &[]) {
+    let mut read = match read_text(path, &kept, &[]).and_then(with_known_options) {
         Ok(read) => read,
         Err(report) => {
             let all = parts.iter().flat_map(|p| p.ports.iter().map(move |(port, _)| format!("{}/{port}", p.name)));

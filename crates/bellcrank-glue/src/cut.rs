@@ -6,13 +6,12 @@ use crate::options::Coupling;
 use crate::own_solver::OwnSolver;
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
-use bellcrank_model::bodies::Body;
-use bellcrank_model::file::suggest;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::frames::{Attachment, nearest_turn};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System, Workspace};
+use bellcrank_solve::choices::{Said, Voice, understood};
 use bellcrank_solve::methods::alpha::AlphaParameters;
-use bellcrank_solve::options::MethodName;
 use bellcrank_solve::{Options, formulation};
 use std::fmt;
 
@@ -51,12 +50,14 @@ impl PartModel {
             return self.in_step(how.coupling, how.rho);
         }
         let word = how.method.as_deref().unwrap_or("auto");
-        let Some(method) = MethodName::by_name(word) else {
-            let names = MethodName::names().join(", ");
-            let why = format!("unknown method {}\nhelp: methods are {names}", suggest::quoted(word));
-            return Err(PartError { part: self.name, why });
+        let options = match understood(&[Said::argument("method", word)]) {
+            Ok(options) => options,
+            Err(e) => {
+                let why = format!("{}\nhelp: {}", e.reason(Voice::File), e.help(Voice::File).join("; "));
+                return Err(PartError { part: self.name, why });
+            }
         };
-        self.with_own_solver(Options { method, rtol: how.rtol, step: how.step, ..Options::default() })
+        self.with_own_solver(Options { rtol: how.rtol, step: how.step, ..options })
     }
 
     /// Position and motion of its ports at the start.
@@ -203,14 +204,21 @@ impl<'a> Cutter<'a> {
         let mut parts = Vec::new();
         for g in 0..count {
             let name = format!("part {}", g + 1);
-            let mut part = Model { name: name.clone(), space: model.space, gravity: model.gravity, ..Model::default() };
+            let mut part = Model {
+                name: name.clone(),
+                space: model.space,
+                gravity: model.gravity,
+                inputs: model.inputs.clone(),
+                ..Model::default()
+            };
             for (b, body) in model.bodies.iter().enumerate().filter(|(b, _)| group[*b] == g) {
                 number[b] = part.bodies.len();
                 part.bodies.push(body.clone());
             }
             parts.push(PartModel { name, model: part, ports: Vec::new(), state: State::default() });
         }
-        let between = Model { name: "interface".into(), space: model.space, ..Model::default() };
+        let inputs = model.inputs.clone();
+        let between = Model { name: "interface".into(), space: model.space, inputs, ..Model::default() };
         let mut w = system.workspace();
         system.realize(at, &mut w);
         Cutter { system, at, w, group, number, parts, between, sites: Vec::new(), places: Vec::new() }
@@ -235,7 +243,7 @@ impl<'a> Cutter<'a> {
         let Some(body) = end.body else { return *end };
         // a port is the body's own frame, so that what stands on the body stands on the port; on a body that bends, every
         // place has its own
-        let bends = matches!(self.system.model.bodies[body].body, Body::Flexible(_));
+        let bends = self.system.model.bodies[body].body.bends();
         let (place, rest) = if bends { (end.on, Attachment::CENTRE) } else { (Attachment::CENTRE, end.on) };
         let known = self.places.iter().position(|p| *p == (body, place));
         let site = known.unwrap_or_else(|| self.open_port(body, place, bends));

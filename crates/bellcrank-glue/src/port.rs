@@ -1,9 +1,9 @@
 //! Ports: the frames of a part that the outside sees and pushes.
 
-use bellcrank_math::matrix::Matrix;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::matrix::Matrix;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::{Quat, Vec3};
-use bellcrank_model::bodies::Body;
+use bellcrank_model::bodies::Orientation;
 use bellcrank_model::forces::{Force, Seen};
 use bellcrank_model::frames::{Covector, Frame, Stiffness};
 use bellcrank_model::model::{End, ForceEntry, Model};
@@ -15,7 +15,7 @@ use std::sync::{Arc, RwLock};
 pub const WIDTH: usize = 6;
 
 /// Where a port is and how it moves, in the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Motion {
     /// The origin of its frame.
     pub place: Vec3,
@@ -30,8 +30,6 @@ pub struct Motion {
     /// The angular acceleration.
     pub spin_rate: Vec3,
 }
-
-bellcrank_model::kept_by_fields!(Motion { place, rotation, velocity, spin, acceleration, spin_rate });
 
 impl Motion {
     /// That of a frame, with the accelerations of its origin and of its axes.
@@ -105,7 +103,7 @@ impl Force for Load {
 impl Port {
     /// Opens a port in a model: the load becomes one of its forces.
     pub fn open(model: &mut Model, name: &str, end: End) -> Port {
-        let is_point = end.body.is_some_and(|b| matches!(model.bodies[b].body, Body::Point(_)));
+        let is_point = end.body.is_some_and(|b| model.bodies[b].body.coordinates().orientation() == Orientation::None);
         let load = Arc::new(Load { value: RwLock::default(), rotational: !is_point });
         model.forces.push(ForceEntry {
             name: format!("port {name}"),
@@ -154,7 +152,7 @@ fn by_columns(ports: &[Port], system: &System, n: usize, of: impl Fn(&Port, &[f6
     let mut unit = vec![0.0; n];
     for (k, port) in ports.iter().enumerate() {
         let Some(body) = port.end.body else { continue };
-        for j in bellcrank_model::Dynamics::layout(system).bodies[body].clone() {
+        for j in system.layout().bodies[body].clone() {
             unit[j] = 1.0;
             for (i, x) in of(port, &unit).into_iter().enumerate() {
                 *out.at_mut(WIDTH * k + i, j) = x;

@@ -84,7 +84,7 @@ fn system(text: &str) -> Arc<System> {
 }
 
 fn whole(system: &Arc<System>, options: Options) -> Values {
-    let mut simulation = Simulation::new("whole", system.clone(), &system.initial_state(), options).unwrap();
+    let mut simulation = Simulation::new(system.clone(), options).unwrap();
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     assert_eq!(summary.status, Status::Finished);
     summary.last.to_vec()

@@ -3,6 +3,7 @@
 //! n revolute unit rods in space at qᵢ = .1 sin i, q̇ᵢ = .1 cos i; a second chain has its axes turned by .3 i rad. Times
 //! are those of the processor, so that other work on the machine does not count.
 
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, Relative};
 use std::fmt::Write;

@@ -1,41 +1,21 @@
 //! Frames: what joints and forces see of the bodies they stand on.
 //!
-//! Joints and forces are written once, in the language of frames in space: a row of G is a
-//! [`Covector`] on the twist of each frame, a load is a force and a torque. How a frame moves with
-//! the coordinates of its body (rigid, planar, a rod, a point) is the business of `bodies/`.
+//! Joints and forces are written once, in terms of frames in space: a row of G is a [`Covector`] on the twist of each
+//! frame, a load is a force and a torque. How a frame moves with the coordinates of its body (rigid, planar, a rod, a
+//! point) is up to `bodies/`.
 
 use bellcrank_math::{Mat3, Vec3};
 
-/// The most frames an element may touch: those of two joints, for a gear or a controller.
+/// The most frames of one element: those of two joints, for a gear or a controller.
 pub const MAX_ENDS: usize = 4;
 /// The most rows a single constraint block of a joint may have.
 pub const MAX_ROWS: usize = 6;
-/// The most coordinates a body of the catalog may have: those of a flexible one with many modes.
+/// The most coordinates of one body: a flexible one with many modes.
 pub const MAX_WIDTH: usize = 64;
-/// Stands for "fixed to the frame of the body" where the station of a flexible body is expected.
+/// In place of a station: fixed to the floating frame of the body.
 pub const RIGIDLY: u32 = u32::MAX;
-/// Stands for a station that is found when the model is compiled.
+/// In place of a station: to be found when the model is compiled.
 pub const LATER: u32 = u32::MAX - 1;
-
-/// Where a body is. Those of large models come from memory in lines of 64 bytes: what a body in the plane needs is in the first.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-pub struct BodyFrame {
-    /// Its reference point, in the world.
-    pub p: Vec3,
-    /// Its rotation, body to world.
-    pub r: Mat3,
-    /// For rods: the vector from one end to the other.
-    pub link: Vec3,
-    /// For flexible bodies: what depends on the deformation.
-    pub deformed: Option<Box<crate::bodies::Deformed>>,
-}
-
-impl Default for BodyFrame {
-    fn default() -> BodyFrame {
-        BodyFrame { p: Vec3::ZERO, r: Mat3::IDENTITY, link: Vec3::ZERO, deformed: None }
-    }
-}
 
 /// A place on a body: a point and axes, in the body's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +67,7 @@ pub struct Frames<'a> {
     pub t: f64,
     /// One for each end.
     pub ends: &'a [Frame],
-    /// The last accepted values of the element's angles, which tell full turns apart.
+    /// Predictions of the element's angles, which tell full turns apart.
     pub near: &'a [f64],
 }
 
@@ -137,7 +117,7 @@ impl Default for Stiffness {
 }
 
 impl Stiffness {
-    /// Forgets everything.
+    /// Sets everything to zero.
     #[inline]
     pub fn clear(&mut self) {
         self.touched = [[false; MAX_ENDS]; MAX_ENDS];
@@ -163,7 +143,7 @@ impl Stiffness {
         }
     }
 
-    /// Adds c times what was found for fewer ends, the first of which is here the end `first`.
+    /// Adds c times the stiffness of fewer ends, the first of which is end `first` here.
     #[inline]
     pub fn add_scaled(&mut self, c: f64, other: &Stiffness, first: usize) {
         for i in 0..MAX_ENDS - first {

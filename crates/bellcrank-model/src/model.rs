@@ -1,32 +1,14 @@
 //! A model: what is meant, before it is compiled.
 
-use crate::bodies::Body;
+use crate::bodies::{Body, Coordinates, each};
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::Joint;
 use crate::mesh::Mesh;
+pub use crate::space::Space;
 use bellcrank_math::{Quat, Vec3};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Where a model lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Space {
-    /// In the plane: x, y and turns about z.
-    Plane,
-    /// In space.
-    #[default]
-    Space,
-}
-
-impl Space {
-    /// Two or three.
-    pub fn dimension(self) -> usize {
-        match self {
-            Space::Plane => 2,
-            Space::Space => 3,
-        }
-    }
-}
 
 /// Bodies, joints and forces, with the user's names.
 #[derive(Clone, Default)]
@@ -47,18 +29,37 @@ pub struct Model {
     pub probes: Vec<Probe>,
     /// Joint coordinates and rates that are given at the start.
     pub start: Vec<Start>,
+    /// Numbers that forces and drives use and that may be set while a run goes on.
+    pub inputs: Vec<Input>,
 }
 
 impl Model {
+    /// The number of the input of a name.
+    pub fn input(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|i| i.name == name)
+    }
+
+    /// The user's name of what stands at a place.
+    pub fn name_of(&self, place: Place) -> Option<&str> {
+        match place {
+            Place::Body(i) => self.bodies.get(i).map(|b| b.name.as_str()),
+            Place::Joint(i) => self.joints.get(i).map(|j| j.name.as_str()),
+            Place::Force(i) => self.forces.get(i).map(|f| f.name.as_str()),
+            Place::Probe(i) => self.probes.get(i).map(|p| p.name.as_str()),
+            Place::Input(i) => self.inputs.get(i).map(|i| i.name.as_str()),
+        }
+    }
+
     /// Gives every place on a flexible body its station.
     pub fn find_stations(&mut self) {
         let joints = self.joints.iter_mut().flat_map(|j| &mut j.ends);
         let forces = self.forces.iter_mut().flat_map(|f| &mut f.ends);
         for end in joints.chain(forces).chain(self.probes.iter_mut().map(|p| &mut p.end)) {
-            if let Some(Body::Flexible(body)) = end.body.and_then(|b| self.bodies.get_mut(b)).map(|b| &mut b.body)
+            if let Some(entry) = end.body.and_then(|b| self.bodies.get_mut(b))
                 && end.on.node != crate::frames::RIGIDLY
+                && let Some(station) = each!(&mut entry.body, b => Coordinates::station(b, end.on.point))
             {
-                end.on.node = body.station(end.on.point);
+                end.on.node = station;
             }
         }
     }
@@ -90,11 +91,9 @@ pub struct BodyEntry {
 }
 
 /// What a body looks like, in its own frame.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
 pub enum Shape {
-    /// Nothing was said.
-    #[default]
-    Unknown,
     /// A rod along x.
     Rod {
         /// Its length.
@@ -112,6 +111,7 @@ pub enum Shape {
     /// A box with edges along the axes.
     Box {
         /// The lengths of its edges.
+        #[serde(with = "edges")]
         size: Vec3,
     },
     /// A sphere.
@@ -119,6 +119,24 @@ pub enum Shape {
         /// Its radius.
         radius: f64,
     },
+    /// Nothing was said.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// A vector as a list of three numbers.
+mod edges {
+    use bellcrank_math::Vec3;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(size: &Vec3, serializer: S) -> Result<S::Ok, S::Error> {
+        size.0.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec3, D::Error> {
+        <[f64; 3]>::deserialize(deserializer).map(Vec3)
+    }
 }
 
 /// A place an element stands on: a body, or the ground.
@@ -165,6 +183,48 @@ pub struct Probe {
     pub name: String,
     /// The place.
     pub end: End,
+}
+
+/// A number that forces, drives and controllers may use in their expressions, constant between the times at which
+/// it is set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// The user's name, in expressions and in the results.
+    pub name: String,
+    /// Its value at the start.
+    pub start: f64,
+    /// Its unit, for the results; may be empty.
+    pub unit: &'static str,
+    /// What it means; may be empty.
+    pub doc: String,
+}
+
+/// Something in a model that a message is about, by its number among its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// One of [`Model::bodies`].
+    Body(usize),
+    /// One of [`Model::joints`].
+    Joint(usize),
+    /// One of [`Model::forces`].
+    Force(usize),
+    /// One of [`Model::probes`].
+    Probe(usize),
+    /// One of [`Model::inputs`].
+    Input(usize),
+}
+
+impl Place {
+    /// The section of the model file that such things stand in, which is also the word for one of them.
+    pub fn section(self) -> &'static str {
+        match self {
+            Place::Body(_) => "body",
+            Place::Joint(_) => "joint",
+            Place::Force(_) => "force",
+            Place::Probe(_) => "probe",
+            Place::Input(_) => "input",
+        }
+    }
 }
 
 /// A joint coordinate that is given at the start.

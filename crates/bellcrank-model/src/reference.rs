@@ -6,13 +6,13 @@ use crate::file::{Field, expression};
 use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
-    BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
-    JOINT_ON_ONE, MODEL, PROBE, SOLVE, START, force_fields, joint_fields,
+    BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
+    JOINT_ON_ONE, MODEL, PARAMETER, PROBE, START, force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 
-/// The JSON Schema (draft 2020-12) of model files, for editors.
-pub fn schema() -> Value {
+/// The JSON Schema (draft 2020-12) of model files, for editors; `solve` are the keys of `[solve]`, which solvers know.
+pub fn schema(solve: &'static [Field]) -> Value {
     let named = |what: &str, value: Value| json!({ "type": "object", "description": format!("{what}, by name"), "additionalProperties": value });
     let kinds = |list: Vec<(&'static str, &'static str, Vec<&'static [Field]>)>| {
         let each = list.into_iter().map(|(name, doc, fields)| {
@@ -34,24 +34,25 @@ pub fn schema() -> Value {
         "properties": {
             "$schema": { "type": "string" },
             "model": object_schema(&[MODEL]),
-            "parameter": named("Numbers or expressions of other parameters", json!({ "type": ["number", "string"] })),
+            "parameter": named("Numbers or expressions of other parameters", json!({ "anyOf": [{ "type": ["number", "string"] }, object_schema(&[PARAMETER])] })),
+            "input": named("Numbers that may be set while a run goes on", object_schema(&[INPUT])),
             "body": named("Bodies", object_schema(&[BODY])),
             "joint": named("Joints", kinds(joint_kinds)),
             "force": named("Forces", kinds(force_kinds)),
             "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
             "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
-            "solve": object_schema(&[SOLVE]),
+            "solve": object_schema(&[solve]),
         },
         "required": ["body"],
         "additionalProperties": false,
     })
 }
 
-/// The reference as Markdown.
-pub fn markdown() -> String {
+/// The reference as Markdown; `solve` are the keys of `[solve]`.
+pub fn markdown(solve: &'static [Field]) -> String {
     let mut out = String::from("# The model file\n\n");
     out += "TOML (or JSON), SI units, names as table keys. Any number may be an expression of parameters; \
-            loads and drives also of `t`.\n";
+            loads, drives and controllers also of `t` and of inputs.\n";
     let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| {
         out += &format!("\n## {title}\n\n{text}\n");
         if fields.iter().any(|group| !group.is_empty()) {
@@ -59,6 +60,19 @@ pub fn markdown() -> String {
         }
     };
     section("`[model]`", "What the model is.", &[MODEL]);
+    section(
+        "`[parameter]`",
+        "Numbers by name, as `k = 100.0` or an expression of other parameters in quotes, in any order; or with a unit, \
+        as a table.",
+        &[PARAMETER],
+    );
+    section(
+        "`[input.NAME]`",
+        "A number that may be set while a run goes on. Expressions of loads, of drives of a rate and of controllers use \
+        it by its name; it is constant between the times it is set, so a drive of a position cannot use it. It is recorded \
+        under its name.",
+        &[INPUT],
+    );
     section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
     section("`[joint.NAME]` between two bodies", "Keys of every joint between two bodies.", &[JOINT]);
     section("`[joint.NAME]` on one body", "Keys of joints that hold a point of one body.", &[JOINT_ON_ONE]);
@@ -95,7 +109,7 @@ pub fn markdown() -> String {
         a slide `position` and `rate`, or `speed` where the joint also turns; the results have the same names.",
         &[START],
     );
-    section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[SOLVE]);
+    section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[solve]);
     out += "\n## Expressions\n\n";
     out += &expression::function_table();
     out

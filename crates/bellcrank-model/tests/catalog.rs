@@ -4,6 +4,7 @@
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::bodies::Body;
 use bellcrank_model::dynamics::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::Motion;
 use bellcrank_model::model::Space;
 use bellcrank_model::read::read_text;

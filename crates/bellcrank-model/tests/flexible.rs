@@ -3,7 +3,7 @@
 use bellcrank_model::bodies::{Body, Coordinates};
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{assemble, values};
-use bellcrank_model::{Dynamics, Piece, Point};
+use bellcrank_model::{Piece, Point};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 

@@ -2,6 +2,7 @@
 
 use bellcrank_math::Quat;
 use bellcrank_model::dynamics::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Piece, Point, System};
 

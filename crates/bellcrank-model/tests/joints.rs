@@ -3,6 +3,7 @@
 
 use bellcrank_math::Vec3;
 use bellcrank_model::dynamics::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::frames::nearest_turn;
 use bellcrank_model::read::read_text;
 use bellcrank_model::testing::{Random, assemble, derivative, least_squares, values};

@@ -2,6 +2,7 @@
 
 use bellcrank_math::Quat;
 use bellcrank_model::dynamics::Dynamics;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::read_text;
 use bellcrank_model::testing::{Random, derivative, moved, random_mechanism, values};
 use bellcrank_model::{Piece, Point, Relative, Slopes, State, System, Unknown};

@@ -7,7 +7,7 @@
 #[path = "../../bellcrank-solve/tests/own_problems/mod.rs"]
 mod own_problems;
 
-use bellcrank_model::own::Own;
+use bellcrank_model::hand_written::HandWritten;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::{Dynamics, State};
 use bellcrank_reproduce::coordinate_splitting::bushings::{STIFF, STIFF_END, last};
@@ -15,7 +15,7 @@ use bellcrank_solve::FormulationKind;
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::simulation::{Machine, Simulation, Status, Summary};
 use own_problems::{CarAxis, SliderCrank};
 use std::path::Path;
 use std::process::Command;
@@ -38,7 +38,7 @@ const BOTH: &[(Tested, &str, usize)] = &[(Tested::Q, "q", 2), (Tested::QV, "q+v"
 
 fn problems() -> Vec<Problem> {
     let mut all = Vec::new();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/seven-body/model.toml");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml");
     if let Ok(read) = read_model(path, &[]) {
         let system = Arc::new(read.model.compile());
         let start = system.initial_state();
@@ -47,7 +47,7 @@ fn problems() -> Vec<Problem> {
     }
     all.push(Problem {
         name: "car-axis".into(),
-        dynamics: Arc::new(Own::new(CarAxis)),
+        dynamics: Arc::new(HandWritten::new(CarAxis)),
         start: CarAxis::start(),
         until: 3.0,
         end: ["q1", "q2", "q3", "q4"].into_iter().zip(CarAxis::END).collect(),
@@ -55,7 +55,7 @@ fn problems() -> Vec<Problem> {
     });
     all.push(Problem {
         name: "slider-crank".into(),
-        dynamics: Arc::new(Own::new(SliderCrank)),
+        dynamics: Arc::new(HandWritten::new(SliderCrank)),
         start: SliderCrank::start(),
         until: 10.0,
         end: ["q1", "q2", "q3"].into_iter().zip(SliderCrank::END).collect(),
@@ -72,7 +72,8 @@ fn problems() -> Vec<Problem> {
 }
 
 fn run(problem: &Problem, options: &Options) -> Option<(Summary, f64)> {
-    let mut simulation = Simulation::new("bench", problem.dynamics.clone(), &problem.start, options.clone()).ok()?;
+    let mut simulation =
+        Simulation::new(Machine::equations("bench", problem.dynamics.clone(), &problem.start), options.clone()).ok()?;
     let begin = Instant::now();
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     (summary.status == Status::Finished).then(|| (summary, 1e3 * begin.elapsed().as_secs_f64()))
@@ -135,7 +136,7 @@ fn line(problem: &str, what: &str, rtol: f64, cells: &[String]) {
 
 /// Compiles and runs IDA's program; says so where that cannot be.
 fn ida(wanted: &dyn Fn(&str) -> bool) {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/peers/ida.c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/ida.c");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ida");
     let compiled = Command::new("cc")
         .args(["-O2", source, "-o"])

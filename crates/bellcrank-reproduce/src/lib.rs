@@ -8,5 +8,6 @@ pub mod gluing;
 pub mod low_order;
 pub mod machines;
 pub mod parallel;
+pub mod problems;
 pub mod report;
 pub mod study;

@@ -2,12 +2,6 @@
 
 use std::fmt::Write;
 
-/// Andrews' squeezing mechanism [Schiehlen 1990].
-pub const SEVEN_BODY: &str = include_str!("../../../tests/problems/seven-body/model.toml");
-
-/// The rigid slider-crank of [Negrut, Jay & Khude 2009].
-pub const SLIDER_CRANK: &str = include_str!("../../../tests/problems/slider-crank/model.toml");
-
 /// Unit rods between points of a grid, each with the names of the rods that end there.
 #[derive(Default)]
 struct Frame {

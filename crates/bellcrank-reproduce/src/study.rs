@@ -1,7 +1,7 @@
 //! Runs of hand-written equations with every choice open, as the papers need them.
 
 use bellcrank_model::dynamics::{Point, State};
-use bellcrank_model::own::{Equations, Own};
+use bellcrank_model::hand_written::{Equations, HandWritten};
 use bellcrank_model::{Dynamics, Piece};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::engines::implicit::{Control, Implicit};
@@ -144,7 +144,7 @@ pub fn plain(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64]) -> Point {
 
 /// Equations as a model.
 pub fn own<E: Equations + 'static>(equations: E) -> Arc<dyn Dynamics> {
-    Arc::new(Own::new(equations))
+    Arc::new(HandWritten::new(equations))
 }
 
 /// Runs to a time; with `step` in fixed steps without error test.

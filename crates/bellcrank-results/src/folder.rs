@@ -15,7 +15,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A table with more columns than this opens in no spreadsheet (most stop at 16384).
+/// A table with more columns than this cannot be opened in a spreadsheet (most stop at 16384).
 const CSV_CHANNELS: usize = 20_000;
 
 /// Writes a folder with all results of a run.
@@ -73,7 +73,7 @@ impl Folder {
         for o in &mut self.outputs {
             o.recorder.begin(header).map_err(|e| explain(&self.dir.join(o.name), e))?;
         }
-        // the new run stands; only now the old one goes
+        // the new files are open: only now are the old ones removed
         self.write_summary(&self.head, None)?;
         if let Some(scene) = &self.scene {
             self.replace_by(SCENE, |out| {
@@ -199,7 +199,7 @@ impl Recorder for Folder {
     }
 }
 
-/// Adds an entry to the summary of a run that has ended.
+/// Adds an entry to the summary in a result folder, after the run has ended.
 pub fn amend(dir: &Path, key: &str, value: &Value) -> io::Result<()> {
     let path = dir.join(SUMMARY);
     let text = fs::read(&path).map_err(|e| explain(&path, e))?;
@@ -208,7 +208,7 @@ pub fn amend(dir: &Path, key: &str, value: &Value) -> io::Result<()> {
     Folder::new(dir).write_summary(&summary, None)
 }
 
-/// Makes sure that the folder is there, and is empty or ours.
+/// Makes sure that the folder exists, and is empty or holds earlier results.
 fn claim(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir).map_err(|e| explain(dir, e))?;
     let ours = fs::read(dir.join(SUMMARY))
@@ -223,7 +223,7 @@ fn claim(dir: &Path) -> io::Result<()> {
         // a run that could not even write its first summary leaves these
         if ![PARQUET, CSV, SUMMARY, SCENE, EVENTS, WAITING].iter().any(|f| *name == *part(f)) {
             let message = format!(
-                "{} has other things in it ({}) and no earlier results; choose another folder with --out, or empty it",
+                "{} contains other files ({}) and no earlier results; choose another folder with --out, or empty it",
                 dir.display(),
                 name.display()
             );

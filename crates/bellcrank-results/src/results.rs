@@ -1,4 +1,4 @@
-//! A result folder as it stands: finished, still being written, cut off, empty.
+//! A result folder in any state: finished, still being written, cut off, empty.
 
 use crate::names::{CSV, PARQUET, PARQUET_PART, SCENE, SUMMARY, part};
 use crate::table::Table;
@@ -17,7 +17,7 @@ const SUMMARY_BYTES: u64 = 1 << 30;
 const TRIES: usize = 6;
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It ended well.
@@ -28,7 +28,7 @@ pub enum State {
     Interrupted,
     /// It goes on.
     Running,
-    /// It ended without a word; what was written is there.
+    /// It ended without a report, as when killed; what was written is there.
     Killed,
     /// There are frames but no summary.
     Unknown,
@@ -69,7 +69,7 @@ pub struct Snapshot {
     stamp: Stamp,
 }
 
-/// What tells that nothing was written since.
+/// Changes when anything was written.
 #[derive(PartialEq, Default, Clone)]
 struct Stamp([Option<(u64, Option<SystemTime>)>; 3], bool);
 

@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Chunks closer than this are read together, up to so many bytes at once.
+/// Chunks no farther apart than `GAP` bytes are read together, up to `SLAB` bytes at once.
 const GAP: u64 = 1 << 16;
 const SLAB: u64 = 1 << 24;
 
@@ -82,7 +82,7 @@ impl Table {
         let pairs = self.meta.file_metadata().key_value_metadata();
         let units =
             || pairs.into_iter().flatten().filter_map(|kv| Some((kv.key.strip_prefix("unit.")?, kv.value.as_deref()?)));
-        // ours come in the order of the columns; a table of a million takes a second
+        // in our files they come in the order of the columns; a hash table of a million takes a second
         if self.names().eq(units().map(|(name, _)| name)) {
             return units().map(|(_, unit)| unit).collect();
         }
@@ -241,9 +241,9 @@ impl ChunkReader for Slab {
     }
 }
 
-/// The reader of Parquet asserts some things about its input: damage must be an error, not the end of us.
+/// The Parquet reader asserts some properties of its input: a damaged file must give an error, not a panic.
 fn guarded<T>(read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(damaged("its contents make no sense")))
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(damaged("its contents are inconsistent")))
 }
 
 fn damaged(what: impl Into<String>) -> io::Error {

@@ -6,10 +6,10 @@
 //! Errors are against the same run with a tenth of the step. The last column is faer's sparse LU on the same matrix
 //! (factors and one solution), timed in the same run.
 
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::solver::LinearSolver;
-use bellcrank_math::sparse::SparseLu;
-use bellcrank_math::team::Team;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::LinearSolver;
+use bellcrank_math::linear::sparse::SparseLu;
+use bellcrank_math::threads::team::Team;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
@@ -158,7 +158,7 @@ struct Run {
 
 fn run(system: &Arc<System>, options: &Options) -> Run {
     let before = LIVE.load(Ordering::Relaxed);
-    let mut simulation = match Simulation::of(system.clone(), options.clone()) {
+    let mut simulation = match Simulation::new(system.clone(), options.clone()) {
         Ok(simulation) => simulation,
         Err(error) => panic!("{error}"),
     };
@@ -360,8 +360,8 @@ fn main() {
 /// Small machines with error control: the first tolerance with an error below 1e-6.
 fn small(is_wanted: impl Fn(&str) -> bool, repetitions: usize) {
     let problems = [
-        ("seven-body", include_str!("../../../tests/problems/seven-body/model.toml"), 0.03),
-        ("slider-crank", include_str!("../../../tests/problems/slider-crank/model.toml"), 2.0),
+        ("seven-body", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml")), 0.03),
+        ("slider-crank", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml")), 2.0),
     ];
     for (name, text, until) in problems.into_iter().filter(|p| is_wanted(p.0)) {
         let system = system(text);

@@ -49,8 +49,7 @@ fn measure(text: &str, options: &Options) -> [f64; 3] {
     let system = Arc::new(read.model.compile());
     let mut best = [f64::INFINITY, 0.0, 0.0];
     for _ in 0..5 {
-        let start = system.initial_state();
-        let Ok(mut simulation) = Simulation::new("bench", system.clone(), &start, options.clone()) else { continue };
+        let Ok(mut simulation) = Simulation::new(&system, options.clone()) else { continue };
         let clock = std::time::Instant::now();
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
         let s = summary.statistics;
@@ -63,9 +62,24 @@ fn measure(text: &str, options: &Options) -> [f64; 3] {
 
 fn main() {
     let problems = [
-        ("slider-crank", include_str!("../../../tests/problems/slider-crank/model.toml").to_string(), 0.5, 1e-3),
-        ("seven-body", include_str!("../../../tests/problems/seven-body/model.toml").to_string(), 0.01, 2e-5),
-        ("heavy top", include_str!("../../../tests/problems/heavy-top/model.toml").to_string(), 0.05, 1e-4),
+        (
+            "slider-crank",
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml")).to_string(),
+            0.5,
+            1e-3,
+        ),
+        (
+            "seven-body",
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml")).to_string(),
+            0.01,
+            2e-5,
+        ),
+        (
+            "heavy top",
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/heavy-top/model.toml")).to_string(),
+            0.05,
+            1e-4,
+        ),
         ("chain of 10", chain(10), 0.2, 1e-3),
         ("chain of 100", chain(100), 0.1, 1e-3),
         ("chain of 1000", chain(1000), 0.05, 1e-3),

@@ -70,6 +70,11 @@ impl Watch {
         Watch { n, ..Watch::default() }
     }
 
+    /// The number of switch functions.
+    pub fn count(&self) -> usize {
+        self.n
+    }
+
     /// The next step starts anew: after an event, or with other equations.
     pub fn restart(&mut self) {
         self.started = false;

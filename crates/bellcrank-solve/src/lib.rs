@@ -7,15 +7,17 @@ pub mod choices;
 pub mod constraints;
 pub mod engines;
 pub mod events;
+pub mod evidence;
 pub mod formulation;
 pub mod history;
 pub mod linear;
+pub mod machine;
 pub mod methods;
 pub mod newton;
+pub mod plan;
 pub mod proof;
-mod random;
 pub mod record;
-pub mod simulation;
+pub mod run;
 pub mod start;
 pub mod stencil;
 pub mod step;
@@ -28,4 +30,6 @@ pub use linear::{kkt, loop_cg, loop_step, loops, partition as splitting, two_kkt
 pub use start as initial;
 
 pub use choices::{self as options, ChoiceError, FormulationKind, MethodName, Options, Tested};
-pub use simulation::{Simulation, Summary};
+/// The former name of [`run`].
+pub use run as simulation;
+pub use run::{Machine, Simulation, Summary};

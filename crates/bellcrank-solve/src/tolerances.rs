@@ -44,7 +44,7 @@ impl Tolerances {
             speed: length / options.until,
             spin: 1.0 / options.until,
             tested,
-            absolute: !dynamics.scales().contains(&Scale::Own) && dynamics.layout().nz() == 0,
+            absolute: !dynamics.scales().contains(&Scale::Magnitude) && dynamics.layout().nz() == 0,
             velocities_converge: false,
             multipliers_converge: false,
         }
@@ -56,7 +56,7 @@ impl Tolerances {
             match scale {
                 Scale::Length => self.speed = self.speed.max(v.abs()),
                 Scale::Angle => self.spin = self.spin.max(v.abs()),
-                Scale::Own => {}
+                Scale::Magnitude => {}
             }
         }
     }
@@ -69,7 +69,7 @@ impl Tolerances {
         match self.scales[i] {
             Scale::Length => self.local() * (self.rtol * self.length + self.atol.unwrap_or(0.0)),
             Scale::Angle => self.local() * (self.rtol + self.atol.unwrap_or(0.0)),
-            Scale::Own => self.own(q),
+            Scale::Magnitude => self.own(q),
         }
     }
 
@@ -77,7 +77,7 @@ impl Tolerances {
         match self.scales[i] {
             Scale::Length => LOCAL * (self.rtol * self.speed + self.atol.unwrap_or(0.0)),
             Scale::Angle => LOCAL * (self.rtol * self.spin + self.atol.unwrap_or(0.0)),
-            Scale::Own => self.own(v),
+            Scale::Magnitude => self.own(v),
         }
     }
 
@@ -124,7 +124,7 @@ impl Tolerances {
         let unit = |i: usize, x: f64| match self.scales[i] {
             Scale::Length => self.length,
             Scale::Angle => 1.0,
-            Scale::Own => 1.0 + x.abs(),
+            Scale::Magnitude => 1.0 + x.abs(),
         };
         out.q.clear();
         out.q.extend((0..state.q.len()).map(|i| 1.0 / (precision * unit(i, state.q[i]))));

@@ -12,7 +12,7 @@
 
 use crate::choices::{MethodName, Options};
 use crate::record::{Header, Memory, Recorder, Report};
-use crate::simulation::{Simulation, StartError, Status, Summary};
+use crate::run::{Machine, Simulation, StartError, Status, Summary};
 use bellcrank_model::{Dynamics, State};
 use std::io;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ pub fn verify(
     kept: &Kept,
     run: &Summary,
 ) -> Result<Verification, String> {
-    verify_with(&|o| Simulation::new(&run.model, dynamics.clone(), start, o), options, kept, run)
+    verify_with(&|o| Simulation::new(Machine::equations(&run.model, dynamics.clone(), start), o), options, kept, run)
 }
 
 /// How a run with other options is made.
@@ -146,7 +146,7 @@ pub type Make<'a> = &'a (dyn Fn(Options) -> Result<Simulation, StartError> + Syn
 /// The same with a way to make runs.
 pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) -> Result<Verification, String> {
     let mut options = options.clone();
-    if let (MethodName::Auto, Some(used)) = (options.method, MethodName::by_name(run.names.0))
+    if let (MethodName::Auto, Some(used)) = (options.method, MethodName::by_name(run.names.method))
         && used.explicit()
     {
         options.method = used;

@@ -53,7 +53,7 @@ fn a_warm_step_allocates_nothing() {
         let s = system(text);
         for (method, formulation, step) in cases {
             let options = Options { method, formulation, step, until: 6.0, ..Options::default() };
-            let mut simulation = Simulation::new("test", s.clone(), &s.initial_state(), options).expect("starts");
+            let mut simulation = Simulation::new(s.clone(), options).expect("starts");
             let (mut steps, mut warm, mut last) = (0, 0, 0);
             simulation.run(&mut Silent, &mut |_, _| {
                 steps += 1;

@@ -2,6 +2,7 @@
 
 mod common;
 
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::testing::Random;
 use bellcrank_model::{Dynamics, State, System};
 use bellcrank_solve::initial::{self, Assembly, AssemblyError};
@@ -43,7 +44,7 @@ fn assemble(system: &Arc<System>, state: &State) -> Result<(Vec<f64>, Assembly),
 
 #[test]
 fn random_starts_close_or_are_refused() {
-    let slider = include_str!("../../../examples/slider-crank.toml");
+    let slider = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/slider-crank.toml"));
     let mut random = Random::new(3);
     for (name, text) in [("four-bar", FOUR_BAR), ("spatial", SPATIAL), ("loop", SPATIAL_LOOP), ("slider-crank", slider)]
     {

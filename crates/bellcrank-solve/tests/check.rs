@@ -3,7 +3,7 @@
 mod common;
 
 use bellcrank_model::read::read_text;
-use bellcrank_solve::check::{Check, Level, check};
+use bellcrank_solve::check::{Check, Severity, check};
 use bellcrank_solve::options::{MethodName, Options};
 use common::*;
 
@@ -619,16 +619,16 @@ fn bad_models_are_told_apart_and_named() {
             wrong.push(format!("{}: does not say `{says}`:\n{c}", case.what));
         }
         // nothing else is wrong
-        if let Some(other) = c.findings.iter().find(|o| o.kind != case.kind && o.level != Level::Note) {
+        if let Some(other) = c.findings.iter().find(|o| o.kind != case.kind && o.severity != Severity::Note) {
             wrong.push(format!("{}: also {other:?}", case.what));
         }
         let level_ok = match case.kind {
-            "conflicting" | "massless" => f.level == Level::Error && !c.runs(),
-            "redundant" | "unconnected" => f.level == Level::Note && c.runs(),
-            _ => f.level == Level::Warning && c.runs(),
+            "conflicting" | "massless" => f.severity == Severity::Error && !c.runs(),
+            "redundant" | "unconnected" => f.severity == Severity::Note && c.runs(),
+            _ => f.severity == Severity::Warning && c.runs(),
         };
         if !level_ok {
-            wrong.push(format!("{}: level {:?}", case.what, f.level));
+            wrong.push(format!("{}: level {:?}", case.what, f.severity));
         }
         if let Some((freedom, redundant)) = case.freedom
             && (c.degrees_of_freedom, c.redundant()) != (Some(freedom), redundant)
@@ -687,7 +687,7 @@ stiffness = 1e4
         assert!(c.findings.is_empty(), "{c}");
         assert_eq!(c.degrees_of_freedom, Some(freedom), "{c}");
     }
-    let example = include_str!("../../../examples/slider-crank.toml");
+    let example = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/slider-crank.toml"));
     let c = look(example);
     assert!(c.findings.is_empty() && c.degrees_of_freedom == Some(1), "{c}");
 }
@@ -862,5 +862,5 @@ fn a_joint_that_is_wanted_in_the_tree_in_vain_is_told() {
     let found = check(&system(text), &Options::default()).findings;
     let told: Vec<_> = found.iter().filter(|f| f.kind == "tree").collect();
     assert_eq!(told.len(), 1, "{found:?}");
-    assert_eq!((told[0].level, &told[0].names[..]), (Level::Warning, &["joint `rod`".to_string()][..]));
+    assert_eq!((told[0].severity, &told[0].names[..]), (Severity::Warning, &["joint `rod`".to_string()][..]));
 }

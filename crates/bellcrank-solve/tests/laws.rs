@@ -85,14 +85,14 @@ fn every_pair_of_method_and_formulation_shows_its_order() {
                     let options = fixed(method, formulation, None, max_order, UNTIL / n as f64);
                     let summary = run(&s, options);
                     assert!(
-                        summary.drift.0 < 1e-9,
+                        summary.drift.position < 1e-9,
                         "{problem} {} {formulation}: drift {:?}",
                         method.name(),
                         summary.drift
                     );
                     if formulation != Index3 {
                         assert!(
-                            summary.drift.1 < 1e-8,
+                            summary.drift.velocity < 1e-8,
                             "{problem} {} {formulation}: drift {:?}",
                             method.name(),
                             summary.drift
@@ -185,7 +185,7 @@ angular_velocity = [0.3, 2, 0.1]
 "#;
     let s = system(free);
     let summary = run(&s, Options { rtol: 1e-10, until: 10.0, ..Options::default() });
-    assert!(summary.energy.2 < 1e-8 * summary.energy.0, "{:?}", summary.energy);
+    assert!(summary.energy.largest_error < 1e-8 * summary.energy.initial, "{:?}", summary.energy);
     for (channel, expected) in [("brick.x", 10.0), ("brick.y", 20.0), ("brick.z", 30.0)] {
         assert!((last(&summary, channel) - expected).abs() < 1e-10);
     }
@@ -206,13 +206,13 @@ fn balance_of_energy_holds_with_dampers_and_loads() {
     let s = system(&driven.replace("[start]\na = { rate = 1.5 }", ""));
     for method in [MethodName::Dop853, MethodName::Bdf] {
         let summary = run(&s, Options { method, rtol: 1e-9, until: 2.0, ..Options::default() });
-        assert!((summary.energy.1 - summary.energy.0).abs() > 0.1, "the load does work");
+        assert!((summary.energy.last - summary.energy.initial).abs() > 0.1, "the load does work");
         let bound = if method == MethodName::Dop853 { 1e-8 } else { 1e-5 };
-        assert!(summary.energy.2 < bound, "{}: {:?}", method.name(), summary.energy);
+        assert!(summary.energy.largest_error < bound, "{}: {:?}", method.name(), summary.energy);
     }
     // explicit methods integrate the work with the motion: the balance is as exact as they are
     for (method, order) in [(MethodName::Euler, 1.0), (MethodName::Rk2, 2.0), (MethodName::Rk4, 4.0)] {
-        let error = |h| run(&s, Options { until: 1.0, ..fixed(method, Index1, None, 2, h) }).energy.2;
+        let error = |h| run(&s, Options { until: 1.0, ..fixed(method, Index1, None, 2, h) }).energy.largest_error;
         let found = (error(4e-3) / error(2e-3)).log2();
         assert!((found - order).abs() < 0.3, "{}: order {found}", method.name());
     }
@@ -332,8 +332,8 @@ fn stiffness_is_noticed_while_running() {
     );
     let summary =
         run(&system(&text.replace("[start]\na = { rate = 1.5 }", "")), Options { until: 2.0, ..Options::default() });
-    assert_eq!(summary.names.0, "bdf", "{:?}", summary.choices);
+    assert_eq!(summary.names.method, "bdf", "{:?}", summary.choices);
     assert!(summary.choices.iter().any(|c| c.contains("stiff")), "{:?}", summary.choices);
     let soft = run(&system(FOUR_BAR), Options { until: 2.0, ..Options::default() });
-    assert_eq!(soft.names.0, "dopri5");
+    assert_eq!(soft.names.method, "dopri5");
 }

@@ -167,7 +167,7 @@ fn loop_cg_moves_like_elimination() {
             run(&s, Options { method: MethodName::Dop853, solver, rtol: 1e-9, until: 0.5, ..Options::default() })
         };
         let (direct, loops) = (of(Solver::Direct), of(Solver::LoopCg));
-        assert!(loops.drift.0 < 1e-10 && loops.drift.1 < 1e-8, "{:?}", loops.drift);
+        assert!(loops.drift.position < 1e-10 && loops.drift.velocity < 1e-8, "{:?}", loops.drift);
         let report = loops.loops.expect("a report");
         assert!(report.solves > 0 && report.equations > 0);
         for ((name, a), (_, b)) in direct.last.iter().zip(&loops.last) {
@@ -264,7 +264,7 @@ fn implicit_steps_by_loop_cg_are_those_of_elimination() {
         let (direct, loops) = (of(Solver::Direct), of(Solver::LoopCg));
         let report = loops.loops.clone().expect("a report");
         assert!(report.solves > 100 && report.equations > 0 && report.iterations >= report.solves, "{report:?}");
-        assert!(loops.drift.0 < 1e-9, "{method:?}: {:?}", loops.drift);
+        assert!(loops.drift.position < 1e-9, "{method:?}: {:?}", loops.drift);
         for ((name, a), (_, b)) in direct.last.iter().zip(&loops.last) {
             if name.ends_with(".x") || name.ends_with(".y") || name.ends_with(".angle") {
                 assert!((a - b).abs() < 1e-8, "{method:?}, {name}: {a} against {b}");
@@ -311,7 +311,7 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
     let s = system(&squares(4));
     for (rtol, bound) in [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-7)] {
         let options = Options { method: MethodName::Bdf, rtol, until: 1.0, ..Options::default() };
-        let mut simulation = Simulation::of(s.clone(), options).expect("a run");
+        let mut simulation = Simulation::new(s.clone(), options).expect("a run");
         let summary = simulation.run(&mut bellcrank_solve::record::Silent, &mut |_, _| {});
         assert_eq!(summary.status, bellcrank_solve::simulation::Status::Finished, "rtol {rtol:e}");
         let (q, layout) = (&simulation.state().q, s.layout());
@@ -331,7 +331,7 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
 fn a_collapse_at_a_singular_position_says_so() {
     let culprit = "body `c1`".to_string();
     let text = StepError::NearSingular { t: 0.4, h: 1e-15, culprit, pivot: 2e-9, redundant: 1 }.to_string();
-    assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("--method dop853"), "{text}");
+    assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("`method: dop853`"), "{text}");
 }
 
 /// Elimination is what counts say on chains, nets and small machines; sweeps where there is no loop, loop-CG where factors fill in.
@@ -364,7 +364,7 @@ fn auto_takes_what_takes_fewer_operations() {
 #[test]
 fn solvers_of_loops_are_refused_where_they_make_no_sense() {
     let s = system(FOUR_BAR);
-    let refused = |o: Options| match Simulation::of(s.clone(), o) {
+    let refused = |o: Options| match Simulation::new(s.clone(), o) {
         Err(e) => e.to_string(),
         Ok(_) => String::new(),
     };

@@ -20,8 +20,7 @@ fn record(text: &str, until: f64, samples: usize) -> Memory {
         ..Options::default()
     };
     let mut memory = Memory::default();
-    let start = s.initial_state();
-    let mut simulation = Simulation::new("test", s, &start, options).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut simulation = Simulation::new(s, options).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let summary = simulation.run(&mut memory, &mut |_, _| {});
     assert_eq!(summary.status, Status::Finished, "{text}");
     memory

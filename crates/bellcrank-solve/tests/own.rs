@@ -3,7 +3,7 @@
 mod common;
 mod own_problems;
 
-use bellcrank_model::own::Own;
+use bellcrank_model::hand_written::HandWritten;
 use bellcrank_solve::FormulationKind::{Ggl, Si2};
 use bellcrank_solve::options::{MethodName, Options};
 use common::*;
@@ -22,7 +22,7 @@ fn car_axis() {
         (MethodName::Auto, None),
     ] {
         let options = Options { method, formulation, rtol: 1e-9, until: 3.0, ..Options::default() };
-        let summary = run_own(Arc::new(Own::new(CarAxis)), &start, options);
+        let summary = run_own(Arc::new(HandWritten::new(CarAxis)), &start, options);
         let names = ["q1", "q2", "q3", "q4", "d.q1", "d.q2", "d.q3", "d.q4"];
         for (name, exact) in names.iter().zip(CarAxis::END) {
             let error = (last(&summary, name) - exact).abs();
@@ -43,7 +43,7 @@ fn slider_crank_of_sundials() {
     for (t, exact) in [(5.0, [-1.429996967647, 0.939030613578, 0.517894756490]), (10.0, SliderCrank::END)] {
         for (method, rtol) in [(MethodName::Dop853, 1e-10), (MethodName::Auto, 1e-10), (MethodName::Bdf, 1e-11)] {
             let options = Options { method, rtol, until: t, ..Options::default() };
-            let summary = run_own(Arc::new(Own::new(SliderCrank)), &start, options);
+            let summary = run_own(Arc::new(HandWritten::new(SliderCrank)), &start, options);
             for (name, exact) in ["q1", "q2", "q3"].iter().zip(exact) {
                 let error = (last(&summary, name) - exact).abs();
                 assert!(error < 1e-8, "{} at t = {t}: {name} off by {error:e}", method.name());

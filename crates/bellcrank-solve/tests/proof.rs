@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 fn proved(text: &str, options: Options) -> Summary {
     let s = system(text);
-    let mut simulation = Simulation::new("test", s.clone(), &s.initial_state(), options).unwrap();
+    let mut simulation = Simulation::new(s.clone(), options).unwrap();
     simulation.prove();
     simulation.run(&mut Kept::default(), &mut |_, _| {})
 }
@@ -22,7 +22,7 @@ fn proved(text: &str, options: Options) -> Summary {
 fn verified(text: &str, options: Options) -> (Verification, Kept) {
     let s = system(text);
     let start = s.initial_state();
-    let mut simulation = Simulation::new("test", s.clone(), &start, options.clone()).unwrap();
+    let mut simulation = Simulation::new(s.clone(), options.clone()).unwrap();
     let mut kept = Kept::new(&options, simulation.header().channels.len());
     let summary = simulation.run(&mut kept, &mut |_, _| {});
     let dynamics: Arc<dyn bellcrank_model::Dynamics> = s;
@@ -153,7 +153,7 @@ fn refused_steps_are_blamed_on_who_caused_them() {
     for method in [MethodName::Dopri5, MethodName::Bdf] {
         let s = system(text);
         let options = Options { method, rtol: 1e-6, until: 2.0, ..Options::default() };
-        let mut simulation = Simulation::new("test", s.clone(), &s.initial_state(), options).unwrap();
+        let mut simulation = Simulation::new(s.clone(), options).unwrap();
         let (mut steps, mut other) = (Steps::default(), Steps::default());
         let summary = simulation.run(&mut Tee(vec![&mut steps, &mut other]), &mut |_, _| {});
         let n = summary.statistics;

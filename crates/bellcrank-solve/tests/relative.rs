@@ -2,9 +2,9 @@
 
 mod common;
 
-use bellcrank_math::solver::LinearSolver;
-use bellcrank_math::tree::TreeLu;
-use bellcrank_model::bodies::Body;
+use bellcrank_math::linear::solver::LinearSolver;
+use bellcrank_math::linear::tree::TreeLu;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{Random, random_mechanism, values};
 use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 fn attempt(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
     let options = Options { coordinates, ..options.clone() };
-    let mut simulation = Simulation::of(system.clone(), options).unwrap_or_else(|e| panic!("{e}"));
+    let mut simulation = Simulation::new(system.clone(), options).unwrap_or_else(|e| panic!("{e}"));
     simulation.run(&mut Silent, &mut |_, _| {})
 }
 
@@ -74,16 +74,16 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
         let path = path.to_string_lossy().into_owned();
         let read = read_model(&path, &[]).unwrap_or_else(|e| panic!("{e}"));
         let system = Arc::new(read.model.compile());
-        if system.model.bodies.iter().any(|b| matches!(b.body, Body::Flexible(_))) {
+        if system.model.bodies.iter().any(|b| b.body.bends()) {
             let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
-            let refused = Simulation::of(system.clone(), options).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends") && refused.contains("leave --coordinates out"), "{path}: {refused}");
+            let refused = Simulation::new(system.clone(), options).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("bends") && refused.contains("leave `coordinates` out"), "{path}: {refused}");
             let recursion = Options { solver: Solver::Recursion, ..Options::default() };
-            let refused = Simulation::of(system, recursion).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends") && refused.contains("leave --solver out"), "{path}: {refused}");
+            let refused = Simulation::new(system, recursion).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(refused.contains("bends") && refused.contains("leave `solver` out"), "{path}: {refused}");
             continue;
         }
-        let until = read.settings.numbers.get("until").copied().unwrap_or(1.0).min(1.0);
+        let until = read.settings.number("until").unwrap_or(1.0).min(1.0);
         let mut options = Options { rtol: 1e-10, method: MethodName::Dop853, until, ..Options::default() };
         let mut tolerance = 1e-6;
         let mut a = attempt(&system, Coordinates::Cartesian, &options);

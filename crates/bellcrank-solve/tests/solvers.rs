@@ -22,7 +22,7 @@ fn chain(n: usize) -> String {
 }
 
 fn run(text: &str, options: Options) -> Result<Summary, String> {
-    let mut simulation = Simulation::of(system(text), options).map_err(|e| e.to_string())?;
+    let mut simulation = Simulation::new(system(text), options).map_err(|e| e.to_string())?;
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     assert_eq!(summary.status, Status::Finished);
     Ok(summary)
@@ -86,7 +86,7 @@ fn size_and_topology_choose() {
     let long = run(&chain(2000), options.clone()).unwrap();
     assert!(told(&long).contains("leaves of the tree") && told(&long).contains("no loops"), "{}", told(&long));
     assert!(long.loops.is_none() && long.choices.iter().all(|c| !c.contains("loop")), "{:?}", long.choices);
-    assert_eq!(long.names.2, "none");
+    assert_eq!(long.names.iteration, "none");
     let asked = run(FOUR_BAR, Options { solver: Solver::LoopCg, ..options.clone() }).unwrap();
     assert_eq!(told(&asked), "loop-cg, as asked");
     let stabilized = Options { step: Some(1e-3), method: MethodName::GeneralizedAlpha, ..options.clone() };
@@ -111,5 +111,5 @@ fn what_becomes_stiff_goes_on_without_the_solver_of_explicit_steps() {
     let text = std::fs::read_to_string(path).unwrap();
     let summary = run(&text, Options { solver: Solver::LoopCg, until: 0.05, ..Options::default() }).unwrap();
     assert!(summary.choices.iter().any(|c| c.contains("bdf has no use for loop-cg")), "{:?}", summary.choices);
-    assert_eq!(summary.names.0, "bdf");
+    assert_eq!(summary.names.method, "bdf");
 }

@@ -59,7 +59,7 @@ fn go(text: &str, iteration: Iteration, on: ErrorScope) -> (Summary, Seen) {
     let options =
         Options { method, formulation, iteration, rtol: 1e-7, sample: Some(0.01), until: 4.0, ..Options::default() }
             .with(|o| o.testing.scope = on);
-    let mut simulation = Simulation::new("test", s.clone(), &s.initial_state(), options).expect("starts");
+    let mut simulation = Simulation::new(s.clone(), options).expect("starts");
     let mut seen = Seen::default();
     let summary = simulation.run(&mut seen, &mut |_, _| {});
     assert_eq!(summary.status, Status::Finished);
@@ -96,7 +96,7 @@ fn the_split_follows_full_turns_without_a_restart() {
                 assert!(st.convergence_failures * 50 <= st.steps, "{name}: {st:?}");
                 let away = |c: &str| (last(&summary, c) - last(&reference, c)).abs();
                 let error = away("m.x").max(away("m.y"));
-                assert!(error < 1e-4 && summary.drift.0 < 1e-9, "{name}: {error:e} {:?}", summary.drift);
+                assert!(error < 1e-4 && summary.drift.position < 1e-9, "{name}: {error:e} {:?}", summary.drift);
                 // as many steps as without a split
                 let (a, b) = (st.steps as f64, reference.statistics.steps as f64);
                 assert!(on == ErrorScope::Independent || (a / b - 1.0).abs() < 0.1, "{name}: {a} and {b} steps");

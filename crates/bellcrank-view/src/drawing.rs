@@ -18,12 +18,12 @@ impl Colour {
         Colour((rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8, 1.0)
     }
 
-    /// The same colour, so far from opaque.
+    /// The same colour with another opacity.
     pub fn with_opacity(self, opacity: f64) -> Colour {
         Colour(self.0, self.1, self.2, opacity)
     }
 
-    /// A part of the way to another colour.
+    /// The colour at a fraction of the way to another one.
     pub fn towards(self, other: Colour, part: f64) -> Colour {
         let mix = |a: u8, b: u8| (f64::from(a) + part * (f64::from(b) - f64::from(a))).round().clamp(0.0, 255.0) as u8;
         Colour(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2), self.3)
@@ -43,7 +43,7 @@ pub struct Style {
     pub stroke: Option<Colour>,
     /// Its width.
     pub width: f64,
-    /// Lengths of dashes and gaps; zero for a whole line.
+    /// Lengths of dashes and gaps; zero for a solid line.
     pub dash: (f64, f64),
 }
 
@@ -64,7 +64,7 @@ impl Style {
     }
 }
 
-/// Which point of a text stands at its place.
+/// The point of a text that its position refers to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Anchor {
     /// Its beginning.
@@ -96,7 +96,7 @@ impl Drawing {
         Drawing { width, height, items: Vec::new() }
     }
 
-    /// Adds a path; one with a point that is no number is left out.
+    /// Adds a path; one with a point that is not a number is left out.
     pub fn path(&mut self, points: Vec<[f64; 2]>, closed: bool, style: Style) {
         if points.len() > 1 && points.iter().flatten().all(|x| x.is_finite()) {
             self.items.push(Item::Path { points, closed, style });
@@ -167,7 +167,7 @@ impl Drawing {
         out + "</svg>\n"
     }
 
-    /// The drawing as PNG, with so many pixels to one of its own; nothing if it would be larger than 100 megapixels.
+    /// The drawing as PNG, magnified by a factor; nothing if it would be larger than 100 megapixels.
     pub fn to_png(&self, scale: f64) -> Option<Vec<u8>> {
         let (w, h) = ((self.width * scale).ceil(), (self.height * scale).ceil());
         if !(w >= 1.0 && h >= 1.0 && w * h <= 1e8) {
@@ -210,7 +210,7 @@ impl Drawing {
     }
 }
 
-/// Text without what could fool a reader: control characters and marks of direction become a sign.
+/// Text without what could fool a reader: control characters and marks of direction are replaced by a sign.
 fn plain(text: &str) -> String {
     let odd = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -218,7 +218,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if odd(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// A number with at most two digits behind the point.
+/// A number with at most two decimals.
 fn short(x: f64) -> String {
     let text = format!("{x:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -273,7 +273,7 @@ fn paint(map: &mut Pixmap, path: Option<Path>, style: &Style, to: Transform) {
 /// Units of the outlines in an em.
 const EM: f64 = 2048.0;
 
-/// Advance and path of every letter we have.
+/// Advance width and path of every glyph.
 fn glyphs() -> &'static HashMap<char, (f64, &'static str)> {
     static GLYPHS: OnceLock<HashMap<char, (f64, &str)>> = OnceLock::new();
     GLYPHS.get_or_init(|| {
@@ -311,7 +311,7 @@ pub fn fitted(text: &str, size: f64, width: f64) -> String {
     kept.chain(['…']).collect()
 }
 
-/// The outline of a text in glyph units, y up; a letter we have no outline of is a box.
+/// The outline of a text in glyph units, y up; a letter without an outline is a box.
 fn outline(text: &str) -> Option<Path> {
     let mut path = PathBuilder::new();
     let mut x = 0.0;

@@ -1,14 +1,18 @@
 //! The little of HTTP/1.1 that a page on this machine needs: GET and HEAD, bounded in size and time.
 //! [RFC 9112]
+//!
+//! By hand rather than by hyper: the server answers one page on the loopback interface, blocking, with a thread per
+//! connection. hyper would bring an asynchronous runtime and some forty crates into every program that draws a plot, and
+//! what is refused here (bodies, other methods, long heads) would still have to be written.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// A request with its headers may be so long, and take so long.
+/// Limits of a request with its headers: its bytes, and the time it may take to arrive.
 const HEAD_BYTES: usize = 16 << 10;
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long a connection may rest between requests, and a write may block.
+/// How long a connection may be idle between requests, and a write may block.
 const REST: Duration = Duration::from_secs(30);
 
 /// Headers of every answer: it is for the page of this server alone.
@@ -108,13 +112,13 @@ impl Connection {
         let mut words = line.split(' ');
         let (method, target, version) = (words.next(), words.next(), words.next());
         let (Some(method), Some(target), Some(version), None) = (method, target, version, words.next()) else {
-            return Err(bad("this is no HTTP request"));
+            return Err(bad("this is not an HTTP request"));
         };
         let mut request = Request::default();
         match version {
             "HTTP/1.1" => {}
             "HTTP/1.0" => request.close = true,
-            _ => return Err(bad("only HTTP/1.1 is spoken here")),
+            _ => return Err(bad("only HTTP/1.1 is supported")),
         }
         match method {
             "GET" => {}
@@ -175,7 +179,7 @@ impl Connection {
         if line.last() == Some(&b'\r') {
             line.pop();
         }
-        String::from_utf8(line).map_err(|_| bad("a header is no text"))
+        String::from_utf8(line).map_err(|_| bad("a header is not text"))
     }
 
     /// Sends an answer.

@@ -33,12 +33,15 @@ mod picture;
 pub mod plot;
 mod report;
 mod server;
+mod truth;
 
+pub use bellcrank_solve::evidence::Verdict;
 pub use live::{Live, LiveRecorder};
 pub use open::{tell, view};
 pub use picture::picture;
-pub use report::{Diagram, Fact, Frames, Report, Section, Verdict, report, report_of, section};
+pub use report::{Diagram, Fact, Frames, Report, Section, report, report_of, section};
 pub use server::{Options, Server, serve};
+pub use truth::{Source, truth_report};
 
 /// The viewer's page: HTML with its style and script inside.
-pub const PAGE: &str = include_str!("../../../viewer/dist/index.html");
+pub const PAGE: &str = include_str!("page.html");

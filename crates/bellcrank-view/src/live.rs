@@ -1,9 +1,9 @@
-//! A run that is watched while it goes on: its frames in memory, and a stream of news for the page.
+//! A run that is watched live: its frames in memory, and a stream of updates for the page.
 //!
-//! The run only copies its numbers; whoever looks is served by other threads. `/api/live` is a stream of
-//! server-sent events, a few in a second: `{"rows", "t", "wall", "strip", "age", "events"}`, where `strip` are the
-//! stretches of steps since the last news, `[t, steps, least h, largest h, least order, largest order, iterations,
-//! refused]`, or all of them if `age` has changed. The last one is of the kind `end`.
+//! The run only copies its numbers; pages are served by other threads. `/api/live` is a stream of
+//! server-sent events, up to sixteen a second: `{"rows", "t", "wall", "strip", "age", "events"}`, where `strip` are the
+//! stretches of steps since the last update, `[t, steps, least h, largest h, least order, largest order, iterations,
+//! refused]`, or all of them if `age` has changed. The last event has the type `end`.
 
 use crate::server::{Options, Origin, Server, serve_origin};
 use bellcrank_results::json;
@@ -16,20 +16,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Most values that are kept; of a longer run every second, fourth … frame.
+/// Values that are kept at most; a longer run is thinned out to every second, fourth … frame.
 const VALUES: usize = 1 << 26;
-/// Most stretches of steps, and how much time of the clock is in one at first.
+/// Stretches of steps that are kept at most, and the wall-clock time of one at first.
 const STRETCHES: usize = 4096;
 const STRETCH: Duration = Duration::from_millis(40);
-/// How often news are sent, and a sign of life without any.
+/// The time between updates, and between signs of life when there are none.
 const NEWS: Duration = Duration::from_millis(60);
 const LIFE: Duration = Duration::from_secs(1);
-/// A page that is loaded again is back within this time.
+/// A page that is reloaded is back within this time.
 const BACK: Duration = Duration::from_secs(3);
-/// So many events are told.
+/// Events that are sent at most.
 const EVENTS: usize = 500;
 
-/// Where a run is served while it goes on.
+/// Serves a run while it goes on.
 pub struct Live {
     server: Server,
     shared: Arc<Shared>,
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
 struct State {
     generation: u64,
     header: Header,
-    /// Row after row, the time first.
+    /// Row by row, the time first.
     rows: Vec<f64>,
     every: usize,
     seen: usize,
@@ -102,7 +102,7 @@ impl Live {
         self.shared.watchers.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits until the last page is closed, or `stop` says so; before the first one is open, too, if `patient`.
+    /// Waits until the last page is closed or `stop` says so; if `patient`, also waits for the first page to open.
     pub fn wait(&self, patient: bool, stop: impl Fn() -> bool) {
         let mut gone = Instant::now();
         while !stop() {
@@ -120,7 +120,7 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.server.stop();
-        // pages are told that it is over
+        // pages get the last event
         for _ in 0..10 {
             if !self.watched() {
                 return;
@@ -130,7 +130,7 @@ impl Drop for Live {
     }
 }
 
-/// Copies a run to those who look at it.
+/// Copies a run for the pages that watch it.
 pub struct LiveRecorder(Arc<Shared>);
 
 impl Recorder for LiveRecorder {
@@ -154,7 +154,7 @@ impl Recorder for LiveRecorder {
         let width = s.width();
         if s.seen.is_multiple_of(s.every) {
             if s.rows.len() + width > VALUES && s.count() > 2 {
-                // every second row goes
+                // every second row is dropped
                 let n = s.count();
                 for k in 0..n.div_ceil(2) {
                     s.rows.copy_within(2 * k * width..(2 * k + 1) * width, k * width);
@@ -233,7 +233,7 @@ impl Shared {
         })
     }
 
-    /// Rows, and what `told` makes of the names and units of all columns.
+    /// The number of rows, and what `told` makes of the names and units of all columns.
     pub fn channels<T>(&self, told: impl FnOnce(&[&str], &[&str]) -> T) -> (usize, T) {
         let s = self.lock();
         let names: Vec<_> = std::iter::once("time").chain(s.header.channels.iter().map(|c| c.name.as_str())).collect();
@@ -261,7 +261,7 @@ impl Shared {
         Some(out)
     }
 
-    /// Sends news until the page leaves or the run has ended and is told.
+    /// Sends updates until the page is closed, or the run has ended and the page knows.
     pub fn stream(&self, stopping: &dyn Fn() -> bool, send: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
         self.watchers.fetch_add(1, Ordering::Relaxed);
         self.watched.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Everything from a folder to the picture on the screen.
+//! From a result folder to a page in the browser.
 
 use crate::Server;
 use crate::server::{Options, serve_results};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Serves `folder`, tells where on `out`, opens the browser where there is a screen, and serves until the
+/// Serves `folder`, writes the address to `out`, opens the browser where there is a screen, and serves until the
 /// program ends.
 pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let results = Results::open(folder)?;
@@ -29,7 +29,7 @@ pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// Tells where a server is, and opens the browser where that is wanted and there is a screen.
+/// Writes the address of a server, and opens the browser where that is wanted and there is a screen.
 pub fn tell(server: &Server, open: bool, out: &mut dyn Write) -> io::Result<()> {
     let (url, port) = (server.url(), server.address().port());
     writeln!(out, "viewer: {url}   (Ctrl-C ends it)")?;
@@ -68,6 +68,6 @@ fn browse(url: &str) -> bool {
         .stderr(Stdio::null())
         .spawn();
     let Ok(mut child) = child else { return false };
-    let _ = std::thread::Builder::new().spawn(move || child.wait()); // else it stays as a zombie
+    let _ = std::thread::Builder::new().spawn(move || child.wait()); // otherwise it stays a zombie
     true
 }

@@ -4,11 +4,15 @@
 //! Planar machines are seen face-on, others from above the front, without perspective. All surfaces are flat
 //! pieces, painted from the back to the front.
 
+mod canvas;
+
+use self::canvas::{Canvas, INK, Piece, WHITE, camera, hull};
 use crate::drawing::{Colour, Drawing, Style};
-use bellcrank_math::rotation::Quat;
+use bellcrank_math::Quat;
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_model::model::{Shape, Space};
+use bellcrank_model::scene::{Bend, Element, Scene, SceneFlexible, Triple};
 use bellcrank_results::Columns;
-use serde_json::Value;
 use std::io;
 
 const BODIES: [Colour; 8] = [
@@ -21,8 +25,6 @@ const BODIES: [Colour; 8] = [
     Colour::hex(0xd9b23a),
     Colour::hex(0x9a7660),
 ];
-const WHITE: Colour = Colour::hex(0xffffff);
-const INK: Colour = Colour::hex(0x2b2f36);
 const STEEL: Colour = Colour::hex(0x7c8591);
 const TRACE: Colour = Colour::hex(0xc2185b);
 /// How much paler the poses before the last one are.
@@ -30,6 +32,8 @@ const PALE: f64 = 0.8;
 
 struct Body {
     shape: Shape,
+    /// Whether it is a point mass, which has no shape.
+    point: bool,
     pose: Vec<(Vec3, Mat3)>,
     colour: Colour,
     /// The points where something is attached, in its own frame.
@@ -39,26 +43,22 @@ struct Body {
 
 /// How a flexible body deforms.
 struct Bending {
-    /// Whether the nodes are the centre line of a beam, so thick.
+    /// The radius of a beam whose centre line the nodes are; nothing for other bodies.
     line: Option<f64>,
     nodes: Vec<Vec3>,
-    /// Of every mode its coordinate over time and how one unit of it moves the nodes.
+    /// For every mode its coordinate over time, and how far one unit of it moves each node.
     modes: Vec<(Vec<f64>, Vec<Vec3>)>,
 }
 
 impl Bending {
-    fn new(v: &Value, columns: &Columns) -> io::Result<Option<Bending>> {
-        if !v.is_object() {
-            return Ok(None);
-        }
-        let line = (v["line"] == true).then(|| v["radius"].as_f64().unwrap_or(0.0));
+    fn new(of: &SceneFlexible, columns: &Columns) -> io::Result<Bending> {
         let mut modes = Vec::new();
-        for mode in list(&v["modes"]) {
-            let at = columns.names.iter().position(|n| mode["channel"] == n.as_str());
+        for mode in &of.modes {
+            let at = columns.names.iter().position(|n| *n == mode.channel);
             let values = columns.read(&at.into_iter().collect::<Vec<_>>())?.pop().unwrap_or_default();
-            modes.push((values, list(&mode["shape"]).iter().map(vector).collect()));
+            modes.push((values, vectors(&mode.shape)));
         }
-        Ok(Some(Bending { line, nodes: list(&v["nodes"]).iter().map(vector).collect(), modes }))
+        Ok(Bending { line: of.line.then_some(of.radius), nodes: vectors(&of.nodes), modes })
     }
 
     /// The nodes at a time, in the body's frame.
@@ -72,38 +72,15 @@ impl Bending {
     }
 }
 
-enum Shape {
-    Rod(f64, f64),
-    Cylinder(f64, f64),
-    Box(Vec3),
-    Sphere(f64),
-    Point,
-    Unknown,
-}
-
-/// What is painted, in metres as the viewer sees it: to the right, up, towards him.
-enum Piece {
-    Area { points: Vec<Vec3>, style: Style },
-    Line { points: Vec<Vec3>, style: Style },
-    Disc { centre: Vec3, radius: f64, style: Style },
-}
-
 /// A machine in motion.
 struct Machine<'a> {
-    scene: &'a Value,
-    planar: bool,
+    scene: &'a Scene,
     bodies: Vec<Body>,
-    /// Rows to the viewer: right, up, towards him.
-    camera: Mat3,
-    /// The radius of all that is there.
-    size: f64,
-    /// How far everything is mixed with white.
-    pale: f64,
-    pieces: Vec<(u8, f64, Piece)>,
+    canvas: Canvas,
 }
 
-/// Draws the scene of a result as wide and high as asked.
-pub fn picture(scene: &Value, columns: &Columns, width: f64, height: f64) -> io::Result<Drawing> {
+/// Draws the scene of a result, `width` by `height` pixels.
+pub fn picture(scene: &Scene, columns: &Columns, width: f64, height: f64) -> io::Result<Drawing> {
     let mut machine = Machine::new(scene, columns)?;
     let rows = machine.bodies.first().map_or(0, |b| b.pose.len());
     machine.traces(columns)?;
@@ -112,39 +89,33 @@ pub fn picture(scene: &Value, columns: &Columns, width: f64, height: f64) -> io:
     }
     if rows > 0 {
         machine.frame(rows - 1, 10, 0.0);
-        machine.shadow();
+        machine.canvas.shadow(vector(&scene.gravity));
     }
-    Ok(machine.paint(width, height))
+    Ok(machine.canvas.paint(width, height))
 }
 
-fn vector(v: &Value) -> Vec3 {
-    Vec3([0, 1, 2].map(|i| v[i].as_f64().unwrap_or(0.0)))
+/// A vector; a number that is not finite counts as zero.
+fn vector(v: &Triple) -> Vec3 {
+    Vec3(v.0.0.map(|x| if x.is_finite() { x } else { 0.0 }))
 }
 
-fn list(v: &Value) -> &[Value] {
-    v.as_array().map_or(&[], |a| a)
-}
-
-fn index(v: &Value) -> Option<usize> {
-    v.as_u64().map(|k| k as usize)
+fn vectors(list: &[Triple]) -> Vec<Vec3> {
+    list.iter().map(vector).collect()
 }
 
 impl Machine<'_> {
-    fn new<'a>(scene: &'a Value, columns: &Columns) -> io::Result<Machine<'a>> {
-        let planar = scene["space"] == "plane";
+    fn new<'a>(scene: &'a Scene, columns: &Columns) -> io::Result<Machine<'a>> {
+        let planar = scene.space == Space::Plane;
         let mut bodies = Vec::new();
-        for (number, b) in list(&scene["bodies"]).iter().enumerate() {
-            let name = b["name"].as_str().unwrap_or("");
+        for (number, b) in scene.bodies.iter().enumerate() {
+            let name = &b.name;
             let at = |part: &str| columns.names.iter().position(|n| *n == format!("{name}.{part}"));
             let parts = ["x", "y", "z", "angle", "qw", "qx", "qy", "qz"].map(at);
             let wanted: Vec<usize> = parts.iter().flatten().copied().collect();
             let read = columns.read(&wanted)?;
             let column = |k: usize| parts[k].and_then(|c| wanted.iter().position(|w| *w == c)).map(|i| &read[i]);
             let rows = read.first().map_or(0, Vec::len);
-            let start = (
-                vector(&b["at"]),
-                Quat([0, 1, 2, 3].map(|i| b["rotation"][i].as_f64().unwrap_or(f64::from(u8::from(i == 0))))),
-            );
+            let start = (vector(&b.at), Quat(b.rotation));
             let pose = |i: usize| {
                 let value = |k: usize, or: f64| column(k).map_or(or, |c| c[i]);
                 let p = Vec3([0, 1, 2].map(|k| value(k, start.0[k])));
@@ -155,31 +126,23 @@ impl Machine<'_> {
                 };
                 (p, q.matrix())
             };
-            let s = &b["shape"];
-            let number_of = |key: &str| s[key].as_f64().unwrap_or(0.0);
-            let shape = match s["type"].as_str() {
-                Some("rod") => Shape::Rod(number_of("length"), number_of("radius")),
-                Some("cylinder") => Shape::Cylinder(number_of("length"), number_of("radius")),
-                Some("box") => Shape::Box(vector(&s["size"])),
-                Some("sphere") => Shape::Sphere(number_of("radius")),
-                _ if b["kind"] == "point" => Shape::Point,
-                _ => Shape::Unknown,
-            };
-            let colour = if matches!(shape, Shape::Point) { BODIES[0] } else { BODIES[number % BODIES.len()] };
-            let bending = Bending::new(&b["flexible"], columns)?;
+            let point = b.kind == "point" && b.shape == Shape::Unknown;
+            let colour = if point { BODIES[0] } else { BODIES[number % BODIES.len()] };
+            let bending = b.flexible.as_ref().map(|f| Bending::new(f, columns)).transpose()?;
             let points = bending.as_ref().map_or(vec![], |b| b.nodes.clone());
-            bodies.push(Body { shape, pose: (0..rows).map(pose).collect(), colour, points, bending });
+            bodies.push(Body { shape: b.shape, point, pose: (0..rows).map(pose).collect(), colour, points, bending });
         }
-        for e in list(&scene["joints"]).iter().chain(list(&scene["forces"])) {
-            for (body, on) in list(&e["between"]).iter().zip(list(&e["on"])) {
-                if let Some(b) = index(body).and_then(|k| bodies.get_mut(k)) {
+        for e in scene.joints.iter().chain(&scene.forces) {
+            for (body, on) in e.between.iter().zip(&e.on) {
+                if let Some(b) = body.and_then(|k| bodies.get_mut(k)) {
                     b.points.push(vector(on));
                 }
             }
         }
-        let camera = if planar { Mat3::IDENTITY } else { camera(vector(&scene["gravity"])) };
-        let mut machine = Machine { scene, planar, bodies, camera, size: 1.0, pale: 0.0, pieces: vec![] };
-        machine.size = machine.radius();
+        let camera = if planar { Mat3::IDENTITY } else { camera(vector(&scene.gravity)) };
+        let canvas = Canvas { planar, camera, size: 1.0, pale: 0.0, pieces: vec![] };
+        let mut machine = Machine { scene, bodies, canvas };
+        machine.canvas.size = machine.radius();
         Ok(machine)
     }
 
@@ -188,11 +151,11 @@ impl Machine<'_> {
         let mut span = (Vec3([f64::INFINITY; 3]), Vec3([f64::NEG_INFINITY; 3]));
         for b in &self.bodies {
             let reach = match b.shape {
-                Shape::Rod(l, _) => l / 2.0,
-                Shape::Cylinder(l, r) => r.max(l / 2.0),
-                Shape::Box(s) => s.norm() / 2.0,
-                Shape::Sphere(r) => r,
-                _ => 0.0,
+                Shape::Rod { length, .. } => length / 2.0,
+                Shape::Cylinder { length, radius } => radius.max(length / 2.0),
+                Shape::Box { size } => size.norm() / 2.0,
+                Shape::Sphere { radius } => radius,
+                Shape::Unknown => 0.0,
             };
             for (p, r) in b.pose.iter().step_by((b.pose.len() / 50).max(1)) {
                 for q in b.points.iter().map(|x| *p + *r * *x).chain([*p]) {
@@ -214,7 +177,7 @@ impl Machine<'_> {
         let far = |a: usize, b: usize| {
             let apart = |(p, r): (Vec3, Mat3), (q, s): (Vec3, Mat3)| {
                 let turned = (0..3).map(|i| (r.column(i) - s.column(i)).norm()).sum::<f64>();
-                (p - q).norm() + 0.1 * self.size * turned
+                (p - q).norm() + 0.1 * self.canvas.size * turned
             };
             self.bodies.iter().map(|x| apart(x.pose[a], x.pose[b])).sum::<f64>()
         };
@@ -229,100 +192,18 @@ impl Machine<'_> {
         chosen
     }
 
-    /// A point of the world as the viewer sees it.
-    fn seen(&self, p: Vec3) -> Vec3 {
-        self.camera * p
-    }
-
-    fn put(&mut self, layer: u8, mut piece: Piece) {
-        let (Piece::Area { style, .. } | Piece::Line { style, .. } | Piece::Disc { style, .. }) = &mut piece;
-        let pale = |c: Option<Colour>| c.map(|c| c.towards(WHITE, self.pale));
-        (style.fill, style.stroke) = (pale(style.fill), pale(style.stroke));
-        let depth = match &piece {
-            _ if self.planar => 0.0, // what comes later lies above
-            Piece::Area { points, .. } | Piece::Line { points, .. } => {
-                points.iter().map(|p| p[2]).sum::<f64>() / points.len().max(1) as f64
-            }
-            Piece::Disc { centre, radius, .. } => centre[2] + 0.3 * radius,
-        };
-        self.pieces.push((layer, depth, piece));
-    }
-
-    fn line(&mut self, layer: u8, points: &[Vec3], colour: Colour, width: f64) {
-        let points = points.iter().map(|p| self.seen(*p)).collect();
-        self.put(layer, Piece::Line { points, style: Style::line(colour, width) });
-    }
-
-    fn disc(&mut self, layer: u8, at: Vec3, radius: f64, style: Style) {
-        let centre = self.seen(at);
-        self.put(layer, Piece::Disc { centre, radius, style });
-    }
-
-    /// A flat piece with its normal; what looks away is not seen.
-    fn face(&mut self, layer: u8, points: Vec<Vec3>, normal: Vec3, colour: Colour) {
-        let n = self.seen(normal);
-        if n[2] <= 0.0 {
-            return;
-        }
-        let light = Vec3::new(-0.35, 0.75, 0.56).dot(n).max(0.0);
-        let shade =
-            if self.planar { colour } else { colour.towards(INK, 0.45 - 0.45 * light).towards(WHITE, 0.22 * light) };
-        let points = points.into_iter().map(|p| self.seen(p)).collect();
-        self.put(layer, Piece::Area { points, style: Style::outlined(shade, shade, 0.5) });
-    }
-
-    /// A tube from end to end.
-    fn tube(&mut self, layer: u8, from: Vec3, to: Vec3, radius: f64, colour: Colour) {
-        let Some(axis) = (to - from).normalized() else { return };
-        let x = axis.any_perpendicular();
-        let y = axis.cross(x);
-        if self.planar {
-            return self.bar(layer, from, to, radius, colour);
-        }
-        let sides = if radius > 0.08 * self.size { 60 } else { 20 };
-        let around = |k: f64| {
-            let (s, c) = (k / sides as f64 * std::f64::consts::TAU).sin_cos();
-            x * c + y * s
-        };
-        for k in 0..sides {
-            let (a, b) = (around(k as f64) * radius, around(k as f64 + 1.0) * radius);
-            self.face(layer, vec![from + a, from + b, to + b, to + a], around(k as f64 + 0.5), colour);
-        }
-        let ring = |centre: Vec3| (0..sides).map(|k| centre + around(k as f64) * radius).collect::<Vec<_>>();
-        self.face(layer, ring(from), -axis, colour);
-        self.face(layer, ring(to), axis, colour);
-    }
-
-    /// A bar with round ends, in the plane.
-    fn bar(&mut self, layer: u8, from: Vec3, to: Vec3, radius: f64, colour: Colour) {
-        let d = (to - from).normalized().unwrap_or(Vec3::X);
-        let n = Vec3::Z.cross(d);
-        let half = |centre: Vec3, sign: f64| {
-            (0..=12).map(move |k| {
-                let (s, c) = (f64::from(k) / 12.0 * std::f64::consts::PI).sin_cos();
-                centre + n * (sign * c * radius) + d * (sign * s * radius)
-            })
-        };
-        let points = half(to, 1.0).chain(half(from, -1.0)).collect();
-        let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(INK, 0.25), 1.2);
-        self.put(layer, Piece::Area { points, style });
-    }
-
     fn frame(&mut self, row: usize, layer: u8, pale: f64) {
         let full = pale == 0.0;
-        self.pale = pale;
+        self.canvas.pale = pale;
         // in the plane forces lie below bodies and pins above them, in space depth decides
-        let (below, above) = if self.planar && full { (layer - 1, layer + 1) } else { (layer, layer) };
+        let (below, above) = if self.canvas.planar && full { (layer - 1, layer + 1) } else { (layer, layer) };
         for number in 0..self.bodies.len() {
             self.body(number, row, layer);
         }
-        for f in list(&self.scene["forces"]) {
-            self.force(f, row, below);
-        }
-        for j in list(&self.scene["joints"]) {
-            self.joint(j, row, above);
-        }
-        self.pale = 0.0;
+        let scene = self.scene;
+        scene.forces.iter().for_each(|f| self.force(f, row, below));
+        scene.joints.iter().for_each(|j| self.joint(j, row, above));
+        self.canvas.pale = 0.0;
     }
 
     fn body(&mut self, number: usize, row: usize, layer: u8) {
@@ -330,62 +211,69 @@ impl Machine<'_> {
         let Some(&(p, r)) = b.pose.get(row) else { return };
         let colour = b.colour;
         let edge = colour.towards(INK, 0.25);
-        let thin = 0.014 * self.size;
+        let thin = 0.014 * self.canvas.size;
         if let Some(bending) = &b.bending {
             let nodes: Vec<Vec3> = bending.bent(row).into_iter().map(|x| p + r * x).collect();
             let radius = bending.line.map(|radius| radius.max(0.5 * thin));
             return self.bent(&nodes, radius, thin, layer, colour);
         }
         match b.shape {
-            Shape::Rod(length, radius) => {
+            Shape::Rod { length, radius } => {
                 let half = r.column(0) * (length / 2.0);
-                self.tube(layer, p - half, p + half, if radius > 0.0 { radius.max(0.5 * thin) } else { thin }, colour);
+                self.canvas.tube(
+                    layer,
+                    p - half,
+                    p + half,
+                    if radius > 0.0 { radius.max(0.5 * thin) } else { thin },
+                    colour,
+                );
             }
-            Shape::Cylinder(_, radius) if self.planar => {
-                self.disc(layer, p, radius, Style::outlined(colour.towards(WHITE, 0.35), edge, 1.4));
-                self.line(layer, &[p, p + r.column(0) * (0.92 * radius)], edge, 2.0);
+            Shape::Cylinder { radius, .. } if self.canvas.planar => {
+                self.canvas.disc(layer, p, radius, Style::outlined(colour.towards(WHITE, 0.35), edge, 1.4));
+                self.canvas.line(layer, &[p, p + r.column(0) * (0.92 * radius)], edge, 2.0);
             }
-            Shape::Cylinder(length, radius) => {
+            Shape::Cylinder { length, radius } => {
                 let half = r.column(2) * (length / 2.0);
-                self.tube(layer, p - half, p + half, radius, colour);
+                self.canvas.tube(layer, p - half, p + half, radius, colour);
                 for side in [-1.0, 1.0] {
-                    let out = self.seen(r.column(2) * side)[2];
+                    let out = self.canvas.seen(r.column(2) * side)[2];
                     if out > 0.0 && radius > length {
                         let centre = p + half * (side * 1.05);
                         let mark = |k: f64| centre + r.column(0) * (k * radius);
-                        self.line(layer, &[mark(0.15), mark(0.9)], edge.towards(INK, 0.4), 2.0);
+                        self.canvas.line(layer, &[mark(0.15), mark(0.9)], edge.towards(INK, 0.4), 2.0);
                     }
                 }
             }
-            Shape::Box(s) if self.planar => {
-                let corner = |x: f64, y: f64| self.seen(p + r * Vec3::new(x * s[0] / 2.0, y * s[1] / 2.0, 0.0));
+            Shape::Box { size: s } if self.canvas.planar => {
+                let corner = |x: f64, y: f64| self.canvas.seen(p + r * Vec3::new(x * s[0] / 2.0, y * s[1] / 2.0, 0.0));
                 let points = vec![corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
-                self.put(layer, Piece::Area { points, style: Style::outlined(colour.towards(WHITE, 0.35), edge, 1.4) });
+                self.canvas
+                    .put(layer, Piece::Area { points, style: Style::outlined(colour.towards(WHITE, 0.35), edge, 1.4) });
             }
-            Shape::Box(s) => {
+            Shape::Box { size: s } => {
                 for (i, side) in (0..3).flat_map(|i| [(i, -1.0), (i, 1.0)]) {
                     let (n, u, v) = (r.column(i), r.column((i + 1) % 3), r.column((i + 2) % 3));
                     let (u, v) = (u * (s[(i + 1) % 3] / 2.0), v * (s[(i + 2) % 3] / 2.0));
                     let c = p + n * (side * s[i] / 2.0);
-                    self.face(layer, vec![c - u - v, c + u - v, c + u + v, c - u + v], n * side, colour);
+                    self.canvas.face(layer, vec![c - u - v, c + u - v, c + u + v, c - u + v], n * side, colour);
                 }
             }
-            Shape::Sphere(radius) => self.ball(layer, p, radius, colour),
-            Shape::Point => {
+            Shape::Sphere { radius } => self.canvas.ball(layer, p, radius, colour),
+            Shape::Unknown if b.point => {
                 let part = if self.bodies.len() > 20 { 0.011 } else { 0.025 };
-                self.ball(layer, p, part * self.size, colour);
+                self.canvas.ball(layer, p, part * self.canvas.size, colour);
             }
             Shape::Unknown => {
                 let points: Vec<Vec3> = b.points.iter().map(|x| p + r * *x).collect();
-                if self.planar && points.len() > 2 {
+                if self.canvas.planar && points.len() > 2 {
                     let outline: Vec<Vec3> = hull(&points);
                     let style = Style::outlined(colour.towards(WHITE, 0.45), colour, 5.0);
-                    self.put(layer, Piece::Area { points: outline, style });
-                } else if let (true, [a, b]) = (self.planar, &points[..]) {
-                    self.tube(layer, *a, *b, 0.8 * thin, colour);
+                    self.canvas.put(layer, Piece::Area { points: outline, style });
+                } else if let (true, [a, b]) = (self.canvas.planar, &points[..]) {
+                    self.canvas.tube(layer, *a, *b, 0.8 * thin, colour);
                 } else {
-                    points.iter().for_each(|q| self.tube(layer, p, *q, 0.7 * thin, colour));
-                    self.ball(layer, p, 1.4 * thin, colour);
+                    points.iter().for_each(|q| self.canvas.tube(layer, p, *q, 0.7 * thin, colour));
+                    self.canvas.ball(layer, p, 1.4 * thin, colour);
                 }
             }
         }
@@ -394,8 +282,10 @@ impl Machine<'_> {
     /// A beam along its nodes, or the nodes of what has no line.
     fn bent(&mut self, nodes: &[Vec3], radius: Option<f64>, thin: f64, layer: u8, colour: Colour) {
         match radius {
-            None => nodes.iter().for_each(|p| self.ball(layer, *p, 0.6 * thin, colour)),
-            Some(radius) if !self.planar => nodes.windows(2).for_each(|p| self.tube(layer, p[0], p[1], radius, colour)),
+            None => nodes.iter().for_each(|p| self.canvas.ball(layer, *p, 0.6 * thin, colour)),
+            Some(radius) if !self.canvas.planar => {
+                nodes.windows(2).for_each(|p| self.canvas.tube(layer, p[0], p[1], radius, colour))
+            }
             Some(radius) => {
                 let last = nodes.len().saturating_sub(1);
                 let side = |k: usize, sign: f64| {
@@ -405,75 +295,70 @@ impl Machine<'_> {
                 let points =
                     (0..nodes.len()).map(|k| side(k, 1.0)).chain((0..nodes.len()).rev().map(|k| side(k, -1.0)));
                 let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(INK, 0.25), 1.2);
-                self.put(layer, Piece::Area { points: points.collect(), style });
+                self.canvas.put(layer, Piece::Area { points: points.collect(), style });
             }
         }
     }
 
-    fn ball(&mut self, layer: u8, at: Vec3, radius: f64, colour: Colour) {
-        self.disc(layer, at, radius, Style::outlined(colour, colour.towards(INK, 0.25), 1.0));
-        let centre = self.seen(at) + Vec3::new(-0.3, 0.33, 0.4) * radius;
-        self.put(layer, Piece::Disc { centre, radius: 0.4 * radius, style: Style::fill(colour.towards(WHITE, 0.35)) });
-    }
-
     /// The points of an element in the world, and whether each is on the ground.
-    fn ends(&self, e: &Value, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
-        let end = |(k, (body, on)): (usize, (&Value, &Value))| {
-            let body = index(body).and_then(|k| self.bodies.get(k));
+    fn ends(&self, e: &Element, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
+        let bends: &[Bend] = e.bend.as_deref().unwrap_or_default();
+        let end = |(k, (number, on)): (usize, (&Option<usize>, &Triple))| {
+            let body = number.and_then(|k| self.bodies.get(k));
             let (p, r) = body.and_then(|b| b.pose.get(row).copied()).unwrap_or((Vec3::ZERO, Mat3::IDENTITY));
             let mut on = vector(on);
             // on a flexible body the point moves with the modes
-            for ((values, _), d) in
-                body.and_then(|b| b.bending.as_ref()).map_or(&[][..], |b| &b.modes).iter().zip(list(&e["bend"][k]))
-            {
+            let modes = body.and_then(|b| b.bending.as_ref()).map_or(&[][..], |b| &b.modes);
+            let bend = bends.get(k).and_then(|b| b.as_deref()).unwrap_or_default();
+            for ((values, _), d) in modes.iter().zip(bend) {
                 on += vector(d) * values.get(row).copied().unwrap_or(0.0);
             }
-            (p + r * on, index(&e["between"][k]), r)
+            (p + r * on, *number, r)
         };
-        list(&e["between"]).iter().zip(list(&e["on"])).enumerate().map(end).collect()
+        e.between.iter().zip(&e.on).enumerate().map(end).collect()
     }
 
-    fn joint(&mut self, j: &Value, row: usize, layer: u8) {
+    fn joint(&mut self, j: &Element, row: usize, layer: u8) {
         let ends = self.ends(j, row);
         let [(a, ground, ra), (b, body, _), ..] = ends[..] else { return };
         let grounded = ground.is_none() || body.is_none();
-        let axis = if j["axis"].is_array() { (ra * vector(&j["axis"][0])).normalized() } else { None };
-        let s = self.size;
+        let axis = j.axis.as_ref().and_then(|axis| (ra * vector(axis.first()?)).normalized());
+        let s = self.canvas.size;
         let ink = INK;
-        match j["kind"].as_str().unwrap_or("") {
-            "distance" => self.line(layer, &[a, b], ink, 1.8),
-            "belt" if self.planar => self.belt(ground, body, row, layer, ink),
-            "revolute" | "spherical" if self.planar => {
-                if grounded && self.pale == 0.0 {
+        match &*j.kind {
+            "distance" => self.canvas.line(layer, &[a, b], ink, 1.8),
+            "belt" if self.canvas.planar => self.belt(ground, body, row, layer, ink),
+            "revolute" | "spherical" if self.canvas.planar => {
+                if grounded && self.canvas.pale == 0.0 {
                     let (w, h) = (0.032 * s, 0.048 * s);
-                    let centre = self.seen(a);
+                    let centre = self.canvas.seen(a);
                     let foot = |x: f64, y: f64| centre + Vec3::new(x, y, 0.0);
                     let points = vec![foot(0.0, 0.0), foot(-w, -h), foot(w, -h)];
-                    self.put(layer - 2, Piece::Area { points, style: Style::outlined(WHITE, STEEL, 1.2) });
+                    self.canvas.put(layer - 2, Piece::Area { points, style: Style::outlined(WHITE, STEEL, 1.2) });
                     let base = vec![foot(-1.6 * w, -h), foot(1.6 * w, -h)];
-                    self.put(layer - 2, Piece::Line { points: base, style: Style::line(STEEL, 1.6) });
+                    self.canvas.put(layer - 2, Piece::Line { points: base, style: Style::line(STEEL, 1.6) });
                     for k in 0..5 {
                         let x = (-1.2 + 0.65 * f64::from(k)) * w;
                         let points = vec![foot(x, -h), foot(x - 0.45 * w, -1.4 * h)];
-                        self.put(layer - 2, Piece::Line { points, style: Style::line(STEEL, 1.0) });
+                        self.canvas.put(layer - 2, Piece::Line { points, style: Style::line(STEEL, 1.0) });
                     }
                 }
-                self.disc(layer, b, 0.011 * s, Style::outlined(WHITE, ink, 1.4));
+                self.canvas.disc(layer, b, 0.011 * s, Style::outlined(WHITE, ink, 1.4));
             }
-            "prismatic" | "cylindrical" | "point-on-line" if ground.is_none() && self.pale == 0.0 => {
+            "prismatic" | "cylindrical" | "point-on-line" if ground.is_none() && self.canvas.pale == 0.0 => {
                 let Some(axis) = axis else { return };
                 let Some(moving) = body.and_then(|k| self.bodies.get(k)) else { return };
-                let on = vector(&j["on"][1]);
+                let on = j.on.get(1).map_or(Vec3::ZERO, vector);
                 let along = moving.pose.iter().map(|(p, r)| (*p + *r * on - a).dot(axis));
                 let (low, high) = along.fold((0.0f64, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
                 let rail = [a + axis * (low - 0.1 * s), a + axis * (high + 0.1 * s)];
-                self.line(if self.planar { 1 } else { layer }, &rail, STEEL, 2.0);
+                self.canvas.line(if self.canvas.planar { 1 } else { layer }, &rail, STEEL, 2.0);
             }
             "revolute" | "screw" | "universal" => {
                 let half = axis.unwrap_or(Vec3::Z) * (0.028 * s);
-                self.tube(layer, b - half, b + half, 0.016 * s, STEEL);
+                self.canvas.tube(layer, b - half, b + half, 0.016 * s, STEEL);
             }
-            "spherical" | "constant-velocity" => self.ball(layer, b, 0.02 * s, STEEL),
+            "spherical" | "constant-velocity" => self.canvas.ball(layer, b, 0.02 * s, STEEL),
             _ => {}
         }
     }
@@ -483,7 +368,7 @@ impl Machine<'_> {
         let round = |k: Option<usize>| {
             let b = self.bodies.get(k?)?;
             match b.shape {
-                Shape::Cylinder(_, r) => Some((b.pose.get(row)?.0, r)),
+                Shape::Cylinder { radius: r, .. } => Some((b.pose.get(row)?.0, r)),
                 _ => None,
             }
         };
@@ -494,19 +379,19 @@ impl Machine<'_> {
         for side in [-1.0, 1.0] {
             let (s, c) = (heading + side * lean).sin_cos();
             let n = Vec3::new(c, s, 0.0);
-            self.line(layer, &[p + n * a, q + n * b], colour, 2.2);
+            self.canvas.line(layer, &[p + n * a, q + n * b], colour, 2.2);
         }
     }
 
-    fn force(&mut self, f: &Value, row: usize, layer: u8) {
+    fn force(&mut self, f: &Element, row: usize, layer: u8) {
         let ends = self.ends(f, row);
         let [(a, ..), (b, ..)] = ends[..] else { return };
         let colour = STEEL;
-        let many = list(&self.scene["forces"]).len() > 12;
-        match f["kind"].as_str() {
-            Some("spring-damper") if many => self.line(layer, &[a, b], colour, 1.2),
-            Some("spring-damper") if f["spring"] == true => {
-                let (from, to) = (self.seen(a), self.seen(b));
+        let many = self.scene.forces.len() > 12;
+        match &*f.kind {
+            "spring-damper" if many => self.canvas.line(layer, &[a, b], colour, 1.2),
+            "spring-damper" if f.spring == Some(true) => {
+                let (from, to) = (self.canvas.seen(a), self.canvas.seen(b));
                 let across = Vec3::new(from[1] - to[1], to[0] - from[0], 0.0).normalized().unwrap_or(Vec3::ZERO);
                 let turn = |k: usize| {
                     let side = match k {
@@ -519,19 +404,23 @@ impl Machine<'_> {
                         18 => 1.0,
                         k => 0.12 + 0.76 * (k - 1) as f64 / 16.0,
                     };
-                    from + (to - from) * part + across * (side * 0.028 * self.size)
+                    from + (to - from) * part + across * (side * 0.028 * self.canvas.size)
                 };
                 let points = (0..=18).map(turn).collect();
-                self.put(layer, Piece::Line { points, style: Style::line(colour, 1.6) });
+                self.canvas.put(layer, Piece::Line { points, style: Style::line(colour, 1.6) });
             }
-            Some("spring-damper") => self.line(layer, &[a, b], colour, 2.2),
-            Some("bushing") => {
+            "spring-damper" => self.canvas.line(layer, &[a, b], colour, 2.2),
+            "bushing" => {
                 let rubber = Colour::hex(0x3d3d46);
-                self.disc(layer, b, 0.036 * self.size, Style::outlined(rubber, rubber, 1.0));
-                let centre = self.seen(b) + Vec3::Z * (0.05 * self.size);
-                self.put(
+                self.canvas.disc(layer, b, 0.036 * self.canvas.size, Style::outlined(rubber, rubber, 1.0));
+                let centre = self.canvas.seen(b) + Vec3::Z * (0.05 * self.canvas.size);
+                self.canvas.put(
                     layer,
-                    Piece::Disc { centre, radius: 0.014 * self.size, style: Style::fill(WHITE.towards(STEEL, 0.3)) },
+                    Piece::Disc {
+                        centre,
+                        radius: 0.014 * self.canvas.size,
+                        style: Style::fill(WHITE.towards(STEEL, 0.3)),
+                    },
                 );
             }
             _ => {}
@@ -540,8 +429,8 @@ impl Machine<'_> {
 
     /// The paths of the probes.
     fn traces(&mut self, columns: &Columns) -> io::Result<()> {
-        for p in list(&self.scene["probes"]) {
-            let name = p["name"].as_str().unwrap_or("");
+        for p in &self.scene.probes {
+            let name = &p.name;
             let at = |axis: &&str| columns.names.iter().position(|n| *n == format!("{name}.{axis}"));
             let places: Vec<usize> = ["x", "y", "z"].iter().filter_map(at).collect();
             let read = columns.read(&places)?;
@@ -550,170 +439,20 @@ impl Machine<'_> {
             for i in 0..rows {
                 let mut q = Vec3::ZERO;
                 read.iter().enumerate().for_each(|(k, c)| q[k] = c[i]);
-                let q = self.seen(q);
-                if i + 1 == rows || points.last().is_none_or(|last| (q - *last).norm() > 0.004 * self.size) {
+                let q = self.canvas.seen(q);
+                if i + 1 == rows || points.last().is_none_or(|last| (q - *last).norm() > 0.004 * self.canvas.size) {
                     points.push(q);
                 }
             }
-            self.put(1, Piece::Line { points, style: Style::line(TRACE.with_opacity(0.75), 1.5) });
+            self.canvas.put(1, Piece::Line { points, style: Style::line(TRACE.with_opacity(0.75), 1.5) });
         }
         Ok(())
     }
-
-    /// What the last pose throws on the floor, and the floor.
-    fn shadow(&mut self) {
-        let g = vector(&self.scene["gravity"]);
-        let (false, Some(down)) = (self.planar, g.normalized()) else { return };
-        let shapes: Vec<Vec<Vec3>> = self
-            .pieces
-            .iter()
-            .filter(|(layer, ..)| *layer >= 10)
-            .map(|(_, _, piece)| match piece {
-                Piece::Area { points, .. } | Piece::Line { points, .. } => points.clone(),
-                Piece::Disc { centre, radius, .. } => (0..12)
-                    .map(|k| {
-                        let (s, c) = (f64::from(k) * std::f64::consts::FRAC_PI_6).sin_cos();
-                        *centre + Vec3::new(c, s, 0.0) * *radius
-                    })
-                    .collect(),
-            })
-            .collect();
-        let world = self.camera.transpose();
-        let all = || {
-            self.pieces.iter().flat_map(|(_, _, piece)| match piece {
-                Piece::Area { points, .. } | Piece::Line { points, .. } => points.clone(),
-                Piece::Disc { centre, radius, .. } => vec![*centre - self.seen(-down) * *radius],
-            })
-        };
-        let depth = all().map(|p| (world * p).dot(down)).fold(f64::NEG_INFINITY, f64::max) + 0.01 * self.size;
-        let drop = |p: Vec3| {
-            let q = world * p;
-            q + down * (depth - q.dot(down))
-        };
-        let mut out = Vec::new();
-        for shape in shapes {
-            let points = hull(&shape.iter().map(|p| self.seen(drop(*p))).collect::<Vec<_>>());
-            let grey = Colour::hex(0xe3e6ea);
-            out.push((0, 0.0, Piece::Area { points, style: Style::outlined(grey, grey, 1.0) }));
-        }
-        // a grid of round distances under everything
-        let x = (Vec3::X - down * Vec3::X.dot(down)).normalized().unwrap_or(Vec3::Y);
-        let y = down.cross(x);
-        let unit = 10f64.powf((0.3 * self.size).log10().floor());
-        let step = [5.0, 2.0, 1.0].map(|k| k * unit).into_iter().find(|s| *s <= 0.3 * self.size).unwrap_or(unit);
-        let span = |axis: Vec3| {
-            let (a, b) = all()
-                .map(|p| drop(p).dot(axis))
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-            (((a - 0.1 * self.size) / step).floor() as i64, ((b + 0.1 * self.size) / step).ceil() as i64)
-        };
-        let ((x0, x1), (y0, y1)) = (span(x), span(y));
-        let at = |i: i64, j: i64| self.seen(x * (i as f64 * step) + y * (j as f64 * step) + down * depth);
-        let lines = (x0..=x1).map(|i| vec![at(i, y0), at(i, y1)]).chain((y0..=y1).map(|j| vec![at(x0, j), at(x1, j)]));
-        for points in lines.take(200) {
-            out.push((0, -1.0, Piece::Line { points, style: Style::line(Colour::hex(0xeceef1), 1.0) }));
-        }
-        self.pieces.extend(out);
-    }
-
-    fn paint(mut self, width: f64, height: f64) -> Drawing {
-        const MARGIN: f64 = 22.0;
-        let mut out = Drawing::new(width, height);
-        self.pieces.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(std::cmp::Ordering::Equal));
-        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
-        for (layer, _, piece) in &self.pieces {
-            let (points, reach): (&[Vec3], f64) = match piece {
-                _ if *layer == 0 => (&[], 0.0), // the floor may run out of the picture
-                Piece::Area { points, .. } | Piece::Line { points, .. } => (points, 0.0),
-                Piece::Disc { centre, radius, .. } => (std::slice::from_ref(centre), *radius),
-            };
-            for p in points.iter().filter(|p| p.0.iter().all(|x| x.is_finite())) {
-                for i in 0..2 {
-                    low[i] = low[i].min(p[i] - reach);
-                    high[i] = high[i].max(p[i] + reach);
-                }
-            }
-        }
-        let span = [0, 1].map(|i| (high[i] - low[i]).max(1e-12));
-        let scale = ((width - 2.0 * MARGIN) / span[0]).min((height - 2.0 * MARGIN) / span[1]);
-        let place = |p: &Vec3| {
-            let of = |i: usize| (p[i] - 0.5 * (low[i] + high[i])) * scale;
-            [width / 2.0 + of(0), height / 2.0 - of(1)]
-        };
-        for (_, _, piece) in &self.pieces {
-            match piece {
-                Piece::Area { points, style } => out.path(points.iter().map(place).collect(), true, *style),
-                Piece::Line { points, style } => out.path(points.iter().map(place).collect(), false, *style),
-                Piece::Disc { centre, radius, style } => out.circle(place(centre), radius * scale, *style),
-            }
-        }
-        out
-    }
-}
-
-/// Rows to the right, up and towards a viewer who stands before the front and a little above.
-fn camera(gravity: Vec3) -> Mat3 {
-    let up = (-gravity).normalized().unwrap_or(Vec3::Z);
-    let x = (Vec3::X - up * Vec3::X.dot(up)).normalized().unwrap_or(Vec3::Y);
-    let y = up.cross(x);
-    let (azimuth, height) = (-62f64.to_radians(), 24f64.to_radians());
-    let towards = (x * azimuth.cos() + y * azimuth.sin()) * height.cos() + up * height.sin();
-    let right = up.cross(towards).normalized().unwrap_or(x);
-    Mat3::from_columns(right, towards.cross(right), towards).transpose()
-}
-
-/// The convex hull of points in the picture's plane [Andrew 1979].
-fn hull(points: &[Vec3]) -> Vec<Vec3> {
-    let mut sorted: Vec<Vec3> = points.to_vec();
-    sorted.sort_by(|a, b| (a[0], a[1]).partial_cmp(&(b[0], b[1])).unwrap_or(std::cmp::Ordering::Equal));
-    let turn = |a: Vec3, b: Vec3, c: Vec3| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
-    let half = |points: &mut dyn Iterator<Item = Vec3>| {
-        let mut out: Vec<Vec3> = Vec::new();
-        for p in points {
-            while out.len() > 1 && turn(out[out.len() - 2], out[out.len() - 1], p) <= 0.0 {
-                out.pop();
-            }
-            out.push(p);
-        }
-        out.pop();
-        out
-    };
-    let mut out = half(&mut sorted.iter().copied());
-    out.extend(half(&mut sorted.iter().rev().copied()));
-    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hulls_hold_all_points_and_turn_left() {
-        let points: Vec<Vec3> = (0..40)
-            .map(|k| {
-                let a = f64::from(k) * 2.4;
-                Vec3::new(a.cos() * f64::from(k % 7), a.sin() * f64::from(k % 5), 0.0)
-            })
-            .collect();
-        let h = hull(&points);
-        assert!(h.len() > 4);
-        for k in 0..h.len() {
-            let (a, b) = (h[k], h[(k + 1) % h.len()]);
-            assert!(points.iter().all(|c| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) > -1e-12));
-        }
-    }
-
-    #[test]
-    fn the_camera_stands_upright_and_keeps_lengths() {
-        for g in [Vec3::ZERO, Vec3::new(0.0, -9.81, 0.0), Vec3::new(0.0, 0.0, -9.81), Vec3::new(3.0, 0.0, 0.0)] {
-            let c = camera(g);
-            let identity = c * c.transpose();
-            assert!((0..3).all(|i| (0..3).all(|j| (identity.0[i][j] - f64::from(u8::from(i == j))).abs() < 1e-14)));
-            assert!((c.determinant() - 1.0).abs() < 1e-14);
-            let up = c * (-g).normalized().unwrap_or(Vec3::Z);
-            assert!(up[0].abs() < 1e-14 && up[1] > 0.9);
-        }
-    }
 
     #[test]
     fn flexible_bodies_are_drawn_bent_and_carry_their_joints() {
@@ -723,19 +462,20 @@ mod tests {
         let quarter = std::f64::consts::FRAC_PI_2;
         std::fs::write(&csv, format!("time [s],b.x,b.y,b.angle,b.mode1\n0,0,0,0,0\n1,5,0,{quarter},0.5\n")).unwrap();
         let columns = Columns::open(&csv).unwrap();
-        let scene = serde_json::json!({
+        let scene: Scene = serde_json::from_value(serde_json::json!({
             "space": "plane",
             "bodies": [{"name": "b", "kind": "flexible", "at": [0, 0, 0], "rotation": [1, 0, 0, 0], "shape": {"type": "unknown"},
                 "flexible": {"line": true, "radius": 0.1, "nodes": [[0, 0, 0], [1, 0, 0], [2, 0, 0]],
                     "modes": [{"channel": "b.mode1", "shape": [[0, 0, 0], [0, 1, 0], [0, 2, 0]]}]}}],
             "joints": [{"name": "j", "kind": "revolute", "between": [null, 0], "on": [[0, 0, 0], [2, 0, 0]], "bend": [null, [[0, 2, 0]]]}],
-        });
+        }))
+        .unwrap();
         let machine = Machine::new(&scene, &columns).unwrap();
         let near = |a: Vec3, b: [f64; 3]| (a - Vec3(b)).norm() < 1e-12;
         let bent = machine.bodies[0].bending.as_ref().unwrap().bent(1);
         assert!(near(bent[1], [1.0, 0.5, 0.0]) && near(bent[2], [2.0, 1.0, 0.0]), "{bent:?}");
         // turned by a right angle about the origin of the frame at (5, 0)
-        assert!(near(machine.ends(&scene["joints"][0], 1)[1].0, [4.0, 2.0, 0.0]));
+        assert!(near(machine.ends(&scene.joints[0], 1)[1].0, [4.0, 2.0, 0.0]));
         let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
         std::fs::remove_dir_all(&dir).unwrap();
         assert!(svg.contains("<polygon") && svg.contains("<circle") && !svg.contains("NaN"), "{svg}");

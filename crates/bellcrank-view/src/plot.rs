@@ -28,7 +28,7 @@ impl Axis {
     }
 }
 
-/// A curve through points; one that is no number breaks it.
+/// A curve through points; a point that is not a number interrupts it.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
     /// Its name in the legend.
@@ -61,7 +61,7 @@ const COLOURS: [Colour; 7] = [
     Colour::hex(0x56b4e9),
     Colour::hex(0x000000),
 ];
-/// The nearest colours of a terminal.
+/// The closest colours that terminals have.
 const SIGNS: [u8; 7] = [34, 31, 32, 35, 33, 36, 39];
 const DASHES: [(f64, f64); 4] = [(0.0, 0.0), (7.0, 4.0), (2.0, 4.0), (11.0, 3.0)];
 const INK: Colour = Colour::hex(0x222222);
@@ -92,7 +92,7 @@ pub fn draw(figures: &[Figure]) -> Drawing {
     out
 }
 
-/// Figures below each other for a terminal of so many columns, with so many rows for each.
+/// Figures one below the other for a terminal of `columns` columns, with `rows` rows for each.
 pub fn terminal(figures: &[Figure], columns: usize, rows: usize, coloured: bool) -> String {
     let rows = rows.max(4);
     let scales: Vec<[Scale; 2]> =
@@ -260,7 +260,7 @@ impl Figure {
     }
 }
 
-/// Points without those that nobody sees: of a course in x the first, least, greatest and last of every cell.
+/// Points without those that cannot be seen: where x rises, the first, least, greatest and last of every cell.
 fn thinned(points: Vec<(f64, f64)>, (dx, dy): (f64, f64)) -> Vec<(f64, f64)> {
     if points.len() < 500 {
         return points;
@@ -314,7 +314,7 @@ impl Scale {
 
     fn linear(a: f64, b: f64, margin: f64, ticks: usize) -> Scale {
         let size = a.abs().max(b.abs());
-        // what differs only by rounding is drawn as a line, not as noise
+        // values that differ only by rounding are drawn as a line, not as noise
         let (low, high) = if b - a > 1e-14 * size && b - a > 1e-300 {
             (a - margin * (b - a), b + margin * (b - a))
         } else {
@@ -327,7 +327,7 @@ impl Scale {
         let (first, last) = ((low / step - 1e-9).ceil(), (high / step + 1e-9).floor());
         let count = ((last - first) as usize).min(100);
         let values: Vec<f64> = (0..=count).map(|k| (first + k as f64) * step).collect();
-        // where the labels would be long and alike they count from an offset
+        // labels that would be long and alike count from an offset
         let offset = if high - low < 2e-4 * size { values[values.len() / 2] } else { 0.0 };
         let largest = values.iter().fold(0.0f64, |m, v| m.max((v - offset).abs()));
         let power = if largest > 0.0 { (largest.log10() + 1e-9).floor() as i32 } else { 0 };

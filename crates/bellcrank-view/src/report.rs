@@ -1,8 +1,10 @@
 //! Reports: the viewer and the results in one HTML file, which opens from a mail attachment.
 
 use crate::PAGE;
-use bellcrank_model::mesh::base64;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bellcrank_results::Results;
+use bellcrank_solve::evidence::Verdict;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
@@ -10,7 +12,7 @@ use std::path::Path;
 /// Where the page takes its data from, if they come with it.
 const PLACE: &str = "<!--bellcrank-data-->";
 
-/// What a report shows beside the moving scene.
+/// What a report shows beside the animated scene.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The plots: the names of the channels in each.
@@ -36,11 +38,11 @@ pub struct Section {
     pub text: String,
     /// The facts, one line each.
     pub facts: Vec<Fact>,
-    /// A table: its head first; columns of numbers are set to the right.
+    /// A table, its header first; columns of numbers are aligned to the right.
     pub table: Vec<Vec<String>>,
     /// Diagrams.
     pub diagrams: Vec<Diagram>,
-    /// A text that is shown as it is, such as a model file.
+    /// A text that is shown verbatim, such as a model file.
     pub code: String,
 }
 
@@ -74,21 +76,7 @@ pub struct Diagram {
     pub marked: String,
 }
 
-/// What to think of a fact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Nothing.
-    #[default]
-    None,
-    /// As it should be.
-    Good,
-    /// Worth a look.
-    Doubtful,
-    /// Wrong.
-    Bad,
-}
-
-/// Results that go into a report.
+/// The results that a report contains.
 pub struct Frames<'a> {
     /// How the run went: the object of `summary.json`.
     pub summary: &'a Value,
@@ -178,7 +166,7 @@ fn thinned(frames: &Frames, bytes: usize) -> io::Result<(usize, usize, Vec<Strin
         let kept = all.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
         let bytes: Vec<u8> = kept.flat_map(|(_, x)| x.to_le_bytes()).collect();
         rows = bytes.len() / 8;
-        Ok(base64(&bytes))
+        Ok(STANDARD.encode(&bytes))
     });
     let columns = columns.collect::<io::Result<Vec<_>>>()?;
     Ok((rows, every, columns))

@@ -1,4 +1,4 @@
-//! The server of one result folder, or of one run, on the loopback interface.
+//! A server for one result folder, or for one live run, on the loopback interface.
 
 use crate::PAGE;
 use crate::http::{Body, Connection, Refusal, Request, Response};
@@ -17,13 +17,13 @@ use std::time::Duration;
 const PORT: u16 = 8427;
 /// A browser opens six connections to a server.
 const CONNECTIONS: usize = 48;
-/// One answer holds at most so many values.
+/// Values in one answer, at most.
 const VALUES: usize = 8 << 20;
 
 /// How to serve.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The port; if none is given 8427, or any other that is free.
+    /// The port; if none is given, 8427 or any free one.
     pub port: Option<u16>,
     /// Whether a browser is opened.
     pub open: bool,
@@ -85,7 +85,7 @@ impl Server {
         format!("http://{}/", self.address)
     }
 
-    /// Begins to end: streams are closed, and no new requests are answered.
+    /// Begins to stop: streams are closed, and no new requests are answered.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
@@ -101,7 +101,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::SeqCst);
-        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1)); // wakes it
+        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1)); // wakes the thread that accepts
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -182,7 +182,7 @@ fn names_this_machine(host: &str) -> bool {
     port && (name == "[::1]" || name == "127.0.0.1" || name.eq_ignore_ascii_case("localhost"))
 }
 
-/// Why a request is not answered, if it is not.
+/// Why a request is refused; nothing if it is not.
 fn refusal(request: &Request) -> Option<Response> {
     if !request.host.as_deref().is_some_and(names_this_machine) {
         return Some(Response::error(403, "this server answers only to 127.0.0.1 and localhost"));
@@ -247,7 +247,7 @@ fn channels(request: &Request, origin: &Origin) -> Response {
     Response::new(200, "application/octet-stream", out)
 }
 
-/// Written by hand: with a million names a tree of values takes seconds.
+/// Written by hand: for a million names a tree of JSON values takes seconds.
 fn listed(names: &[&str], units: &[&str]) -> (String, Vec<u8>) {
     let text = |list: &[&str]| serde_json::to_string(list).unwrap_or_default();
     (format!("\"names\":{},\"units\":{}", text(names), text(units)), vec![])

@@ -1,19 +1,15 @@
 //! `bellcrank compare MODEL`: work and precision of methods, formulations and iterations.
-//!
-//! The error of a run is the largest over 100 samples and all bodies of |Δp|/L and of the angle between the
-//! rotations, against a much tighter run; L is the radius of the space that the bodies move in.
 
-use crate::run::{self, Run, choice};
+use crate::flags::{End, Flags};
+use crate::places::{refused, spoken};
 use crate::{Failure, output, plot, print};
 use bellcrank_model::read::Read;
-use bellcrank_model::{State, System};
-use bellcrank_solve::choices::{FormulationKind, MethodName, Options, Voice};
-use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::record::{Memory, Recorder, Silent};
-use bellcrank_solve::simulation::{Simulation, StartError, Status, Summary};
+use bellcrank_results::json::comparison;
+use bellcrank_solve::choices::{MethodName, Options, Said, Voice, understood};
+use bellcrank_solve::evidence::compare::{Combination, Outcome, Precision, Reference, ReferenceError};
+use bellcrank_solve::run::{StartError, Status};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use clap::Args;
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,9 +33,8 @@ pub struct Compare {
     /// Step sizes in s of methods without error control: a list, or 1e-2..1e-4 for every half of the one before.
     #[arg(long, value_name = "LIST")]
     step: Option<String>,
-    /// End of the runs in s.
-    #[arg(long, value_name = "T")]
-    until: Option<f64>,
+    #[command(flatten)]
+    end: Flags<End>,
     /// Overrides a value of the file; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -51,59 +46,44 @@ pub struct Compare {
     json: bool,
 }
 
-/// A choice to be compared.
-#[derive(Clone, Copy)]
-struct Combination {
-    method: MethodName,
-    formulation: Option<FormulationKind>,
-    iteration: Option<Iteration>,
-}
-
-/// How a run went.
-struct Outcome {
-    combination: Combination,
-    /// The tolerance, or else the step size.
-    rtol: Option<f64>,
-    step: Option<f64>,
-    summary: Summary,
-    seconds: f64,
-    error: f64,
-}
-
 /// Compares what was asked for.
 pub fn compare(args: Compare) -> Result<(), Failure> {
     args.save.iter().try_for_each(|path| plot::Format::of(path).map(|_| ()))?;
     let read = output::read(&args.model, &args.set)?;
-    let common = Run::of(&args.model).up_to(args.until);
-    let base = run::options(&common, &read).map_err(|report| Failure::BadInput(report.to_string()))?;
+    let base = output::options(&read, &args.end.0)?;
     let (combinations, mut skipped) = combinations(&args, &read)?;
     let rtol = args.rtol.as_deref().map(|text| list("--rtol", text, 0.1)).transpose()?;
     let steps = args.step.as_deref().map(|text| list("--step", text, 0.5)).transpose()?;
     let tolerances = rtol.unwrap_or_else(|| (3..=8).map(|k| 10f64.powi(-k)).collect());
     let tightest = tolerances.iter().copied().fold(1e-8, f64::min);
-    let bench = Bench::new(&args.model, &read, base, tightest)?;
+    let reference =
+        Reference::new(Arc::new(read.model.compile()), base, tightest).map_err(|e| no_reference(&args.model, e))?;
     let mut outcomes = Vec::new();
     for c in combinations {
         let controlled = c.method.adaptive();
         let values = if controlled { tolerances.as_slice() } else { steps.as_deref().unwrap_or(&[]) };
         if values.is_empty() {
             let reason = format!("{} has no error control: give --step 1e-2..1e-4", c.method.name());
-            skipped.push((c.words(), reason));
+            skipped.push((c.to_string(), reason));
         }
         for value in values {
-            let (rtol, step) = if controlled { (Some(*value), None) } else { (None, Some(*value)) };
-            match bench.run(c, rtol, step) {
+            let precision = if controlled { Precision::Tolerance(*value) } else { Precision::Step(*value) };
+            match reference.run(c, precision) {
                 Ok(outcome) => outcomes.push(outcome),
-                Err(reason) => {
-                    skipped.push((c.words(), reason));
+                Err(e) => {
+                    let reason = match e {
+                        StartError::Option(e) => e.line(Voice::CommandLine),
+                        e => e.to_string(),
+                    };
+                    skipped.push((c.to_string(), reason));
                     break;
                 }
             }
         }
     }
-    let figures = diagram(&bench, &outcomes);
+    let figures = diagram(&reference, &outcomes);
     if args.json {
-        print(&bench.json(&outcomes, &skipped).to_string())?;
+        print(&comparison(&reference, &outcomes, &skipped).to_string())?;
     } else {
         print(&table(&outcomes))?;
         for (what, reason) in &skipped {
@@ -111,7 +91,7 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
         }
         print(&format!(
             "Errors are those against {} at rtol {:e}, which is good to about {:.0e}.",
-            bench.method, bench.rtol, bench.doubt
+            reference.method, reference.rtol, reference.doubt
         ))?;
         if args.save.is_empty() {
             print(&format!("\n{}", plot::in_terminal(&figures[..1])))?;
@@ -126,37 +106,37 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
     }
 }
 
-impl Combination {
-    fn words(self) -> String {
-        let iteration = self.iteration.map(Iteration::name);
-        let words = [Some(self.method.name()), self.formulation.map(FormulationKind::name), iteration];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+/// Why there is nothing to compare with.
+fn no_reference(path: &str, e: ReferenceError) -> Failure {
+    let text = format!("{path}: {e}");
+    match e {
+        ReferenceError::Start(StartError::Step(e)) => Failure::Failed(format!("{path}: the reference run failed: {e}")),
+        ReferenceError::Failed(_) => Failure::Failed(text),
+        ReferenceError::Start(e) => Failure::BadInput(format!("{path}: {}", spoken(e))),
+        ReferenceError::NoFreedom => {
+            Failure::BadInput(format!("{text}\nhelp: its motion follows from its drives alone: free one of them"))
+        }
     }
 }
 
 /// Every pairing of what was named; what cannot go together comes back with the reason.
 fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(String, String)>), Failure> {
-    fn each<T: Copy>(
-        read: &Read,
-        option: &str,
-        words: &[String],
-        names: &[&str],
-        find: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<Option<T>>, Failure> {
-        let one = |word: &String| choice(read, option, Some((word.trim(), None)), names, &find);
+    // each word as if it stood alone on the command line
+    let each = |key: &'static str, words: &[String]| -> Result<Vec<Option<Options>>, Failure> {
+        let one = |word: &String| understood(&[Said::argument(key, word.trim())]).map(Some);
         let found = words.iter().map(one).collect::<Result<Vec<_>, _>>();
-        let found = found.map_err(|report| Failure::BadInput(report.to_string()))?;
+        let found = found.map_err(|e| Failure::BadInput(refused(read, &[], e).to_string()))?;
         Ok(if found.is_empty() { vec![None] } else { found })
-    }
-    let methods = MethodName::names();
-    let formulations = FormulationKind::NAMES;
+    };
+    let iterations: Vec<_> = each("iteration", &args.iteration)?.iter().map(|o| o.as_ref()?.iteration).collect();
+    let formulations: Vec<_> =
+        each("formulation", &args.formulation)?.iter().map(|o| o.as_ref()?.formulation).collect();
     let mut out = Vec::new();
     let mut skipped: Vec<(String, String)> = Vec::new();
-    for method in each(read, "method", &args.method, &methods, MethodName::by_name)?.into_iter().flatten() {
-        for formulation in each(read, "formulation", &args.formulation, formulations, FormulationKind::by_name)? {
-            for (k, iteration) in
-                each(read, "iteration", &args.iteration, newton::NAMES, Iteration::by_name)?.into_iter().enumerate()
-            {
+    for named in each("method", &args.method)?.into_iter().flatten() {
+        let method = named.method;
+        for formulation in formulations.iter().map(|f| f.or(named.formulation)) {
+            for (k, iteration) in iterations.iter().copied().enumerate() {
                 let mut c = Combination { method, formulation, iteration };
                 if method.explicit() && iteration.is_some() {
                     if k == 0 {
@@ -174,7 +154,7 @@ fn combinations(args: &Compare, read: &Read) -> Result<(Vec<Combination>, Vec<(S
                 let options = Options { method, formulation, iteration: c.iteration, step, ..Options::default() };
                 match options.check() {
                     Ok(()) => out.push(c),
-                    Err(e) => skipped.push((c.words(), e.line(Voice::CommandLine))),
+                    Err(e) => skipped.push((c.to_string(), e.line(Voice::CommandLine))),
                 }
             }
         }
@@ -214,204 +194,6 @@ fn list(option: &str, text: &str, factor: f64) -> Result<Vec<f64>, Failure> {
     Ok(out)
 }
 
-/// A model with its reference.
-struct Bench {
-    name: String,
-    system: Arc<System>,
-    start: State,
-    base: Options,
-    reference: Memory,
-    /// What the reference was computed with.
-    method: &'static str,
-    rtol: f64,
-    /// The error of a reference ten times as loose against it.
-    doubt: f64,
-    bodies: Vec<Places>,
-    size: f64,
-}
-
-/// Where the channels of a body stand in a row.
-struct Places {
-    position: Vec<usize>,
-    angle: Option<usize>,
-    quaternion: Vec<usize>,
-}
-
-impl Bench {
-    fn new(path: &str, read: &Read, base: Options, tightest: f64) -> Result<Bench, Failure> {
-        let system = Arc::new(read.model.compile());
-        let start = system.initial_state();
-        let base = Options { sample: Some(base.until / 100.0), formulation: None, iteration: None, step: None, ..base };
-        let mut bench = Bench {
-            name: system.model.name.clone(),
-            system,
-            start,
-            base,
-            reference: Memory::default(),
-            method: "auto",
-            rtol: 0.0,
-            doubt: 0.0,
-            bodies: vec![],
-            size: 1.0,
-        };
-        let mut rtol = (tightest / 100.0).clamp(1e-12, 1e-10);
-        let failed = |what: String| Failure::Failed(format!("{path}: the reference run failed: {what}"));
-        let summary = loop {
-            let options = Options { method: MethodName::Auto, rtol, ..bench.base.clone() };
-            let mut memory = Memory::default();
-            let summary = bench.simulate(options, &mut memory).map_err(|e| match e {
-                StartError::Step(e) => failed(e.to_string()),
-                e => Failure::BadInput(format!("{path}: {e}")),
-            })?;
-            match &summary.status {
-                Status::Finished => {
-                    bench.reference = memory;
-                    break summary;
-                }
-                Status::Failed(e) if rtol > tightest => return Err(failed(e.to_string())),
-                _ => rtol *= 10.0,
-            }
-        };
-        if summary.assembly.degrees_of_freedom == 0 {
-            let help = "its motion follows from its drives alone: free one of them";
-            return Err(Failure::BadInput(format!(
-                "{path}: the model has no degree of freedom to compare methods on\nhelp: {help}"
-            )));
-        }
-        bench.rtol = rtol;
-        bench.method = if summary.names.0 == "bdf" { "auto (bdf)" } else { summary.names.0 };
-        bench.places();
-        let looser = Options { method: MethodName::Auto, rtol: 10.0 * rtol, ..bench.base.clone() };
-        let mut memory = Memory::default();
-        bench.doubt = match bench.simulate(looser, &mut memory) {
-            Ok(s) if s.status == Status::Finished => bench.error(&memory),
-            _ => f64::NAN,
-        };
-        Ok(bench)
-    }
-
-    fn places(&mut self) {
-        let channels = &self.reference.header.channels;
-        let find = |name: &str, part: &str| channels.iter().position(|c| c.name == format!("{name}.{part}"));
-        let list = |name: &str, parts: &[&str]| parts.iter().filter_map(|p| find(name, p)).collect::<Vec<_>>();
-        let bodies = self.system.model.bodies.iter().map(|b| Places {
-            position: list(&b.name, &["x", "y", "z"]),
-            angle: find(&b.name, "angle"),
-            quaternion: list(&b.name, &["qw", "qx", "qy", "qz"]),
-        });
-        self.bodies = bodies.collect();
-        let mut span = [(f64::INFINITY, f64::NEG_INFINITY); 3];
-        for row in (0..self.reference.times.len()).map(|i| self.reference.row(i)) {
-            for b in &self.bodies {
-                for (s, k) in span.iter_mut().zip(&b.position) {
-                    *s = (s.0.min(row[*k]), s.1.max(row[*k]));
-                }
-            }
-        }
-        let radius = span.iter().filter(|s| s.0 <= s.1).map(|s| (0.5 * (s.1 - s.0)).powi(2)).sum::<f64>().sqrt();
-        self.size = if radius > 0.0 { radius } else { 1.0 };
-    }
-
-    fn simulate(&self, options: Options, out: &mut dyn Recorder) -> Result<Summary, StartError> {
-        let mut simulation = Simulation::new(&self.name, self.system.clone(), &self.start, options)?;
-        Ok(simulation.run(out, &mut |_, _| {}))
-    }
-
-    /// One run for its error, and some for its time.
-    fn run(&self, c: Combination, rtol: Option<f64>, step: Option<f64>) -> Result<Outcome, String> {
-        let options = Options {
-            method: c.method,
-            formulation: c.formulation,
-            iteration: c.iteration,
-            step,
-            rtol: rtol.unwrap_or(self.base.rtol),
-            ..self.base.clone()
-        };
-        let plain = |e: StartError| match e {
-            StartError::Option(e) => e.line(Voice::CommandLine),
-            e => e.to_string(),
-        };
-        let mut memory = Memory::default();
-        let summary = self.simulate(options.clone(), &mut memory).map_err(plain)?;
-        let error = if summary.status == Status::Finished { self.error(&memory) } else { f64::NAN };
-        let (mut seconds, mut spent) = (f64::INFINITY, 0.0);
-        for _ in 0..5 {
-            let again = self.simulate(options.clone(), &mut Silent).map_err(plain)?;
-            seconds = again.wall_seconds.min(seconds);
-            spent += again.wall_seconds;
-            if spent > 0.1 {
-                break;
-            }
-        }
-        Ok(Outcome { combination: c, rtol, step, summary, seconds, error })
-    }
-
-    fn error(&self, run: &Memory) -> f64 {
-        if run.times.len() != self.reference.times.len() {
-            return f64::NAN;
-        }
-        let mut largest = 0.0f64;
-        for i in 0..run.times.len() {
-            let (a, b) = (run.row(i), self.reference.row(i));
-            for body in &self.bodies {
-                let far: f64 = body.position.iter().map(|k| (a[*k] - b[*k]).powi(2)).sum::<f64>().sqrt();
-                let turned = match (body.angle, &body.quaternion[..]) {
-                    (Some(k), _) => (a[k] - b[k]).abs(),
-                    (None, []) => 0.0,
-                    // 2 |q − (q·p) p| for unit quaternions that are the same up to their sign
-                    (None, q) => {
-                        let dot: f64 = q.iter().map(|k| a[*k] * b[*k]).sum();
-                        2.0 * q.iter().map(|k| (a[*k] - dot * b[*k]).powi(2)).sum::<f64>().sqrt()
-                    }
-                };
-                largest = largest.max(far / self.size).max(turned);
-            }
-        }
-        largest
-    }
-
-    fn json(&self, outcomes: &[Outcome], skipped: &[(String, String)]) -> Value {
-        let run = |o: &Outcome| {
-            let s = bellcrank_results::json::run(&o.summary);
-            let mut out = json!({
-                "method": o.combination.method.name(),
-                "formulation": s["formulation"],
-                "iteration": s["iteration"],
-                "rtol": o.rtol,
-                "step": o.step,
-                "seconds": o.seconds,
-                "error": if o.error.is_finite() { json!(o.error) } else { Value::Null },
-            });
-            let keys =
-                ["status", "steps", "rejected", "residual_evaluations", "jacobian_evaluations", "factorizations"];
-            keys.iter().for_each(|k| out[*k] = s[*k].clone());
-            if let Status::Failed(e) = &o.summary.status {
-                out["message"] = json!(e.to_string());
-            }
-            out
-        };
-        let left_out = |(what, reason): &(String, String)| json!({"what": what, "reason": reason});
-        json!({
-            "model": self.name,
-            "until": self.base.until,
-            "size": self.size,
-            "reference": {"method": self.method, "rtol": self.rtol, "doubt": if self.doubt.is_finite() { json!(self.doubt) } else { Value::Null }},
-            "runs": outcomes.iter().map(run).collect::<Vec<_>>(),
-            "skipped": skipped.iter().map(left_out).collect::<Vec<_>>(),
-        })
-    }
-}
-
-impl Outcome {
-    fn names(&self) -> [&'static str; 3] {
-        let (method, formulation, iteration) = self.summary.names;
-        match self.combination.method {
-            MethodName::Auto => ["auto", formulation, iteration],
-            _ => [method, formulation, iteration],
-        }
-    }
-}
-
 fn table(outcomes: &[Outcome]) -> String {
     let header = [
         "method",
@@ -430,9 +212,9 @@ fn table(outcomes: &[Outcome]) -> String {
     for o in outcomes {
         let s = &o.summary.statistics;
         let [method, formulation, iteration] = o.names().map(String::from);
-        let control = match (o.rtol, o.step) {
-            (Some(r), _) => format!("rtol {r:e}"),
-            (_, h) => format!("h {:e}", h.unwrap_or(f64::NAN)),
+        let control = match o.precision {
+            Precision::Tolerance(rtol) => format!("rtol {rtol:e}"),
+            Precision::Step(h) => format!("h {h:e}"),
         };
         let error = match &o.summary.status {
             Status::Finished => format!("{:.1e}", o.error),
@@ -464,8 +246,8 @@ fn table(outcomes: &[Outcome]) -> String {
 }
 
 /// Evaluations and time over the error that was achieved.
-fn diagram(bench: &Bench, outcomes: &[Outcome]) -> [Figure; 2] {
-    // names tell only what differs
+fn diagram(reference: &Reference, outcomes: &[Outcome]) -> [Figure; 2] {
+    // names say only what differs
     let differ = |k: usize| outcomes.iter().any(|o| o.names()[k] != outcomes[0].names()[k]);
     let parts: Vec<usize> = (0..3).filter(|k| *k == 0 || differ(*k)).collect();
     let name = |o: &Outcome| parts.iter().map(|k| o.names()[*k]).filter(|n| *n != "none").collect::<Vec<_>>().join(" ");
@@ -482,7 +264,7 @@ fn diagram(bench: &Bench, outcomes: &[Outcome]) -> [Figure; 2] {
         Figure { title: String::new(), abscissa, ordinate: Axis::logarithmic(label), curves }
     };
     let mut first = figure("evaluations", &|o| o.summary.statistics.residual_evaluations as f64);
-    first.title = format!("Work and precision: {}, 0 … {} s", bench.name, bench.base.until);
+    first.title = format!("Work and precision: {}, 0 … {} s", reference.name, reference.base.until);
     [first, figure("time [s]", &|o| o.seconds)]
 }
 

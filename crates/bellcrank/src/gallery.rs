@@ -1,4 +1,4 @@
-//! `bellcrank gallery`: every example run, drawn, and its numbers beside it.
+//! `bellcrank gallery`: runs every example, draws it, and puts its numbers beside the picture.
 
 use crate::new::{EXAMPLES, attached, heading};
 use crate::run::{self, Run};
@@ -21,12 +21,12 @@ pub struct Gallery {
     /// Only these examples; may be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Pictures also as PNG.
+    /// Also writes the pictures as PNG.
     #[arg(long)]
     png: bool,
 }
 
-/// Runs the examples; one that fails is shown on the page, and is exit code 1.
+/// Runs the examples. One that fails is shown on the page and makes the command fail.
 pub fn gallery(args: Gallery) -> Result<(), Failure> {
     let known = || EXAMPLES.iter().map(|(name, _)| *name);
     if let Some(wrong) = args.only.iter().find(|n| !known().any(|m| m == n.as_str())) {
@@ -67,7 +67,8 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
         let bad = |e: std::io::Error| Failure::Failed(format!("{name}: {e}"));
         let summary = json(&folder.join(names::SUMMARY));
         if let Ok(columns) = Columns::open(&folder) {
-            let drawing = picture(&json(&folder.join(names::SCENE)), &columns, 640.0, 420.0).map_err(bad)?;
+            let scene = serde_json::from_value(json(&folder.join(names::SCENE))).unwrap_or_default();
+            let drawing = picture(&scene, &columns, 640.0, 420.0).map_err(bad)?;
             write(&format!("{name}.svg"), drawing.to_svg().as_bytes())?;
             if let (true, Some(png)) = (args.png, drawing.to_png(1.5)) {
                 write(&format!("{name}.png"), &png)?;
@@ -89,7 +90,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or(Value::Null)
 }
 
-/// The numbers that prove a run.
+/// The key figures of a run.
 fn facts(s: &Value) -> Vec<(String, String)> {
     let n = |key: &str| s[key].as_u64().unwrap_or(0);
     let x = |a: &str, b: &str| s[a][b].as_f64().unwrap_or(f64::NAN);
@@ -111,7 +112,7 @@ fn facts(s: &Value) -> Vec<(String, String)> {
     ]
 }
 
-/// A comment with its paragraphs apart; what is indented is code.
+/// A comment as HTML, paragraph by paragraph; indented lines are code.
 fn comment(lines: &[String]) -> String {
     let mut out = String::new();
     for line in lines {

@@ -1,11 +1,13 @@
 //! `bellcrank inverse MODEL`.
 
+use crate::flags::{Flags, Span, Taken};
+use crate::places::refused;
 use crate::{Failure, output, print};
 use bellcrank_model::file::expression::Scope;
-use bellcrank_model::file::{Expression, Parameters, Report};
+use bellcrank_model::file::{Expression, Parameters};
 use bellcrank_results::{Folder, json};
 use bellcrank_solve::analyses::inverse::{self as analysis, InverseError};
-use bellcrank_solve::choices::{Options, Voice};
+use bellcrank_solve::choices::{in_file, resolve};
 use bellcrank_solve::record::{Recorder, Silent};
 use clap::Args;
 use std::path::PathBuf;
@@ -19,12 +21,8 @@ pub struct Inverse {
     /// Prescribes a joint coordinate by a function of t, such as --drive pin.angle='0.5*sin(t)'; may be repeated.
     #[arg(long = "drive", value_name = "JOINT.KEY=F(T)")]
     drive: Vec<String>,
-    /// End of the motion in s.
-    #[arg(long, value_name = "T")]
-    until: Option<f64>,
-    /// Distance of samples in s.
-    #[arg(long, value_name = "DT")]
-    sample: Option<f64>,
+    #[command(flatten)]
+    span: Flags<Span>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -42,14 +40,11 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
     for text in &args.drive {
         add_drive(&mut read.model, text)?;
     }
-    let number = |key: &str| read.settings.numbers.get(key).copied();
-    let defaults = Options::default();
-    let options = Options {
-        until: args.until.or_else(|| number("until")).unwrap_or(defaults.until),
-        sample: args.sample.or_else(|| number("sample")),
-        ..defaults
-    };
-    options.check().map_err(|e| Failure::BadInput(Report::from(e.diagnostic(Voice::CommandLine)).to_string()))?;
+    // the motion is prescribed: of `[solve]`, its span and samples count
+    let mut said = in_file(&read.settings);
+    said.retain(|s| Span::takes(&s.key));
+    said.extend_from_slice(&args.span.0);
+    let options = resolve(&said).map_err(|e| Failure::BadInput(refused(&read, &args.span.0, e).to_string()))?;
     let system = Arc::new(read.model.compile());
     let mut folder = args.out.as_ref().map(Folder::new);
     let mut silent = Silent;
@@ -105,10 +100,10 @@ fn add_drive(model: &mut bellcrank_model::Model, text: &str) -> Result<(), Failu
     let (joint, key) =
         path.trim().rsplit_once('.').ok_or_else(|| wrong("there is no joint and coordinate".into(), example))?;
     let parameters = Parameters::default();
-    let scope = Scope { parameters: &parameters, variables: &["t"] };
+    let scope = Scope { parameters: &parameters, variables: &["t"], inputs: &[] };
     let course = Expression::parse(course.trim(), scope).map_err(|f| wrong(f.message, example))?;
     let entry =
-        bellcrank_model::joints::drive_of(model, joint, key, course).map_err(|(what, help)| wrong(what, &help))?;
+        bellcrank_model::drives::drive_of(model, joint, key, course).map_err(|(what, help)| wrong(what, &help))?;
     model.joints.push(entry);
     Ok(())
 }

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod compare;
 mod digest;
+mod flags;
 mod gallery;
 mod glue;
 mod inverse;
@@ -13,15 +14,17 @@ mod modes;
 mod network;
 mod new;
 mod output;
+mod places;
+mod plan;
 mod plot;
 mod progress;
 mod reproduce;
 mod run;
 mod statics;
-mod truth;
 mod view;
 
 use bellcrank_model::file::diagnostic::escaped;
+use bellcrank_solve::choices::fields;
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -46,6 +49,8 @@ enum Command {
     Inverse(inverse::Inverse),
     /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
     Check(check::Check),
+    /// Prints what a run would do, decision by decision, without running it.
+    Plan(Box<plan::Plan>),
     /// Computes the tables of a paper again, ours beside the paper's.
     Reproduce(reproduce::Reproduce),
     /// Runs parts with their own models and solvers, joined at their ports.
@@ -88,6 +93,7 @@ fn main() -> ExitCode {
         Command::Modes(options) => modes::run(options),
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
+        Command::Plan(options) => plan::plan(*options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Glue(options) => glue::glue(options),
         Command::Serve(options) => network::serve(options),
@@ -98,8 +104,8 @@ fn main() -> ExitCode {
         Command::Plot(options) => plot::plot(options),
         Command::New(options) => new::new(options),
         Command::Gallery(options) => gallery::gallery(options),
-        Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema())),
-        Command::Reference => print(&bellcrank_model::reference::markdown()),
+        Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
+        Command::Reference => print(&bellcrank_model::reference::markdown(fields())),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,8 @@
 //! `bellcrank modes MODEL`.
 
+use crate::places::spoken;
 use crate::{Failure, output, print};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_results::{csv, json};
 use bellcrank_solve::analyses::modes::{self as analysis, Mode};
@@ -110,8 +112,7 @@ fn reached(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
         return output::assembled(path, system, 0.0);
     }
     let options = Options { until: t, rtol: 1e-10, ..Options::default() };
-    let mut simulation = Simulation::new(&system.model.name, system.clone(), &system.initial_state(), options)
-        .map_err(|e| failed(e.to_string()))?;
+    let mut simulation = Simulation::new(system.clone(), options).map_err(|e| failed(spoken(e)))?;
     if let Status::Failed(e) = simulation.run(&mut Silent, &mut |_, _| {}).status {
         return Err(failed(e.to_string()));
     }

@@ -14,21 +14,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How parts are reached.
+/// How remote parts are reached.
 #[derive(Args)]
 pub struct Reach {
     /// The folder of keys for parts by address: ca.pem, client.pem, client.key (see `bellcrank keys`).
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
-    /// The file of the token that parts ask for.
+    /// The file of the token that parts require.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A part that says nothing for so many seconds is lost.
+    /// Seconds of silence after which a part is lost.
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     timeout: f64,
 }
 
-/// Reaches parts.
+/// Connects to remote parts.
 pub struct Network<'a> {
     reach: &'a Reach,
     timeouts: Timeouts,
@@ -45,7 +45,7 @@ impl<'a> Network<'a> {
         Ok(Network { reach, timeouts })
     }
 
-    /// Reaches a part at its address.
+    /// Connects to a part at its address.
     pub fn connect(&mut self, to: &RemoteEntry) -> Result<Box<dyn Remote>, String> {
         let here = |e: String| format!("part `{}`: {e}", to.part);
         let keys = to.tls.as_ref().or(self.reach.tls.as_ref().filter(|_| to.url.starts_with("https://")));
@@ -63,37 +63,37 @@ impl<'a> Network<'a> {
 pub struct Serve {
     /// The model of the part: its probes are its ports.
     part: PathBuf,
-    /// Where to listen. Any other address than a loopback one needs --tls.
+    /// Where to listen. An address other than loopback needs --tls.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7070")]
     listen: String,
-    /// The folder of keys: ca.pem, server.pem, server.key (see `bellcrank keys`). Coordinators need a client's key, or the token.
+    /// The folder of keys: ca.pem, server.pem, server.key (see `bellcrank keys`). Coordinators need a client key, or the token.
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
-    /// Coordinators need the token in this file, and no key of their own.
+    /// Coordinators need the token in this file, but no key of their own.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The name the part has for others; else that of its file.
+    /// The name of the part; that of its file if left out.
     #[arg(long)]
     name: Option<String>,
-    /// What others may see, beside the motion of ports: the channels of ports, or all.
+    /// What others may see beside the motion of ports: the channels of ports, or all.
     #[arg(long, value_name = "ports|all", default_value = "ports")]
     show: String,
-    /// Where states of checkpoints are kept; else beside the model, in PART.kept.
+    /// The folder of stored states; beside the model, in PART.kept, if left out.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Most runs at the same time.
+    /// Limit of simultaneous runs.
     #[arg(long, default_value_t = Limits::default().runs)]
     runs: usize,
-    /// Most megabytes of one message.
+    /// Limit of one message, in megabytes.
     #[arg(long, value_name = "MB", default_value_t = 16)]
     message: usize,
-    /// Most messages per second of one run.
+    /// Limit of messages per second and run.
     #[arg(long, default_value_t = Limits::default().rate)]
     rate: f64,
-    /// A run nobody is linked to is forgotten after so many seconds.
+    /// Seconds after which a run without a link is forgotten.
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     linger: f64,
-    /// Says nothing of what happens.
+    /// Prints no messages.
     #[arg(long)]
     quiet: bool,
 }
@@ -102,8 +102,8 @@ pub struct Serve {
 pub fn serve(args: Serve) -> Result<(), Failure> {
     let bad = Failure::BadInput;
     let address = args.listen.to_socket_addrs().ok().and_then(|mut a| a.next());
-    let address: SocketAddr =
-        address.ok_or_else(|| bad(format!("`{}` is no address to listen at\nhelp: write HOST:PORT", args.listen)))?;
+    let address: SocketAddr = address
+        .ok_or_else(|| bad(format!("`{}` is not an address to listen at\nhelp: write HOST:PORT", args.listen)))?;
     let show = match args.show.as_str() {
         "ports" => Show::Ports,
         "all" => Show::All,
@@ -142,13 +142,13 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
     let runtime = runtime().map_err(Failure::Failed)?;
     let scheme = if policy.keys.is_some() { "https" } else { "http" };
     let who = match (&policy.keys, policy.mutual, &policy.token) {
-        (_, true, _) => "coordinators need a client's key",
+        (_, true, _) => "coordinators need a client key",
         (_, _, Some(_)) => "coordinators need the token",
         _ => "this machine only",
     };
     runtime.block_on(async {
         let server = Server::bind(address, registry, policy).map_err(Failure::Failed)?;
-        // the address alone goes to stdout, for scripts: the port may have been chosen by the system
+        // stdout gets the address alone, for scripts: the system may have chosen the port
         print(&format!("{scheme}://{}", server.address()))?;
         tell(&format!("serves part `{name}` with the ports {ports}; {who}"));
         let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -174,9 +174,9 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
 /// Options of `keys`.
 #[derive(Args)]
 pub struct MakeKeys {
-    /// The folder to write to. An authority and a token that are there stay.
+    /// The folder to write to. An existing authority and an existing token are kept.
     folder: PathBuf,
-    /// A name or address under which parts are reached; may be repeated. This machine is always among them.
+    /// A name or address of a machine with parts; may be repeated. This machine is always included.
     #[arg(long, value_name = "HOST")]
     host: Vec<String>,
 }
@@ -188,6 +188,6 @@ pub fn keys(args: MakeKeys) -> Result<(), Failure> {
     tell(
         "a part needs ca.pem, server.pem, server.key; the coordinator ca.pem, client.pem, client.key; with --token-file also token",
     );
-    tell("ca.key makes more keys: keep it at home");
+    tell("ca.key can make more keys: keep it private");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `bellcrank new NAME`: the examples as templates.
+//! `bellcrank new NAME`: starts a model from one of the examples.
 
 use crate::{Failure, print, tell};
 use bellcrank_model::file::suggest;
@@ -16,7 +16,7 @@ pub fn attached(text: &str) -> impl Iterator<Item = &'static (&'static str, &'st
     ATTACHED.iter().filter(move |(name, _)| text.contains(&format!("\"{name}\"")))
 }
 
-/// Good ones to start from; every other example will do as well.
+/// Good ones to start from; any other example works as well.
 const FIRST: [&str; 7] = ["pendulum", "four-bar", "slider-crank", "quarter-car", "robot-arm", "net", "flexible-rod"];
 
 /// Options of `new`.
@@ -39,14 +39,14 @@ pub fn heading(text: &str) -> (String, Vec<String>) {
     let first = lines.iter().position(|l| l.trim().is_empty() || l.starts_with("  ")).unwrap_or(lines.len());
     let paragraph = lines[..first].iter().map(|l| l.trim()).collect::<Vec<_>>().join(" ");
     let sentence = paragraph.find(". ").map_or(paragraph.len(), |at| at + 1);
-    // of a long one up to its colon
+    // a long one ends at its colon
     let colon = paragraph[..sentence].find(": ").filter(|at| sentence > 100 && *at > 20);
     let (title, rest) = paragraph.split_at(colon.unwrap_or(sentence));
     let rest = std::iter::once(rest.trim_start_matches([':', ' ']).to_string());
     (title.to_string(), rest.chain(lines[first..].iter().map(|l| l.to_string())).collect())
 }
 
-/// Writes a model, and never over another file.
+/// Writes a model; never overwrites a file.
 pub fn new(args: New) -> Result<(), Failure> {
     if args.list {
         let width = EXAMPLES.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -66,13 +66,16 @@ pub fn new(args: New) -> Result<(), Failure> {
     let name = given.strip_suffix(".toml").unwrap_or(&given);
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ' | '.');
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
-        let help = "use letters, digits and - or _, such as my-machine; the file goes to the present folder";
-        return Err(Failure::BadInput(format!("{} is no name for a model\nhelp: {help}", suggest::quoted(&given))));
+        let help = "use letters, digits and - or _, such as my-machine; the file is written to the current folder";
+        return Err(Failure::BadInput(format!(
+            "{} cannot be the name of a model\nhelp: {help}",
+            suggest::quoted(&given)
+        )));
     }
     let path = format!("{name}.toml");
     let failed = |e: std::io::Error| match e.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::BadInput(format!("{path} is already there and stays as it is\nhelp: choose another name"))
+            Failure::BadInput(format!("{path} already exists and is left as it is\nhelp: choose another name"))
         }
         _ => Failure::Failed(format!("cannot write {path}: {e}")),
     };
@@ -80,8 +83,8 @@ pub fn new(args: New) -> Result<(), Failure> {
         .replace(&format!("name = \"{template}\""), &format!("name = \"{name}\""))
         .replace(&format!("examples/{template}.toml"), &path);
     if let Some((file, _)) = attached(&text).find(|(file, _)| std::path::Path::new(file).exists()) {
-        let help = "it would be written beside the model: go to an empty folder";
-        return Err(Failure::BadInput(format!("{file} is already there and stays as it is\nhelp: {help}")));
+        let help = "the model needs its own copy of it: start in an empty folder";
+        return Err(Failure::BadInput(format!("{file} already exists and is left as it is\nhelp: {help}")));
     }
     let mut file = std::fs::File::create_new(&path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;

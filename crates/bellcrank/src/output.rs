@@ -1,15 +1,33 @@
-//! What the analyses share: reading a model, assembling it, writing a few files.
+//! What the commands share: reading a model and its options, assembling it, writing a few files.
 
 use crate::Failure;
+use crate::places::refused;
+use bellcrank_model::file::Report;
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::choices::{Options, Said, in_file, understood};
 use bellcrank_solve::initial;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads a model with overrides.
+/// Reads a model with overrides; every key of `[solve]` must be an option.
 pub fn read(path: &str, overrides: &[String]) -> Result<Read, Failure> {
-    read_model(path, overrides).map_err(|report| Failure::BadInput(report.to_string()))
+    parsed(path, overrides).map_err(|report| Failure::BadInput(report.to_string()))
+}
+
+/// Like [`read`], with the report of what is wrong.
+pub fn parsed(path: &str, overrides: &[String]) -> Result<Read, Report> {
+    let read = read_model(path, overrides)?;
+    match understood(&in_file(&read.settings)) {
+        Ok(_) => Ok(read),
+        Err(e) => Err(refused(&read, &[], e)),
+    }
+}
+
+/// The options of the command line over those of the file over the defaults.
+pub fn options(read: &Read, arguments: &[Said]) -> Result<Options, Failure> {
+    let chosen = Options::from_arguments(&read.settings, arguments);
+    chosen.map_err(|e| Failure::BadInput(refused(read, arguments, e).to_string()))
 }
 
 /// The start of a model at a time, assembled.
@@ -37,6 +55,14 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
 pub fn nine_digits(x: f64) -> String {
     let text = format!("{x:.9}");
     if text == "-0.000000000" { text[1..].into() } else { text }
+}
+
+/// Nine digits after the point, or of the fraction where the number is very large or small.
+pub fn figure(x: f64) -> String {
+    match x.abs() {
+        0.0 | 1e-3..1e7 => nine_digits(x),
+        _ => format!("{x:.9e}"),
+    }
 }
 
 /// One thing or many.

@@ -1,9 +1,9 @@
-//! `bellcrank plot RESULT CHANNEL…`.
+//! `bellcrank plot RESULT CHANNEL…`: curves of recorded channels, or a picture of the machine.
 
 use crate::{Failure, print, tell};
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
-use bellcrank_results::Columns;
+use bellcrank_results::{Columns, names};
 use bellcrank_view::drawing::Drawing;
 use bellcrank_view::picture;
 use bellcrank_view::plot::{Axis, Curve, Figure, draw, terminal};
@@ -21,7 +21,7 @@ pub struct Plot {
     /// Writes the plot to this file, FILE.svg or FILE.png, instead of the terminal; may be repeated.
     #[arg(long, value_name = "FILE")]
     save: Vec<PathBuf>,
-    /// Draws the machine itself instead of channels: its last pose, pale some before, the paths of its probes.
+    /// Draws the machine instead of channels: its last pose, some earlier ones in pale, and the paths of its probes.
     #[arg(long, requires = "save", conflicts_with_all = ["channels", "x", "log", "title"])]
     picture: bool,
     /// A channel for the horizontal axis instead of time, for orbits and phase portraits.
@@ -50,7 +50,7 @@ pub fn plot(args: Plot) -> Result<(), Failure> {
         tell(&format!("note: {}", columns.note));
     }
     if args.picture {
-        let path = args.result.join("scene.json");
+        let path = args.result.join(names::SCENE);
         let scene = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
         let Some(scene) = scene else {
             let help = "name the folder that `bellcrank run --out` wrote";
@@ -76,7 +76,10 @@ pub fn plot(args: Plot) -> Result<(), Failure> {
             [one] => one,
             _ => {
                 let help = "name one channel for the horizontal axis";
-                return Err(Failure::BadInput(format!("{} is several channels\nhelp: {help}", suggest::quoted(name))));
+                return Err(Failure::BadInput(format!(
+                    "{} matches several channels\nhelp: {help}",
+                    suggest::quoted(name)
+                )));
             }
         },
     };
@@ -86,9 +89,8 @@ pub fn plot(args: Plot) -> Result<(), Failure> {
     let rows: Vec<usize> = (0..data[0].len()).filter(|i| (from..=to).contains(&data[0][*i])).collect();
     if rows.is_empty() {
         let span = data[0].first().zip(data[0].last());
-        let help =
-            span.map_or("the result holds no frames".into(), |(a, b)| format!("the result goes from {a} to {b} s"));
-        return Err(Failure::BadInput(format!("there is nothing between these times\nhelp: {help}")));
+        let help = span.map_or("the result holds no frames".into(), |(a, b)| format!("the result covers {a} to {b} s"));
+        return Err(Failure::BadInput(format!("there are no frames between these times\nhelp: {help}")));
     }
     let label = |k: usize| labelled(&columns.names[k], &columns.units[k]);
     let mut figures: Vec<(String, Figure)> = Vec::new();
@@ -152,7 +154,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The kind that a file's ending asks for.
+    /// The kind that the ending of a file name asks for.
     pub fn of(path: &Path) -> Result<Format, Failure> {
         match path.extension().and_then(|e| e.to_str()).map(str::to_lowercase).as_deref() {
             Some("svg") => Ok(Format::Svg),
@@ -170,7 +172,7 @@ fn labelled(name: &str, unit: &str) -> String {
     if unit.is_empty() { name } else { format!("{name} [{unit}]") }
 }
 
-/// What all names have behind their last dot, where there are several.
+/// What all names share behind their last dot, where there are several names.
 fn common(curves: &[Curve]) -> Option<String> {
     let part = |c: &Curve| c.name.rsplit_once('.').map(|(_, part)| part.to_string());
     let first = part(curves.first()?);
@@ -181,7 +183,7 @@ fn common(curves: &[Curve]) -> Option<String> {
     }
 }
 
-/// The channels that a name or pattern means.
+/// The channels that match a name or pattern.
 fn matching(result: &Path, columns: &Columns, pattern: &str) -> Result<Vec<usize>, Failure> {
     if let Some(k) = columns.names.iter().position(|n| n == pattern) {
         return Ok(vec![k]);
@@ -212,7 +214,7 @@ fn escaped_lines(text: &str) -> String {
 fn matches(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None; // behind the last star, and up to where it has eaten
+    let mut star: Option<(usize, usize)> = None; // the place behind the last star, and how far that star matched
     while n < name.len() {
         match pattern.get(p) {
             Some('*') => {

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const REDRAW: Duration = Duration::from_millis(50);
-/// The rate is an average over about so many seconds.
+/// Time constant of the average of the rate, in s.
 const MEMORY: f64 = 5.0;
 
 /// A progress bar on a terminal, nothing elsewhere. It vanishes when it is finished or dropped.

@@ -1,9 +1,12 @@
 //! `bellcrank statics MODEL`.
 
 use crate::{Failure, output, print};
-use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_model::System;
+use bellcrank_model::dynamics::Channel;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_results::csv::quoted;
-use bellcrank_solve::analyses::statics::{Equilibrium, equilibrium, least_reactions};
+use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError, Rest, values};
+use bellcrank_solve::analyses::statics::Stability;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -52,16 +55,14 @@ impl Follow {
         };
         let steps = steps.trim().parse::<usize>().ok().filter(|n| (1..=100_000).contains(n));
         let steps = steps.ok_or_else(|| wrong("the number of steps must lie between 1 and 100000"))?;
-        let values = (0..=steps).map(|k| from + (to - from) * k as f64 / steps as f64).collect();
-        Ok(Follow { path: path.trim().to_string(), values })
+        Ok(Follow { path: path.trim().to_string(), values: values(from, to, steps).collect() })
     }
 }
 
-/// An equilibrium with what is told of it.
+/// An equilibrium, and the value it was found at.
 struct Found {
     value: Option<f64>,
-    equilibrium: Equilibrium,
-    channels: Vec<f64>,
+    rest: Rest,
 }
 
 /// Finds the equilibrium of a model, or a row of them.
@@ -71,44 +72,28 @@ pub fn run(args: Statics) -> Result<(), Failure> {
         Some(f) => f.values.iter().copied().map(Some).collect(),
         None => vec![None],
     };
+    let mut continuation = Continuation::new(args.time);
     let mut found: Vec<Found> = Vec::new();
-    let mut last: Option<(Arc<System>, Point)> = None;
-    let mut failure = None;
+    let (mut last, mut failure) = (None, None);
     for value in values {
-        let mut set = args.set.clone();
+        let (mut set, mut at) = (args.set.clone(), String::new());
         if let (Some(f), Some(value)) = (&follow, value) {
             set.push(format!("{}={value:?}", f.path));
+            at = format!(" at {} = {value}", f.path);
         }
         let system = Arc::new(output::read(&args.model, &set)?.model.compile());
-        // the next load starts where the last one came to rest
-        let start = match last.take() {
-            Some((before, point)) if before.layout().n() == system.layout().n() => point,
-            _ => output::assembled(&args.model, &system, args.time)?,
-        };
-        let dynamics: Arc<dyn Dynamics> = system.clone();
-        match equilibrium(&dynamics, &start) {
-            Ok(mut equilibrium) => {
-                if equilibrium.redundant > 0 {
-                    least_reactions(&*dynamics, &mut equilibrium.point);
-                }
-                let mut w = system.workspace();
-                system.realize(&equilibrium.point, &mut w);
-                let mut channels = Vec::new();
-                system.observe(&equilibrium.point, &mut w, &mut channels);
-                last = Some((system, equilibrium.point.clone()));
-                found.push(Found { value, equilibrium, channels });
-            }
-            Err(e) => {
-                let at = match (&follow, value) {
-                    (Some(f), Some(value)) => format!(" at {} = {value}", f.path),
-                    _ => String::new(),
-                };
+        match continuation.next(&system) {
+            Ok(rest) => found.push(Found { value, rest }),
+            Err(ContinuationError::Assembly(e)) => return Err(Failure::BadInput(format!("{}: {e}", args.model))),
+            Err(ContinuationError::Statics(e)) => {
+                // what was found up to there is told all the same
                 failure = Some(Failure::Failed(format!("{}{at}: {e}", args.model)));
                 break;
             }
         }
+        last = Some(system);
     }
-    if let Some((system, _)) = &last {
+    if let Some(system) = &last {
         tell(&args, follow.as_ref(), system, &found)?;
     }
     failure.map_or(Ok(()), Err)
@@ -119,54 +104,81 @@ fn still(unit: &str, name: &str) -> bool {
     !matches!(unit, "m/s" | "rad/s" | "m/s²") && !name.starts_with("energy.kinetic")
 }
 
-fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[Found]) -> Result<(), Failure> {
+/// What was found, and the channels that are told of it.
+struct Told<'a> {
+    system: &'a System,
+    follow: Option<&'a Follow>,
+    found: &'a [Found],
+    channels: Vec<Channel>,
+    /// Which of the channels mean something at rest.
+    kept: Vec<usize>,
+}
+
+fn tell(args: &Statics, follow: Option<&Follow>, system: &System, found: &[Found]) -> Result<(), Failure> {
     let channels = system.channels();
-    let kept: Vec<usize> = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
-    let label = |f: &Found| f.equilibrium.stability.as_ref().map_or("not told", |s| s.word());
-    let one = |f: &Found| {
-        let values: Map<String, Value> =
-            kept.iter().map(|i| (channels[*i].name.clone(), json!(f.channels[*i]))).collect();
-        let e = &f.equilibrium;
-        json!({
-            "value": f.value,
-            "stability": label(f),
-            "stiffness_eigenvalues": e.stability.as_ref().map(|s| s.eigenvalues.iter().take(20).collect::<Vec<_>>()),
-            "negative": e.stability.as_ref().map(|s| s.negative),
-            "residual": e.residual,
-            "steps": e.steps,
-            "iterations": e.iterations,
-            "redundant_equations": e.redundant,
-            "reactions_unique": e.redundant == 0,
-            "final": values,
-        })
-    };
-    let object = json!({
-        "model": system.model.name,
-        "follows": follow.map(|f| f.path.clone()),
-        "equilibria": found.iter().map(one).collect::<Vec<_>>(),
-    });
-    if args.json {
-        print(&object.to_string())?;
-    } else if let Some(follow) = follow {
-        crate::tell(&format!("{}: follows {}", system.model.name, follow.path));
-        let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
-        for f in found {
-            out += &format!(
-                "{:>16}  {:>9}  {:>12.2e}  {:>6}\n",
-                output::nine_digits(f.value.unwrap_or(0.0)),
-                label(f),
-                f.equilibrium.residual,
-                f.equilibrium.steps
-            );
-        }
-        print(&out)?;
+    let kept = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
+    let told = Told { system, follow, found, channels, kept };
+    let object = told.object();
+    match args.json {
+        true => print(&object.to_string())?,
+        false => told.to_people()?,
     }
-    if let (false, Some(last)) = (args.json, found.last()) {
-        let e = &last.equilibrium;
+    match &args.out {
+        Some(folder) => {
+            output::write(folder, &[("statics.json", format!("{object:#}\n")), ("statics.csv", told.csv())])
+        }
+        None => Ok(()),
+    }
+}
+
+impl Told<'_> {
+    fn object(&self) -> Value {
+        let one = |f: &Found| {
+            let value = |i: &usize| (self.channels[*i].name.clone(), json!(f.rest.channels[*i]));
+            let values: Map<String, Value> = self.kept.iter().map(value).collect();
+            let e = &f.rest.equilibrium;
+            let eigenvalues = |s: &Stability| s.eigenvalues.iter().take(20).copied().collect::<Vec<_>>();
+            json!({
+                "value": f.value,
+                "stability": f.label(),
+                "stiffness_eigenvalues": e.stability.as_ref().map(eigenvalues),
+                "negative": e.stability.as_ref().map(|s| s.negative),
+                "residual": e.residual,
+                "steps": e.steps,
+                "iterations": e.iterations,
+                "redundant_equations": e.redundant,
+                "reactions_unique": e.redundant == 0,
+                "final": values,
+            })
+        };
+        json!({
+            "model": self.system.model.name,
+            "follows": self.follow.map(|f| f.path.clone()),
+            "equilibria": self.found.iter().map(one).collect::<Vec<_>>(),
+        })
+    }
+
+    fn to_people(&self) -> Result<(), Failure> {
+        if let Some(follow) = self.follow {
+            crate::tell(&format!("{}: follows {}", self.system.model.name, follow.path));
+            let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
+            for f in self.found {
+                out += &format!(
+                    "{:>16}  {:>9}  {:>12.2e}  {:>6}\n",
+                    output::nine_digits(f.value.unwrap_or(0.0)),
+                    f.label(),
+                    f.rest.equilibrium.residual,
+                    f.rest.equilibrium.steps
+                );
+            }
+            print(&out)?;
+        }
+        let Some(last) = self.found.last() else { return Ok(()) };
+        let e = &last.rest.equilibrium;
         crate::tell(&format!(
             "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
-            system.model.name,
-            label(last),
+            self.system.model.name,
+            last.label(),
             output::plural(e.steps, "step", "steps"),
             output::plural(e.iterations, "iteration", "iterations"),
             e.residual
@@ -180,30 +192,35 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
                 output::plural(e.redundant, "redundant equation", "redundant equations")
             ));
         }
-        let width = kept.iter().map(|i| channels[*i].name.chars().count()).max().unwrap_or(0);
-        let mut out = String::new();
-        for i in &kept {
-            let value = output::nine_digits(last.channels[*i]);
-            out += &format!("  {:width$}  {value} {}\n", channels[*i].name, channels[*i].unit);
-        }
-        print(&out)?;
+        let name = |i: &usize| self.channels[*i].name.as_str();
+        let width = self.kept.iter().map(|i| name(i).chars().count()).max().unwrap_or(0);
+        let line = |i: &usize| {
+            let value = output::nine_digits(last.rest.channels[*i]);
+            format!("  {:width$}  {value} {}\n", name(i), self.channels[*i].unit)
+        };
+        print(&self.kept.iter().map(line).collect::<String>())
     }
-    match &args.out {
-        Some(folder) => {
-            let mut table = follow.map_or_else(String::new, |f| quoted(f.path.clone()) + ",");
-            let head = |i: &usize| match channels[*i].unit {
-                "" => quoted(channels[*i].name.clone()),
-                unit => quoted(format!("{} [{unit}]", channels[*i].name)),
-            };
-            table += &kept.iter().map(head).collect::<Vec<_>>().join(",");
+
+    fn csv(&self) -> String {
+        let mut table = self.follow.map_or_else(String::new, |f| quoted(f.path.clone()) + ",");
+        let head = |i: &usize| match self.channels[*i].unit {
+            "" => quoted(self.channels[*i].name.clone()),
+            unit => quoted(format!("{} [{unit}]", self.channels[*i].name)),
+        };
+        table += &self.kept.iter().map(head).collect::<Vec<_>>().join(",");
+        table.push('\n');
+        for f in self.found {
+            let values = f.value.into_iter().chain(self.kept.iter().map(|i| f.rest.channels[*i]));
+            table += &values.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
             table.push('\n');
-            for f in found {
-                let values = f.value.into_iter().chain(kept.iter().map(|i| f.channels[*i]));
-                table += &values.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
-                table.push('\n');
-            }
-            output::write(folder, &[("statics.json", format!("{object:#}\n")), ("statics.csv", table)])
         }
-        None => Ok(()),
+        table
+    }
+}
+
+impl Found {
+    /// Whether the equilibrium is stable, in a word.
+    fn label(&self) -> &'static str {
+        self.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word())
     }
 }

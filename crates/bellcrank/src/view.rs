@@ -1,4 +1,4 @@
-//! `bellcrank view [RESULT_DIR]`.
+//! `bellcrank view [RESULT_DIR]`: serves a result folder to the browser.
 
 use crate::Failure;
 use clap::Args;
@@ -13,7 +13,7 @@ pub struct View {
     /// The port to serve on, on this machine only.
     #[arg(long)]
     port: Option<u16>,
-    /// Prints the address and opens no browser.
+    /// Prints the address without opening a browser.
     #[arg(long)]
     no_open: bool,
 }

@@ -162,14 +162,13 @@ fn attempt(text: &str, method: (MethodName, Option<f64>)) -> usize {
         }
     };
     let system = Arc::new(read.model.compile());
-    let start = system.initial_state();
     if method.0 == MethodName::Auto {
         let found = bellcrank_solve::check::check(&system, &Options::default());
         assert!(json::check(&found).is_object() && !found.to_string().is_empty());
     }
     let options = Options { method: method.0, step: method.1, until: 0.01, ..Options::default() };
     let interrupt = options.resources.interrupt.clone();
-    match Simulation::new("fuzz", system, &start, options) {
+    match Simulation::new(system, options) {
         Err(e) => {
             assert!(!e.to_string().is_empty());
             1

@@ -125,7 +125,7 @@ fn to_json(text: &str) -> Value {
 
 #[test]
 fn every_model_obeys_the_schema() {
-    let schema: Value = bellcrank_model::reference::schema();
+    let schema: Value = bellcrank_model::reference::schema(bellcrank_solve::choices::fields());
     let fuzz =
         ["plane", "space", "drives", "shafts"].map(|n| root().join(format!("crates/bellcrank/tests/fuzz/{n}.toml")));
     for path in models().iter().chain(&fuzz) {
@@ -136,7 +136,7 @@ fn every_model_obeys_the_schema() {
 
 #[test]
 fn the_schema_refuses_what_the_program_refuses() {
-    let schema = bellcrank_model::reference::schema();
+    let schema = bellcrank_model::reference::schema(bellcrank_solve::choices::fields());
     let good = "[body.a]\nmass = 1\n[joint.j]\ntype = \"distance\"\nbetween = [\"ground\", \"a\"]\nat = [[0, 0, 1], [0, 0, 0]]\n";
     let fits = |text: &str| validate(&to_json(text), &schema, "model");
     assert_eq!(fits(good), Ok(()));

@@ -4,7 +4,7 @@ use super::{Coordinator, largest};
 use crate::options::{Coupling, GlueError};
 use crate::port::{Motion, WIDTH, displacement, twist};
 use crate::subdomain::{Admittance, Window};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// An admittance that is expected to leave more than this fraction of the tolerance after one correction is asked for again.
 const NEAR: f64 = 0.3;
@@ -50,7 +50,7 @@ impl Coordinator {
 
     /// The coordinates of the interface that belong to a part.
     fn columns_of(&self, part: usize) -> Vec<usize> {
-        let bodies = &bellcrank_model::Dynamics::layout(self.interface.system()).bodies;
+        let bodies = &self.interface.system().layout().bodies;
         let own = self.interface.sites.iter().zip(bodies).filter(|(site, _)| site.0 == part);
         own.flat_map(|(_, range)| range.clone()).collect()
     }

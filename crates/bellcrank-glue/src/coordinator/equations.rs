@@ -4,8 +4,8 @@ use super::window::Unknowns;
 use super::{Coordinator, largest, minus};
 use crate::options::{Coupling, Levels};
 use crate::subdomain::{Admittance, Window};
-use bellcrank_math::dense::least_squares;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::dense::least_squares;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// Singular values of the interface below this fraction of the largest count as zero: singular positions.
 const RANK: f64 = 1e-9;
@@ -73,7 +73,7 @@ impl Coordinator {
 
     /// Γᵀ without the columns of nonholonomic rows, which have no μ.
     pub(super) fn rate_columns(&self, pull: &Matrix) -> Matrix {
-        let layout = bellcrank_model::Dynamics::layout(self.interface.system());
+        let layout = self.interface.system().layout();
         let kept: Vec<usize> = layout
             .constraints
             .iter()
@@ -86,7 +86,7 @@ impl Coordinator {
 
     /// Φ̇ + c Φ, or the velocity row itself where it is nonholonomic.
     fn mixed(&self, positions: &[f64], velocities: &[f64], c: f64) -> Vec<f64> {
-        let layout = bellcrank_model::Dynamics::layout(self.interface.system());
+        let layout = self.interface.system().layout();
         let mut out = positions.to_vec();
         for (rows, rates) in layout.constraints.iter().zip(&layout.rates).filter(|(_, r)| !r.is_empty()) {
             rows.clone().zip(rates.clone()).for_each(|(i, k)| out[i] = velocities[k] + c * positions[i]);

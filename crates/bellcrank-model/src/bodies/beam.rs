@@ -10,14 +10,14 @@
 //!
 //! Integrals are taken by Gauß–Legendre quadrature with points enough to be exact to rounding.
 
-use super::flexible::{Field, Flexible, Mode, Structure};
 use super::modal;
+use super::{ElasticMode, Flexible, ModeField, Structure};
 use bellcrank_math::{Mat3, Vec3};
 use std::f64::consts::PI;
 
 /// What a mode does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BeamModeKind {
     /// Stretches along x.
     Axial,
     /// Bends towards y.
@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// A shape over ξ ∈ [0, 1].
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum BeamShape {
     /// sin(a ξ).
     Sine(f64),
     /// A mode of a cantilever with this β, of height 1 at the end.
@@ -39,15 +39,15 @@ enum Shape {
     Cubic([f64; 4]),
 }
 
-impl Shape {
+impl BeamShape {
     /// Value, slope and curvature.
     fn at(&self, x: f64) -> [f64; 3] {
         match *self {
-            Shape::Sine(a) => {
+            BeamShape::Sine(a) => {
                 let (sin, cos) = (a * x).sin_cos();
                 [sin, a * cos, -a * a * sin]
             }
-            Shape::Cantilever(beta) => {
+            BeamShape::Cantilever(beta) => {
                 // cosh − σ sinh = e^(−βξ) + (1 − σ) sinh: without the cancellation of large βξ
                 let rest = (beta.sin() - beta.cos() - (-beta).exp()) / (beta.sin() + beta.sinh());
                 let sigma = 1.0 - rest;
@@ -59,7 +59,7 @@ impl Shape {
                     0.5 * beta * beta * (decay + rest * sinh + cos - sigma * sin),
                 ]
             }
-            Shape::Cubic([a, b, c, d]) => {
+            BeamShape::Cubic([a, b, c, d]) => {
                 [a + x * (b + x * (c + x * d)), b + x * (2.0 * c + 3.0 * d * x), 2.0 * c + 6.0 * d * x]
             }
         }
@@ -70,9 +70,9 @@ impl Shape {
 #[derive(Clone, Debug)]
 pub struct BeamMode {
     /// What it does.
-    pub kind: Kind,
+    pub kind: BeamModeKind,
     /// A sum of shapes.
-    terms: Vec<(f64, Shape)>,
+    terms: Vec<(f64, BeamShape)>,
 }
 
 impl BeamMode {
@@ -106,10 +106,10 @@ impl BeamMode {
         let [f, slope, _] = self.shape(x / length);
         let turn = slope / length;
         match self.kind {
-            Kind::Axial => (Vec3::X * f, Vec3::ZERO),
-            Kind::BendY => (Vec3::Y * f, Vec3::Z * turn),
-            Kind::BendZ => (Vec3::Z * f, Vec3::Y * -turn),
-            Kind::Torsion => (Vec3::ZERO, Vec3::X * f),
+            BeamModeKind::Axial => (Vec3::X * f, Vec3::ZERO),
+            BeamModeKind::BendY => (Vec3::Y * f, Vec3::Z * turn),
+            BeamModeKind::BendZ => (Vec3::Z * f, Vec3::Y * -turn),
+            BeamModeKind::Torsion => (Vec3::ZERO, Vec3::X * f),
         }
     }
 }
@@ -146,24 +146,24 @@ pub struct Beam {
 impl Beam {
     /// Its modes, those that stretch first; static deflections after the waves of their kind.
     fn modes(&self, points: &[(f64, f64)]) -> Vec<BeamMode> {
-        let waves = |k: usize| Shape::Sine((k as f64 - 0.5) * PI);
+        let waves = |k: usize| BeamShape::Sine((k as f64 - 0.5) * PI);
         let bends = |k: usize| match self.clamped {
-            true => Shape::Cantilever(cantilever(k)),
-            false => Shape::Sine(k as f64 * PI),
+            true => BeamShape::Cantilever(cantilever(k)),
+            false => BeamShape::Sine(k as f64 * PI),
         };
-        let line = [Shape::Cubic([0.0, 1.0, 0.0, 0.0])];
+        let line = [BeamShape::Cubic([0.0, 1.0, 0.0, 0.0])];
         let ends = match self.clamped {
             // a force and a moment at the end B
-            true => [Shape::Cubic([0.0, 0.0, 1.5, -0.5]), Shape::Cubic([0.0, 0.0, 1.0, 0.0])],
+            true => [BeamShape::Cubic([0.0, 0.0, 1.5, -0.5]), BeamShape::Cubic([0.0, 0.0, 1.0, 0.0])],
             // a moment at each end
-            false => [Shape::Cubic([0.0, 2.0, -3.0, 1.0]), Shape::Cubic([0.0, 1.0, 0.0, -1.0])],
+            false => [BeamShape::Cubic([0.0, 2.0, -3.0, 1.0]), BeamShape::Cubic([0.0, 1.0, 0.0, -1.0])],
         };
-        type Wave<'a> = &'a dyn Fn(usize) -> Shape;
-        let all: [(Kind, usize, Wave, &[Shape]); 4] = [
-            (Kind::Axial, self.axial, &waves, &line),
-            (Kind::BendY, self.bending[0], &bends, &ends),
-            (Kind::BendZ, self.bending[1], &bends, &ends),
-            (Kind::Torsion, self.torsion, &waves, &line),
+        type Wave<'a> = &'a dyn Fn(usize) -> BeamShape;
+        let all: [(BeamModeKind, usize, Wave, &[BeamShape]); 4] = [
+            (BeamModeKind::Axial, self.axial, &waves, &line),
+            (BeamModeKind::BendY, self.bending[0], &bends, &ends),
+            (BeamModeKind::BendZ, self.bending[1], &bends, &ends),
+            (BeamModeKind::Torsion, self.torsion, &waves, &line),
         ];
         let mut modes: Vec<BeamMode> = Vec::new();
         for (kind, count, wave, statics) in all.into_iter().take(if self.dimension == 3 { 4 } else { 2 }) {
@@ -196,11 +196,11 @@ impl Beam {
         let modes = self.modes(&points);
         let (n, l) = (modes.len(), self.length);
         let integral = |f: &dyn Fn(f64) -> f64| points.iter().map(|(x, w)| w * f(*x)).sum::<f64>();
-        let direction = |kind: Kind| match kind {
-            Kind::Axial => Vec3::X,
-            Kind::BendY => Vec3::Y,
-            Kind::BendZ => Vec3::Z,
-            Kind::Torsion => Vec3::ZERO,
+        let direction = |kind: BeamModeKind| match kind {
+            BeamModeKind::Axial => Vec3::X,
+            BeamModeKind::BendY => Vec3::Y,
+            BeamModeKind::BendZ => Vec3::Z,
+            BeamModeKind::Torsion => Vec3::ZERO,
         };
         let mut of = Structure {
             dimension: self.dimension,
@@ -213,7 +213,7 @@ impl Beam {
             modal_mass: vec![0.0; n * n],
             stiffness: vec![0.0; n * n],
             damping: vec![0.0; n * n],
-            field: Field::Beam { length: l, modes: Vec::new() },
+            field: ModeField::Beam { length: l, modes: Vec::new() },
             start: vec![0.0; n],
             start_rates: vec![0.0; n],
             quasi_static: false,
@@ -222,8 +222,8 @@ impl Beam {
         for (i, a) in modes.iter().enumerate() {
             let mean = integral(&|x| a.shape(x)[0]);
             let moment = integral(&|x| x * a.shape(x)[0]);
-            let twists = a.kind == Kind::Torsion;
-            of.modes.push(Mode {
+            let twists = a.kind == BeamModeKind::Torsion;
+            of.modes.push(ElasticMode {
                 first: direction(a.kind) * (self.mass * mean),
                 with_place: direction(a.kind).outer(Vec3::X) * (self.mass * l * moment),
                 rotary: if twists { Vec3::X * (self.rotary * mean) } else { Vec3::ZERO },
@@ -238,17 +238,17 @@ impl Beam {
                 }
                 of.modal_mass[i * n + j] = if twists { self.rotary } else { self.mass } * overlap;
                 of.stiffness[i * n + j] = match a.kind {
-                    Kind::Axial => self.axial_stiffness / l * product(1),
-                    Kind::BendY => self.bending_stiffness[0] / l.powi(3) * product(2),
-                    Kind::BendZ => self.bending_stiffness[1] / l.powi(3) * product(2),
-                    Kind::Torsion => self.torsional_stiffness / l * product(1),
+                    BeamModeKind::Axial => self.axial_stiffness / l * product(1),
+                    BeamModeKind::BendY => self.bending_stiffness[0] / l.powi(3) * product(2),
+                    BeamModeKind::BendZ => self.bending_stiffness[1] / l.powi(3) * product(2),
+                    BeamModeKind::Torsion => self.torsional_stiffness / l * product(1),
                 };
             }
         }
         for a in [&mut of.modal_mass, &mut of.stiffness] {
             clean(a, n);
         }
-        of.field = Field::Beam { length: l, modes };
+        of.field = ModeField::Beam { length: l, modes };
         of
     }
 
@@ -335,13 +335,13 @@ mod tests {
             assert!((cantilever(k + 1) - beta).abs() < 1e-14);
         }
         for k in 1..=15 {
-            let shape = Shape::Cantilever(cantilever(k));
+            let shape = BeamShape::Cantilever(cantilever(k));
             let [f, slope, _] = shape.at(0.0);
             assert!(f.abs() < 1e-14 && slope.abs() < 1e-12, "{k}");
             let [f, _, bend] = shape.at(1.0);
             assert!((f.abs() - 1.0).abs() < 1e-12 && bend.abs() < 1e-9, "{k}: {f} {bend}");
             for j in 1..=k {
-                let other = Shape::Cantilever(cantilever(j));
+                let other = BeamShape::Cantilever(cantilever(j));
                 let sum: f64 = points.iter().map(|(x, w)| w * shape.at(*x)[0] * other.at(*x)[0]).sum();
                 assert!((sum - if j == k { 0.25 } else { 0.0 }).abs() < 1e-13, "{k} {j} {sum}");
             }
@@ -350,7 +350,9 @@ mod tests {
 
     #[test]
     fn slopes_agree_with_differences() {
-        for shape in [Shape::Sine(2.0), Shape::Cantilever(cantilever(3)), Shape::Cubic([0.1, 2.0, -3.0, 1.0])] {
+        for shape in
+            [BeamShape::Sine(2.0), BeamShape::Cantilever(cantilever(3)), BeamShape::Cubic([0.1, 2.0, -3.0, 1.0])]
+        {
             let (x, h) = (0.37, 1e-6);
             let (plus, minus, at) = (shape.at(x + h), shape.at(x - h), shape.at(x));
             for k in 0..2 {

@@ -17,76 +17,15 @@
 //! Elements attach to stations. The section there turns by θ = Σ ηᵢ ψᵢ: its axes are R exp(θ̃), and what is off
 //! the station by d moves with them, at s + exp(θ̃) d.
 
-use super::{Coordinates, beam::BeamMode, modal::ModalNode, planar};
+use super::structure::quadratic;
+use super::{BodyFrame, Coordinates, Structure, planar};
 use crate::dynamics::Scale;
-use crate::frames::{Attachment, BodyFrame, Covector, MAX_WIDTH, RIGIDLY};
+use crate::frames::{Attachment, Covector, MAX_WIDTH, RIGIDLY};
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 use std::sync::Arc;
 
 /// The most modes of one body: the rest of a block is its six rigid coordinates.
 pub const MAX_MODES: usize = MAX_WIDTH - 6;
-
-/// A mode with its part of the inertia.
-#[derive(Clone, Debug, Default)]
-pub struct Mode {
-    /// C = ∫ φ dm.
-    pub first: Vec3,
-    /// P⁰ = ∫ φ s₀ᵀ dm.
-    pub with_place: Mat3,
-    /// ∫ I ψ: the angular momentum of the sections that turn.
-    pub rotary: Vec3,
-    /// Whether its coordinate is an angle.
-    pub angle: bool,
-}
-
-/// Where the modes are known.
-#[derive(Clone, Debug)]
-pub enum Field {
-    /// Along the axis of a beam.
-    Beam {
-        /// Its length.
-        length: f64,
-        /// Shapes along it.
-        modes: Vec<BeamMode>,
-    },
-    /// At the nodes of a file.
-    Nodes(Vec<ModalNode>),
-}
-
-/// What a flexible body is made of: constants of its modes.
-#[derive(Clone, Debug)]
-pub struct Structure {
-    /// Two or three.
-    pub dimension: usize,
-    /// Mass in kg.
-    pub mass: f64,
-    /// S₀ = ∫ s₀ dm.
-    pub first: Vec3,
-    /// ∫ s₀ s₀ᵀ dm.
-    pub second: Mat3,
-    /// The rotary inertia of all sections.
-    pub rotary: Mat3,
-    /// The modes.
-    pub modes: Vec<Mode>,
-    /// Pᵢⱼ = ∫ φᵢ φⱼᵀ dm, by rows.
-    pub products: Vec<Mat3>,
-    /// The modal mass matrix: tr Pᵢⱼ, and the sections that turn; by rows.
-    pub modal_mass: Vec<f64>,
-    /// The modal stiffness matrix, by rows.
-    pub stiffness: Vec<f64>,
-    /// The modal damping matrix, by rows.
-    pub damping: Vec<f64>,
-    /// Where the modes are known.
-    pub field: Field,
-    /// Modal coordinates at the start.
-    pub start: Vec<f64>,
-    /// Their rates.
-    pub start_rates: Vec<f64>,
-    /// Whether the start is bent as the loads of the motion bend it.
-    pub quasi_static: bool,
-    /// A radius to draw it with; zero where none is known.
-    pub thickness: f64,
-}
 
 /// A place where elements attach.
 #[derive(Clone, Debug)]
@@ -162,45 +101,6 @@ enum Part {
     Ang,
 }
 use Part::{Ang, Lin};
-
-impl Structure {
-    /// Number of modes.
-    pub fn count(&self) -> usize {
-        self.modes.len()
-    }
-
-    /// φ and ψ of every mode at the station that carries a point, and the station's own place.
-    pub fn shapes(&self, point: Vec3) -> (Vec3, Vec<(Vec3, Vec3)>) {
-        match &self.field {
-            Field::Beam { length, modes } => {
-                let x = point[0].clamp(0.0, *length);
-                (Vec3::X * x, modes.iter().map(|m| m.at(x, *length)).collect())
-            }
-            Field::Nodes(nodes) => {
-                let far = |n: &ModalNode| (n.place - point).norm();
-                let nearest = nodes.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
-                nearest.map_or((point, Vec::new()), |n| (n.place, n.shapes.clone()))
-            }
-        }
-    }
-
-    /// Points that draw the body: along a beam, or the nodes of a file.
-    pub fn outline(&self) -> Vec<Vec3> {
-        match &self.field {
-            Field::Beam { length, .. } => {
-                (0..=OUTLINE).map(|i| Vec3::X * (length * i as f64 / OUTLINE as f64)).collect()
-            }
-            Field::Nodes(nodes) => nodes.iter().map(|n| n.place).collect(),
-        }
-    }
-
-    fn product(&self, i: usize, j: usize) -> &Mat3 {
-        &self.products[i * self.modes.len() + j]
-    }
-}
-
-/// A beam is drawn in so many pieces.
-const OUTLINE: usize = 24;
 
 impl Flexible {
     /// A body of this structure; `None` where its mass matrix is not positive definite.
@@ -368,20 +268,27 @@ impl Flexible {
         self.add_vector(Lin, 1.0, a, &mut x);
         x
     }
-
-    /// ½ ηᵀK η.
-    pub fn strain(&self, modal: &[f64]) -> f64 {
-        0.5 * quadratic(&self.of.stiffness, modal)
-    }
-}
-
-/// xᵀA x.
-fn quadratic(a: &[f64], x: &[f64]) -> f64 {
-    let rows = a.chunks_exact(x.len().max(1));
-    rows.zip(x).map(|(row, xi)| xi * row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>()).sum()
 }
 
 impl Coordinates for Flexible {
+    fn kind(&self) -> &'static str {
+        "flexible"
+    }
+    fn plane_angle(&self) -> Option<usize> {
+        (self.of.dimension == 2).then_some(2)
+    }
+    fn origin(&self, frame: &BodyFrame) -> Vec3 {
+        frame.p
+    }
+    fn rigid_width(&self) -> usize {
+        self.rigid()
+    }
+    fn deformable(&self) -> Option<&Structure> {
+        Some(&self.of)
+    }
+    fn station(&mut self, point: Vec3) -> Option<u32> {
+        Some(Flexible::station(self, point))
+    }
     fn width(&self) -> usize {
         self.rigid() + self.of.modes.len()
     }
@@ -627,7 +534,7 @@ impl Coordinates for Flexible {
         self.mass_stiffness(frame, &self.uniform(gravity)[..self.width()], c, out);
     }
     fn stored(&self, frame: &BodyFrame) -> f64 {
-        self.strain(&self.deformed(frame).modal)
+        self.of.strain(&self.deformed(frame).modal)
     }
     fn dissipated(&self, v: &[f64]) -> f64 {
         quadratic(&self.of.damping, self.split(v).2)

@@ -23,8 +23,8 @@
 //! Integrals over the body are sums over the nodes. Modes are scaled so that the largest displacement of a node is
 //! one (or the largest rotation, where no node is displaced): modal coordinates are metres then (or radians).
 
-use super::flexible::{Field, MAX_MODES, Mode, Structure};
-use bellcrank_math::matrix::Matrix;
+use super::{ElasticMode, MAX_MODES, ModeField, Structure};
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::{Mat3, Vec3};
 
 /// A node of a modal file.
@@ -45,7 +45,7 @@ pub struct ModalNode {
 }
 
 /// What is wrong with a file, and what to try.
-pub type Fault = (String, String);
+pub type ModalFault = (String, String);
 
 /// Words with the lines they stand in.
 struct Words<'a> {
@@ -78,7 +78,7 @@ impl<'a> Words<'a> {
         self.list.get(self.next).map(|(_, w)| *w)
     }
 
-    fn word(&mut self, what: &str) -> Result<&'a str, Fault> {
+    fn word(&mut self, what: &str) -> Result<&'a str, ModalFault> {
         let Some(word) = self.peek() else {
             return Err((format!("`{}` ends where {what} should follow", self.file), FORMAT.into()));
         };
@@ -86,7 +86,7 @@ impl<'a> Words<'a> {
         Ok(word)
     }
 
-    fn expect(&mut self, wanted: &str) -> Result<(), Fault> {
+    fn expect(&mut self, wanted: &str) -> Result<(), ModalFault> {
         let place = self.place();
         match self.word(&format!("`{wanted}`"))? {
             found if found == wanted => Ok(()),
@@ -94,7 +94,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn number(&mut self, what: &str) -> Result<f64, Fault> {
+    fn number(&mut self, what: &str) -> Result<f64, ModalFault> {
         let place = self.place();
         let word = self.word(what)?;
         match word.parse::<f64>() {
@@ -106,11 +106,11 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn vector(&mut self, what: &str) -> Result<Vec3, Fault> {
+    fn vector(&mut self, what: &str) -> Result<Vec3, ModalFault> {
         Ok(Vec3([self.number(what)?, self.number(what)?, self.number(what)?]))
     }
 
-    fn count(&mut self, what: &str, most: usize) -> Result<usize, Fault> {
+    fn count(&mut self, what: &str, most: usize) -> Result<usize, ModalFault> {
         let place = self.place();
         let word = self.word(&format!("the number of {what}"))?;
         match word.parse::<usize>() {
@@ -143,7 +143,7 @@ const FORMAT: &str = "a modal file has `bellcrank-modal 1`, `nodes N`, `modes M`
 const MOST_NODES: usize = 1_000_000;
 
 /// A matrix given by its diagonal or in full.
-fn matrix(words: &mut Words, what: &str, n: usize) -> Result<Vec<f64>, Fault> {
+fn matrix(words: &mut Words, what: &str, n: usize) -> Result<Vec<f64>, ModalFault> {
     let place = words.place();
     let found = words.numbers_ahead();
     if found != n && found != n * n {
@@ -191,16 +191,8 @@ fn indefinite(a: &[f64], n: usize) -> Option<usize> {
     None
 }
 
-/// Reads a modal file.
-pub fn parse(file: &str, text: &str, dimension: usize) -> Result<Structure, Fault> {
-    let mut words = Words::new(file, text);
-    words.expect("bellcrank-modal")?;
-    let place = words.place();
-    let version = words.word("the version")?;
-    if version != "1" {
-        return Err((format!("{place}: version {} of the format is not known", short(version)), FORMAT.into()));
-    }
-    words.expect("nodes")?;
+/// The nodes, up to the word `modes`.
+fn read_nodes(file: &str, words: &mut Words, dimension: usize) -> Result<Vec<ModalNode>, ModalFault> {
     let count = words.count("nodes", MOST_NODES)?;
     let mut nodes: Vec<ModalNode> = Vec::new();
     for k in 1..=count {
@@ -233,8 +225,12 @@ pub fn parse(file: &str, text: &str, dimension: usize) -> Result<Structure, Faul
             format!("{}: expected `modes` after {count} nodes, found `{}`", words.place(), short(words.word("")?));
         return Err((message, "a node is a line `name x y z mass [jx jy jz]`; check the number after `nodes`".into()));
     }
-    words.expect("modes")?;
-    let n = words.count("modes", MAX_MODES)?;
+    Ok(nodes)
+}
+
+/// The shapes of `n` modes at all nodes.
+fn read_modes(words: &mut Words, n: usize, dimension: usize, nodes: &mut [ModalNode]) -> Result<(), ModalFault> {
+    let count = nodes.len();
     let mut turns = None;
     for mode in 1..=n {
         if words.peek() != Some("mode") {
@@ -273,6 +269,23 @@ pub fn parse(file: &str, text: &str, dimension: usize) -> Result<Structure, Faul
             node.turns = full;
         }
     }
+    Ok(())
+}
+
+/// Reads a modal file.
+pub fn parse(file: &str, text: &str, dimension: usize) -> Result<Structure, ModalFault> {
+    let mut words = Words::new(file, text);
+    words.expect("bellcrank-modal")?;
+    let place = words.place();
+    let version = words.word("the version")?;
+    if version != "1" {
+        return Err((format!("{place}: version {} of the format is not known", short(version)), FORMAT.into()));
+    }
+    words.expect("nodes")?;
+    let mut nodes = read_nodes(file, &mut words, dimension)?;
+    words.expect("modes")?;
+    let n = words.count("modes", MAX_MODES)?;
+    read_modes(&mut words, n, dimension, &mut nodes)?;
     words.expect("stiffness")?;
     let stiffness = matrix(&mut words, "stiffness", n)?;
     let mut given = [None, None];
@@ -287,9 +300,10 @@ pub fn parse(file: &str, text: &str, dimension: usize) -> Result<Structure, Faul
     }
     if let Some(i) = indefinite(&stiffness, n) {
         let k = stiffness[i * n + i];
-        let message = match k <= 0.0 {
-            true => format!("`{file}`: the stiffness of mode {} is not positive: {k}", i + 1),
-            false => format!("`{file}`: the stiffness matrix is not positive definite, by mode {}", i + 1),
+        let message = if k <= 0.0 {
+            format!("`{file}`: the stiffness of mode {} is not positive: {k}", i + 1)
+        } else {
+            format!("`{file}`: the stiffness matrix is not positive definite, by mode {}", i + 1)
         };
         return Err((message, "leave rigid-body modes out: the floating frame moves for them".into()));
     }
@@ -304,7 +318,7 @@ fn structure(
     mut modal_mass: Option<Vec<f64>>,
     mut damping: Option<Vec<f64>>,
     dimension: usize,
-) -> Result<Structure, Fault> {
+) -> Result<Structure, ModalFault> {
     let n = nodes.first().map_or(0, |node| node.shapes.len());
     let mut angle = vec![false; n];
     for i in 0..n {
@@ -339,12 +353,12 @@ fn structure(
         first: Vec3::ZERO,
         second: Mat3::ZERO,
         rotary: Mat3::ZERO,
-        modes: angle.into_iter().map(|angle| Mode { angle, ..Mode::default() }).collect(),
+        modes: angle.into_iter().map(|angle| ElasticMode { angle, ..ElasticMode::default() }).collect(),
         products: vec![Mat3::ZERO; n * n],
         modal_mass: vec![0.0; n * n],
         stiffness,
         damping: damping.unwrap_or_else(|| vec![0.0; n * n]),
-        field: Field::Nodes(Vec::new()),
+        field: ModeField::Nodes(Vec::new()),
         start: vec![0.0; n],
         start_rates: vec![0.0; n],
         quasi_static: false,
@@ -372,7 +386,7 @@ fn structure(
         let message = format!("`{file}`: mode {} has no mass of its own: {m} kg", i + 1);
         return Err((message, "give masses to the nodes that move, or a section `mass`".into()));
     }
-    of.field = Field::Nodes(nodes);
+    of.field = ModeField::Nodes(nodes);
     Ok(of)
 }
 

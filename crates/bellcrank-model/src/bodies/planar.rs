@@ -1,8 +1,8 @@
 //! A rigid body in the plane: (x, y, θ) of its centre of mass.
 
-use super::Coordinates;
+use super::{BodyFrame, Coordinates, PoseKind};
 use crate::dynamics::Scale;
-use crate::frames::{Attachment, BodyFrame, Covector};
+use crate::frames::{Attachment, Covector};
 use bellcrank_math::{Mat3, Quat, Vec3};
 
 /// A rigid body in the plane.
@@ -17,6 +17,12 @@ impl Planar {
     #[inline]
     pub fn new(mass: f64, inertia: f64) -> Planar {
         Planar { mass, inertia }
+    }
+
+    /// The moment of inertia about the centre of mass, in kg m².
+    #[inline]
+    pub fn inertia(&self) -> f64 {
+        self.inertia
     }
 }
 
@@ -41,6 +47,17 @@ fn reach(frame: &BodyFrame, on: &Attachment) -> (f64, f64) {
 }
 
 impl Coordinates for Planar {
+    fn kind(&self) -> &'static str {
+        "planar"
+    }
+    #[inline]
+    fn pose_kind(&self) -> PoseKind {
+        PoseKind::Planar
+    }
+    #[inline]
+    fn plane_angle(&self) -> Option<usize> {
+        Some(2)
+    }
     #[inline]
     fn width(&self) -> usize {
         3

@@ -1,8 +1,8 @@
 //! A point mass: its position is all it has.
 
-use super::{Coordinates, Orientation};
+use super::{BodyFrame, Coordinates, Orientation, PoseKind};
 use crate::dynamics::Scale;
-use crate::frames::{Attachment, BodyFrame, Covector};
+use crate::frames::{Attachment, Covector};
 use bellcrank_math::{Mat3, Quat, Vec3};
 
 /// A point mass in the plane or in space.
@@ -21,6 +21,13 @@ impl PointMass {
 }
 
 impl Coordinates for PointMass {
+    fn kind(&self) -> &'static str {
+        "point"
+    }
+    #[inline]
+    fn pose_kind(&self) -> PoseKind {
+        if self.dimension == 3 { PoseKind::SpatialPoint } else { PoseKind::Other }
+    }
     #[inline]
     fn width(&self) -> usize {
         self.dimension

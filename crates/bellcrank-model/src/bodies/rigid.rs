@@ -1,21 +1,21 @@
 //! A rigid body in space: centre of mass and rotation chart, velocities (world velocity, body rate).
 
-use super::Coordinates;
+use super::{BodyFrame, Coordinates, PoseKind};
 use crate::dynamics::Scale;
-use crate::frames::{Attachment, BodyFrame, Covector};
+use crate::frames::{Attachment, Covector};
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 
 /// A rigid body in space. M = diag(m I, J) is constant; −ω × Jω belongs to the forces.
 #[derive(Clone, Debug)]
 pub struct Rigid {
     mass: f64,
-    /// Elsewhere: bodies of other kinds have two or three numbers, and all lie in one list.
+    /// Boxed: bodies of other kinds have two or three numbers, and all kinds stand in one list.
     inertia: Box<Inertia>,
 }
 
 #[derive(Clone, Debug)]
 struct Inertia {
-    own: Mat3,
+    central: Mat3,
     inverse: Mat3,
 }
 
@@ -24,7 +24,13 @@ impl Rigid {
     #[inline]
     pub fn new(mass: f64, inertia: Mat3) -> Rigid {
         let inverse = inertia.inverse().unwrap_or(Mat3::IDENTITY);
-        Rigid { mass, inertia: Box::new(Inertia { own: inertia, inverse }) }
+        Rigid { mass, inertia: Box::new(Inertia { central: inertia, inverse }) }
+    }
+
+    /// The inertia about the centre of mass in the body frame, in kg m².
+    #[inline]
+    pub fn inertia(&self) -> &Mat3 {
+        &self.inertia.central
     }
 }
 
@@ -47,6 +53,13 @@ fn add_rotation_block(out: &mut [f64], c: f64, m: Mat3) {
 }
 
 impl Coordinates for Rigid {
+    fn kind(&self) -> &'static str {
+        "rigid"
+    }
+    #[inline]
+    fn pose_kind(&self) -> PoseKind {
+        PoseKind::Spatial
+    }
     #[inline]
     fn width(&self) -> usize {
         6
@@ -124,7 +137,7 @@ impl Coordinates for Rigid {
     #[inline]
     fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
         (0..3).for_each(|i| out[7 * i] += c * self.mass);
-        add_rotation_block(out, c, self.inertia.own);
+        add_rotation_block(out, c, self.inertia.central);
     }
     #[inline]
     fn set_mass(&self, frame: &BodyFrame, c: f64, out: &mut [f64]) {
@@ -144,7 +157,7 @@ impl Coordinates for Rigid {
     fn add_mass_times(&self, _frame: &BodyFrame, c: f64, x: &[f64], out: &mut [f64]) {
         let (a, alpha) = halves(x);
         add(&mut out[..3], c * self.mass, a);
-        add(&mut out[3..6], c, self.inertia.own * alpha);
+        add(&mut out[3..6], c, self.inertia.central * alpha);
     }
     #[inline]
     fn divide_by_mass(&self, _frame: &BodyFrame, x: &mut [f64]) {
@@ -159,11 +172,11 @@ impl Coordinates for Rigid {
     #[inline]
     fn add_inner(&self, _frame: &BodyFrame, c: f64, v: &[f64], out: &mut [f64]) {
         let (_, w) = halves(v);
-        add(&mut out[3..6], -c, w.cross(self.inertia.own * w));
+        add(&mut out[3..6], -c, w.cross(self.inertia.central * w));
     }
     #[inline]
     fn add_inner_damping(&self, _frame: &BodyFrame, c: f64, v: &[f64], out: &mut [f64]) {
         let (_, w) = halves(v);
-        add_rotation_block(out, c, (self.inertia.own * w).tilde() - w.tilde() * self.inertia.own);
+        add_rotation_block(out, c, (self.inertia.central * w).tilde() - w.tilde() * self.inertia.central);
     }
 }

@@ -4,9 +4,9 @@
 //! [Ascher & Lin 2000, §2.2]. A thin rod in space has no inertia along itself, so six rigid-body
 //! coordinates would make M singular; these do not.
 
-use super::{Coordinates, Orientation, planar};
+use super::{BodyFrame, Coordinates, Orientation, planar};
 use crate::dynamics::Scale;
-use crate::frames::{Attachment, BodyFrame, Covector};
+use crate::frames::{Attachment, Covector};
 use bellcrank_math::{Mat3, Quat, Vec3};
 
 /// A slender rod in the plane or in space. Its frame sits at the middle, x along the rod.
@@ -66,6 +66,9 @@ impl Rod {
 }
 
 impl Coordinates for Rod {
+    fn kind(&self) -> &'static str {
+        "rod"
+    }
     #[inline]
     fn width(&self) -> usize {
         2 * self.dimension
@@ -181,21 +184,21 @@ impl Coordinates for Rod {
         x[self.dimension..].copy_from_slice(&b.0[..self.dimension]);
     }
     #[inline]
-    fn own_rows(&self) -> usize {
+    fn internal_rows(&self) -> usize {
         1
     }
     #[inline]
-    fn own_value(&self, q: &[f64]) -> f64 {
+    fn internal_value(&self, q: &[f64]) -> f64 {
         let (_, r) = self.split(q);
         0.5 * (r.dot(r) / self.length - self.length)
     }
     #[inline]
-    fn own_gradient(&self, q: &[f64], c: f64, out: &mut [f64]) {
+    fn internal_gradient(&self, q: &[f64], c: f64, out: &mut [f64]) {
         let (_, r) = self.split(q);
         self.add(1, c / self.length, r, out);
     }
     #[inline]
-    fn own_stiffness(&self, c: f64, out: &mut [f64]) {
+    fn internal_stiffness(&self, c: f64, out: &mut [f64]) {
         self.add_block(c / self.length, Mat3::IDENTITY, out);
     }
     #[inline]

@@ -8,16 +8,16 @@
 //!
 //! Nothing here knows a body, a joint or a force: they describe their keys as [`Field`]s, and the same
 //! description reads the file, checks it, writes the JSON Schema and the table in the documentation.
-//! Every value remembers the [`Span`] it came from, so whoever refuses it later can still point there.
+//! Every value remembers the [`Span`] it came from, so that a later refusal can still point there.
 
 pub mod csv;
 pub mod diagnostic;
 pub mod expression;
+mod fast_toml;
 pub mod fields;
 pub mod json;
 pub mod overrides;
 pub mod parameters;
-mod plain;
 pub mod schema;
 pub mod source;
 pub mod suggest;
@@ -28,7 +28,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Report, Severity};
 pub use expression::{Expression, Jet};
 pub use fields::{Context, Field, FieldKind, Named, Values, choose, read};
 pub use overrides::Layout;
-pub use parameters::Parameters;
+pub use parameters::{Parameter, Parameters};
 pub use source::{Source, Sources, Span};
 pub use tree::{Entry, Node, Table, Value};
 
@@ -57,6 +57,11 @@ impl Outline {
     pub fn place(&self, section: &str, name: &str) -> Option<Span> {
         let (_, entries) = self.sections.iter().find(|(s, _)| s == section)?;
         entries.iter().find(|(n, _)| **n == *name).map(|(_, span)| *span)
+    }
+
+    /// Names and places of the entries of a section, in the order of the file.
+    pub fn entries(&self, section: &str) -> &[(Box<str>, Span)] {
+        self.sections.iter().find(|(s, _)| s == section).map_or(&[], |(_, entries)| entries)
     }
 
     /// The problems found in this document, ready to be shown.
@@ -230,7 +235,7 @@ mod tests {
         let name = if text.starts_with('{') { "m.json" } else { "m.toml" };
         let set: Vec<String> = set.iter().map(|s| s.to_string()).collect();
         let document = Document::parse(name, text.into(), &set, &LAYOUT)?;
-        let parameters = Parameters::read(document.root.get("parameter")).map_err(|p| document.report(p))?;
+        let parameters = Parameters::read(document.root.get("parameter"), &[]).map_err(|p| document.report(p))?;
         let plane = document.root.get("model").and_then(|m| m.get("plane")).is_some();
         let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None };
         let mut problems = Diagnostics::new();
@@ -542,7 +547,7 @@ help: the model has 3 bodies: ground, crank, link
     fn no_expression_makes_it_panic() {
         let mut parameters = Parameters::default();
         parameters.set("k", 2.0);
-        let scope = expression::Scope { parameters: &parameters, variables: &["t"] };
+        let scope = expression::Scope { parameters: &parameters, variables: &["t"], inputs: &[] };
         let seeds = "k*(1 - exp(-t/2)); if(t < 1, 0, 5); step(t, 0, 1, 2, 3)^2^t; max(1, atan2(t, 2), hypot(3, 4))";
         let seeds: Vec<&str> = seeds.split("; ").collect();
         let mut dice = Dice(88_172_645_463_325_252);

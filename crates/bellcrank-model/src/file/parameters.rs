@@ -1,50 +1,82 @@
 //! The `[parameter]` table: named numbers that expressions use.
 //!
-//! A parameter is a number, or an expression of other parameters in any order.
+//! A parameter is a number, or an expression of other parameters in any order; where it has a unit or needs a word of
+//! explanation, a table `{ value = …, unit = "…", doc = "…" }`.
 
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::expression::{Expression, Fault, Scope, is_name};
+use super::expression::{Expression, ExpressionFault, Scope, is_name};
 use super::source::Span;
 use super::suggest::quoted;
 use super::tree::{Entry, Node, Value};
 use std::collections::HashMap;
 
+/// A named number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// The expression it came from, if it is not a plain number.
+    pub expression: Option<String>,
+    /// Where its value stands.
+    pub span: Span,
+    /// Its unit; empty if none was given.
+    pub unit: String,
+    /// What it means; empty if nothing was said.
+    pub doc: String,
+}
+
 /// Named numbers, in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
-    list: Vec<(String, f64)>,
+    list: Vec<Parameter>,
     index: HashMap<String, usize>,
 }
 
 impl Parameters {
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<f64> {
-        self.index.get(name).map(|&i| self.list[i].1)
+        self.index.get(name).map(|&i| self.list[i].value)
     }
 
     /// The names, in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.list.iter().map(|(name, _)| name.as_str())
+        self.list.iter().map(|p| p.name.as_str())
     }
 
     /// Names and values, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.list.iter().map(|(name, value)| (name.as_str(), *value))
+        self.list.iter().map(|p| (p.name.as_str(), p.value))
+    }
+
+    /// The parameters with all that the file says about them, in its order.
+    pub fn list(&self) -> &[Parameter] {
+        &self.list
     }
 
     /// Adds a parameter, or changes its value.
     pub fn set(&mut self, name: &str, value: f64) {
         match self.index.get(name) {
-            Some(&i) => self.list[i].1 = value,
-            None => {
-                self.index.insert(name.into(), self.list.len());
-                self.list.push((name.into(), value));
-            }
+            Some(&i) => self.list[i].value = value,
+            None => self.add(Parameter {
+                name: name.into(),
+                value,
+                expression: None,
+                span: Span::default(),
+                unit: String::new(),
+                doc: String::new(),
+            }),
         }
     }
 
-    /// Reads the `[parameter]` table, if the file has one.
-    pub fn read(table: Option<&Node>) -> Result<Parameters, Diagnostics> {
+    fn add(&mut self, parameter: Parameter) {
+        self.index.insert(parameter.name.clone(), self.list.len());
+        self.list.push(parameter);
+    }
+
+    /// Reads the `[parameter]` table, if the file has one. Inputs are refused in it.
+    pub fn read(table: Option<&Node>, inputs: &[&str]) -> Result<Parameters, Diagnostics> {
         let Some(node) = table else { return Ok(Parameters::default()) };
         let Some(table) = node.as_table() else {
             return Err(Diagnostic::error(format!("`parameter` must be a table, found {}", node.article()))
@@ -56,15 +88,15 @@ impl Parameters {
         // every name is there from the start, so that `set` keeps the order and suggestions know all
         let mut parameters = Parameters::default();
         for entry in &table.entries {
-            problems.0.extend(refuse_name(entry));
-            parameters.set(&entry.name, f64::NAN);
+            problems.0.extend(refuse_name(entry, "a parameter"));
+            parameters.add(described(entry));
         }
 
         let needs: Vec<Vec<usize>> = table
             .entries
             .iter()
             .map(|e| {
-                let names = Expression::names(e.node.as_str().unwrap_or(""));
+                let names = Expression::names(value_node(e).as_str().unwrap_or(""));
                 let mut needs: Vec<usize> =
                     names.iter().filter_map(|(n, _)| parameters.index.get(*n).copied()).collect();
                 needs.sort_unstable();
@@ -83,7 +115,7 @@ impl Parameters {
                 break;
             }
             if needs[i].iter().all(|&j| sound[j]) {
-                match value(entry, &parameters) {
+                match value(entry, &parameters, inputs) {
                     Ok(value) => {
                         parameters.set(&entry.name, value);
                         sound[i] = true;
@@ -96,8 +128,9 @@ impl Parameters {
     }
 }
 
-fn refuse_name(entry: &Entry) -> Option<Diagnostic> {
-    let problem = Diagnostic::error(format!("a parameter cannot be named {}", quoted(&entry.name))).at(entry.span);
+/// What is wrong with the name of `thing`, an entry that expressions use by its name.
+pub fn refuse_name(entry: &Entry, thing: &str) -> Option<Diagnostic> {
+    let problem = Diagnostic::error(format!("{thing} cannot be named {}", quoted(&entry.name))).at(entry.span);
     if entry.name == "t" {
         Some(problem.label("`t` is time"))
     } else if !is_name(&entry.name) {
@@ -108,25 +141,47 @@ fn refuse_name(entry: &Entry) -> Option<Diagnostic> {
     }
 }
 
-fn value(entry: &Entry, parameters: &Parameters) -> Result<f64, Diagnostic> {
+/// The number or expression of a parameter, which may stand in a table with its unit.
+fn value_node(entry: &Entry) -> &Node {
+    entry.node.get("value").unwrap_or(&entry.node)
+}
+
+/// A parameter with what the file says about it, its value not yet known.
+fn described(entry: &Entry) -> Parameter {
+    let node = value_node(entry);
+    let text = |key: &str| entry.node.get(key).and_then(Node::as_str).unwrap_or_default().to_string();
+    Parameter {
+        name: entry.name.clone(),
+        value: f64::NAN,
+        expression: node.as_str().map(str::to_string),
+        span: node.span,
+        unit: text("unit"),
+        doc: text("doc"),
+    }
+}
+
+fn value(entry: &Entry, parameters: &Parameters, inputs: &[&str]) -> Result<f64, Diagnostic> {
     let what = format!("parameter {}", quoted(&entry.name));
-    let node = &entry.node;
+    let node = value_node(entry);
     match &node.value {
         Value::Integer(n) => Ok(*n as f64),
         Value::Number(x) if x.is_finite() => Ok(*x),
         Value::Number(_) => Err(Diagnostic::error(format!("{what} is not a finite number")).at(node.span)),
         Value::String { text, .. } => {
-            let scope = Scope { parameters, variables: &[] };
+            let scope = Scope { parameters, variables: &[], inputs };
             let expression = Expression::parse(text, scope).map_err(|fault| in_place(fault, node, &what))?;
             Ok(expression.as_constant().unwrap_or(f64::NAN))
         }
+        Value::Table(_) if entry.node.as_table().is_some() => Err(Diagnostic::error(format!("{what} needs `value`"))
+            .at(node.span)
+            .help("write it like { value = 100.0, unit = \"N/m\" }")),
         _ => Err(Diagnostic::error(format!("{what} must be a number or an expression, found {}", node.article()))
             .at(node.span)),
     }
 }
 
 /// The fault of an expression as a message about the text node it stands in.
-pub(super) fn in_place(fault: Fault, node: &Node, what: &str) -> Diagnostic {
+pub(super) fn in_place(fault: ExpressionFault, node: &Node, what: &str) -> Diagnostic {
     Diagnostic::error(format!("{} in {what}", fault.message))
         .at(node.part(fault.at))
         .label(fault.label)
@@ -162,7 +217,7 @@ fn cycles(entries: &[Entry], needs: &[Vec<usize>], rest: &[usize]) -> Diagnostic
     let mut walk_of = vec![0; entries.len()];
     let in_rest: Vec<bool> = (0..entries.len()).map(|i| rest.binary_search(&i).is_ok()).collect();
     for (walk, &first) in rest.iter().enumerate() {
-        // each of the rest needs one of the rest, so the walk ends where somebody was before
+        // each of the rest needs another of the rest, so the walk ends where it has been before
         let walk = walk + 1;
         let mut path = Vec::new();
         let mut i = first;
@@ -198,7 +253,7 @@ fn cycle(entries: &[Entry], ring: &[usize]) -> Diagnostic {
     });
     for (n, &i) in ring.iter().take(MOST).enumerate() {
         let needed = ring[(n + 1) % ring.len()];
-        let node = &entries[i].node;
+        let node = value_node(&entries[i]);
         let names = Expression::names(node.as_str().unwrap_or(""));
         let part = names.into_iter().find(|(n, _)| *n == entries[needed].name).map(|(_, at)| at);
         let span: Span = part.map_or(node.span, |at| node.part(at));
@@ -215,7 +270,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Parameters, Diagnostics> {
         let root = crate::file::toml::parse(&Source::new("m", text.into()), 0).unwrap();
-        Parameters::read(root.get("parameter"))
+        Parameters::read(root.get("parameter"), &[])
     }
 
     #[test]
@@ -223,6 +278,18 @@ mod tests {
         let p = read("[parameter]\nc = \"a + b\"\nb = \"2*a\"\na = 1.5\nn = 3\n").unwrap();
         assert_eq!(p.iter().collect::<Vec<_>>(), [("c", 4.5), ("b", 3.0), ("a", 1.5), ("n", 3.0)]);
         assert_eq!(read("x = 1").unwrap().names().count(), 0);
+    }
+
+    #[test]
+    fn a_parameter_may_tell_its_unit_and_meaning() {
+        let text = "[parameter]\nk = { value = \"2*m\", unit = \"N/m\", doc = \"of the spring\" }\nm = 1.5\n";
+        let p = read(text).unwrap();
+        let [k, m] = p.list() else { panic!("{p:?}") };
+        assert_eq!((k.value, k.expression.as_deref()), (3.0, Some("2*m")));
+        assert_eq!((k.unit.as_str(), k.doc.as_str()), ("N/m", "of the spring"));
+        assert_eq!(&text[k.span.start as usize..k.span.end as usize], "\"2*m\"");
+        assert_eq!((m.value, m.expression.as_deref(), m.unit.as_str()), (1.5, None, ""));
+        assert!(read("[parameter]\nk = { unit = \"N\" }").unwrap_err().0[0].message.contains("needs `value`"));
     }
 
     #[test]

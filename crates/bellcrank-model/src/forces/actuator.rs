@@ -161,7 +161,7 @@ impl Force for Actuator {
         Some(self.stage.along.motion)
     }
     fn effort(&self, at: &Seen) -> f64 {
-        self.stage.effort(at.mode, self.effort.value(at.t), at.z.first())
+        self.stage.effort(at.mode, self.effort.value_with(at.t, at.inputs), at.z.first())
     }
     fn power(&self, at: &Seen) -> f64 {
         self.effort(at) * self.stage.along.rate(at)
@@ -173,7 +173,7 @@ impl Force for Actuator {
         if self.stage.lag > 0.0 { vec![self.stage.start] } else { Vec::new() }
     }
     fn flow(&self, at: &Seen, out: &mut [f64]) {
-        out[0] = self.stage.flow(at.mode, self.effort.value(at.t), at.z[0]);
+        out[0] = self.stage.flow(at.mode, self.effort.value_with(at.t, at.inputs), at.z[0]);
     }
     fn state_slopes(&self, at: &Seen, out: &mut StateSlopes) {
         out.flow_by_state[0][0] = -1.0 / self.stage.lag;
@@ -186,10 +186,10 @@ impl Force for Actuator {
         false
     }
     fn mode(&self, at: &Seen) -> Mode {
-        self.stage.fitting(self.effort.value(at.t))
+        self.stage.fitting(self.effort.value_with(at.t, at.inputs))
     }
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
-        self.stage.switch_values(at.mode, self.effort.value(at.t), out);
+        self.stage.switch_values(at.mode, self.effort.value_with(at.t, at.inputs), out);
     }
     fn cross(&self, k: usize, at: &Seen) -> Switch {
         self.stage.cross(k, at.mode)

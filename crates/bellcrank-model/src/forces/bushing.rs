@@ -5,7 +5,7 @@ use super::{Ends, Force, Kind, Made, Placement, Seen};
 use crate::curve::Curve;
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, LIN, Stiffness};
-use crate::model::Space;
+use crate::space::Space;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 
 /// With x = (d, θ) − x₀, d = R₁ᵀ(p₂ − p₁) and θ the rotation vector of R₁ᵀR₂, the energy is

@@ -6,7 +6,7 @@ use crate::dynamics::Mode;
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
 use crate::joints::{Equation, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 
 /// N n − μ N u_t/√(u_t² + v₀²) on the second body at the point of contact.
@@ -15,7 +15,7 @@ use bellcrank_math::{Mat3, Vec3};
 /// against the first at the point of contact and u_t its part across n. N follows from g and ġ = n·u by a
 /// [`Closing`]; at |u_t| = v₀ friction has 71 % of its level.
 struct Contact {
-    shape: Shape,
+    shape: ContactShape,
     law: Closing,
     friction: f64,
     velocity: f64,
@@ -23,7 +23,7 @@ struct Contact {
 
 /// What touches.
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum ContactShape {
     /// A plane through the first point, its normal an axis of the first frame, and a sphere about the second.
     Plane { axis: usize, radius: f64 },
     /// Two spheres.
@@ -75,7 +75,7 @@ fn make(values: &Values, place: &Placement) -> Made {
         }
         let axis = if place.space == Space::Plane { Y } else { Z };
         let radius = values.optional_number("radius").or(place.radii[1]).unwrap_or(0.0);
-        Shape::Plane { axis, radius }
+        ContactShape::Plane { axis, radius }
     } else {
         if values.has("radius") {
             let message = format!("`radius` of {what} is for a sphere on a plane, and it has no `normal`");
@@ -94,7 +94,7 @@ fn make(values: &Values, place: &Placement) -> Made {
             let message = format!("the points of {what} coincide: the contact has no direction");
             return Err(values.error(message).help("move a body, or give other points with `at` or `on`").into());
         }
-        Shape::Spheres { radii: [a, b] }
+        ContactShape::Spheres { radii: [a, b] }
     };
     let law = Closing::read(values, Some(values.number("exponent")))?;
     if law.holds() && values.has("friction") {
@@ -120,16 +120,16 @@ struct Touch {
     arm_by: [Mat3; 2],
 }
 
-impl Shape {
+impl ContactShape {
     fn touch(&self, ends: &[Frame]) -> Touch {
         let d = ends[1].p - ends[0].p;
         match *self {
-            Shape::Plane { axis, radius } => {
+            ContactShape::Plane { axis, radius } => {
                 let n = ends[0].axis(axis);
                 let n_by = [Mat3::ZERO, -n.tilde()];
                 Touch { d, n, gap: n.dot(d) - radius, arm: n * -radius, n_by, arm_by: n_by.map(|m| m * -radius) }
             }
-            Shape::Spheres { radii: [a, b] } => {
+            ContactShape::Spheres { radii: [a, b] } => {
                 let n = d.normalized().unwrap_or(Vec3::X);
                 let l = d.norm().max(f64::MIN_POSITIVE);
                 // the point that divides the line as the radii do: one point for both, so that momentum is kept
@@ -248,9 +248,9 @@ impl Force for Contact {
     }
     fn rotational(&self, end: usize) -> bool {
         let arm = match self.shape {
-            Shape::Plane { .. } if end == 0 => return true,
-            Shape::Plane { radius, .. } => radius,
-            Shape::Spheres { radii } => radii[end],
+            ContactShape::Plane { .. } if end == 0 => return true,
+            ContactShape::Plane { radius, .. } => radius,
+            ContactShape::Spheres { radii } => radii[end],
         };
         self.friction != 0.0 && arm != 0.0
     }
@@ -279,7 +279,7 @@ impl Force for Contact {
 }
 
 /// The gap is zero.
-struct Closed(Shape);
+struct Closed(ContactShape);
 
 impl Equation for Closed {
     fn rows(&self) -> usize {

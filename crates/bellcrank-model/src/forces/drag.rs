@@ -56,7 +56,7 @@ fn make(values: &Values, _place: &Placement) -> Made {
 
 impl Drag {
     fn relative(&self, at: &Seen) -> Vec3 {
-        at.ends[0].v - Vec3(std::array::from_fn(|i| self.wind[i].value(at.t)))
+        at.ends[0].v - Vec3(std::array::from_fn(|i| self.wind[i].value_with(at.t, at.inputs)))
     }
     fn force(&self, at: &Seen) -> Vec3 {
         let u = self.relative(at);

@@ -58,7 +58,7 @@ fn follows(values: &Values) -> bool {
 impl Load {
     fn at(&self, at: &Seen) -> Covector {
         let vector = |f: &[Expression; 3]| {
-            let f = Vec3(std::array::from_fn(|i| f[i].value(at.t)));
+            let f = Vec3(std::array::from_fn(|i| f[i].value_with(at.t, at.inputs)));
             if self.follows { at.ends[0].r * f } else { f }
         };
         Covector::new(vector(&self.force), vector(&self.torque))

@@ -25,7 +25,7 @@ use crate::dynamics::Mode;
 use crate::file::{Diagnostics, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
 use crate::joints::{Equation, Motion};
-use crate::model::Space;
+use crate::space::Space;
 use bellcrank_math::Vec3;
 
 /// The most first-order states a force may have.
@@ -39,6 +39,8 @@ pub const MAX_SWITCHES: usize = 2;
 pub struct Seen<'a> {
     /// Time.
     pub t: f64,
+    /// The values of the model's inputs.
+    pub inputs: &'a [f64],
     /// One frame for each end.
     pub ends: &'a [Frame],
     /// What the angle that it [`measures`](Force::measures) is near to, which tells full turns apart.

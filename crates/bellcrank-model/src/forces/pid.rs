@@ -105,7 +105,7 @@ impl Pid {
 
     /// The command and the error.
     fn command(&self, at: &Seen) -> (f64, f64) {
-        let r = self.reference.jet(at.t);
+        let r = self.reference.jet_with(at.t, at.inputs);
         let rate = self.measured.rate(at);
         let error = r.value - if self.rate { rate } else { self.measured.value(at) };
         let integral = self.states(at).0.copied().unwrap_or(0.0);

@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, coincide, homokinetic};
 use super::{Axes, Joint, Kind, Place};
-use crate::model::Space;
+use crate::space::Space;
 
 /// Two shafts along the z axes of the frames that meet in a point and turn alike.
 struct ConstantVelocity;

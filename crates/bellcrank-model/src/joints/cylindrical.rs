@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, hold, perpendicular};
 use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A turn about and a shift along the common z axis of both frames.
 struct Cylindrical;

@@ -3,7 +3,7 @@
 use super::equations::{self, Equation};
 use super::{Axes, Joint, Kind, Place};
 use crate::file::{Field, FieldKind};
-use crate::model::Space;
+use crate::space::Space;
 
 /// Two points keep their distance, as if a massless bar joined them.
 struct Distance {

@@ -2,9 +2,8 @@
 
 use super::equations::{Equation, follow, follow_rate};
 use super::{Joint, Kind, Motion, Place, names};
-use crate::file::suggest::nearest;
 use crate::file::{Expression, Field, FieldKind};
-use crate::model::{JointEntry, Model, Space};
+use crate::space::Space;
 use std::sync::Arc;
 
 /// A motion of another joint, or its rate, follows a function of time.
@@ -51,39 +50,21 @@ pub const KIND: Kind = Kind {
         let found = names.iter().position(|n| n.contains(&key));
         let Some(motion) = found else { return Err(base.lacks(values, key, &format!("`{key}`")).into()) };
         let by_rate = names[motion][1] == key;
+        if !by_rate {
+            super::refuse_inputs(
+                values,
+                key,
+                std::slice::from_ref(course),
+                &format!("drive the rate: `{} = …`", names[motion][1]),
+            )?;
+        }
         Ok(Box::new(Drive { motion: base.motions[motion], course: course.clone(), by_rate }))
     },
 };
 
-/// A drive of a joint of a finished model, by the name of the joint and of one of its coordinates or rates;
-/// else what is wrong, and what to try.
-pub fn drive_of(model: &Model, joint: &str, key: &str, course: Expression) -> Result<JointEntry, (String, String)> {
-    let Some(base) = model.joints.iter().find(|j| j.name == joint) else {
-        let known = model.joints.iter().map(|j| j.name.as_str());
-        let help = nearest(joint, known).map_or_else(
-            || "name a joint of the model that turns or slides".to_string(),
-            |name| format!("did you mean `{name}`?"),
-        );
-        return Err((format!("there is no joint `{joint}`"), help));
-    };
-    let motions = base.joint.motions(model.space);
-    let names = names(&motions);
-    let Some(motion) = names.iter().position(|n| n.contains(&key)) else {
-        let known = names.concat().join("`, `");
-        let help = match known.is_empty() {
-            true => format!("a {} joint has no coordinate of its own", base.kind),
-            false => format!("the coordinates of a {} joint are `{known}`", base.kind),
-        };
-        return Err((format!("joint `{joint}` has no `{key}`"), help));
-    };
-    let by_rate = names[motion][1] == key;
-    Ok(JointEntry {
-        name: format!("{joint}-{key}-drive"),
-        kind: KIND.name,
-        joint: Arc::new(Drive { motion: motions[motion], course, by_rate }),
-        ends: base.ends.clone(),
-        tree: None,
-    })
+/// A joint that holds a motion, or its rate, to a function of time.
+pub fn drive(motion: Motion, course: Expression, by_rate: bool) -> Arc<dyn Joint> {
+    Arc::new(Drive { motion, course, by_rate })
 }
 
 impl Joint for Drive {

@@ -3,7 +3,7 @@
 use super::equations::{Equation, trace};
 use super::{Joint, Kind, Place};
 use crate::file::{Expression, Field, FieldKind};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A point of a body follows functions of time.
 struct DrivePoint {
@@ -17,7 +17,11 @@ pub const KIND: Kind = Kind {
     fields: &[Field::required("position", FieldKind::VectorFunction, "m", "where the point is, in the world")],
     place: Place::Body,
     in_plane: None,
-    make: |values, _| Ok(Box::new(DrivePoint { course: values.functions("position").to_vec() })),
+    make: |values, _| {
+        let course = values.functions("position");
+        super::refuse_inputs(values, "position", course, "drive the rate of a slide")?;
+        Ok(Box::new(DrivePoint { course: course.to_vec() }))
+    },
 };
 
 impl Joint for DrivePoint {

@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, coincide, perpendicular};
 use super::{Axes, Joint, Kind, Move, Place, X, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// No motion at all.
 struct Fixed;

@@ -3,7 +3,7 @@
 use super::equations::{Couple, Equation, couple};
 use super::{Joint, Kind, Motion, Place, Placement};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
-use crate::model::Space;
+use crate::space::Space;
 
 /// The motions of two joints keep a weighted sum.
 struct Coupler {

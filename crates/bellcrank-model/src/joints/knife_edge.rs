@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, no_slip_along};
 use super::{Axes, Joint, Kind, Place, X, Y};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A point of the second body moves along its edge and turns freely, but does not move across.
 ///

@@ -25,10 +25,10 @@ mod screw;
 mod spherical;
 mod universal;
 
-use crate::file::{Diagnostic, Diagnostics, Field, Values};
+use crate::file::{Diagnostic, Diagnostics, Expression, Field, Values};
 use crate::frames::Frame;
-use crate::model::Space;
-pub use drive::drive_of;
+use crate::space::Space;
+pub use drive::drive;
 pub use equations::{Equation, Plain};
 
 /// The first axis of a frame.
@@ -180,6 +180,18 @@ impl Base {
         };
         values.error_at(key, format!("{}: joint `{}` has no {motion}", values.what(), self.name)).help(help)
     }
+}
+
+/// Refuses inputs where a position is prescribed: an input is constant between the times it is set, so the position
+/// would jump.
+fn refuse_inputs(values: &Values, key: &str, course: &[Expression], instead: &str) -> Result<(), Diagnostic> {
+    if !course.iter().any(Expression::uses_inputs) {
+        return Ok(());
+    }
+    let message =
+        format!("`{key}` of {} cannot depend on an input: it would jump when the input is set", values.what());
+    let help = format!("{instead}, or let a `pid` controller follow the input as its `reference`");
+    Err(values.error_at(key, message).label("uses an input").help(help))
 }
 
 /// A kind of joint: its name in the file, its fields and how it is made from them.

@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, hold, perpendicular};
 use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// Shifts along x and y of the first frame and a turn about the common z axis.
 struct Planar;

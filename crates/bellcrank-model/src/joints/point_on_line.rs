@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, hold};
 use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A point of the second body slides along an axis of the first frame: z in space, x in the plane.
 struct PointOnLine;

@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, hold};
 use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A point of the second body stays in the plane normal to z of the first frame.
 struct PointOnPlane;

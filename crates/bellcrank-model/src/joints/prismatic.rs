@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, hold, perpendicular};
 use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// One shift along the common axis of both frames: z in space, x in the plane.
 struct Prismatic;

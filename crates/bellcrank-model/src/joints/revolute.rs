@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, coincide, perpendicular};
 use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// One rotation about the common z axis of both frames.
 struct Revolute;

@@ -3,7 +3,7 @@
 use super::equations::{Couple, Equation, couple, follow, roll, touch};
 use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
 use crate::file::{Expression, Field, FieldKind};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A disk on the second body touches a plane of the first and rolls on it without slip.
 ///

@@ -4,7 +4,7 @@ use super::cylindrical::coaxial;
 use super::equations::{Couple, Equation, couple};
 use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
 use crate::file::{Field, FieldKind};
-use crate::model::Space;
+use crate::space::Space;
 use std::f64::consts::TAU;
 
 /// A shift of `pitch` along the common z axis with every turn about it.

@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, coincide};
 use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A point of one body stays at a point of the other; all turns are free.
 struct Spherical;

@@ -2,7 +2,7 @@
 
 use super::equations::{Equation, coincide, perpendicular};
 use super::{Axes, Joint, Kind, Motion, Move, Place, X, Z};
-use crate::model::Space;
+use crate::space::Space;
 
 /// A cross with one arm along z of the first frame and one along x of the second.
 struct Universal;

@@ -1,7 +1,7 @@
 //! Flexible bodies in a model file: `beam` and `modal`.
 
 use super::Reader;
-use crate::bodies::{Beam, Body, Field as Modes, Flexible, MAX_MODES, Structure, parse_modal};
+use crate::bodies::{Beam, Body, Flexible, MAX_MODES, ModeField as Modes, Structure, parse_modal};
 use crate::file::csv::open_text;
 use crate::file::*;
 use crate::frames::Attachment;
@@ -179,48 +179,9 @@ impl<'a> Reader<'a> {
 
     fn beam(&self, v: &Values<'a>, t: &Values<'a>, entry: &mut BodyEntry) -> Result<Structure, Diagnostics> {
         let what = v.what();
-        let (from, to) = (t.vector("from"), t.vector("to"));
-        let Some(along) = (to - from).normalized() else {
-            let message = format!("the beam of {what} has no length: `from` and `to` are the same point");
-            return Err(t.error(message).help("give two different points").into());
-        };
-        let length = (to - from).norm();
-        entry.at = from;
-        if self.plane {
-            for key in ["up", "shear_modulus", "torsion_constant", "torsion"] {
-                if t.has(key) {
-                    let message = format!("{what} is in the plane, and `{key}` is for beams in space");
-                    return Err(t.error_at(key, message).help("leave it out").into());
-                }
-            }
-            entry.angle = along[1].atan2(along[0]);
-            entry.rotation = Quat::exp(Vec3::Z * entry.angle);
-        } else {
-            let y = match t.optional_vector("up") {
-                None => along.any_perpendicular(),
-                Some(up) => (up - along * up.dot(along)).normalized().ok_or_else(|| {
-                    t.error_at("up", format!("`up` of {what} runs along the beam")).help("it must point another way")
-                })?,
-            };
-            entry.rotation = Quat::from_matrix(&Mat3::from_columns(along, y, along.cross(y)));
-        }
+        let length = self.place_beam(v, t, entry)?;
         let section = self.section(t)?;
-        let masses = [
-            t.optional_number("mass"),
-            v.optional_number("mass"),
-            t.optional_number("density").map(|d| d * section.area * length),
-        ];
-        let given: Vec<f64> = masses.into_iter().flatten().collect();
-        let [mass] = given[..] else {
-            let (message, help) = match given.len() {
-                0 => (format!("{what} needs `mass`"), "add `mass = …` [kg] or `density = …` [kg/m³] to the beam"),
-                _ => (format!("{what} has its mass twice"), "give one of `mass` and `density`"),
-            };
-            return Err(t.error(message).help(help).into());
-        };
-        if mass <= 0.0 {
-            return Err(v.error_at("mass", format!("{what}: the mass of a beam must be positive")).into());
-        }
+        let mass = mass_of_beam(v, t, section.area, length)?;
         let e = t.number("youngs_modulus");
         let count = |key: &str, n: f64| -> Result<usize, Diagnostics> {
             if n < 0.0 || n.fract() != 0.0 || n > MAX_MODES as f64 {
@@ -262,6 +223,36 @@ impl<'a> Reader<'a> {
         let mut structure = beam.structure();
         structure.thickness = (section.area / PI).sqrt();
         Ok(structure)
+    }
+
+    /// Puts the frame of a beam at its first end, x along it; gives its length.
+    fn place_beam(&self, v: &Values<'a>, t: &Values<'a>, entry: &mut BodyEntry) -> Result<f64, Diagnostics> {
+        let what = v.what();
+        let (from, to) = (t.vector("from"), t.vector("to"));
+        let Some(along) = (to - from).normalized() else {
+            let message = format!("the beam of {what} has no length: `from` and `to` are the same point");
+            return Err(t.error(message).help("give two different points").into());
+        };
+        entry.at = from;
+        if self.plane {
+            for key in ["up", "shear_modulus", "torsion_constant", "torsion"] {
+                if t.has(key) {
+                    let message = format!("{what} is in the plane, and `{key}` is for beams in space");
+                    return Err(t.error_at(key, message).help("leave it out").into());
+                }
+            }
+            entry.angle = along[1].atan2(along[0]);
+            entry.rotation = Quat::exp(Vec3::Z * entry.angle);
+        } else {
+            let y = match t.optional_vector("up") {
+                None => along.any_perpendicular(),
+                Some(up) => (up - along * up.dot(along)).normalized().ok_or_else(|| {
+                    t.error_at("up", format!("`up` of {what} runs along the beam")).help("it must point another way")
+                })?,
+            };
+            entry.rotation = Quat::from_matrix(&Mat3::from_columns(along, y, along.cross(y)));
+        }
+        Ok((to - from).norm())
     }
 
     fn section(&self, t: &Values<'a>) -> Result<Section, Diagnostics> {
@@ -432,4 +423,23 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// The mass of a beam: its own, that of its body, or from its density.
+fn mass_of_beam(v: &Values, t: &Values, area: f64, length: f64) -> Result<f64, Diagnostics> {
+    let what = v.what();
+    let masses =
+        [t.optional_number("mass"), v.optional_number("mass"), t.optional_number("density").map(|d| d * area * length)];
+    let given: Vec<f64> = masses.into_iter().flatten().collect();
+    let [mass] = given[..] else {
+        let (message, help) = match given.len() {
+            0 => (format!("{what} needs `mass`"), "add `mass = …` [kg] or `density = …` [kg/m³] to the beam"),
+            _ => (format!("{what} has its mass twice"), "give one of `mass` and `density`"),
+        };
+        return Err(t.error(message).help(help).into());
+    };
+    if mass <= 0.0 {
+        return Err(v.error_at("mass", format!("{what}: the mass of a beam must be positive")).into());
+    }
+    Ok(mass)
 }

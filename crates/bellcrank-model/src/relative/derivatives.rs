@@ -15,85 +15,14 @@
 //! and what the Cartesian ∂g̈/∂q leaves out.
 
 use super::kinematics::{Twist, Wrench, velocities, wrench};
-use super::tree::{NONE, Node};
+use super::patterns::{Depends, InnerBlocks, OuterPairs, on_bodies};
+use super::tree::{NONE, TreeBody};
 use super::{Relative, TreeSpace};
-use crate::bodies::{Body, Coordinates, each};
+use crate::bodies::{BodyFrame, Coordinates, each};
 use crate::dynamics::*;
-use crate::frames::{BodyFrame, MAX_WIDTH};
-use crate::system::System;
+use crate::frames::MAX_WIDTH;
 use bellcrank_math::{Vec3, rotation};
 use std::ops::Range;
-use std::sync::OnceLock;
-
-/// The blocks of a Cartesian derivative, by columns.
-struct Blocks {
-    offsets: Vec<u32>,
-    size: usize,
-    /// For each column block the numbers of its pairs.
-    first: Vec<u32>,
-    pairs: Vec<(u32, u32)>,
-}
-
-impl Blocks {
-    fn new(system: &System, piece: Piece, wrt: Unknown) -> Blocks {
-        let layout = system.layout();
-        let (rows, columns) = (layout.rows(piece), layout.columns(wrt));
-        let (mut size, mut offsets) = (0, Vec::new());
-        let mut pairs = Vec::new();
-        for (r, c) in system.pattern(piece, wrt) {
-            offsets.push(size as u32);
-            pairs.push((r, c, size as u32));
-            size += rows[r as usize].len() * columns[c as usize].len();
-        }
-        pairs.sort_by_key(|&(_, c, _)| c);
-        let first = (0..=columns.len()).map(|c| pairs.partition_point(|p| (p.1 as usize) < c) as u32).collect();
-        Blocks { offsets, size, first, pairs: pairs.into_iter().map(|(r, _, o)| (r, o)).collect() }
-    }
-
-    /// The row blocks of a column block, with the places of their values.
-    fn column(&self, c: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let range = self.first[c] as usize..self.first[c + 1] as usize;
-        self.pairs[range].iter().map(|&(r, o)| (r as usize, o as usize))
-    }
-
-    /// y += K x for one column block.
-    fn apply(&self, values: &[f64], c: usize, x: &[f64], rows: &[Range<usize>], y: &mut [f64]) {
-        for (r, o) in self.column(c) {
-            for (y, k) in y[rows[r].clone()].iter_mut().zip(values[o..].chunks_exact(x.len())) {
-                *y += k.iter().zip(x).map(|(k, x)| k * x).sum::<f64>();
-            }
-        }
-    }
-}
-
-/// The pairs of a derivative in relative coordinates, by columns.
-struct Outer {
-    pairs: Vec<(u32, u32)>,
-    first: Vec<u32>,
-}
-
-const UNKNOWNS: usize = Unknown::ALL.len();
-const PIECES: usize = Piece::Flow as usize + 1;
-
-fn slot(piece: Piece, wrt: Unknown) -> usize {
-    piece as usize * UNKNOWNS + wrt as usize
-}
-
-/// Where the blocks of all derivatives are.
-pub(super) struct Maps {
-    inner: Vec<OnceLock<Blocks>>,
-    outer: Vec<OnceLock<Outer>>,
-}
-
-impl Maps {
-    pub(super) fn new() -> Maps {
-        let cells = PIECES * UNKNOWNS;
-        Maps {
-            inner: (0..cells).map(|_| OnceLock::new()).collect(),
-            outer: (0..cells).map(|_| OnceLock::new()).collect(),
-        }
-    }
-}
 
 /// Scratch of derivatives.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +35,43 @@ pub(super) struct Columns {
     carried: Vec<Wrench>,
 }
 
+/// A derivative by coordinates or velocities: what all its columns share.
+struct ByMotion<'a> {
+    piece: Piece,
+    /// By coordinates rather than by velocities.
+    moves: bool,
+    depends: Depends,
+    /// ∂v̇/∂v.
+    slope: f64,
+    on_bodies: bool,
+    /// The piece whose dependence on v̇ stands for this one's.
+    accelerates: Piece,
+    by_q: &'a InnerBlocks,
+    by_v: &'a InnerBlocks,
+    by_a: &'a InnerBlocks,
+    /// The rows of the Cartesian piece.
+    rows: &'a [Range<usize>],
+}
+
+impl<'a> ByMotion<'a> {
+    fn new(of: &'a Relative, piece: Piece, wrt: Unknown, slope: f64) -> ByMotion<'a> {
+        let on_bodies = on_bodies(piece);
+        let accelerates = if piece == Piece::Acceleration { piece } else { Piece::MassAccel };
+        ByMotion {
+            piece,
+            moves: wrt == Unknown::Q,
+            depends: Depends::of(piece),
+            slope,
+            on_bodies,
+            accelerates,
+            by_q: of.inner(piece, Unknown::Q),
+            by_v: of.inner(piece, Unknown::V),
+            by_a: of.inner(accelerates, Unknown::V),
+            rows: if on_bodies { &of.cartesian.layout().bodies } else { of.layout.rows(piece) },
+        }
+    }
+}
+
 /// The motion before a step of a joint, at the joint.
 #[derive(Clone, Copy)]
 struct Before {
@@ -113,135 +79,14 @@ struct Before {
     linear: Twist,
     bias: Twist,
     /// Of the step itself.
-    own: Twist,
-}
-
-/// What a piece depends on.
-#[derive(Clone, Copy, Default)]
-struct Depends {
-    /// On velocities.
-    v: bool,
-    /// On J v̇, with this factor.
-    linear: f64,
-    /// On J̇ v.
-    bias: f64,
-}
-
-impl Depends {
-    fn of(piece: Piece) -> Depends {
-        match piece {
-            Piece::MassAccel => Depends { v: false, linear: 1.0, bias: 0.0 },
-            Piece::Force => Depends { v: true, linear: 0.0, bias: -1.0 },
-            Piece::Acceleration => Depends { v: true, linear: 1.0, bias: 1.0 },
-            Piece::GtLambda | Piece::GtMu | Piece::MinvGtMu => Depends::default(),
-            _ => Depends { v: true, ..Depends::default() },
-        }
-    }
+    step: Twist,
 }
 
 fn largest(x: &[f64]) -> f64 {
     x.iter().fold(0.0, |m, x| m.max(x.abs()))
 }
 
-fn on_bodies(piece: Piece) -> bool {
-    use Piece::*;
-    matches!(piece, MassAccel | Force | GtLambda | GtMu | MinvGtMu)
-}
-
 impl Relative {
-    fn inner(&self, piece: Piece, wrt: Unknown) -> &Blocks {
-        self.maps.inner[slot(piece, wrt)].get_or_init(|| Blocks::new(&self.cartesian, piece, wrt))
-    }
-
-    fn outer(&self, piece: Piece, wrt: Unknown) -> &Outer {
-        self.maps.outer[slot(piece, wrt)].get_or_init(|| self.find_outer(piece, wrt))
-    }
-
-    pub(super) fn pairs(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)> {
-        use Piece::*;
-        match (piece, wrt) {
-            (Rate, Unknown::Q) | (Speed, Unknown::V) => (0..self.layout.bodies.len() as u32).map(|b| (b, b)).collect(),
-            (ZDot | Flow, Unknown::Z) => self.cartesian.pattern(piece, wrt),
-            (Rate | Speed | ZDot, _) => Vec::new(),
-            (MinvGtMu, Unknown::Q) => Vec::new(),
-            (GtLambda | GtMu | MinvGtMu, Unknown::V) | (Position | Velocity | Acceleration, Unknown::Z) => Vec::new(),
-            (MassAccel, Unknown::Z) => Vec::new(),
-            _ => self.outer(piece, wrt).pairs.clone(),
-        }
-    }
-
-    /// Which rows of a piece feel which columns.
-    fn find_outer(&self, piece: Piece, wrt: Unknown) -> Outer {
-        let nodes = &self.tree.nodes;
-        let (mut pairs, mut first) = (Vec::new(), vec![0]);
-        let mut column = |rows: &mut Vec<bool>, c: u32| {
-            pairs.extend(rows.iter_mut().enumerate().filter(|(_, r)| **r).map(|(r, _)| (r as u32, c)));
-            first.push(pairs.len() as u32);
-            rows.fill(false);
-        };
-        let mut rows = vec![false; self.layout.rows(piece).len()];
-        let mut bodies = vec![false; nodes.len()];
-        let upwards = |bodies: &mut Vec<bool>, rows: &mut Vec<bool>| {
-            for i in (0..nodes.len()).rev() {
-                if !std::mem::take(&mut bodies[i]) {
-                    continue;
-                }
-                if nodes[i].parent != NONE {
-                    bodies[nodes[i].parent as usize] = true;
-                }
-                if nodes[i].block != NONE {
-                    rows[nodes[i].block as usize] = true;
-                }
-            }
-        };
-        let node_of = |b: usize| self.tree.node_of[b] as usize;
-        if matches!(wrt, Unknown::Q | Unknown::V) {
-            let depends = Depends::of(piece);
-            let moves = wrt == Unknown::Q;
-            let mut loaded = vec![matches!(piece, Piece::MassAccel | Piece::Force); nodes.len()];
-            let loads = match piece {
-                Piece::GtLambda => Some(self.inner(piece, Unknown::Lambda)),
-                Piece::GtMu => Some(self.inner(piece, Unknown::Mu)),
-                _ => None,
-            };
-            for (b, _) in loads.into_iter().flat_map(|l| (0..l.first.len() - 1).flat_map(|c| l.column(c))) {
-                loaded[node_of(b)] = true;
-            }
-            for (i, node) in nodes.iter().enumerate().filter(|(_, n)| n.block != NONE) {
-                for d in i..node.end as usize {
-                    let b = nodes[d].body;
-                    let by_q = moves.then(|| self.inner(piece, Unknown::Q));
-                    let by_v = (depends.v || piece == Piece::Acceleration).then(|| self.inner(piece, Unknown::V));
-                    for (r, _) in by_q.into_iter().chain(by_v).flat_map(|k| k.column(b)) {
-                        match on_bodies(piece) {
-                            true => bodies[node_of(r)] = true,
-                            false => rows[r] = true,
-                        }
-                    }
-                    bodies[d] |=
-                        loaded[d] && on_bodies(piece) && (moves || depends.bias != 0.0 || piece == Piece::MassAccel);
-                }
-                upwards(&mut bodies, &mut rows);
-                column(&mut rows, node.block);
-            }
-        } else {
-            let from = if piece == Piece::MinvGtMu { Piece::GtMu } else { piece };
-            let inner = self.inner(from, wrt);
-            for c in 0..inner.first.len() - 1 {
-                for (b, _) in inner.column(c) {
-                    let root = nodes[node_of(b)].root as usize;
-                    match piece {
-                        Piece::MinvGtMu => bodies[root..nodes[root].end as usize].fill(true),
-                        _ => bodies[node_of(b)] = true,
-                    }
-                }
-                upwards(&mut bodies, &mut rows);
-                column(&mut rows, c as u32);
-            }
-        }
-        Outer { pairs, first }
-    }
-
     pub(super) fn differentiate(
         &self,
         c: f64,
@@ -292,7 +137,7 @@ impl Relative {
     fn scatter(
         &self,
         c: f64,
-        outer: &Outer,
+        outer: &OuterPairs,
         block: usize,
         j: usize,
         width: usize,
@@ -376,8 +221,8 @@ impl Relative {
             let (r, w) = (i - bodies[row].start, bodies[column].len());
             out.values[at + r * w + j - bodies[column].start] += c * x;
         };
-        self.mass_matrix(t, &mut add);
-        for node in self.tree.nodes.iter().filter(|n| n.own) {
+        self.crba(t, &mut add);
+        for node in self.tree.nodes.iter().filter(|n| n.is_cartesian) {
             let body = &self.cartesian.model.bodies[node.body].body;
             let n = node.columns.len();
             for j in 0..n {
@@ -400,15 +245,48 @@ impl Relative {
         t: &mut TreeSpace,
         out: &mut Targets,
     ) {
-        let depends = Depends::of(piece);
+        let of = ByMotion::new(self, piece, wrt, slopes.v);
         let outer = self.outer(piece, wrt);
-        let moves = wrt == Unknown::Q;
-        let body_rows = on_bodies(piece);
-        if depends.linear != 0.0 || depends.bias != 0.0 {
+        let mut s = std::mem::take(&mut t.columns);
+        self.cartesian_derivatives(&of, at, t, &mut s);
+        for (i, node) in self.tree.nodes.iter().enumerate().filter(|(_, n)| n.block != NONE) {
+            let block = node.block as usize;
+            let width = node.columns.len();
+            if outer.first[block] == outer.first[block + 1] {
+                continue;
+            }
+            let mut steps = StepsOf::new(i, node);
+            for (j, k) in node.columns.clone().enumerate() {
+                let before = steps.at(self, k, at, t);
+                self.change_rows(&of, (i, j), &before, t, &mut s);
+                if !of.on_bodies {
+                    match (piece, wrt) {
+                        (Piece::Position, Unknown::Q) => self.drop_noise(largest(&s.by_q), &mut s.rows),
+                        (Piece::Velocity, Unknown::V) => self.drop_noise(largest(&s.by_v), &mut s.rows),
+                        _ => {}
+                    }
+                    self.scatter(c, outer, block, j, width, of.rows, &s.rows, out);
+                    continue;
+                }
+                s.column.fill(0.0);
+                self.collect(of.moves.then_some((i, k)), &s.rows, t, &mut s.column);
+                if of.moves && !node.is_cartesian {
+                    self.turn_motions(i, k, &steps, &s.carried, t, &mut s.column);
+                }
+                self.scatter(c, outer, block, j, width, &self.layout.bodies, &s.column, out);
+            }
+        }
+        t.columns = s;
+    }
+
+    /// The derivatives of the Cartesian piece, and the loads that joints carry, for all columns.
+    fn cartesian_derivatives(&self, of: &ByMotion, at: &Point, t: &mut TreeSpace, s: &mut Columns) {
+        let (piece, depends) = (of.piece, of.depends);
+        let accelerated = depends.linear != 0.0 || depends.bias != 0.0;
+        if accelerated {
             self.accelerate(at, t);
         }
-        let mut s = std::mem::take(&mut t.columns);
-        if moves && body_rows {
+        if of.moves && of.on_bodies {
             self.cartesian_force(piece, at, t);
             s.column.clear();
             s.column.resize(self.tree.n, 0.0);
@@ -431,106 +309,67 @@ impl Relative {
         for buffer in [&mut s.by_q, &mut s.by_v, &mut s.by_a] {
             buffer.clear();
         }
-        if moves {
+        if of.moves {
             fill(&mut s.by_q, 1.0, piece, Unknown::Q, 0.0, t);
         }
         if depends.v {
             fill(&mut s.by_v, 1.0, piece, Unknown::V, 0.0, t);
         }
-        let accelerates = if piece == Piece::Acceleration { piece } else { Piece::MassAccel };
-        if depends.linear != 0.0 || depends.bias != 0.0 {
-            fill(&mut s.by_a, 1.0, accelerates, Unknown::V, 1.0, t);
-            fill(&mut s.by_a, -1.0, accelerates, Unknown::V, 0.0, t);
+        if accelerated {
+            // the part that comes with v̇: its slope one, less what there is at slope zero
+            fill(&mut s.by_a, 1.0, of.accelerates, Unknown::V, 1.0, t);
+            fill(&mut s.by_a, -1.0, of.accelerates, Unknown::V, 0.0, t);
         }
-        let rows = match body_rows {
-            true => &self.cartesian.layout().bodies,
-            false => self.layout.rows(piece),
-        };
         s.rows.clear();
-        s.rows.resize(rows.last().map_or(0, |r| r.end), 0.0);
+        s.rows.resize(of.rows.last().map_or(0, |r| r.end), 0.0);
         s.column.clear();
         s.column.resize(self.tree.n, 0.0);
-        let by_q = self.inner(piece, Unknown::Q);
-        let by_v = self.inner(piece, Unknown::V);
-        let by_a = self.inner(accelerates, Unknown::V);
-        for (i, node) in self.tree.nodes.iter().enumerate().filter(|(_, n)| n.block != NONE) {
-            let block = node.block as usize;
-            let width = node.columns.len();
-            if outer.first[block] == outer.first[block + 1] {
-                continue;
-            }
-            let mut steps = StepsOf::new(i, node);
-            for (j, k) in node.columns.clone().enumerate() {
-                s.rows.fill(0.0);
-                let before = steps.at(self, k, at, t);
-                for d in i..node.end as usize {
-                    let carried = &self.tree.nodes[d];
-                    let b = carried.body;
-                    let size = self.cartesian.layout().bodies[b].len();
-                    let mut x = [[0.0; MAX_WIDTH]; 3];
-                    if node.own {
-                        x[0][j] = 1.0;
-                        x[2][j] = if moves { 0.0 } else { depends.linear * slopes.v };
-                        if !moves {
-                            x[1][j] = 1.0;
-                        }
-                    } else {
-                        let change = self.change(t, i, d, k, &before, moves, depends, slopes.v);
-                        let body = &self.cartesian.model.bodies[b].body;
-                        for (x, change) in x.iter_mut().zip(change) {
-                            velocities(body, &t.r[d], change, &mut x[..size]);
-                        }
-                    }
-                    if moves {
-                        by_q.apply(&s.by_q, b, &x[0][..size], rows, &mut s.rows);
-                    }
-                    if depends.v {
-                        by_v.apply(&s.by_v, b, &x[1][..size], rows, &mut s.rows);
-                    }
-                    if !s.by_a.is_empty() {
-                        by_a.apply(&s.by_a, b, &x[2][..size], rows, &mut s.rows);
-                    }
-                }
-                if !body_rows {
-                    match (piece, wrt) {
-                        (Piece::Position, Unknown::Q) => self.drop_noise(largest(&s.by_q), &mut s.rows),
-                        (Piece::Velocity, Unknown::V) => self.drop_noise(largest(&s.by_v), &mut s.rows),
-                        _ => {}
-                    }
-                    self.scatter(c, outer, block, j, width, rows, &s.rows, out);
-                    continue;
-                }
-                s.column.fill(0.0);
-                self.collect(moves.then_some((i, k)), &s.rows, t, &mut s.column);
-                if moves && !node.own {
-                    self.turn_motions(i, k, &steps, &s.carried, t, &mut s.column);
-                }
-                self.scatter(c, outer, block, j, width, &self.layout.bodies, &s.column, out);
-            }
-        }
-        t.columns = s;
     }
 
-    /// How displacement, velocity and acceleration of body `d` change with the coordinate `k` of node `i`.
-    fn change(
-        &self,
-        t: &TreeSpace,
-        i: usize,
-        d: usize,
-        k: usize,
-        before: &Before,
-        moves: bool,
-        depends: Depends,
-        slope: f64,
-    ) -> [Twist; 3] {
+    /// How the Cartesian rows change with coordinate `j` of tree body `i`, into `s.rows`.
+    fn change_rows(&self, of: &ByMotion, (i, j): (usize, usize), before: &Before, t: &TreeSpace, s: &mut Columns) {
+        let node = &self.tree.nodes[i];
+        s.rows.fill(0.0);
+        for d in i..node.end as usize {
+            let b = self.tree.nodes[d].body;
+            let size = self.cartesian.layout().bodies[b].len();
+            let mut x = [[0.0; MAX_WIDTH]; 3];
+            if node.is_cartesian {
+                x[0][j] = 1.0;
+                x[2][j] = if of.moves { 0.0 } else { of.depends.linear * of.slope };
+                if !of.moves {
+                    x[1][j] = 1.0;
+                }
+            } else {
+                let change = self.change(of, t, (i, d), node.columns.start + j, before);
+                let body = &self.cartesian.model.bodies[b].body;
+                for (x, change) in x.iter_mut().zip(change) {
+                    velocities(body, &t.r[d], change, &mut x[..size]);
+                }
+            }
+            if of.moves {
+                of.by_q.apply(&s.by_q, b, &x[0][..size], of.rows, &mut s.rows);
+            }
+            if of.depends.v {
+                of.by_v.apply(&s.by_v, b, &x[1][..size], of.rows, &mut s.rows);
+            }
+            if !s.by_a.is_empty() {
+                of.by_a.apply(&s.by_a, b, &x[2][..size], of.rows, &mut s.rows);
+            }
+        }
+    }
+
+    /// How displacement, velocity and acceleration of body `d` change with the coordinate `k` of tree body `i`.
+    fn change(&self, of: &ByMotion, t: &TreeSpace, (i, d): (usize, usize), k: usize, before: &Before) -> [Twist; 3] {
+        let (depends, slope) = (of.depends, of.slope);
         let reach = t.p[d] - t.joint[i];
         let s = t.s[k].at(reach);
         let (v, v0) = (t.twist[d], before.twist.at(reach));
         let relative = s.cross(v.less(v0));
-        if !moves {
+        if !of.moves {
             let mut acceleration = Twist { w: s.w * (depends.linear * slope), v: s.v * (depends.linear * slope) };
             if depends.bias != 0.0 {
-                let after = v0.plus(1.0, before.own.at(reach));
+                let after = v0.plus(1.0, before.step.at(reach));
                 let bias = relative.plus(1.0, after.cross(s));
                 let bias = Twist { w: bias.w, v: bias.v + s.w.cross(v.v) + v.w.cross(s.v) };
                 acceleration = acceleration.plus(depends.bias, bias);
@@ -560,7 +399,7 @@ impl Relative {
         for (b, range) in self.cartesian.layout().bodies.iter().enumerate() {
             let (d, node) = self.node(b);
             let body = &self.cartesian.model.bodies[b].body;
-            if node.own {
+            if node.is_cartesian {
                 column[node.columns.clone()].copy_from_slice(&rows[range.clone()]);
                 continue;
             }
@@ -599,35 +438,35 @@ struct StepsOf {
 }
 
 impl StepsOf {
-    fn new(node: usize, of: &Node) -> StepsOf {
+    fn new(node: usize, of: &TreeBody) -> StepsOf {
         StepsOf { node, step: of.steps.start, first: of.columns.start, next: of.columns.start, before: None }
     }
 
     /// The motion before the step of coordinate `k`; coordinates are asked for in their order.
     fn at(&mut self, r: &Relative, k: usize, at: &Point, t: &TreeSpace) -> Before {
         let node = &r.tree.nodes[self.node];
-        if node.own {
-            return Before { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, own: Twist::ZERO };
+        if node.is_cartesian {
+            return Before { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, step: Twist::ZERO };
         }
         if k >= self.next || self.before.is_none() {
             let before = match self.before {
                 None => {
                     let carried = |of: &[Twist]| r.tree.carried(node, of, &t.p, t.joint[self.node]);
                     let [twist, linear, bias] = [&t.twist, &t.linear, &t.bias].map(|f| carried(f));
-                    Before { twist, linear, bias, own: Twist::ZERO }
+                    Before { twist, linear, bias, step: Twist::ZERO }
                 }
                 Some(b) => {
                     let linear = (self.first..self.next).fold(b.linear, |x, j| x.plus(at.vdot[j], t.s[j]));
-                    let bias = b.bias.plus(1.0, b.twist.cross(b.own));
-                    Before { twist: b.twist.plus(1.0, b.own), linear, bias, own: Twist::ZERO }
+                    let bias = b.bias.plus(1.0, b.twist.cross(b.step));
+                    Before { twist: b.twist.plus(1.0, b.step), linear, bias, step: Twist::ZERO }
                 }
             };
             self.first = self.next;
             self.next += r.tree.steps[self.step].width();
             self.step += 1;
-            let own = (self.first..self.next).fold(Twist::ZERO, |x, j| x.plus(at.v[j], t.s[j]));
-            self.before = Some(Before { own, ..before });
+            let step = (self.first..self.next).fold(Twist::ZERO, |x, j| x.plus(at.v[j], t.s[j]));
+            self.before = Some(Before { step, ..before });
         }
-        self.before.unwrap_or(Before { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, own: Twist::ZERO })
+        self.before.unwrap_or(Before { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, step: Twist::ZERO })
     }
 }

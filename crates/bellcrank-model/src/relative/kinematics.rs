@@ -10,8 +10,8 @@
 //! where V × s u is the spatial cross product and A the spatial acceleration, that of the point a less ω × v
 //! [Featherstone 2008, ch. 2–5].
 
-use super::tree::{NONE, Node, Step, Tree};
-use crate::bodies::Body;
+use super::tree::{JointStep, NONE, Tree, TreeBody};
+use crate::bodies::{Body, InTree, each};
 use crate::dynamics::{Charts, Point, Workspace};
 use crate::model::Model;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
@@ -47,7 +47,7 @@ impl Twist {
         self.plus(-1.0, x)
     }
 
-    /// The spatial cross product: how x changes that moves with self.
+    /// The spatial cross product: the rate of x when it moves with self.
     #[inline]
     pub fn cross(self, x: Twist) -> Twist {
         Twist { w: self.w.cross(x.w), v: self.w.cross(x.v) + self.v.cross(x.w) }
@@ -83,14 +83,15 @@ impl Wrench {
     }
 }
 
-/// What relative coordinates keep of a point: poses and joint motions, and scratch of the sweeps.
+/// What relative coordinates keep of a point: poses and joint motions, and scratch of the sweeps. The arrays of one
+/// workspace, each named in the equations above: hence more than a dozen fields.
 #[derive(Clone, Debug, Default)]
 pub struct TreeSpace {
     /// Centres of the bodies, by node.
     pub p: Vec<Vec3>,
     /// Rotations of the bodies.
     pub r: Vec<Mat3>,
-    /// By how much they turned about z since the start.
+    /// The angle that each has turned about z since the start.
     pub turned: Vec<f64>,
     /// The points of the joints that carry them.
     pub joint: Vec<Vec3>,
@@ -112,18 +113,18 @@ pub struct TreeSpace {
     pub y: Vec<f64>,
     pub(super) x: Vec<f64>,
     pub(super) tau: Vec<f64>,
-    /// The coordinates and charts of the poses.
+    /// The coordinates and chart centres that the poses belong to.
     pub(super) q: Vec<f64>,
     pub(super) centres: Vec<Quat>,
     /// Whether the poses are those of the point.
     pub(super) placed: bool,
     pub(super) columns: super::derivatives::Columns,
-    pub(super) recursion: super::recursion::Recursion,
-    pub(super) composite: Vec<super::recursion::Composite>,
+    pub(super) recursion: super::aba::Recursion,
+    pub(super) composite: Vec<super::crba::Composite>,
 }
 
 impl Tree {
-    /// Room for the sweeps.
+    /// A workspace of the right size.
     pub fn space(&self) -> TreeSpace {
         let bodies = self.nodes.len();
         TreeSpace {
@@ -140,9 +141,9 @@ impl Tree {
         }
     }
 
-    /// Poses and joint motions; `q` are the coordinates of the own bodies too, which are passed over.
+    /// Poses and joint motions. Bodies that keep their Cartesian coordinates are skipped.
     pub fn locate(&self, q: &[f64], charts: &Charts, t: &mut TreeSpace) {
-        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.own) {
+        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.is_cartesian) {
             let (p, r, mut turned) = match node.parent {
                 NONE => (Vec3::ZERO, Mat3::IDENTITY, 0.0),
                 k => (t.p[k as usize], t.r[k as usize], t.turned[k as usize]),
@@ -152,25 +153,25 @@ impl Tree {
             let mut k = node.columns.start;
             for step in &self.steps[node.steps.clone()] {
                 match *step {
-                    Step::Slide(axis) => {
+                    JointStep::Slide(axis) => {
                         let axis = axes * axis;
                         at += axis * q[k];
-                        // what came before turns about another point now
+                        // earlier motions of the joint now turn about another point
                         (node.columns.start..k).for_each(|j| t.s[j] = t.s[j].at(axis * q[k]));
                         t.s[k] = Twist { w: Vec3::ZERO, v: axis };
                     }
-                    Step::Turn(axis) => {
+                    JointStep::Turn(axis) => {
                         t.s[k] = Twist { w: axes * axis, v: Vec3::ZERO };
                         axes = axes * rotation::exp(axis * q[k]);
                         turned += axis[2] * q[k];
                     }
-                    Step::Screw(axis, lead) => {
+                    JointStep::Screw(axis, lead) => {
                         let world = axes * axis;
                         at += world * (lead * q[k]);
                         t.s[k] = Twist { w: world, v: world * lead };
                         axes = axes * rotation::exp(axis * q[k]);
                     }
-                    Step::Ball(chart) => {
+                    JointStep::Ball(chart) => {
                         let phi = Vec3::from_slice(&q[k..k + 3]);
                         axes = axes * charts.centres[chart as usize].matrix() * rotation::exp(phi);
                         (0..3).for_each(|j| t.s[k + j] = Twist { w: axes.column(j), v: Vec3::ZERO });
@@ -186,7 +187,7 @@ impl Tree {
 
     /// The motion of what carries a node, at the node's joint.
     #[inline]
-    pub(super) fn carried(&self, node: &Node, of: &[Twist], p: &[Vec3], joint: Vec3) -> Twist {
+    pub(super) fn carried(&self, node: &TreeBody, of: &[Twist], p: &[Vec3], joint: Vec3) -> Twist {
         match node.parent {
             NONE => Twist::ZERO,
             k => of[k as usize].at(joint - p[k as usize]),
@@ -195,7 +196,7 @@ impl Tree {
 
     /// J x.
     pub fn twists(&self, x: &[f64], t: &TreeSpace, out: &mut [Twist]) {
-        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.own) {
+        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.is_cartesian) {
             let mut twist = self.carried(node, out, &t.p, t.joint[i]);
             for k in node.columns.clone() {
                 twist = twist.plus(x[k], t.s[k]);
@@ -206,7 +207,7 @@ impl Tree {
 
     /// Spatial accelerations at v̇ = 0, with J v in `t.twist`.
     pub fn biases(&self, v: &[f64], t: &mut TreeSpace) {
-        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.own) {
+        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.is_cartesian) {
             let mut twist = self.carried(node, &t.twist, &t.p, t.joint[i]);
             let mut bias = self.carried(node, &t.bias, &t.p, t.joint[i]);
             let mut k = node.columns.start;
@@ -226,7 +227,7 @@ impl Tree {
     /// out += c Jᵀ load, with loads on the bodies at their centres; afterwards `load` holds what each joint carries,
     /// at the joint.
     pub fn pull(&self, c: f64, p: &[Vec3], joint: &[Vec3], s: &[Twist], load: &mut [Wrench], out: &mut [f64]) {
-        for (i, node) in self.nodes.iter().enumerate().rev().filter(|(_, n)| !n.own) {
+        for (i, node) in self.nodes.iter().enumerate().rev().filter(|(_, n)| !n.is_cartesian) {
             let carried = load[i].at(joint[i] - p[i]);
             load[i] = carried;
             for k in node.columns.clone() {
@@ -240,27 +241,17 @@ impl Tree {
     }
 }
 
-/// The velocities of a body of the model that belong to a twist at its centre.
+/// The velocities of a body that belong to a twist at its centre.
 #[inline]
 pub fn velocities(body: &Body, r: &Mat3, x: Twist, out: &mut [f64]) {
-    match body {
-        Body::Rigid(_) => {
-            out[..3].copy_from_slice(&x.v.0);
-            out[3..6].copy_from_slice(&r.transpose_times(x.w).0);
-        }
-        Body::Planar(_) => out.copy_from_slice(&[x.v[0], x.v[1], x.w[2]]),
-        _ => out.copy_from_slice(&x.v.0[..out.len()]),
-    }
+    each!(body, b => b.twist_velocities(r, x.v, x.w, out))
 }
 
 /// The load at the centre of a body that belongs to a force on its velocities: the transpose of [`velocities`].
 #[inline]
 pub fn wrench(body: &Body, r: &Mat3, y: &[f64]) -> Wrench {
-    match body {
-        Body::Rigid(_) => Wrench { f: Vec3::from_slice(&y[..3]), m: *r * Vec3::from_slice(&y[3..6]) },
-        Body::Planar(_) => Wrench { f: Vec3::new(y[0], y[1], 0.0), m: Vec3::Z * y[2] },
-        _ => Wrench { f: Vec3::from_slice(y), m: Vec3::ZERO },
-    }
+    let (f, m) = each!(body, b => b.velocity_load(r, y));
+    Wrench { f, m }
 }
 
 /// The acceleration of a body's centre, as its velocities change, from its twist and spatial acceleration.
@@ -269,30 +260,12 @@ pub fn classical(twist: Twist, spatial: Twist) -> Twist {
     Twist { w: spatial.w, v: spatial.v + twist.w.cross(twist.v) }
 }
 
-/// The coordinates of a body at a pose; a rotation goes to its chart's centre.
-pub fn coordinates(body: &Body, p: Vec3, r: &Mat3, angle: f64, q: &mut [f64], centre: Option<&mut Quat>) {
-    match body {
-        Body::Rigid(_) => {
-            q[..3].copy_from_slice(&p.0);
-            q[3..6].fill(0.0);
-            if let Some(c) = centre {
-                // of the two quaternions the one that was near before
-                let new = Quat::from_matrix(r);
-                let along: f64 = new.0.iter().zip(c.0).map(|(a, b)| a * b).sum();
-                *c = if along < 0.0 { Quat(new.0.map(|x| -x)) } else { new };
-            }
-        }
-        Body::Planar(_) => q.copy_from_slice(&[p[0], p[1], angle]),
-        _ => q.copy_from_slice(&p.0[..q.len()]),
-    }
-}
-
-/// The model with the joints of the tree hollow, and rods of the plane as rigid bodies.
+/// The model without the equations of the tree's joints, and with bodies that suit joint coordinates.
 pub fn without_tree(model: &Model, has_joint: &[bool]) -> Model {
     use crate::joints::{Equation, Joint, Motion, Move};
     use crate::model::Space;
     use std::sync::Arc;
-    /// A joint whose equations hold by themselves: it is only measured.
+    /// A joint whose equations hold by construction; it is only measured.
     struct Hollow(Arc<dyn Joint>);
     impl Joint for Hollow {
         fn equations(&self, _: Space) -> Vec<Box<dyn Equation>> {
@@ -310,10 +283,8 @@ pub fn without_tree(model: &Model, has_joint: &[bool]) -> Model {
         joint.joint = Arc::new(Hollow(joint.joint.clone()));
     }
     for body in &mut out.bodies {
-        if let Body::Rod(rod) = &body.body
-            && rod.dimension() == 2
-        {
-            body.body = Body::Planar(rod.rigid());
+        if let Some(other) = body.body.in_tree().replacement() {
+            body.body = other;
         }
     }
     out

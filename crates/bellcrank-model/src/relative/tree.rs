@@ -1,13 +1,14 @@
-//! The spanning tree: which joints carry the bodies, and which are left to close loops.
+//! The spanning tree: which joints carry the bodies, and which ones close loops.
 //!
-//! Every body hangs on the ground by the shortest way over joints that have coordinates of their own, so that loops are
-//! cut in their middle and both halves are short; among ways of equal length those with less freedom win, for a joint
-//! with more freedom leaves fewer equations when it is cut. `tree = true` and `tree = false` of a joint overrule that.
-//! Bodies that no such way joins to the ground hang on the middle one of them, which moves freely.
+//! Every body hangs on the ground by the shortest path over joints that have coordinates, so that loops are cut in the
+//! middle and both halves are short. Among paths of equal length the one with less freedom wins, because a joint with more
+//! freedom leaves fewer equations when it is cut. `tree = true` and `tree = false` of a joint overrule this. Bodies
+//! without a path to the ground hang on the middle one among them, which moves freely.
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::joints::{Motion, Move, Z};
-use crate::model::{End, Model, Space};
+use crate::model::{End, Model};
+use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,37 +17,37 @@ use std::ops::Range;
 /// No node: the ground.
 pub const NONE: u32 = u32::MAX;
 
-/// A step on the way from a place on one body to the next body; it is none at the start.
+/// A step from a place on one body to the next body: the identity at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
+pub enum JointStep {
     /// A turn about an axis.
     Turn(Vec3),
     /// A shift along an axis.
     Slide(Vec3),
-    /// A turn about an axis that shifts along it by so much per rad.
+    /// A turn about an axis with a shift along it, in m per rad.
     Screw(Vec3, f64),
     /// A rotation, in the chart of this number.
     Ball(u32),
 }
 
-impl Step {
-    /// How many coordinates it has.
+impl JointStep {
+    /// Its number of coordinates.
     pub fn width(&self) -> usize {
-        if let Step::Ball(_) = self { 3 } else { 1 }
+        if let JointStep::Ball(_) = self { 3 } else { 1 }
     }
 }
 
-/// A body of the tree with the joint that carries it.
+/// A body of the tree with the joint that carries it. One record of the tree's table, hence its 13 fields.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct TreeBody {
     /// The body's number in the model.
     pub body: usize,
     /// The node that carries it, or [`NONE`].
     pub parent: u32,
-    /// The nodes that it carries, directly or not, end before this one: they follow it.
+    /// One past the last node that it carries, directly or not; they follow it.
     pub end: u32,
-    /// Whether it keeps its own Cartesian coordinates (point masses, thin rods in space): nothing hangs on it.
-    pub own: bool,
+    /// Whether it keeps its Cartesian coordinates (point masses, thin rods in space): nothing hangs on it.
+    pub is_cartesian: bool,
     /// The joint that carries it, and whether the body is its first one.
     pub joint: Option<(usize, bool)>,
     /// The joint's place on the carrying body, in its frame.
@@ -80,12 +81,12 @@ pub struct Pose {
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     /// Bodies, each after the one that carries it.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TreeBody>,
     /// The steps of all nodes.
-    pub steps: Vec<Step>,
+    pub steps: Vec<JointStep>,
     /// The node of each body.
     pub node_of: Vec<u32>,
-    /// For every joint of the model whether the tree has it.
+    /// Whether each joint of the model is in the tree.
     pub has_joint: Vec<bool>,
     /// The node that each of them carries, or [`NONE`].
     pub node_of_joint: Vec<u32>,
@@ -95,16 +96,12 @@ pub struct Tree {
     pub charts: usize,
 }
 
-/// Whether frames on the body move with it as a rigid body does, so that others may hang on it.
+/// Whether others may hang on a body.
 fn carries(body: &Body) -> bool {
-    match body {
-        Body::Rigid(_) | Body::Planar(_) => true,
-        Body::Rod(rod) => rod.dimension() == 2,
-        _ => false,
-    }
+    body.in_tree().carries()
 }
 
-/// What a joint costs as a way to the ground: a step, and a little for each freedom.
+/// The cost of a joint on a path to the ground: one step, and a little for each freedom.
 fn cost(moves: &[Move]) -> u64 {
     let freedom: u64 = moves.iter().map(|m| if *m == Move::Ball { 3 } else { 1 }).sum();
     1000 + freedom
@@ -176,21 +173,22 @@ impl Tree {
     fn push(&mut self, model: &Model, poses: &[Pose], b: usize, parent: u32, joint: Option<(usize, bool)>) {
         let body = &model.bodies[b].body;
         let pose = poses[b];
-        let own = joint.is_none() && !carries(body);
+        let is_cartesian = joint.is_none() && !carries(body);
         let (first_step, first_column) = (self.steps.len(), self.n);
         let mut axes = pose.r;
         let mut at = pose.p;
         match joint {
-            _ if own => {
+            _ if is_cartesian => {
                 self.n += each!(body, b => b.width());
                 self.charts += each!(body, b => b.chart().is_some()) as usize;
             }
             None => {
-                let slides = (0..model.space.dimension()).map(|i| Step::Slide(pose.r.transpose_times(Vec3::unit(i))));
+                let slides =
+                    (0..model.space.dimension()).map(|i| JointStep::Slide(pose.r.transpose_times(Vec3::unit(i))));
                 self.steps.extend(slides);
                 self.steps.push(match model.space {
-                    Space::Plane => Step::Turn(Vec3::Z),
-                    Space::Space => Step::Ball(0),
+                    Space::Plane => JointStep::Turn(Vec3::Z),
+                    Space::Space => JointStep::Ball(0),
                 });
             }
             Some((number, reversed)) => {
@@ -199,25 +197,26 @@ impl Tree {
                 let entry = &model.joints[number];
                 let frames = [world(&entry.ends[0], poses), world(&entry.ends[1], poses)];
                 (at, axes) = (frames[reversed as usize].p, frames[reversed as usize].r);
-                let mut moves = match body {
-                    Body::Point(_) => Vec::new(),
-                    _ => entry.joint.moves(model.space).unwrap_or_default(),
+                let mut moves = if each!(body, b => b.orientation()) == Orientation::None {
+                    Vec::new()
+                } else {
+                    entry.joint.moves(model.space).unwrap_or_default()
                 };
                 if reversed {
                     moves.reverse();
                 }
                 let local = |frame: usize, axis: usize| axes.transpose_times(frames[frame].r.column(axis));
                 self.steps.extend(moves.into_iter().map(|m| match m {
-                    Move::Along(Motion::Rotate(axis)) => Step::Turn(local(0, axis)),
-                    Move::Along(Motion::RotateSecond(axis)) => Step::Turn(local(1, axis)),
-                    Move::Along(Motion::Translate(axis)) => Step::Slide(local(0, axis)),
-                    Move::Screw(lead) => Step::Screw(local(0, Z), lead),
-                    Move::Ball => Step::Ball(0),
+                    Move::Along(Motion::Rotate(axis)) => JointStep::Turn(local(0, axis)),
+                    Move::Along(Motion::RotateSecond(axis)) => JointStep::Turn(local(1, axis)),
+                    Move::Along(Motion::Translate(axis)) => JointStep::Slide(local(0, axis)),
+                    Move::Screw(lead) => JointStep::Screw(local(0, Z), lead),
+                    Move::Ball => JointStep::Ball(0),
                 }));
             }
         }
         for step in &mut self.steps[first_step..] {
-            if let Step::Ball(chart) = step {
+            if let JointStep::Ball(chart) = step {
                 *chart = self.charts as u32;
                 self.charts += 1;
             }
@@ -229,11 +228,11 @@ impl Tree {
         };
         let number = self.nodes.len() as u32;
         let blocks = self.nodes.iter().rev().find(|n| n.block != NONE).map_or(0, |n| n.block + 1);
-        self.nodes.push(Node {
+        self.nodes.push(TreeBody {
             body: b,
             parent,
             end: 0,
-            own,
+            is_cartesian,
             joint,
             place: carrier.r.transpose_times(at - carrier.p),
             axes: carrier.r.transpose() * axes,
@@ -246,13 +245,13 @@ impl Tree {
         });
     }
 
-    /// The nodes on the way to the ground, a node itself first.
+    /// The nodes on the path to the ground, beginning with the node itself.
     pub fn ancestors(&self, node: u32) -> impl Iterator<Item = usize> + '_ {
         let next = |k: u32| (k != NONE).then_some(k);
         std::iter::successors(next(node), move |&k| next(self.nodes[k as usize].parent)).map(|k| k as usize)
     }
 
-    /// The number of joints on the way of each node to the ground.
+    /// The number of joints between each node and the ground.
     pub fn depths(&self) -> Vec<usize> {
         let mut depth = vec![0usize; self.nodes.len()];
         for (i, node) in self.nodes.iter().enumerate() {
@@ -270,12 +269,12 @@ fn world(end: &End, poses: &[Pose]) -> Pose {
     }
 }
 
-/// The joints that a tree may have.
+/// The joints that may be in a tree.
 fn edges(model: &Model) -> Vec<Edge> {
     (0..model.joints.len()).filter(|&k| model.joints[k].tree != Some(false)).filter_map(|k| edge(model, k)).collect()
 }
 
-/// Whether a tree may have a joint.
+/// Whether a joint may be in a tree.
 pub fn may_carry(model: &Model, joint: usize) -> bool {
     edge(model, joint).is_some()
 }
@@ -296,8 +295,8 @@ fn edge(model: &Model, number: usize) -> Option<Edge> {
     carries.then(|| Edge { joint: number, ends: [body(0), body(1)], cost: cost(&moves) })
 }
 
-/// Finds the cheapest ways from a body (or the ground, as the last number) to all others that were not reached yet. Where
-/// a way comes to a body, all that hangs on it by joints the user wants in the tree comes along.
+/// Finds the cheapest paths from a body (or the ground, as the last number) to all others not reached yet. With a body
+/// comes all that hangs on it by joints that the user wants in the tree.
 fn reach(
     from: usize,
     edges: &[Edge],
@@ -341,7 +340,7 @@ fn reach(
     }
 }
 
-/// A body in the middle of the longest way among the bodies that are joined with `from`.
+/// The body in the middle of the longest path among the bodies connected with `from`.
 fn middle(from: usize, edges: &[Edge], ways: &[Vec<usize>], model: &Model, cost: &[u64]) -> usize {
     let ground = ways.len() - 1;
     let search = |root: usize| {

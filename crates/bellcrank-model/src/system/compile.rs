@@ -1,6 +1,9 @@
-//! From a model to its equations: what stands where, and how large everything is.
+//! From a model to its equations: where everything stands, and how large it is.
 
+use super::tables::{GradientBlock, Pulls};
+use super::turns::{Angle, Owner};
 use super::*;
+use bellcrank_math::Vec3;
 
 impl Model {
     /// Compiles the model into equations in Cartesian coordinates. Does not check its meaning.
@@ -8,73 +11,66 @@ impl Model {
         self.clone().into_system()
     }
 
-    /// The same with no copy of the model, which becomes part of the system.
+    /// [`compile`](Model::compile) without a copy of the model, which becomes part of the system.
     pub fn into_system(self) -> System {
         System::new(self, &[])
     }
 }
 
 impl System {
-    /// The equations with what the modes hold.
+    /// The equations of a model, with the motions held that the modes hold.
     pub(super) fn new(mut model: Model, modes: &[Mode]) -> System {
         model.find_stations();
         let mut layout = Layout::default();
         let bodies: Vec<Body> = model.bodies.iter().map(|b| b.body.clone()).collect();
-        let (mut charts, mut charted) = (Vec::new(), Vec::new());
+        let mut charts = ChartIndex::default();
         let mut n = 0;
         for b in &bodies {
             let width = each!(b, b => b.width());
             layout.bodies.push(n..n + width);
             let chart = each!(b, b => b.chart()).map(|k| (n + k) as u32);
-            charts.push(chart.map_or(u32::MAX, |_| charted.len() as u32));
-            charted.extend(chart);
+            charts.of_body.push(chart.map_or(NO_CHART, |_| charts.first.len() as u32));
+            charts.first.extend(chart);
             n += width;
         }
         let mut s = System {
             layout,
             bodies,
             charts,
-            charted,
             constraints: Vec::new(),
             joint_blocks: Vec::new(),
             forces: Vec::new(),
-            angles: Vec::new(),
+            turns: Turns::default(),
             coordinates: Vec::new(),
-            gravity: model.gravity,
             length: 1.0,
-            turns_act: false,
-            holonomic: true,
-            touches: Vec::new(),
-            touches_before: vec![0],
-            pulls: Pulls::default(),
+            gradients: Gradients::default(),
             tables: Tables::default(),
-            jacobian_size: 0,
             model,
         };
-        s.add_own_constraints();
+        s.add_internal_constraints();
         s.add_joints();
         s.add_forces(modes);
-        s.pulls = Pulls::new(s.bodies.len(), &s.touches, &s.layout.bodies);
+        s.gradients.pulls = Pulls::new(s.bodies.len(), &s.gradients.blocks, &s.layout.bodies);
         s.shrink();
         s.length = s.typical_length();
         s
     }
 
-    /// Gives back what the lists do not need.
+    /// Returns unused memory of the lists.
     fn shrink(&mut self) {
         self.layout.constraints.shrink_to_fit();
         self.layout.rates.shrink_to_fit();
         self.constraints.shrink_to_fit();
         self.joint_blocks.shrink_to_fit();
-        self.angles.shrink_to_fit();
+        self.turns.angles.shrink_to_fit();
         self.coordinates.shrink_to_fit();
-        self.touches.shrink_to_fit();
+        self.gradients.blocks.shrink_to_fit();
         self.tables.shrink();
     }
 
-    pub(super) fn add_own_constraints(&mut self) {
+    pub(super) fn add_internal_constraints(&mut self) {
         for b in 0..self.bodies.len() {
-            if each!(&self.bodies[b], b => b.own_rows()) > 0 {
+            if each!(&self.bodies[b], b => b.internal_rows()) > 0 {
                 let end = SystemEnd { body: b as u32, on: Attachment::CENTRE, jacobian: 0, width: 0 };
                 self.push_constraint(Vec::new(), vec![end], None, None, NO_ANGLE);
             }
@@ -95,7 +91,7 @@ impl System {
             // position rows and velocity rows stand in different places of a formulation
             let (holonomic, others): (Vec<_>, Vec<_>) = equations.into_iter().partition(|e| e.holonomic());
             for block in [holonomic, others].into_iter().filter(|b| !b.is_empty()) {
-                let first_angle = self.angles.len() as u32;
+                let first_angle = self.turns.angles.len() as u32;
                 let angles: Vec<_> = block.iter().flat_map(|e| e.angles()).collect();
                 for m in &angles {
                     self.push_angle(Owner::Joint(number as u32), m.ends.map(|e| e as u8), m.motion, true);
@@ -138,9 +134,9 @@ impl System {
         if !motion.turns() {
             return NO_ANGLE;
         }
-        self.angles.push(Angle { of, ends, motion, acts });
-        self.turns_act |= acts;
-        self.angles.len() as u32 - 1
+        self.turns.angles.push(Angle { of, ends, motion, acts });
+        self.turns.act |= acts;
+        self.turns.angles.len() as u32 - 1
     }
 
     pub(super) fn push_constraint(
@@ -151,20 +147,20 @@ impl System {
         force: Option<usize>,
         angle: u32,
     ) {
-        // a body's own equation stands for itself
+        // an internal constraint of a body has one row
         let rows = if equations.is_empty() { 1 } else { equations.iter().map(|e| e.rows()).sum() };
         let mut order: [u8; MAX_ENDS] = std::array::from_fn(|k| k as u8);
         order.sort_by_key(|&k| ends.get(k as usize).map_or(GROUND, |end| end.body));
         for &k in &order {
             if let Some(end) = ends.get_mut(k as usize).filter(|end| end.body != GROUND) {
-                end.jacobian = self.jacobian_size as u32;
+                end.jacobian = self.gradients.size as u32;
                 end.width = self.width(end.body) as u32;
-                self.jacobian_size += rows * self.width(end.body);
+                self.gradients.size += rows * self.width(end.body);
             }
         }
         let holonomic = equations.iter().all(|e| e.holonomic());
         let straight = equations.iter().all(|e| e.straight());
-        self.holonomic &= holonomic;
+        self.gradients.holonomic &= holonomic;
         let rheonomic = equations.iter().any(|e| e.rheonomic());
         let plain = self.plain_of(&equations, &ends);
         let (m, k) = (self.layout.m(), self.layout.m_rates());
@@ -172,9 +168,9 @@ impl System {
         for end in places.filter(|end| end.body != GROUND) {
             let (column, width) = (self.layout.bodies[end.body as usize].start as u32, end.width as u8);
             let (row, rate, jacobian, rows) = (m as u32, k as u32, end.jacobian, rows as u8);
-            self.touches.push(Touch { row, rate, column, jacobian, rows, width, holonomic });
+            self.gradients.blocks.push(GradientBlock { row, rate, column, jacobian, rows, width, holonomic });
         }
-        self.touches_before.push(self.touches.len() as u32);
+        self.gradients.before.push(self.gradients.blocks.len() as u32);
         self.tabulate(self.constraints.len(), m, &plain, &ends);
         self.layout.constraints.push(m..m + rows);
         self.layout.rates.push(k..if holonomic { k + rows } else { k });
@@ -198,7 +194,8 @@ impl System {
     pub(super) fn typical_length(&self) -> f64 {
         let state = self.initial_state();
         let mut w = self.workspace();
-        self.locate(&state.q, &state.charts, &mut w);
+        self.locate(&state.q, &state.charts, &mut w.cache_mut::<SystemCache>().bodies);
+        let w = realized(&w);
         let mut points: Vec<Vec3> = Vec::new();
         let ends = self.constraints.iter().flat_map(|c| &c.ends).chain(self.forces.iter().flat_map(|f| &f.ends));
         points.extend(ends.map(|e| self.frame(e, &w, None).p));
@@ -208,7 +205,7 @@ impl System {
         if radius > 1e-9 { radius } else { 1.0 }
     }
 
-    pub(super) fn body_point(&self, b: usize, w: &Workspace) -> Vec3 {
+    pub(super) fn body_point(&self, b: usize, w: &Realized) -> Vec3 {
         each!(&self.bodies[b], body => body.centre_of_mass(&w.bodies[b]))
     }
 }

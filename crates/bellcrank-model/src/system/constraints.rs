@@ -1,6 +1,17 @@
 //! The equations of joints in the coordinates of bodies: G, its products, and the derivatives of both.
 
+use super::derivatives::At;
 use super::*;
+use bellcrank_math::Vec3;
+
+/// The most coordinates of a body with a constraint within it.
+const INTERNAL_WIDTH: usize = 6;
+
+/// (G u)_q of one constraint at the level of frames: the rows of G, and how they bend along u.
+pub(super) struct Drift {
+    rows: [Row; MAX_ROWS],
+    bend: [Row; MAX_ROWS],
+}
 
 impl System {
     /// The rows of a joint at the level of frames.
@@ -14,12 +25,13 @@ impl System {
         rows
     }
 
-    pub(super) fn realize_constraint(&self, c: &Constraint, at: &Point, w: &Workspace, out: &mut plain::Realized) {
+    /// G of one constraint, by way of frames.
+    pub(super) fn realize_constraint(&self, c: &Constraint, at: &Point, w: &Realized, out: &mut tables::RealizedRows) {
         if c.equations.is_empty() {
             let range = self.layout.bodies[c.ends[0].body as usize].clone();
             let block = out.block(c.ends[0].jacobian, range.len());
             block.fill(0.0);
-            each!(&self.bodies[c.ends[0].body as usize], body => body.own_gradient(&at.q[range], 1.0, block));
+            each!(&self.bodies[c.ends[0].body as usize], body => body.internal_gradient(&at.q[range], 1.0, block));
             return;
         }
         let frames = self.frames(&c.ends, w, None);
@@ -40,7 +52,7 @@ impl System {
     }
 
     /// (G u)_q at fixed u, at the level of frames.
-    pub(super) fn drift(&self, c: &Constraint, at: &Point, w: &Workspace, u: &[f64]) -> Drift {
+    pub(super) fn drift(&self, c: &Constraint, at: &Point, w: &Realized, u: &[f64]) -> Drift {
         let frames = self.frames(&c.ends, w, Some(u));
         let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
         let rows = self.rows_of(c, &at);
@@ -70,14 +82,14 @@ impl System {
         drift: &Drift,
         (r, k): (usize, usize),
         u: &[f64],
-        w: &Workspace,
+        w: &Realized,
         out: &mut [f64],
     ) {
         let b = c.ends[k].body as usize;
         let (u, frame, on) = (&u[self.layout.bodies[b].clone()], &w.bodies[b], &c.ends[k].on);
         if c.equations.is_empty() {
-            let mut block = [0.0; OWN_WIDTH * OWN_WIDTH];
-            each!(&self.bodies[b], body => body.own_stiffness(f, &mut block[..u.len() * u.len()]));
+            let mut block = [0.0; INTERNAL_WIDTH * INTERNAL_WIDTH];
+            each!(&self.bodies[b], body => body.internal_stiffness(f, &mut block[..u.len() * u.len()]));
             for (u, row) in u.iter().zip(block.chunks_exact(u.len())) {
                 out.iter_mut().zip(row).for_each(|(o, k)| *o += u * k);
             }
@@ -97,13 +109,13 @@ impl System {
         c: f64,
         constraint: &Constraint,
         lambda: &[f64],
-        at: &Point,
-        w: &Workspace,
+        at: &At,
         mut emit: impl FnMut(usize, &mut dyn FnMut(&mut [f64])),
     ) {
+        let w = at.w;
         if constraint.equations.is_empty() {
             let b = constraint.ends[0].body as usize;
-            emit(b, &mut |out| each!(&self.bodies[b], body => body.own_stiffness(c * lambda[0], out)));
+            emit(b, &mut |out| each!(&self.bodies[b], body => body.internal_stiffness(c * lambda[0], out)));
             return;
         }
         let ends = &constraint.ends;
@@ -120,7 +132,7 @@ impl System {
             return;
         }
         let frames = self.frames(ends, w, None);
-        let at = Frames { t: at.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, w) };
+        let at = Frames { t: at.point.t, ends: &frames[..ends.len()], near: Self::near(constraint.angle, w) };
         let rows = self.rows_of(constraint, &at);
         let mut k = Stiffness::default();
         let mut first = 0;
@@ -131,7 +143,7 @@ impl System {
         for (i, j) in constraint.bent_pairs() {
             let b = ends[i].body as usize;
             emit(b, &mut |out| {
-                self.add_pair(c, ends, i, j, &k, None, w, out);
+                self.add_pair(c, ends, (i, j), &k, None, w, out);
                 if i == j {
                     let mut load = Covector::default();
                     for (row, l) in rows.iter().zip(lambda) {
@@ -149,11 +161,10 @@ impl System {
         &self,
         c: f64,
         ends: &[SystemEnd],
-        i: usize,
-        j: usize,
+        (i, j): (usize, usize),
         k: &Stiffness,
         d: Option<(&Stiffness, &[f64])>,
-        w: &Workspace,
+        w: &Realized,
         out: &mut [f64],
     ) {
         let d = d.filter(|(d, _)| d.has(i, j));
@@ -185,17 +196,25 @@ impl System {
     }
 
     /// out += c (G v + g_t) for one constraint.
-    pub(super) fn add_velocity(&self, c: f64, number: usize, at: &Point, w: &Workspace, out: &mut [f64]) {
+    pub(super) fn add_velocity(&self, c: f64, number: usize, at: &Point, w: &Realized, out: &mut [f64]) {
         self.add_times(c, number, &at.v, w, out);
-        self.add_time(c, &self.constraints[number], at.t, 1, out);
+        self.add_time(c, &self.constraints[number], at.t, &at.charts.inputs, 1, out);
     }
 
     /// out += c ∂g/∂t (`derivative` = 1) or c ∂²g/∂t² (2).
-    pub(super) fn add_time(&self, c: f64, constraint: &Constraint, t: f64, derivative: usize, out: &mut [f64]) {
+    pub(super) fn add_time(
+        &self,
+        c: f64,
+        constraint: &Constraint,
+        t: f64,
+        inputs: &[f64],
+        derivative: usize,
+        out: &mut [f64],
+    ) {
         let mut first = 0;
         for e in constraint.equations.iter().filter(|_| constraint.rheonomic) {
             let (mut g_t, mut g_tt) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-            e.time(t, &mut g_t, &mut g_tt);
+            e.time(t, inputs, &mut g_t, &mut g_tt);
             let g = if derivative == 1 { g_t } else { g_tt };
             out[first..first + e.rows()].iter_mut().zip(g).for_each(|(o, g)| *o += c * g);
             first += e.rows();

@@ -2,7 +2,7 @@
 
 /// Message, field, number and type of a `.proto`.
 fn published() -> Vec<[String; 4]> {
-    let text = include_str!("../../../../proto/bellcrank/part/v1/part.proto");
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/proto/bellcrank/part/v1/part.proto"));
     let (mut out, mut message) = (Vec::new(), String::new());
     for line in text.lines().map(str::trim).filter(|l| !l.starts_with("//")) {
         let words: Vec<&str> = line.trim_end_matches(';').split_whitespace().collect();

@@ -2,8 +2,8 @@
 
 use super::models::system;
 use crate::clock::processor;
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::engines::explicit::Explicit;
 use bellcrank_solve::engines::srm::{Regularization, Srm};
@@ -301,7 +301,7 @@ impl Machine {
         let flops = loops.of_whole();
         (found.factor, found.solve) = (flops.factor as f64, flops.solve as f64);
         if eliminated {
-            let mut linear = bellcrank_math::solver::choose_nearly_symmetric(step.pattern());
+            let mut linear = bellcrank_math::linear::solver::choose_nearly_symmetric(step.pattern());
             let mut whole = right.clone();
             let began = processor(wall);
             linear.factor(&matrix).ok()?;
@@ -341,7 +341,7 @@ impl Machine {
         let (method, threads) = (MethodName::Dop853, Some(1));
         let options =
             Options { method, solver, rtol, until, ..Options::default() }.with(|o| o.resources.threads = threads);
-        Simulation::of(self.system.clone(), options).ok()
+        Simulation::new(self.system.clone(), options).ok()
     }
 
     /// The coordinates at the end of an error-controlled run.
@@ -363,7 +363,7 @@ impl Machine {
     pub fn energy_error(&self, rtol: f64, until: f64) -> f64 {
         let Some(mut simulation) = self.simulation(Solver::Auto, rtol, until) else { return f64::NAN };
         let summary = simulation.run(&mut Silent, &mut |_, _| {});
-        summary.energy.2 / summary.energy.0.abs().max(1.0)
+        summary.energy.largest_error / summary.energy.initial.abs().max(1.0)
     }
 
     /// Where the rods are at some times: lines with breaks between them.

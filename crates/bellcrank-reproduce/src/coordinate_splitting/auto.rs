@@ -8,7 +8,7 @@ use crate::study::{Preset, Setting, consistent, own, run};
 use bellcrank_model::{Dynamics, State};
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::simulation::{Machine, Simulation, Status};
 use std::sync::Arc;
 
 /// The coordinates at the end by an explicit method of order 8. Where the motion does not depend on ε (S1c, table 4), the
@@ -16,7 +16,7 @@ use std::sync::Arc;
 fn tight(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64], until: f64) -> Option<Vec<f64>> {
     let state = State { q: q.to_vec(), v: v.to_vec(), ..State::default() };
     let options = Options { method: MethodName::Dop853, rtol: 1e-11, until, ..Options::default() };
-    let mut simulation = Simulation::new("reference", dynamics.clone(), &state, options).ok()?;
+    let mut simulation = Simulation::new(Machine::equations("reference", dynamics.clone(), &state), options).ok()?;
     let summary = simulation.run(&mut Silent, &mut |_, _| {});
     (summary.status == Status::Finished).then(|| simulation.state().q.clone())
 }

@@ -11,7 +11,7 @@ use bellcrank_solve::initial;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::simulation::{Machine, Simulation, Status, Summary};
 use std::sync::Arc;
 
 /// A suspension as a chain: a carrier turned by a drive that starts without a jerk, and four bodies below it on
@@ -96,7 +96,9 @@ pub fn simulate(text: &str, changes: &[(&str, f64)], at_rest: bool, options: Opt
         let (start, _) = initial::assemble(&dynamics, &state).ok()?;
         statics::equilibrium(&dynamics, &start).ok()?.point.store(&mut state);
     }
-    let summary = Simulation::new("bushings", dynamics, &state, options).ok()?.run(&mut Silent, &mut |_, _| {});
+    let summary = Simulation::new(Machine::equations("bushings", dynamics, &state), options)
+        .ok()?
+        .run(&mut Silent, &mut |_, _| {});
     (summary.status == Status::Finished).then_some(summary)
 }
 
@@ -312,13 +314,13 @@ pub fn hour(report: &mut Report, quick: bool) {
         for rtol in [1e-4, 1e-6] {
             let options = Options { method: MethodName::Bdf, rtol, until, ..Options::default() };
             let Some(s) = simulate(text, &[], false, options) else { continue };
-            let drift = s.drift.0;
+            let drift = s.drift.position;
             table.rows.push(vec![
                 name.into(),
                 format!("{rtol:e}"),
                 slashed(&counts(&s.statistics)),
                 format!("{drift:.1e}"),
-                format!("{:.1e}", s.drift.1),
+                format!("{:.1e}", s.drift.velocity),
             ]);
             report.claims.push(Claim {
                 table: "hour",

@@ -6,7 +6,7 @@ use super::table_4::TWO_BODY;
 use super::{counted, strings};
 use crate::report::{Claim, Report, Table};
 use crate::study::{Preset, Setting, consistent, own, run};
-use bellcrank_model::own::Equations;
+use bellcrank_model::hand_written::Equations;
 use bellcrank_solve::options::{ErrorScope, Tested};
 
 /// The fewest evaluations with which each form comes to an error: tolerances differ, errors do not.

@@ -7,7 +7,7 @@
 //!
 //! by the same BDF. Every evaluation solves the constraints; its derivatives are differences.
 
-use bellcrank_model::own::Equations;
+use bellcrank_model::hand_written::Equations;
 use bellcrank_solve::linear::partition::Partition;
 use std::sync::Mutex;
 

@@ -1,6 +1,6 @@
 //! The problems of the papers, hand-written. All have M = I.
 
-use bellcrank_model::own::Equations;
+use bellcrank_model::hand_written::Equations;
 
 fn identity(n: usize, m: &mut [f64]) {
     (0..n).for_each(|i| m[i * n + i] = 1.0);

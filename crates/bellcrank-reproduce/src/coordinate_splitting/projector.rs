@@ -1,11 +1,11 @@
 //! CS and CM as the papers write them, with an explicit dense projector: what the sparse table is held to.
 
 use super::partition::solve;
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::dense::DenseLu;
-use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::dynamics::{Dynamics, Point, Slopes};
-use bellcrank_model::own::{Equations, Own};
+use bellcrank_model::hand_written::{Equations, HandWritten};
 use bellcrank_solve::formulation;
 use bellcrank_solve::linear::partition::Partition;
 use bellcrank_solve::newton::{Iteration, Residual};
@@ -100,7 +100,7 @@ impl Projected<'_> {
 /// Iterates of the table and of the explicit projector from the same start, with a matrix that is formed
 /// in every iteration or kept; the largest difference relative to the first correction.
 fn compare<E: Equations + Clone + 'static>(e: E, p: &Point, h: f64, iteration: Iteration, fresh: bool) -> f64 {
-    let dynamics: Arc<dyn Dynamics> = Arc::new(Own::new(e.clone()));
+    let dynamics: Arc<dyn Dynamics> = Arc::new(HandWritten::new(e.clone()));
     let n = p.q.len();
     let slope = 1.0 / h;
     let stencil = Stencil {

@@ -1,8 +1,9 @@
 //! Beyond the paper: equation 8 as printed, the heavy top, error control.
 
-use super::runs::{CRANK, PENDULUM, Run, SEVEN_BODY, TOP, slope};
+use super::runs::{Run, slope};
 use super::{claim_bound, claim_slope, near, printed, runs, shown, strings};
 use crate::parallel;
+use crate::problems::{PENDULUM, SEVEN_BODY, SLIDER_CRANK, TOP};
 use crate::report::{Claim, Report, Table};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{LOW_ORDER, Options};
@@ -79,7 +80,7 @@ pub(super) fn error_control(report: &mut Report, quick: bool) {
     let models = [
         ("pendulum", Run::new(PENDULUM, 2.0), 1.0, &["m.x", "m.y"][..]),
         ("flexible F2", runs::quasi_static(if quick { 1.0 } else { 2.0 }), 0.9, &["crank.x", "rod.x", "rod.y"][..]),
-        ("slider-crank", Run::new(CRANK, 2.0), 0.9, &["crank.x", "crank.y", "rod.x"][..]),
+        ("slider-crank", Run::new(SLIDER_CRANK, 2.0), 0.9, &["crank.x", "crank.y", "rod.x"][..]),
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.07, &["K3.x", "K5.x", "K5.y", "K7.y"][..]),
         ("heavy top", Run::new(TOP, if quick { 0.3 } else { 1.0 }), 1.0, &["top.x", "top.y", "top.z"][..]),
     ];

@@ -1,8 +1,9 @@
 //! Figures 3 to 6: orders of convergence.
 
-use super::runs::{CRANK, Run, SEVEN_BODY};
+use super::runs::Run;
 use super::sweep::{halvings, order, sweep};
 use super::{near, runs, shown};
+use crate::problems::{SEVEN_BODY, SLIDER_CRANK};
 use crate::report::{Claim, Report};
 use bellcrank_solve::options::LOW_ORDER;
 
@@ -15,7 +16,7 @@ pub(super) fn convergence(report: &mut Report, quick: bool) {
     let steps = halvings(7, if quick { 13 } else { 14 });
     let note = "The paper says: order 2, but for Newmark order 1. It is so. nstiff-si2 stabilizes with M⁻¹Gᵀμ where the paper has \
                 Gᵀμ without a mass, which changes its error by 3 %.";
-    let model = Run::new(CRANK, 2.0);
+    let model = Run::new(SLIDER_CRANK, 2.0);
     let title = ("3", "Figure 3, rigid slider-crank", note);
     let found = sweep(
         report,

@@ -1,8 +1,9 @@
 //! Figure 16: the cost of a step.
 
-use super::runs::{CRANK, DOUBLE_PENDULUM, Run, SEVEN_BODY, TOP, fixed, go};
+use super::runs::{Run, fixed, go};
 use super::{runs, strings};
 use crate::machines;
+use crate::problems::{DOUBLE_PENDULUM, SEVEN_BODY, SLIDER_CRANK, TOP};
 use crate::report::{Claim, Report, Table};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::newton::Iteration;
@@ -20,7 +21,7 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
         rows: Vec::new(),
     };
     let mut models = vec![
-        ("slider-crank", Run::new(CRANK, 0.5), 0.5f64.powi(10)),
+        ("slider-crank", Run::new(SLIDER_CRANK, 0.5), 0.5f64.powi(10)),
         ("seven-body", Run::new(SEVEN_BODY, 0.03), 0.03 / 1536.0),
         ("double pendulum", Run::new(DOUBLE_PENDULUM, 0.5), 0.5f64.powi(10)),
         ("heavy top", Run::new(TOP, 0.1), 1e-4),

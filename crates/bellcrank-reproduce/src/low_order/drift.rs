@@ -1,15 +1,16 @@
 //! Figures 11 to 15: velocity constraints, held exactly and left open.
 
-use super::runs::{CRANK, Run, fixed};
+use super::runs::{Run, fixed};
 use super::{claim_bound, near, runs, shown, strings};
 use crate::parallel;
+use crate::problems::SLIDER_CRANK;
 use crate::report::{Claim, Report, Table};
 use bellcrank_solve::options::Preset;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 pub(super) fn no_drift(report: &mut Report, quick: bool) {
     let until = if quick { 4.0 } else { 10.0 };
-    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(CRANK, until) };
+    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(SLIDER_CRANK, until) };
     for name in ["hht-add", "hht-si2", "nstiff-si2"] {
         let Some(p) = Preset::by_name(name) else { continue };
         let Some(residuals) = runs::pin_residuals(&model, fixed(p, 0.5f64.powi(10)), 0.5f64.powi(10)) else { continue };
@@ -24,7 +25,7 @@ const BOXES: [(&str, f64); 3] = [("nstiff", 3.74e-5), ("hht-i3", 1.19e-5), ("new
 
 pub(super) fn boxes(report: &mut Report, quick: bool) {
     let until = 10.0;
-    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(CRANK, until) };
+    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(SLIDER_CRANK, until) };
     let mut table = Table {
         title: "Figures 13–15: velocity residual of the crank pin, h = 2⁻¹⁰, T = 10, undamped".into(),
         note: "One shape for all, as the paper found, and this is why: an index-3 step leaves G v = c h² G q⃛ with c = γ/2 − β − 1/12 \

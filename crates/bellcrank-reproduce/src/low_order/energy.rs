@@ -1,15 +1,16 @@
 //! Figures 7 to 10: what the methods do to the energy.
 
-use super::runs::{CRANK, Run, fixed, slope};
+use super::runs::{Run, fixed, slope};
 use super::sweep::{energy_sweep, halvings};
 use super::{near, runs, shown, strings};
 use crate::parallel;
+use crate::problems::SLIDER_CRANK;
 use crate::report::{Claim, Report, Table};
 use bellcrank_solve::options::{LOW_ORDER, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 pub(super) fn energy(report: &mut Report, quick: bool) {
-    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(CRANK, 2.0) };
+    let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(SLIDER_CRANK, 2.0) };
     let note = "The paper's measure of dissipation. It is the order of the method, as the paper says; but most of it is no loss: \
                 the energy of a step swings with O(h²) about a mean that falls with O(h³). Orders over 2⁻⁹ … 2⁻¹³, as in figure 3: the two \
                 BDF do dissipate, their O(h³) is felt at coarser steps, where the slope rises to 2.3.";

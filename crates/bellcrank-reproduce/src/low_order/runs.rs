@@ -1,24 +1,12 @@
 //! Models, runs and what is measured on them.
 
+use crate::problems::{DOUBLE_PENDULUM, FLEXIBLE, TOP};
 use bellcrank_model::read::read_text;
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::options::{MethodName, Options, Preset};
 use bellcrank_solve::record::{Memory, Recorder, Silent};
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
 use std::sync::Arc;
-
-/// The rigid slider-crank.
-pub const CRANK: &str = include_str!("../../../../tests/problems/slider-crank/model.toml");
-/// The seven-body mechanism.
-pub const SEVEN_BODY: &str = include_str!("../../../../tests/problems/seven-body/model.toml");
-/// The stiff double pendulum from a smooth start.
-pub const DOUBLE_PENDULUM: &str = include_str!("../../../../tests/problems/double-pendulum/model.toml");
-/// The heavy top.
-pub const TOP: &str = include_str!("../../../../tests/problems/heavy-top/model.toml");
-/// The pendulum.
-pub const PENDULUM: &str = include_str!("../../../../tests/problems/pendulum/model.toml");
-/// The flexible slider-crank, undeformed.
-pub const FLEXIBLE: &str = include_str!("../../../../tests/problems/flexible-slider-crank/model.toml");
 
 /// The flexible slider-crank from its quasi-static start F2.
 pub fn quasi_static(until: f64) -> Run {
@@ -62,8 +50,7 @@ impl Run {
     fn start(&self, options: Options) -> Option<Simulation> {
         let read = read_text("model.toml", &self.text, &self.set).ok()?;
         let system = Arc::new(read.model.compile());
-        let state = system.initial_state();
-        Simulation::new("low-order", system, &state, Options { until: self.until, ..options }).ok()
+        Simulation::new(system, Options { until: self.until, ..options }).ok()
     }
 
     fn record(&self, options: Options, out: &mut dyn Recorder) -> Option<Summary> {

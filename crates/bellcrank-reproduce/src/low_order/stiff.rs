@@ -1,9 +1,10 @@
 //! The stiff double pendulum, from its original start and from a smooth one.
 
-use super::runs::{DOUBLE_PENDULUM, Run, fixed, go, stiff_pendulum};
+use super::runs::{Run, fixed, go, stiff_pendulum};
 use super::sweep::{halvings, sweep};
 use super::{claim_bound, runs, shown};
 use crate::parallel;
+use crate::problems::DOUBLE_PENDULUM;
 use crate::report::{Report, Table};
 use bellcrank_solve::options::LOW_ORDER;
 

@@ -74,7 +74,7 @@ struct FindingJson<'a> {
 
 impl<'a> FindingJson<'a> {
     fn of(f: &'a Finding) -> FindingJson<'a> {
-        FindingJson { level: f.level.name(), kind: f.kind, names: &f.names, message: &f.message, help: &f.help }
+        FindingJson { level: f.severity.word(), kind: f.kind, names: &f.names, message: &f.message, help: &f.help }
     }
 }
 

@@ -7,6 +7,7 @@ use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Culprit;
 use bellcrank_solve::proof::Proof;
 use bellcrank_solve::record::{Ended, Report};
+use bellcrank_solve::run::Names;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -44,6 +45,7 @@ struct RunJson<'a> {
     drift: DriftJson,
     energy: EnergyJson,
     choices: &'a [String],
+    plan: Map<String, Value>,
     solver: Option<&'a str>,
     refused: Vec<RefusedJson<'a>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -61,7 +63,7 @@ struct RunJson<'a> {
 impl<'a> RunJson<'a> {
     fn of(s: &'a Summary) -> RunJson<'a> {
         let (ended, n) = (s.ended(), &s.statistics);
-        let (method, formulation, iteration) = s.names;
+        let Names { method, formulation, iteration } = s.names;
         RunJson {
             model: &s.model,
             status: ended.word(),
@@ -83,9 +85,10 @@ impl<'a> RunJson<'a> {
             reactions_not_unique: &s.not_unique,
             event_count: s.events.len(),
             events: s.events.iter().take(EVENTS).map(EventJson::of).collect(),
-            drift: DriftJson { position: s.drift.0, velocity: s.drift.1 },
-            energy: EnergyJson { initial: s.energy.0, last: s.energy.1, max_error: s.energy.2 },
+            drift: DriftJson { position: s.drift.position, velocity: s.drift.velocity },
+            energy: EnergyJson { initial: s.energy.initial, last: s.energy.last, max_error: s.energy.largest_error },
             choices: &s.choices,
+            plan: super::plan(&s.plan),
             solver: s.solver.as_deref(),
             refused: s.refused.iter().map(|(name, c)| RefusedJson::of(name, c)).collect(),
             cut_joints: &s.cut,

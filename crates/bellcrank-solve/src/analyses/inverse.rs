@@ -8,6 +8,7 @@ use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::initial::{self, Assembly, AssemblyError};
 use crate::record::{Channel, Ended, Header, Recorder, Report};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::names;
 use bellcrank_model::{Dynamics, Point, System};
 use std::fmt;
@@ -283,7 +284,7 @@ impl Watch {
         self.w.invalidate();
         self.system.realize(at, &mut self.w);
         self.system.observe(at, &mut self.w, &mut self.values);
-        let rates = self.system.drive_rates(at.t);
+        let rates = self.system.drive_rates(at);
         for (name, _, row) in &self.rows {
             let effort = -at.lambda[*row];
             let power = -effort * rates[*row];

@@ -1,5 +1,6 @@
 //! What a model tells beside its motion: equilibria, modes, and the forces a prescribed motion takes.
 
+pub mod continuation;
 pub mod inverse;
 pub mod linear;
 pub mod modes;

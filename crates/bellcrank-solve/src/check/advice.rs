@@ -1,6 +1,7 @@
 //! Which joints to change so that nothing is redundant.
 
 use super::redundancy::{Found, count};
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::equations::{Equation, coincide, hold, perpendicular};
 use bellcrank_model::joints::{Joint, Motion, X, Y, Z};
 use bellcrank_model::model::{Model, Space};

@@ -1,7 +1,7 @@
 //! Equations that contradict each other, as few as it takes.
 
 use super::text::{list, names, size};
-use super::{Check, Level};
+use super::{Check, Severity};
 use crate::initial::{self, AssemblyError};
 use bellcrank_model::joints::equations::Equation;
 use bellcrank_model::joints::{Joint, Motion};
@@ -58,7 +58,7 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
             "change a point, a length or a given start value of one of these, or leave one out; without any one of them the others close"
         }
     };
-    c.push(Level::Error, "conflicting", involved, message, help);
+    c.push(Severity::Error, "conflicting", involved, message, help);
 }
 
 /// What may contradict: a joint, or a value given at the start.

@@ -1,7 +1,7 @@
 //! What stands on nothing.
 
 use super::text::list;
-use super::{Check, Level};
+use super::{Check, Severity};
 use bellcrank_model::model::Model;
 use bellcrank_model::relative::tree::may_carry;
 
@@ -12,7 +12,7 @@ pub(super) fn wanted_in_vain(c: &mut Check, model: &Model) {
             let name = format!("joint `{}`", joint.name);
             let message = format!("{name} cannot be in the tree of relative coordinates, though it has `tree = true`");
             let help = "it stays an equation there: leave `tree` out, or give it to another joint";
-            c.push(Level::Warning, "tree", vec![name], message, help);
+            c.push(Severity::Warning, "tree", vec![name], message, help);
         }
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn unconnected(c: &mut Check, model: &Model) {
                 _ => format!("{} are", list(&alone)),
             }
         );
-        c.push(Level::Note, "unconnected", alone, message, "it moves freely; add a joint if it should not");
+        c.push(Severity::Note, "unconnected", alone, message, "it moves freely; add a joint if it should not");
     }
     let ground = root(&mut group, n);
     let mut members: Vec<(usize, usize)> = (0..n).filter(|&b| touched[b]).map(|b| (root(&mut group, b), b)).collect();
@@ -65,7 +65,7 @@ pub(super) fn unconnected(c: &mut Check, model: &Model) {
             }
         );
         c.push(
-            Level::Note,
+            Severity::Note,
             "unconnected",
             members,
             message,

@@ -1,12 +1,12 @@
 //! Masses: freedom without mass, inertias that no body has.
 
 use super::text::list;
-use super::{Check, Level};
+use super::{Check, Severity};
 use crate::initial;
 use crate::kkt::each_block;
 use bellcrank_math::Mat3;
-use bellcrank_math::dense::symmetric_eigenvalues;
-use bellcrank_model::bodies::Body;
+use bellcrank_math::linear::dense::symmetric_eigenvalues;
+use bellcrank_model::bodies::CentralInertia;
 use bellcrank_model::model::Shape;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) fn massless(c: &mut Check, system: &Arc<System>, start: &State, found
     }
     let message = format!("{} can move without inertia: the motion is not determined", list(&names));
     let help = "give it a mass and an inertia, or hold it by joints; a body without mass is fine where joints hold it";
-    c.push(Level::Error, "massless", names, message, help);
+    c.push(Severity::Error, "massless", names, message, help);
 }
 
 /// Inertias that no body can have, and the likely slip.
@@ -44,14 +44,10 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
     let sizes = body_sizes(system);
     for (b, mass) in masses.iter().enumerate() {
         let name = format!("body `{}`", system.model.bodies[b].name);
-        let (m, moments, matrix) = match &system.model.bodies[b].body {
-            Body::Rigid(_) => {
-                let at = |i: usize, j: usize| mass[(3 + i) * 6 + 3 + j];
-                let j = Mat3([0, 1, 2].map(|i| [0, 1, 2].map(|k| at(i, k))));
-                (mass[0], principal(&j), Some(j))
-            }
-            Body::Planar(_) => (mass[0], vec![mass[8]], None),
-            _ => continue,
+        let (m, moments, matrix) = match system.model.bodies[b].body.in_tree().central_inertia() {
+            CentralInertia::Space(j) => (mass[0], principal(&j), Some(j)),
+            CentralInertia::Plane(j) => (mass[0], vec![j], None),
+            CentralInertia::None => continue,
         };
         let largest = moments.iter().fold(0.0f64, |s, x| s.max(x.abs()));
         if largest == 0.0 || m <= 0.0 {
@@ -60,14 +56,14 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
         if let ([x, y, z], Some(j)) = (moments.as_slice(), matrix) {
             if *x < -1e-12 * largest {
                 let message = format!("{name}: a principal moment of inertia is negative ({x:.4e} kg m²)");
-                c.push(Level::Error, "inertia", vec![name.clone()], message, &slip(&j));
+                c.push(Severity::Error, "inertia", vec![name.clone()], message, &slip(&j));
                 continue;
             }
             if x + y < z * (1.0 - 1e-6) {
                 let message = format!(
                     "{name}: no body has the principal moments of inertia {x:.4}, {y:.4}, {z:.4} kg m²; each is at most the sum of the others"
                 );
-                c.push(Level::Warning, "inertia", vec![name.clone()], message, &slip(&j));
+                c.push(Severity::Warning, "inertia", vec![name.clone()], message, &slip(&j));
                 continue;
             }
         }
@@ -90,7 +86,7 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
             let help = guess.map_or("inertia is in kg m², about the centre of mass".to_string(), |(_, unit)| {
                 format!("inertia is in kg m²: is this one in {unit}?")
             });
-            c.push(Level::Warning, "inertia", vec![name], message, &help);
+            c.push(Severity::Warning, "inertia", vec![name], message, &help);
         }
     }
 }

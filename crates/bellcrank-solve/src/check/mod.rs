@@ -13,41 +13,21 @@ mod scales;
 mod spectrum;
 mod text;
 
+pub use bellcrank_model::file::diagnostic::Severity;
 pub use spectrum::Spectrum;
 
 use crate::choices::Options;
-use crate::initial::{self, Assembly, AssemblyError};
+use crate::initial::{Assembly, AssemblyError};
 use crate::linear::rank::DENSE;
+use crate::machine::{Machine, Start};
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
-
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// The model cannot run.
-    Error,
-    /// It runs, but is probably not what was meant.
-    Warning,
-    /// Worth knowing.
-    Note,
-}
-
-impl Level {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Error => "error",
-            Level::Warning => "warning",
-            Level::Note => "note",
-        }
-    }
-}
 
 /// Something the check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// How much it matters.
-    pub level: Level,
+    pub severity: Severity,
     /// What it is: `redundant`, `conflicting`, `singular`, `massless`, `inertia`, `unconnected`, `units`, `locked`, `tree`.
     pub kind: &'static str,
     /// The user's names of the bodies, joints and forces it is about.
@@ -108,29 +88,31 @@ impl Check {
 
     /// Whether nothing keeps the model from running.
     pub fn runs(&self) -> bool {
-        self.findings.iter().all(|f| f.level != Level::Error)
+        self.findings.iter().all(|f| f.severity != Severity::Error)
     }
 
     fn leave_out(&mut self, what: &str, why: &str) {
         self.left_out.push((what.to_string(), why.to_string()));
     }
 
-    fn push(&mut self, level: Level, kind: &'static str, names: Vec<String>, message: String, help: &str) {
-        self.findings.push(Finding { level, kind, names, message, help: help.to_string() });
+    fn push(&mut self, severity: Severity, kind: &'static str, names: Vec<String>, message: String, help: &str) {
+        self.findings.push(Finding { severity, kind, names, message, help: help.to_string() });
     }
 }
 
 /// Looks at a model: everything.
 pub fn check(system: &Arc<System>, options: &Options) -> Check {
-    look(system, options, true)
+    look(system, options, None)
 }
 
-/// Looks at a model before it runs: what matters, quickly.
-pub fn brief(system: &Arc<System>, options: &Options) -> Check {
-    look(system, options, false)
+/// Looks at a model before it runs, from the start that it will run from: what matters, quickly.
+pub fn brief(system: &Arc<System>, options: &Options, start: &Start) -> Check {
+    look(system, options, Some(start))
 }
 
-fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
+/// Looks at a model: briefly where its start is assembled already, else thoroughly.
+fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> Check {
+    let thorough = assembled.is_none();
     let model = &system.model;
     let layout = system.layout();
     let mut c = Check {
@@ -141,7 +123,6 @@ fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
         large: layout.n().max(layout.m()) > DENSE,
         ..Check::default()
     };
-    let dynamics: Arc<dyn Dynamics> = system.clone();
     let start = system.initial_state();
     let mut w = system.workspace();
     let masses = inertia::masses(system, &start, &mut w);
@@ -150,11 +131,12 @@ fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
     connections::unconnected(&mut c, model);
     connections::wanted_in_vain(&mut c, model);
     if c.large && !thorough {
-        c.findings.sort_by_key(|f| f.level);
+        c.findings.sort_by_key(|f| f.severity);
         return c;
     }
-    match initial::assemble(&dynamics, &start) {
-        Ok((point, assembly)) => {
+    let assembled = assembled.map_or_else(|| Machine::from(system).assemble(), |start| Ok(start.clone()));
+    match assembled {
+        Ok(Start { point, assembly, .. }) => {
             redundancy::ranks(&mut c, system, &point, &mut w, thorough);
             if thorough {
                 spectrum::look(&mut c, system, &point, &mut w);
@@ -167,6 +149,6 @@ fn look(system: &Arc<System>, options: &Options, thorough: bool) -> Check {
     if c.degrees_of_freedom.is_some() {
         c.method = spectrum::method(&c, options);
     }
-    c.findings.sort_by_key(|f| f.level);
+    c.findings.sort_by_key(|f| f.severity);
     c
 }

@@ -1,15 +1,16 @@
 //! Numbers that look like those of other units.
 
-use super::{Check, Level};
+use super::{Check, Severity};
+use bellcrank_model::System;
+use bellcrank_model::dynamics::Geometry;
 use bellcrank_model::joints::Motion;
 use bellcrank_model::model::Shape;
-use bellcrank_model::{Dynamics, System};
 
 /// Numbers that look like those of other units.
 pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
     let model = &system.model;
     let warn = |c: &mut Check, names: Vec<String>, message: String, help: &str| {
-        c.push(Level::Warning, "units", names, message, help);
+        c.push(Severity::Warning, "units", names, message, help);
     };
     let g = model.gravity.norm();
     if g > 100.0 {

@@ -1,6 +1,6 @@
 //! A check in words.
 
-use super::{Check, Finding, Level};
+use super::{Check, Finding, Severity};
 use crate::initial::Assembly;
 use bellcrank_math::Vec3;
 use std::collections::HashSet;
@@ -10,12 +10,12 @@ impl Check {
     /// The first findings of each kind, and lines that tell how many more there are.
     pub fn shown(&self) -> (Vec<&Finding>, Vec<String>) {
         const SHOWN: usize = 12;
-        let mut counts: Vec<(Level, &str, usize)> = Vec::new();
+        let mut counts: Vec<(Severity, &str, usize)> = Vec::new();
         let mut shown = Vec::new();
         for f in &self.findings {
-            let at = counts.iter().position(|c| (c.0, c.1) == (f.level, f.kind)).unwrap_or(counts.len());
+            let at = counts.iter().position(|c| (c.0, c.1) == (f.severity, f.kind)).unwrap_or(counts.len());
             if at == counts.len() {
-                counts.push((f.level, f.kind, 0));
+                counts.push((f.severity, f.kind, 0));
             }
             counts[at].2 += 1;
             if counts[at].2 <= SHOWN {
@@ -23,8 +23,12 @@ impl Check {
             }
         }
         let many = counts.into_iter().filter(|c| c.2 > SHOWN);
-        let line = |(level, kind, n): (Level, &str, usize)| {
-            format!("{} ({kind}): and {} more like these (`bellcrank check --json` lists all)", level.name(), n - SHOWN)
+        let line = |(severity, kind, n): (Severity, &str, usize)| {
+            format!(
+                "{} ({kind}): and {} more like these (`bellcrank check --json` lists all)",
+                severity.word(),
+                n - SHOWN
+            )
         };
         (shown, many.map(line).collect())
     }
@@ -71,7 +75,7 @@ impl fmt::Display for Check {
         }
         let (shown, more) = self.shown();
         for finding in shown {
-            writeln!(f, "{} ({}): {}", finding.level.name(), finding.kind, finding.message.replace('\n', "\n  "))?;
+            writeln!(f, "{} ({}): {}", finding.severity.word(), finding.kind, finding.message.replace('\n', "\n  "))?;
             if !finding.help.is_empty() {
                 writeln!(f, "  help: {}", finding.help.replace('\n', "\n  "))?;
             }

@@ -130,11 +130,6 @@ impl MethodParameters {
     }
 }
 
-/// A model of fewer bodies runs on one thread, unless told otherwise: more cost more than they give.
-const WORTH_THREADS: usize = 800;
-/// Most threads a run takes on its own.
-const MOST_THREADS: usize = 4;
-
 impl Options {
     /// The options of a method or a preset by its name.
     pub fn named(name: &str) -> Option<Options> {
@@ -164,12 +159,6 @@ impl Options {
             Family::Alpha(_, coefficients) => Some(coefficients(&self.parameters)),
             _ => None,
         }
-    }
-
-    /// Threads that work on a model of this many bodies.
-    pub fn threads_for(&self, bodies: usize) -> usize {
-        let offered = || std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
-        self.resources.threads.unwrap_or_else(|| if bodies < WORTH_THREADS { 1 } else { offered() })
     }
 
     /// The distance of samples in s.

@@ -75,3 +75,8 @@ pub fn method_names() -> Vec<&'static str> {
     let presets = PRESETS.iter().map(|p| p.name).filter(|name| MethodName::by_name(name).is_none());
     MethodName::names().into_iter().chain(presets).collect()
 }
+
+/// The names of all presets.
+pub fn preset_names() -> Vec<&'static str> {
+    PRESETS.iter().map(|p| p.name).collect()
+}

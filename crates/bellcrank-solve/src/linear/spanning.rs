@@ -19,7 +19,7 @@ pub(super) struct Span {
 pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>) -> Span {
     let layout = dynamics.layout();
     let bodies = layout.bodies.len();
-    let own = |k: usize| dynamics.carries(k) == Carries::Own;
+    let own = |k: usize| dynamics.carries(k) == Carries::WithinBody;
     let mut basis: Vec<Vec<Vec<f64>>> = vec![Vec::new(); bodies];
     let mut tree: Vec<usize> = (0..ends.len()).filter(|&k| own(k)).collect();
     for &k in &tree {
@@ -27,7 +27,7 @@ pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(u
     }
     // ways between bodies; the ground is the last number
     let edge = |k: usize| match ends[k][..] {
-        _ if matches!(dynamics.carries(k), Carries::Own | Carries::Never) => None,
+        _ if matches!(dynamics.carries(k), Carries::WithinBody | Carries::Never) => None,
         [b] => Some((bodies, b)),
         [a, b] => Some((a, b)),
         _ => None,

@@ -1,9 +1,9 @@
 //! Newton's iteration on one equation in one unknown.
 
 use super::*;
-use bellcrank_math::blocks::{BlockPattern, Class};
-use bellcrank_math::dense::DenseLu;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::blocks::{BlockPattern, Class};
+use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::solver::LinearError;
 use std::sync::Arc;
 
 /// x³ = 8.

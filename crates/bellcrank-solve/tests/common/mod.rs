@@ -5,7 +5,7 @@ use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, State, System};
 use bellcrank_solve::options::Options;
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::simulation::{Machine, Simulation, Status, Summary};
 use std::sync::Arc;
 
 /// Compiles a model from its text.
@@ -18,12 +18,16 @@ pub fn system(text: &str) -> Arc<System> {
 
 /// Runs a compiled model to the end.
 pub fn run(system: &Arc<System>, options: Options) -> Summary {
-    run_own(system.clone(), &system.initial_state(), options)
+    finish(system.into(), options)
 }
 
 /// Runs any equations to the end.
 pub fn run_own(dynamics: Arc<dyn Dynamics>, start: &State, options: Options) -> Summary {
-    let mut simulation = match Simulation::new("test", dynamics, start, options) {
+    finish(Machine::equations("test", dynamics, start), options)
+}
+
+fn finish(machine: Machine, options: Options) -> Summary {
+    let mut simulation = match Simulation::new(machine, options) {
         Ok(simulation) => simulation,
         Err(e) => panic!("{e}"),
     };

@@ -1,7 +1,7 @@
 //! Published problems, hand-written, for tests and benches.
 
 use bellcrank_model::State;
-use bellcrank_model::own::Equations;
+use bellcrank_model::hand_written::Equations;
 
 /// The car axis of the IVP Test Set [Mazzia & Magherini 2008]: stiff springs, a rheonomic constraint.
 pub struct CarAxis;

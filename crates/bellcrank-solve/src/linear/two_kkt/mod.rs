@@ -28,8 +28,8 @@ mod motion;
 mod position;
 
 use crate::unknowns::Unknowns;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
-use bellcrank_math::solver::{Flops, LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver};
 use bellcrank_model::Unknown;
 use blocks::{Block, Body, Factor, Half, Owners, Slopes, invert, subtract};
 use motion::Motion;
@@ -330,7 +330,7 @@ mod tests {
     use crate::newton::{Iteration, Residual};
     use crate::start;
     use crate::step::Step;
-    use bellcrank_math::solver;
+    use bellcrank_math::linear::solver;
     use bellcrank_model::Dynamics;
     use bellcrank_model::read::read_text;
 
@@ -368,9 +368,9 @@ mod tests {
 
     #[test]
     fn both_systems_give_the_solution_of_the_whole_up_to_the_step_squared() {
-        let crank = include_str!("../../../../../tests/problems/slider-crank/model.toml");
-        let seven = include_str!("../../../../../tests/problems/seven-body/model.toml");
-        let top = include_str!("../../../../../tests/problems/heavy-top/model.toml");
+        let crank = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml"));
+        let seven = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/seven-body/model.toml"));
+        let top = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/heavy-top/model.toml"));
         for (name, text, h) in [("crank", crank, 4e-3), ("seven", seven, 1e-4), ("top", top, 1e-4)] {
             let (coarse, whole, split) = difference(text, h, false);
             let (fine, ..) = difference(text, h / 4.0, false);

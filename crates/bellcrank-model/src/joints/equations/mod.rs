@@ -1,0 +1,81 @@
+//! The few equations that joints are made of, each written once with its derivatives.
+//!
+//! An equation gives g, its gradient on the twists of the frames, and the second derivative
+//! (Gᵀλ)_q; the drift (G w)_q of the velocity row and the bias of the acceleration row follow from
+//! it, because both contract the same second derivative, with twists in place of loads.
+
+mod motion;
+mod points;
+mod rolling;
+
+pub use motion::{Couple, Follow, Measure, couple, follow, follow_rate, hold};
+pub use points::{
+    Coincide, Distance, Homokinetic, Perpendicular, Trace, coincide, distance, homokinetic, perpendicular, trace,
+};
+pub use rolling::{NoSlipAlong, Roll, no_slip_along, roll, touch};
+
+use crate::frames::{Frames, Row, Stiffness};
+
+/// An equation between two frames that is plain data: large models are made of these.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plain {
+    /// p₂ − p₁ = 0, in this number of dimensions.
+    Coincide(usize),
+    /// (|p₂ − p₁|² − l²)/(2l) = 0.
+    Distance(f64),
+    /// a₁ · b₂ = 0, of two axes.
+    Perpendicular(usize, usize),
+}
+
+impl Plain {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Plain::Coincide(d) => *d,
+            _ => 1,
+        }
+    }
+}
+
+/// Equations between frames.
+pub trait Equation: Send + Sync {
+    /// The equation as data, if it is one of the plain ones.
+    fn plain(&self) -> Option<Plain> {
+        None
+    }
+    /// Number of rows.
+    fn rows(&self) -> usize;
+    /// Whether there is a g; if not, `jacobian` is a velocity row that stands in for it: G v + g_t = 0.
+    fn holonomic(&self) -> bool {
+        true
+    }
+    /// Whether its velocity rows are rates of functions of the frames, though it may have no g.
+    fn integrable(&self) -> bool {
+        self.holonomic()
+    }
+    /// g.
+    fn value(&self, at: &Frames, g: &mut [f64]);
+    /// G, a form on the twist of every end; `rows` come zeroed.
+    fn jacobian(&self, at: &Frames, rows: &mut [Row]);
+    /// Adds (Gᵀλ)_q: the change of the loads Gᵀλ with the displacements of the frames.
+    fn stiffness(&self, at: &Frames, lambda: &[f64], k: &mut Stiffness);
+    /// Whether (Gᵀλ)_q vanishes at the level of frames.
+    fn straight(&self) -> bool {
+        false
+    }
+    /// ∂g/∂t and ∂²g/∂t² of rheonomic equations, given the time and the inputs of the model.
+    fn time(&self, _t: f64, _inputs: &[f64], _g_t: &mut [f64], _g_tt: &mut [f64]) {}
+    /// Whether `time` can give other than zero: then the equation does work.
+    fn rheonomic(&self) -> bool {
+        false
+    }
+    /// Whether the rotation of an end matters (or only its origin).
+    fn rotational(&self, _end: usize) -> bool {
+        true
+    }
+    /// The angles whose full turns it needs, in the order of [`Frames::near`]; at most one equation of
+    /// a joint may need any.
+    fn angles(&self) -> Vec<Measure> {
+        Vec::new()
+    }
+}

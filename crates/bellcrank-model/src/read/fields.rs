@@ -1,0 +1,282 @@
+//! The keys of every section of a model file, as tables that read, check and document them.
+
+use super::{BEAM, MODAL};
+use crate::file::{Field, FieldKind, Layout};
+use crate::forces;
+use crate::joints::{self, Place};
+
+/// Sections of a model file: what overrides may add to.
+pub const LAYOUT: Layout = Layout {
+    settings: &["model", "solve", "start"],
+    named: &["parameter", "input", "body", "joint", "force", "probe"],
+};
+
+/// Keys of `[model]`.
+pub const MODEL: &[Field] = &[
+    Field::optional("name", FieldKind::Text, "", "the file's name", "name of the model"),
+    Field::optional(
+        "plane",
+        FieldKind::Word(&["xy"]),
+        "",
+        "in space",
+        "makes the model planar: 3 coordinates per body",
+    ),
+    Field::optional("gravity", FieldKind::Vector, "m/s²", "none", "acceleration of gravity"),
+];
+
+/// Keys of a parameter that is given as a table.
+pub const PARAMETER: &[Field] = &[
+    Field::required("value", FieldKind::Number, "", "the number, or an expression of other parameters"),
+    Field::optional("unit", FieldKind::Text, "", "none", "its unit, for the reader"),
+    Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
+];
+
+/// Keys of `[input.NAME]`.
+pub const INPUT: &[Field] = &[
+    Field::optional("start", FieldKind::Number, "", "0", "its value until it is set"),
+    Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
+    Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
+];
+
+/// Keys of `[body.NAME]`.
+pub const BODY: &[Field] = &[
+    Field::optional("mass", FieldKind::NonNegative, "kg", "from the shape", "mass; zero where joints hold the body"),
+    Field::optional(
+        "inertia",
+        FieldKind::Square { plane: 1, space: 3 },
+        "kg m²",
+        "from the shape; without a shape the body is a point mass",
+        "moments of inertia about the centre of mass, in the body's frame",
+    ),
+    Field::optional(
+        "at",
+        FieldKind::Point,
+        "m",
+        "from the shape, else the origin",
+        "centre of mass (of a flexible body: origin of its frame) at the start, in the world",
+    ),
+    Field::optional("angle", FieldKind::Number, "rad", "0", "angle at the start (plane)"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "along the world's axes",
+        "rotation at the start (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix, body to world",
+    ),
+    Field::optional("velocity", FieldKind::Vector, "m/s", "at rest", "velocity of the same point at the start"),
+    Field::optional(
+        "angular_velocity",
+        FieldKind::Axial,
+        "rad/s",
+        "at rest",
+        "angular velocity at the start, in the world",
+    ),
+    Field::optional("fixed", FieldKind::Flag, "", "false", "keep this body's start when the model is assembled"),
+    Field::optional("coordinates", FieldKind::Word(&["natural"]), "", "rigid", "`natural` for thin rods"),
+    Field::optional("rod", FieldKind::Table(ROD), "", "", "a rod from point to point; the body's x axis runs along it"),
+    Field::optional("box", FieldKind::Table(BOX), "", "", "a box with edges along the body's axes"),
+    Field::optional("sphere", FieldKind::Table(SPHERE), "", "", "a solid sphere"),
+    Field::optional("cylinder", FieldKind::Table(CYLINDER), "", "", "a solid cylinder along the body's z axis"),
+    Field::optional("mesh", FieldKind::Table(MESH), "", "", "what the body looks like: an STL or glTF file"),
+    Field::optional(
+        "beam",
+        FieldKind::Table(BEAM),
+        "",
+        "",
+        "a flexible beam from point to point, its frame at the first",
+    ),
+    Field::optional("modal", FieldKind::Table(MODAL), "", "", "a flexible body from the modes in a file"),
+];
+
+const SHAPE_MASS: Field = Field::optional("mass", FieldKind::Positive, "kg", "the body's", "mass");
+const ROD: &[Field] = &[
+    Field::required("from", FieldKind::Point, "m", "one end at the start, in the world"),
+    Field::required("to", FieldKind::Point, "m", "the other end"),
+    SHAPE_MASS,
+    Field::optional("radius", FieldKind::Positive, "m", "thin", "radius"),
+];
+const BOX: &[Field] =
+    &[Field::required("size", FieldKind::Vector, "m", "lengths of the edges along x, y (and z)"), SHAPE_MASS];
+const SPHERE: &[Field] = &[Field::required("radius", FieldKind::Positive, "m", "radius"), SHAPE_MASS];
+const CYLINDER: &[Field] = &[
+    Field::required("radius", FieldKind::Positive, "m", "radius"),
+    Field::optional("length", FieldKind::Positive, "m", "the radius", "length along z"),
+    SHAPE_MASS,
+];
+const MESH: &[Field] = &[
+    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .gltf or .glb"),
+    Field::optional("scale", FieldKind::Positive, "m", "1", "length of a unit of the file: 0.001 for millimetres"),
+    Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "origin of the file, in the body's frame"),
+];
+
+const TYPE: Field = Field::required("type", FieldKind::Any, "", "the kind");
+const BETWEEN: Field = Field::required("between", FieldKind::Names(2, 2), "", "two bodies, or `ground` and a body");
+
+/// Keys of every `[joint.NAME]`.
+pub const JOINT: &[Field] = &[
+    TYPE,
+    BETWEEN,
+    Field::optional(
+        "at",
+        FieldKind::Points(1, 2),
+        "m",
+        "",
+        "the joint's point in the world at the start (two for a distance or a rolling disk)",
+    ),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, 2),
+        "m",
+        "",
+        "instead of `at`: the point on each body, in its own frame",
+    ),
+    Field::optional(
+        "axis",
+        FieldKind::Directions(1, 2),
+        "",
+        "z, in the plane x",
+        "axis in the world at the start; with `on`, on each body",
+    ),
+    Field::optional(
+        "axis2",
+        FieldKind::Directions(1, 2),
+        "",
+        "any",
+        "second axis, where a joint has two; else where its angle is zero",
+    ),
+    Field::optional(
+        "tree",
+        FieldKind::Flag,
+        "",
+        "chosen",
+        "relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut",
+    ),
+];
+
+/// Keys of joints that hold a point of one body.
+pub const JOINT_ON_ONE: &[Field] = &[
+    TYPE,
+    Field::required("body", FieldKind::Name, "", "the body whose point it holds"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+];
+
+/// Keys of joints that act on the motion of another.
+pub const JOINT_ON_JOINT: &[Field] = &[TYPE, Field::required("joint", FieldKind::Name, "", "the joint it acts on")];
+
+/// Keys of joints that tie the motions of two others.
+pub const JOINT_ON_JOINTS: &[Field] =
+    &[TYPE, Field::required("joints", FieldKind::Names(2, 2), "", "the two joints whose motions it ties")];
+
+/// The keys of a kind of joint, in groups: those of its place and its own.
+pub fn joint_fields(kind: &joints::Kind) -> [&'static [Field]; 2] {
+    let place = match kind.place {
+        Place::Shared(_) | Place::Points(_) => JOINT,
+        Place::Body => JOINT_ON_ONE,
+        Place::Joint => JOINT_ON_JOINT,
+        Place::Joints => JOINT_ON_JOINTS,
+    };
+    [place, kind.fields]
+}
+
+/// Keys of forces between two bodies.
+pub const FORCE_BETWEEN: &[Field] = &[
+    TYPE,
+    BETWEEN,
+    Field::optional("at", FieldKind::Points(1, 2), "m", "", "points in the world at the start"),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, 2),
+        "m",
+        "",
+        "instead of `at`: the point on each body, in its own frame",
+    ),
+    Field::optional(
+        "axis",
+        FieldKind::Directions(1, 2),
+        "",
+        "z",
+        "axis in the world at the start; with `on`, on each body",
+    ),
+    Field::optional("axis2", FieldKind::Directions(1, 2), "", "any", "second axis"),
+];
+
+/// Keys of contacts.
+pub const FORCE_SURFACES: &[Field] = &[
+    TYPE,
+    BETWEEN,
+    Field::optional("at", FieldKind::Points(1, 2), "m", "the centres of mass", "points in the world at the start"),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, 2),
+        "m",
+        "",
+        "instead of `at`: the point on each body, in its own frame",
+    ),
+];
+
+/// Keys of forces on a joint coordinate.
+pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
+
+/// Keys of controllers.
+pub const FORCE_CONTROL: &[Field] = &[
+    TYPE,
+    ON_JOINT,
+    COORDINATE,
+    Field::optional(
+        "measure",
+        FieldKind::Name,
+        "",
+        "the coordinate it acts on",
+        "what is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a probe, `cart.vx` of a body",
+    ),
+];
+
+const ON_JOINT: Field = Field::required("joint", FieldKind::Name, "", "the joint it acts on");
+const COORDINATE: Field = Field::optional(
+    "coordinate",
+    FieldKind::Name,
+    "",
+    "its only one",
+    "which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …",
+);
+
+/// Keys of forces on one body.
+pub const FORCE_ON_ONE: &[Field] = &[
+    TYPE,
+    Field::required("body", FieldKind::Name, "", "the body it acts on"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+];
+
+/// The keys of a kind of force, in groups: those of its ends and its own.
+pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
+    use forces::Ends::*;
+    let ends = match kind.ends {
+        Points | Centres | Frames | Turning => FORCE_BETWEEN,
+        Surfaces => FORCE_SURFACES,
+        One => FORCE_ON_ONE,
+        Joint => FORCE_ON_JOINT,
+        Control => FORCE_CONTROL,
+    };
+    [ends, kind.fields]
+}
+
+/// Keys of `[probe.NAME]`.
+pub const PROBE: &[Field] = &[
+    Field::required("body", FieldKind::Name, "", "the body it sits on"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+];
+
+/// Keys of `[start]` entries: the names of a joint's coordinates and rates, see [`joints::names`].
+pub const START: &[Field] = &[
+    Field::optional("angle", FieldKind::Number, "rad", "as drawn", "angle of a joint that turns"),
+    Field::optional("position", FieldKind::Number, "m", "as drawn", "position of a joint that slides"),
+    Field::optional("rate", FieldKind::Number, "rad/s, m/s", "0", "rate of the angle, or of the position of a slide"),
+    Field::optional("speed", FieldKind::Number, "m/s", "0", "rate of the position of a joint that also turns"),
+    Field::optional("angle2", FieldKind::Number, "rad", "as drawn", "second angle of a joint that has two"),
+    Field::optional("position2", FieldKind::Number, "m", "as drawn", "second position of a joint that has two"),
+    Field::optional("rate2", FieldKind::Number, "rad/s, m/s", "0", "rate of the second angle or position"),
+    Field::optional("speed2", FieldKind::Number, "m/s", "0", "rate of the second position of a joint that also turns"),
+];

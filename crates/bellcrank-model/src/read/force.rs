@@ -1,0 +1,198 @@
+//! `[force.NAME]`: what acts between bodies, on one of them, or along a joint coordinate.
+
+use super::Reader;
+use super::fields::force_fields;
+use crate::bodies::{Coordinates, Orientation, each};
+use crate::file::*;
+use crate::forces::{self, Along};
+use crate::frames::Attachment;
+use crate::joints::{self, Axes, Motion};
+use crate::model::{End, ForceEntry, Shape};
+use bellcrank_math::{Mat3, Vec3};
+use std::sync::Arc;
+
+impl<'a> Reader<'a> {
+    pub(super) fn read_force(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        use forces::Ends;
+        let what = format!("force {}", suggest::quoted(name));
+        let words: Vec<&str> = forces::CATALOG.iter().map(|k| k.name).collect();
+        let kind_name = choose(node, &what, "type", &words)?;
+        let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
+        let values = self.fields(node, &what, &force_fields(kind))?;
+        let (mut acts_on, mut measures) = (None, None);
+        let free = !values.has("at") && !values.has("on");
+        let ends = match kind.ends {
+            Ends::One => vec![self.acted_end(&values)?],
+            Ends::Joint => {
+                let (motion, ends) = self.joint_coordinate(&values)?;
+                acts_on = Some(Along { motion, first: 0 });
+                ends.to_vec()
+            }
+            Ends::Control => {
+                let (motion, acted) = self.joint_coordinate(&values)?;
+                let (measured, mut ends, rate) = match values.optional_name("measure") {
+                    Some(channel) => self.measure(channel, &values)?,
+                    None => (motion, acted.to_vec(), false),
+                };
+                // a joint that measures itself has its two ends once
+                let first = if ends == acted { 0 } else { 2 };
+                ends.extend(&acted[..first]);
+                measures = Some((Along { motion: measured, first: 0 }, rate));
+                acts_on = Some(Along { motion, first });
+                ends
+            }
+            // a torque has no point: the place may be left out
+            Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
+            Ends::Centres if free => self.two_bodies(&values)?.map(|body| End { body, on: self.middle(body) }).to_vec(),
+            Ends::Surfaces if free => {
+                let (bodies, axes) = (self.two_bodies(&values)?, self.facing(values.optional_vector("normal")));
+                let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
+                bodies.map(|body| self.attach(body, place(body), axes)).to_vec()
+            }
+            _ => {
+                let axes = match kind.ends {
+                    Ends::Turning => Axes::Turning,
+                    Ends::Surfaces => Axes::Facing,
+                    _ => Axes::None,
+                };
+                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres | Ends::Surfaces);
+                self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
+            }
+        };
+        let points = ends.iter().map(|e| self.world(e)).collect();
+        let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
+        let masses = ends.iter().map(|e| e.body.map(mass)).collect();
+        let radius = |b: usize| match self.model.bodies[b].shape {
+            Shape::Sphere { radius } => Some(radius),
+            Shape::Cylinder { radius, .. } if self.plane => Some(radius),
+            _ => None,
+        };
+        let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
+        let placement = forces::Placement { points, masses, radii, space: self.model.space, acts_on, measures };
+        let force = (kind.make)(&values, &placement)?;
+        for (k, end) in ends.iter().enumerate() {
+            self.check_place(&values, end, force.rotational(k))?;
+        }
+        let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
+        self.model.forces.push(entry);
+        Ok(())
+    }
+
+    /// The place of a force on one body, with the body's own axes.
+    fn acted_end(&self, v: &Values) -> Result<End, Diagnostics> {
+        let mut end = self.one_end(v)?;
+        if end.body.is_none() {
+            let message = format!("{} acts on the ground, which does not move", v.what());
+            return Err(v.error_at("body", message).help("name a body").into());
+        }
+        end.on.axes = Mat3::IDENTITY;
+        Ok(end)
+    }
+
+    fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
+        bodies.map(|body| {
+            if self.plane {
+                return End { body, on: self.middle(body) };
+            }
+            let z = v.optional_points("axis").map_or(Vec3::Z, |a| a[0]);
+            let x = z.any_perpendicular();
+            let place = self.world(&End { body, on: self.middle(body) });
+            self.attach(body, place, Mat3::from_columns(x, z.cross(x), z))
+        })
+    }
+
+    /// The coordinate of a joint that `joint` and `coordinate` name, and the joint's ends.
+    fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
+        let named = v.name("joint");
+        let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
+            // a joint with errors has been reported already
+            let wrong = self.root.get("joint").is_some_and(|section| section.get(named.name).is_some());
+            let names: Vec<&str> = self.model.joints.iter().map(|j| j.name.as_str()).collect();
+            let unknown = || named.unknown("joint", v.what(), names).into();
+            return Err(if wrong { Diagnostics::new() } else { unknown() });
+        };
+        let motions = entry.joint.motions(self.model.space);
+        let (what, joint) = (v.what(), suggest::quoted(&entry.name));
+        let names: Vec<&str> = joints::names(&motions).into_iter().map(|[name, _]| name).collect();
+        let found = match v.optional_name("coordinate") {
+            Some(wanted) => names.iter().position(|n| *n == wanted.name),
+            None if motions.len() == 1 => Some(0),
+            None => None,
+        };
+        if let (Some(k), [first, second, ..]) = (found, entry.ends.as_slice()) {
+            return Ok((motions[k], [*first, *second]));
+        }
+        let (key, help) = match names.len() {
+            0 => ("joint", "choose a joint that has one, such as a revolute or a prismatic one".to_string()),
+            1 => ("coordinate", format!("leave `coordinate` out, or write \"{}\"", names[0])),
+            _ => ("coordinate", format!("add `coordinate = \"…\"`, one of {}", names.join(", "))),
+        };
+        let message = match (names.len(), v.optional_name("coordinate")) {
+            (0, _) => format!("{what} needs a coordinate, but joint {joint} is {} and has none", entry.kind),
+            (_, Some(wanted)) => format!("joint {joint} has no coordinate {} for {what}", suggest::quoted(wanted.name)),
+            (n, None) => format!("{what} does not tell which of the {n} coordinates of joint {joint} it means"),
+        };
+        Err(v.error_at(key, message).help(help).into())
+    }
+
+    /// What a controller measures: a motion between two ends, and whether its rate is meant.
+    fn measure(&self, channel: Named, v: &Values) -> Result<(Motion, Vec<End>, bool), Diagnostics> {
+        let (owner, quantity) = channel.name.rsplit_once('.').unwrap_or((channel.name, ""));
+        let mut choices: Vec<(String, Motion, Vec<End>, bool)> = Vec::new();
+        if let Some(entry) = self.model.joints.iter().find(|j| j.name == owner) {
+            let motions = entry.joint.motions(self.model.space);
+            for (names, motion) in joints::names(&motions).into_iter().zip(motions) {
+                for (name, rate) in names.into_iter().zip([false, true]) {
+                    choices.push((name.to_string(), motion, entry.ends.iter().take(2).copied().collect(), rate));
+                }
+            }
+        }
+        let body = self.body_names.get(owner).copied();
+        let probe = self.model.probes.iter().find(|p| p.name == owner).map(|p| p.end);
+        if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
+            // along the world's axes, seen from a frame at the origin
+            let ends = vec![End { body: None, on: Attachment::CENTRE }, end];
+            for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
+                choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
+                choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));
+            }
+            let turns = |b: usize| each!(&self.model.bodies[b].body, b => b.orientation()) == Orientation::Full;
+            if probe.is_none() && self.plane && body.is_some_and(turns) {
+                choices.push(("angle".to_string(), Motion::Rotate(2), ends.clone(), false));
+                choices.push(("wz".to_string(), Motion::Rotate(2), ends, true));
+            }
+        }
+        if let Some((_, motion, ends, rate)) = choices.iter().find(|c| c.0 == quantity) {
+            return Ok((*motion, ends.clone(), *rate));
+        }
+        let full: Vec<String> = choices.iter().map(|c| format!("{owner}.{}", c.0)).collect();
+        let mut names: Vec<&str> = full.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            let joints = self.model.joints.iter().map(|j| j.name.as_str());
+            names = joints.chain(self.model.bodies.iter().map(|b| b.name.as_str())).collect();
+            names.extend(self.model.probes.iter().map(|p| p.name.as_str()));
+            if ["joint", "probe"].iter().any(|section| self.root.get(section).is_some_and(|s| s.get(owner).is_some()))
+                && !names.contains(&owner)
+            {
+                return Err(Diagnostics::new()); // its own errors have been reported
+            }
+            let absent = if names.contains(&owner) { "which has no coordinate" } else { "which is not in the model" };
+            let message = format!("{} measures {}, {absent}", v.what(), suggest::quoted(channel.name));
+            let near = suggest::nearest(owner, names.iter().copied());
+            let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+            let help = format!(
+                "give a joint, body or probe and what of it, as in \"pin.angle\"; there are {}",
+                suggest::list(names)
+            );
+            return Err(v.error_at("measure", message).label(label).help(help).into());
+        }
+        let message = format!("{} cannot control {}", v.what(), suggest::quoted(channel.name));
+        let near = suggest::nearest(channel.name, names.iter().copied());
+        let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
+        Err(v
+            .error_at("measure", message)
+            .label(label)
+            .help(format!("it can be one of {}", suggest::list(names)))
+            .into())
+    }
+}

@@ -1,0 +1,117 @@
+//! `[joint.NAME]`: joints between bodies, and joints that act on other joints.
+
+use super::Reader;
+use super::fields::joint_fields;
+use crate::file::*;
+use crate::frames::{Attachment, Frame};
+use crate::joints::{self, Place};
+use crate::model::{End, JointEntry};
+use bellcrank_math::Mat3;
+use std::sync::Arc;
+
+impl<'a> Reader<'a> {
+    fn joint_kind(&self, what: &str, node: &Node) -> Result<&'static joints::Kind, Diagnostics> {
+        let words: Vec<&str> = joints::CATALOG.iter().map(|k| k.name).collect();
+        let name = choose(node, what, "type", &words)?;
+        let kind = joints::CATALOG.iter().find(|k| k.name == name).expect("chosen from the catalog");
+        match kind.in_plane {
+            Some(instead) if self.plane => {
+                let message = format!("{what}: a {name} joint needs space, and the model is planar");
+                let span = node.get("type").map_or(node.span, |n| n.span);
+                Err(Diagnostic::error(message).at(span).help(format!("in the plane use {instead}")).into())
+            }
+            _ => Ok(kind),
+        }
+    }
+
+    /// Reads a joint between bodies; those that stand on other joints are left for [`Self::read_coupler`].
+    pub(super) fn read_joint(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        let what = format!("joint {}", suggest::quoted(name));
+        let kind = self.joint_kind(&what, node)?;
+        let two_points = matches!(kind.place, Place::Points(_));
+        let (values, ends) = match kind.place {
+            Place::Joint | Place::Joints => return Ok(()),
+            Place::Shared(axes) | Place::Points(axes) => {
+                let values = self.fields(node, &what, &joint_fields(kind))?;
+                let bodies = self.two_bodies(&values)?;
+                let ends = self.ends(&values, bodies, axes, two_points)?;
+                (values, ends)
+            }
+            Place::Body => {
+                let values = self.fields(node, &what, &joint_fields(kind))?;
+                let end = self.one_end(&values)?;
+                (values, [End { body: None, on: Attachment::CENTRE }, end])
+            }
+        };
+        self.add_joint(name, kind, &values, ends.to_vec(), Vec::new())
+    }
+
+    /// Reads a joint that stands on other joints.
+    pub(super) fn read_coupler(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        let what = format!("joint {}", suggest::quoted(name));
+        let kind = self.joint_kind(&what, node)?;
+        let key = match kind.place {
+            Place::Joint => "joint",
+            Place::Joints => "joints",
+            _ => return Ok(()),
+        };
+        let values = self.fields(node, &what, &joint_fields(kind))?;
+        let named = if key == "joint" { vec![values.name(key)] } else { values.names(key).to_vec() };
+        let mut problems = Diagnostics::new();
+        let found: Vec<usize> = named.iter().filter_map(|n| problems.take(self.joint(*n, &what))).collect();
+        problems.or(())?;
+        let entries = || found.iter().map(|j| &self.model.joints[*j]);
+        let ends: Vec<End> = match kind.place {
+            Place::Joint => entries().flat_map(|j| j.ends.clone()).collect(),
+            _ => entries().map(|j| j.ends[1]).chain(entries().map(|j| j.ends[0])).collect(),
+        };
+        if found.len() == 2 && found[0] == found[1] {
+            let message = format!("{what} ties joint `{}` to itself", named[0].name);
+            return Err(values.error_at(key, message).help("name two different joints").into());
+        }
+        let base = |j: &JointEntry| joints::Base {
+            name: j.name.clone(),
+            kind: j.kind,
+            motions: j.joint.motions(self.model.space),
+        };
+        let bases = entries().map(base).collect();
+        self.add_joint(name, kind, &values, ends, bases)
+    }
+
+    /// The number of a joint between bodies.
+    fn joint(&self, named: Named, of: &str) -> Result<usize, Diagnostic> {
+        let names = || self.model.joints.iter().map(|j| j.name.as_str());
+        names().position(|n| n == named.name).ok_or_else(|| named.unknown("joint", of, names().collect::<Vec<_>>()))
+    }
+
+    fn add_joint(
+        &mut self,
+        name: &str,
+        kind: &'static joints::Kind,
+        values: &Values,
+        ends: Vec<End>,
+        bases: Vec<joints::Base>,
+    ) -> Result<(), Diagnostics> {
+        let space = self.model.space;
+        let frame = |end: &End| {
+            let r = end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1);
+            Frame { p: self.world(end), r: r * end.on.axes, ..Frame::default() }
+        };
+        let angle = |end: &End| end.body.map_or(0.0, |b| self.model.bodies[b].angle);
+        let placement = joints::Placement {
+            frames: ends.iter().map(frame).collect(),
+            angles: ends.iter().map(angle).collect(),
+            space,
+            joints: bases,
+        };
+        let joint = (kind.make)(values, &placement)?;
+        let equations = joint.equations(space);
+        for (k, end) in ends.iter().enumerate() {
+            self.check_place(values, end, equations.iter().any(|e| e.rotational(k)))?;
+        }
+        let tree = if values.has("tree") { values.optional_flag("tree") } else { None };
+        let joint = Arc::from(joint);
+        self.model.joints.push(JointEntry { name: name.to_string(), kind: kind.name, joint, ends, tree });
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! From a model file to a [`Model`]: the meaning of every section.
+
+use crate::file::*;
+use crate::model::*;
+use crate::settings::Settings;
+use std::collections::HashMap;
+
+mod body;
+pub mod fields;
+mod flexible;
+mod force;
+mod input;
+mod joint;
+mod place;
+mod probe;
+mod shape;
+mod start;
+
+pub use fields::*;
+pub use flexible::{BEAM, MODAL};
+
+/// A model file that was read.
+pub struct Read {
+    /// The model.
+    pub model: Model,
+    /// Its `[solve]` section, as it stands.
+    pub settings: Settings,
+    /// The texts and places, for messages that point into them.
+    pub document: Outline,
+    /// Its parameters; the model has their values in it.
+    pub parameters: Parameters,
+    /// The place of each joint among those of the file; empty if the order is the same.
+    joints: Vec<usize>,
+}
+
+impl Read {
+    /// Where the name of something in the model stands in the file, also after the model was taken out to be compiled.
+    pub fn place(&self, place: Place) -> Option<Span> {
+        let entries = self.document.entries(place.section());
+        let number = match place {
+            Place::Joint(i) if !self.joints.is_empty() => *self.joints.get(i)?,
+            Place::Body(i) | Place::Joint(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
+        };
+        entries.get(number).map(|(_, span)| *span)
+    }
+}
+
+/// The place of each joint of the model among those of the file: joints on joints come last in the model.
+fn order_of_joints(model: &Model, document: &Outline) -> Vec<usize> {
+    let entries = document.entries("joint");
+    if model.joints.iter().zip(entries).all(|(joint, (name, _))| *joint.name == **name) {
+        return Vec::new();
+    }
+    let places: HashMap<&str, usize> = entries.iter().enumerate().map(|(i, (name, _))| (&**name, i)).collect();
+    model.joints.iter().map(|joint| places.get(joint.name.as_str()).copied().unwrap_or(usize::MAX)).collect()
+}
+
+/// Reads a model file with overrides `path.to.key=value`.
+pub fn read_model(path: &str, overrides: &[String]) -> Result<Read, Report> {
+    interpret(Document::open(path, overrides, &LAYOUT)?, path)
+}
+
+/// Reads a model from a text under the name the user knows it by.
+pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, Report> {
+    interpret(Document::parse(name, text.to_string(), overrides, &LAYOUT)?, name)
+}
+
+fn interpret(document: Document, path: &str) -> Result<Read, Report> {
+    let folder = std::path::Path::new(path).parent();
+    let read = |mut r: Reader| r.read(path).map(|(model, settings)| (model, settings, r.parameters));
+    match Reader::new(&document.root, folder).and_then(read) {
+        Ok((model, settings, parameters)) => {
+            let document = document.outline();
+            let joints = order_of_joints(&model, &document);
+            Ok(Read { model, settings, document, parameters, joints })
+        }
+        Err(problems) => Err(document.report(problems)),
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Node,
+    folder: Option<&'a std::path::Path>,
+    parameters: Parameters,
+    /// What functions may use: `t` and the inputs.
+    variables: Vec<&'a str>,
+    plane: bool,
+    model: Model,
+    body_names: HashMap<String, usize>,
+    problems: Diagnostics,
+}
+
+impl<'a> Reader<'a> {
+    fn new(root: &'a Node, folder: Option<&'a std::path::Path>) -> Result<Reader<'a>, Diagnostics> {
+        let inputs = root.get("input").and_then(Node::as_table);
+        let variables: Vec<&str> = std::iter::once("t").chain(inputs.into_iter().flat_map(Table::names)).collect();
+        let parameters = Parameters::read(root.get("parameter"), &variables[1..])?;
+        let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
+        Ok(Reader {
+            root,
+            folder,
+            parameters,
+            variables,
+            plane,
+            model: Model::default(),
+            body_names: HashMap::new(),
+            problems: Diagnostics::new(),
+        })
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context { parameters: &self.parameters, plane: self.plane, variables: &self.variables, folder: self.folder }
+    }
+
+    fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
+        read(node, what, fields, &self.context())
+    }
+
+    fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
+        self.check_sections();
+        self.check_names();
+        self.check_inputs();
+        self.each("parameter", Reader::check_parameter);
+        self.each("input", Reader::read_input);
+        self.model.space = if self.plane { Space::Plane } else { Space::Space };
+        let stem = std::path::Path::new(path).file_stem().map(|s| s.to_string_lossy().into_owned());
+        self.model.name = stem.unwrap_or_default();
+        if let Some(node) = self.root.get("model") {
+            let values = self.fields(node, "[model]", &[MODEL]);
+            if let Some(values) = self.problems.take(values) {
+                if let Some(name) = values.optional_name("name") {
+                    self.model.name = name.name.to_string();
+                }
+                self.model.gravity = values.optional_vector("gravity").unwrap_or_default();
+            }
+        }
+        let length = |section: &str| self.root.get(section).and_then(Node::as_table).map_or(0, |t| t.entries.len());
+        let (bodies, joints) = (length("body"), length("joint"));
+        self.model.bodies.reserve_exact(bodies);
+        self.model.joints.reserve_exact(joints);
+        self.each("body", Reader::read_body);
+        // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
+        std::mem::take(&mut self.problems).or(())?;
+        self.each("joint", Reader::read_joint);
+        if self.problems.is_empty() {
+            self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
+        }
+        self.each("probe", Reader::read_probe);
+        self.each("force", Reader::read_force);
+        std::mem::take(&mut self.problems).or(())?;
+        self.each("start", Reader::read_start);
+        let mut settings = Settings::default();
+        if let Some(node) = self.root.get("solve") {
+            let read = Settings::read(node, &self.context());
+            settings = self.problems.take(read).unwrap_or_default();
+        }
+        std::mem::take(&mut self.problems).or(())?;
+        if self.model.bodies.is_empty() {
+            let hint = "add one: a table [body.NAME] with at least its `mass`";
+            return Err(Diagnostic::error("the model has no bodies").at(self.root.span).help(hint).into());
+        }
+        Ok((std::mem::take(&mut self.model), settings))
+    }
+
+    /// Bodies, joints and probes must not share names: `pin.x` is one channel.
+    fn check_names(&mut self) {
+        let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
+        for section in ["body", "joint", "probe"] {
+            let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
+            for entry in entries {
+                if let Some((first, span)) = seen.insert(&entry.name, (section, entry.span)) {
+                    let message =
+                        format!("{} is the name of a {first} and of a {section}", suggest::quoted(&entry.name));
+                    self.problems.push(
+                        Diagnostic::error(message)
+                            .at(entry.span)
+                            .label(format!("a {section}"))
+                            .also(span, format!("a {first}"))
+                            .help("give one of them another name: what is recorded of them goes by it"),
+                    );
+                }
+            }
+        }
+    }
+
+    fn check_sections(&mut self) {
+        let known: Vec<&str> = LAYOUT.settings.iter().chain(LAYOUT.named).copied().collect();
+        let Some(table) = self.root.as_table() else { return };
+        // editors look for `$schema`
+        for entry in table.entries.iter().filter(|e| !known.contains(&e.name.as_str()) && e.name != "$schema") {
+            let near = suggest::nearest(&entry.name, known.iter().copied());
+            let label = near.map_or("not a known section".into(), |n| format!("did you mean `{n}`?"));
+            let help = format!("sections are {}", known.join(", "));
+            let message = format!("unknown section {}", suggest::quoted(&entry.name));
+            self.problems.push(Diagnostic::error(message).at(entry.span).label(label).help(help));
+        }
+    }
+
+    /// Reads every entry of a section, collecting what is wrong with each.
+    fn each(&mut self, section: &str, one: fn(&mut Self, &'a str, &'a Node, Span) -> Result<(), Diagnostics>) {
+        let Some(node) = self.root.get(section) else { return };
+        let Some(table) = node.as_table() else {
+            let message = format!("[{section}] must be a table of named entries");
+            let help = format!("write [{section}.NAME] above the keys of each");
+            self.problems.push(Diagnostic::error(message).at(node.span).help(help));
+            return;
+        };
+        for entry in &table.entries {
+            if entry.name.trim().is_empty() {
+                let message = format!("a name in [{section}] is empty");
+                let help = format!("write [{section}.NAME] above the keys of each");
+                self.problems.push(Diagnostic::error(message).at(entry.span).help(help));
+                continue;
+            }
+            let result = one(self, &entry.name, &entry.node, entry.span);
+            self.problems.take(result);
+        }
+    }
+}

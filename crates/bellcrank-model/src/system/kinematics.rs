@@ -1,0 +1,139 @@
+//! Poses, frames on bodies, and the charts of rotations.
+
+use super::*;
+use crate::parallel::{MIN_BLOCKS, add_scaled, each_block};
+use bellcrank_math::threads::team;
+use bellcrank_math::{Quat, Vec3, rotation};
+
+impl System {
+    /// The poses of all bodies.
+    pub(super) fn locate(&self, q: &[f64], charts: &Charts, bodies: &mut [BodyFrame]) {
+        let mut rest = bodies;
+        team::divided(
+            self.bodies.len(),
+            MIN_BLOCKS,
+            |range| (range.clone(), team::cut(&mut rest, range.len())),
+            |(range, frames)| {
+                for (b, frame) in range.zip(frames) {
+                    let centre = match self.charts.of_body[b] {
+                        NO_CHART => Quat::IDENTITY,
+                        c => charts.centres[c as usize],
+                    };
+                    each!(&self.bodies[b], body => body.locate(&q[self.layout.bodies[b].clone()], centre, frame));
+                }
+            },
+        );
+    }
+
+    /// A frame at one end, with its twist under the velocities `v` (none: at rest).
+    #[inline]
+    pub(super) fn frame(&self, end: &SystemEnd, w: &Realized, v: Option<&[f64]>) -> Frame {
+        if end.body == GROUND {
+            return Frame { p: end.on.point, r: end.on.axes, ..Frame::default() };
+        }
+        let b = end.body as usize;
+        let frame = &w.bodies[b];
+        each!(&self.bodies[b], body => {
+            let (v, w) = match v {
+                Some(v) => body.twist(frame, &end.on, &v[self.layout.bodies[b].clone()]),
+                None => Default::default(),
+            };
+            Frame { p: body.point(frame, &end.on), r: body.rotation(frame, &end.on), v, w }
+        })
+    }
+
+    /// The frames at all ends of an element.
+    #[inline]
+    pub(super) fn frames(&self, ends: &[SystemEnd], w: &Realized, v: Option<&[f64]>) -> [Frame; MAX_ENDS] {
+        let mut out = [Frame::default(); MAX_ENDS];
+        for (f, end) in out.iter_mut().zip(ends) {
+            *f = self.frame(end, w, v);
+        }
+        out
+    }
+
+    /// The counted angles of an element, from its first one on.
+    #[inline]
+    pub(super) fn near<'a>(angle: u32, w: &Realized<'a>) -> &'a [f64] {
+        if angle == NO_ANGLE { &[] } else { &w.near[angle as usize..] }
+    }
+
+    /// Adds Bᵀ(load) of one end into the forces on its body.
+    #[inline]
+    pub(super) fn pull(&self, end: &SystemEnd, w: &Realized, load: Covector, c: f64, out: &mut [f64]) {
+        let b = end.body as usize;
+        each!(&self.bodies[b], body => body.pull(&w.bodies[b], &end.on, load, c, out));
+    }
+}
+
+impl Geometry for System {
+    fn retract(&self, c: f64, q: &mut [f64], delta: &[f64]) {
+        if self.flat() {
+            return add_scaled(c, delta, q);
+        }
+        let add = |q: &mut [f64], d: &[f64]| q.iter_mut().zip(d).for_each(|(q, d)| *q += c * d);
+        each_block(&self.layout.bodies, q, |b, q| {
+            let delta = &delta[self.layout.bodies[b].clone()];
+            let Some(k) = each!(&self.bodies[b], body => body.chart()) else { return add(q, delta) };
+            add(&mut q[..k], &delta[..k]);
+            let phi = Vec3::from_slice(&q[k..k + 3]);
+            let step = rotation::inverse_tangent(phi) * (Vec3::from_slice(&delta[k..k + 3]) * c);
+            q[k..k + 3].copy_from_slice(&(phi + step).0);
+            add(&mut q[k + 3..], &delta[k + 3..]);
+        });
+    }
+
+    fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
+        each_block(&self.layout.bodies, qdot, |b, qdot| {
+            let range = self.layout.bodies[b].clone();
+            let (q, v) = (&q[range.clone()], &v[range]);
+            qdot.copy_from_slice(v);
+            if let Some(k) = each!(&self.bodies[b], body => body.chart()) {
+                let n = rotation::inverse_tangent(Vec3::from_slice(&q[k..k + 3]));
+                qdot[k..k + 3].copy_from_slice(&(n * Vec3::from_slice(&v[k..k + 3])).0);
+            }
+        });
+    }
+
+    fn velocities(&self, q: &[f64], qdot: &[f64], v: &mut [f64]) {
+        each_block(&self.layout.bodies, v, |b, v| {
+            let range = self.layout.bodies[b].clone();
+            let (q, qdot) = (&q[range.clone()], &qdot[range]);
+            v.copy_from_slice(qdot);
+            if let Some(k) = each!(&self.bodies[b], body => body.chart()) {
+                let t = rotation::tangent(Vec3::from_slice(&q[k..k + 3]));
+                v[k..k + 3].copy_from_slice(&(t * Vec3::from_slice(&qdot[k..k + 3])).0);
+            }
+        });
+    }
+
+    fn settle_past(&self, limit: f64, state: &mut State, w: &mut Workspace) -> bool {
+        w.invalidate();
+        self.count_turns(state, w);
+        w.recentred.moves.clear();
+        for (&i, centre) in self.charts.first.iter().zip(&mut state.charts.centres) {
+            let i = i as usize;
+            let phi = Vec3::from_slice(&state.q[i..i + 3]);
+            if phi.norm() > limit {
+                let change = ChartMove::to(i, phi);
+                *centre = centre.then(change.turn.conjugate());
+                state.q[i..i + 3].fill(0.0);
+                w.recentred.moves.push(change);
+            }
+        }
+        !w.recentred.moves.is_empty()
+    }
+
+    fn flat(&self) -> bool {
+        self.charts.first.is_empty()
+    }
+
+    fn scales(&self) -> Vec<Scale> {
+        let scales = |b: &Body| -> Vec<Scale> { each!(b, b => (0..b.width()).map(|i| b.scale(i)).collect()) };
+        self.bodies.iter().flat_map(scales).collect()
+    }
+
+    fn length(&self) -> f64 {
+        self.length
+    }
+}

@@ -1,0 +1,79 @@
+//! What solvers and recorders see of a system: energy, names, channels, momentum.
+
+use super::*;
+
+impl System {
+    /// Energies at a realized point.
+    pub(super) fn energy_at(&self, at: &Point, w: &Realized) -> Energy {
+        let mut e = Energy::default();
+        for (b, body) in self.bodies.iter().enumerate() {
+            let v = &at.v[self.layout.bodies[b].clone()];
+            let mut momentum = [0.0; MAX_WIDTH];
+            each!(body, body => {
+                body.add_mass_times(&w.bodies[b], 1.0, v, &mut momentum[..v.len()]);
+                e.stored += body.stored(&w.bodies[b]);
+                e.stored -= body.mass() * self.model.gravity.dot(body.centre_of_mass(&w.bodies[b]));
+                e.power -= body.dissipated(v);
+            });
+            e.kinetic += 0.5 * momentum.iter().zip(v).map(|(p, v)| p * v).sum::<f64>();
+        }
+        for f in &self.forces {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let seen = self.seen(f, at, &frames, w);
+            e.stored += f.force.stored(&seen);
+            e.power += f.force.power(&seen);
+        }
+        // a rheonomic constraint works: the reactions −Gᵀλ have the power λ·g_t
+        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints).filter(|(c, _)| c.rheonomic) {
+            let mut g_t = [0.0; MAX_ROWS];
+            self.add_time(1.0, constraint, at.t, &at.charts.inputs, 1, &mut g_t[..constraint.rows]);
+            e.power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
+        }
+        e
+    }
+}
+
+impl Observable for System {
+    fn name(&self, of: Unknown, block: usize) -> String {
+        match of {
+            Unknown::Q | Unknown::V => format!("body `{}`", self.model.bodies[block].name),
+            Unknown::Z => {
+                let force = self.forces.iter().position(|f| f.states as usize == block);
+                force.map_or_else(String::new, |i| format!("force `{}`", self.model.forces[i].name))
+            }
+            Unknown::Lambda | Unknown::Mu => match self.constraints[block].joint {
+                Some(joint) => format!("joint `{}`", self.model.joints[joint].name),
+                None if self.constraints[block].force.is_some() => {
+                    let force = self.constraints[block].force.unwrap_or(0);
+                    format!("force `{}`", self.model.forces[force].name)
+                }
+                None => {
+                    let body = self.constraints[block].ends[0].body as usize;
+                    format!("the length of rod `{}`", self.model.bodies[body].name)
+                }
+            },
+        }
+    }
+
+    fn balance(&self, at: &Point, w: &mut Workspace, out: &mut Balance) -> bool {
+        balance::balance(self, at, w, out);
+        true
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        channels::list(self)
+    }
+
+    fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        channels::observe(self, at, w, |joint, w| self.reaction(joint, at, w), out);
+    }
+
+    fn has_power(&self) -> bool {
+        let dissipates = |b: &Body| each!(b, b => b.dissipates());
+        self.driven() || self.forces.iter().any(|f| f.force.has_power()) || self.bodies.iter().any(dissipates)
+    }
+
+    fn driven(&self) -> bool {
+        self.constraints.iter().any(|c| c.equations.iter().any(|e| e.rheonomic()))
+    }
+}

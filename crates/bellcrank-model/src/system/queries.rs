@@ -1,0 +1,194 @@
+//! What can be asked of a system at a realized point: joint coordinates, frames, reactions, poses.
+
+use super::*;
+use bellcrank_math::{Quat, Vec3};
+
+impl System {
+    /// Joint coordinates: their measures, in the order of the model's joints.
+    pub fn coordinates(&self) -> &[Coordinate] {
+        &self.coordinates
+    }
+
+    /// The places a joint coordinate is measured between.
+    fn places(&self, c: &Coordinate) -> [SystemEnd; 2] {
+        let ends = &self.model.joints[c.joint].ends;
+        [place(&ends[0]), place(&ends[1])]
+    }
+
+    /// The value of a joint coordinate and its rate.
+    pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
+        let w = &realized(w);
+        let ends = self.places(c).map(|e| self.frame(&e, w, Some(&at.v)));
+        let seen = Frames { t: at.t, ends: &ends, near: &[] };
+        let gradient = c.motion.gradient(&seen);
+        let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
+        let (angle, before) = match c.angle {
+            NO_ANGLE => (0.0, 0.0),
+            k => (at.charts.angles[k as usize], at.charts.rates[k as usize]),
+        };
+        let near = angle + 0.5 * (at.t - at.charts.time) * (before + rate);
+        (c.motion.between().value_near(&seen, near), rate)
+    }
+
+    /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
+    pub fn coordinate_gradient(&self, c: &Coordinate, at: &Point, w: &Workspace) -> Vec<(usize, Vec<f64>)> {
+        let w = &realized(w);
+        let places = self.places(c);
+        let ends = places.map(|e| self.frame(&e, w, None));
+        let seen = Frames { t: at.t, ends: &ends, near: Self::near(c.angle, w) };
+        let gradient = c.motion.gradient(&seen);
+        let mut out = Vec::new();
+        for (end, form) in places.iter().zip(gradient).filter(|(e, _)| e.body != GROUND) {
+            let mut row = vec![0.0; self.width(end.body)];
+            self.pull(end, w, form, 1.0, &mut row);
+            out.push((end.body as usize, row));
+        }
+        out
+    }
+
+    /// A frame of a model's end with its twist under the velocities `v`.
+    pub fn look(&self, end: &crate::model::End, w: &Workspace, v: &[f64]) -> Frame {
+        self.frame(&place(end), &realized(w), Some(v))
+    }
+
+    /// The acceleration of a point of a model's end.
+    pub fn acceleration(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> Vec3 {
+        self.twist_rate(end, at, w).0
+    }
+
+    /// The acceleration and the angular acceleration of a frame: B v̇ + ∂(B v)/∂q v.
+    pub fn twist_rate(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> (Vec3, Vec3) {
+        let by_velocity = self.look(end, w, &at.vdot);
+        let (a, alpha) = self.twist_change(end, w, &at.v, &at.v);
+        (by_velocity.v + a, by_velocity.w + alpha)
+    }
+
+    /// How the twist of a frame changes with a displacement δ, the velocities being what they are: ∂(B v)/∂q δ.
+    pub fn twist_change(&self, end: &crate::model::End, w: &Workspace, v: &[f64], delta: &[f64]) -> (Vec3, Vec3) {
+        let (end, w) = (place(end), realized(w));
+        if end.body == GROUND {
+            return (Vec3::ZERO, Vec3::ZERO);
+        }
+        let b = end.body as usize;
+        let range = self.layout.bodies[b].clone();
+        each!(&self.bodies[b], body => {
+            let along = |form: Covector| {
+                let mut row = [0.0; MAX_WIDTH];
+                body.twist_stiffness(&w.bodies[b], &end.on, &v[range.clone()], form, 1.0, &mut row[..range.len()]);
+                row.iter().zip(&delta[range.clone()]).map(|(r, d)| r * d).sum::<f64>()
+            };
+            (
+                Vec3([0, 1, 2].map(|i| along(Covector::new(Vec3::unit(i), Vec3::ZERO)))),
+                Vec3([0, 1, 2].map(|i| along(Covector::new(Vec3::ZERO, Vec3::unit(i))))),
+            )
+        })
+    }
+
+    /// The load that a joint puts on its second body, at the joint, in the world: −Gᵀλ at the frame.
+    pub fn reaction(&self, joint: usize, at: &Point, w: &Workspace) -> Covector {
+        let w = &realized(w);
+        let mut load = Covector::default();
+        for number in self.joint_blocks[joint].clone() {
+            let c = &self.constraints[number];
+            let frames = self.frames(&c.ends, w, None);
+            let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
+            let rows = self.rows_of(c, &seen);
+            for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
+                load.lin -= row[1].lin * *l;
+                load.ang -= row[1].ang * *l;
+            }
+        }
+        load
+    }
+
+    /// Every load but weights with the point it acts at, in the world: reactions −Gᵀλ and forces, on bodies and on
+    /// the ground (`None`).
+    pub fn loads(&self, at: &Point, w: &Workspace, see: &mut dyn FnMut(Option<usize>, Vec3, Covector)) {
+        let w = &realized(w);
+        let body = |end: &SystemEnd| (end.body != GROUND).then_some(end.body as usize);
+        for (c, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            if c.equations.is_empty() {
+                continue; // within a body
+            }
+            let frames = self.frames(&c.ends, w, None);
+            let rows =
+                self.rows_of(c, &Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) });
+            for (k, end) in c.ends.iter().enumerate() {
+                let mut load = Covector::default();
+                for (row, l) in rows.iter().zip(&at.lambda[range.clone()]) {
+                    load.lin -= row[k].lin * *l;
+                    load.ang -= row[k].ang * *l;
+                }
+                see(body(end), frames[k].p, load);
+            }
+        }
+        for f in &self.forces {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let mut loads = [Covector::default(); MAX_ENDS];
+            f.force.load(&self.seen(f, at, &frames, w), &mut loads[..f.ends.len()]);
+            f.ends.iter().zip(frames).zip(loads).for_each(|((end, frame), load)| see(body(end), frame.p, load));
+        }
+    }
+
+    /// The effort of a force along its joint coordinate, if it acts along one.
+    pub fn effort(&self, force: usize, at: &Point, w: &Workspace) -> Option<f64> {
+        let w = &realized(w);
+        let f = &self.forces[force];
+        f.force.along()?;
+        let frames = self.frames(&f.ends, w, Some(&at.v));
+        Some(f.force.effort(&self.seen(f, at, &frames, w)))
+    }
+
+    /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.
+    pub fn drive_rates(&self, at: &Point) -> Vec<f64> {
+        let mut out = vec![0.0; self.layout.m()];
+        for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints) {
+            self.add_time(1.0, constraint, at.t, &at.charts.inputs, 1, &mut out[range.clone()]);
+        }
+        out
+    }
+
+    /// Whether the rows of a joint only turn its bodies: their multipliers are torques.
+    pub fn only_turns(&self, joint: usize) -> bool {
+        let state = self.initial_state();
+        let mut w = self.workspace();
+        self.locate(&state.q, &state.charts, &mut w.cache_mut::<SystemCache>().bodies);
+        let w = realized(&w);
+        self.joint_blocks[joint].clone().all(|number| {
+            let c = &self.constraints[number];
+            let frames = self.frames(&c.ends, &w, None);
+            let seen = Frames { t: state.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, &w) };
+            let rows = self.rows_of(c, &seen);
+            rows[..c.rows].iter().flatten().all(|form| form.lin == Vec3::ZERO)
+        })
+    }
+
+    /// The constraint blocks: first the bodies' own, then those of the joints.
+    pub fn constraints(&self) -> &[Constraint] {
+        &self.constraints
+    }
+
+    /// The constraint blocks of a joint: one for its holonomic equations and one for the others.
+    pub fn blocks(&self, joint: usize) -> std::ops::Range<usize> {
+        self.joint_blocks[joint].clone()
+    }
+
+    /// The pose of a body: origin of its frame (the centre of mass) and rotation.
+    pub fn pose(&self, body: usize, at: &Point) -> (Vec3, Quat) {
+        let centre = match self.charts.of_body[body] {
+            NO_CHART => Quat::IDENTITY,
+            c => at.charts.centres[c as usize],
+        };
+        let mut frame = BodyFrame::default();
+        let range = self.layout.bodies[body].clone();
+        each!(&self.bodies[body], b => {
+            b.locate(&at.q[range.clone()], centre, &mut frame);
+            let p = b.point(&frame, &b.centre());
+            let r = match b.chart() {
+                Some(k) => centre.then(Quat::exp(Vec3::from_slice(&at.q[range.start + k..range.start + k + 3]))),
+                None => Quat::from_matrix(&frame.r),
+            };
+            (p, r)
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! From a plan to the engine that takes the steps.
+
+use super::{EnginePlan, ImplicitPlan, Origin, Reason, linear};
+use crate::choices::{ChoiceError, ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
+use crate::engines::explicit::Explicit;
+use crate::engines::implicit::{Control, Implicit};
+use crate::engines::kinematic::Kinematic;
+use crate::engines::regularized::{Regularization, Srm};
+use crate::engines::{Engine, StepError};
+use crate::linear::LinearPlan;
+use crate::linear::kkt::SharedKkt;
+use crate::linear::loop_cg::LoopCg;
+use crate::methods::Method;
+use crate::methods::alpha::{AlphaParameters, GeneralizedAlpha};
+use crate::methods::bdf::{Bdf, BdfOptions, first_step};
+use crate::methods::tableau::{DORMAND_PRINCE_5, Tableau};
+use crate::newton::Iteration;
+use crate::tolerances::Tolerances;
+use crate::weights::Weights;
+use bellcrank_model::{Dynamics, Point};
+use std::sync::Arc;
+
+/// Decides what takes the steps. Loop-CG is tried where it may be cheaper; what was made for the trial comes along.
+pub(super) fn decide(
+    method: Option<MethodName>,
+    solver: Solver,
+    dynamics: &Arc<dyn Dynamics>,
+    start: &Point,
+    options: &Options,
+) -> Result<(EnginePlan, Option<LoopCg>), StepError> {
+    let step = options.step.unwrap_or(options.sample_distance());
+    let Some(method) = method else { return Ok((EnginePlan::Kinematic { step }, None)) };
+    if !method.explicit() {
+        return Ok((EnginePlan::Implicit(ImplicitPlan::new(method, solver, options)), None));
+    }
+    if solver.regularizes() {
+        return Ok((EnginePlan::Regularized { method, step, all: solver == Solver::SrmAll }, None));
+    }
+    let loops = match solver {
+        Solver::LoopCg => Some(LoopCg::new(dynamics.clone(), start).ok_or_else(|| no_tree(start.t))?),
+        Solver::Auto => LoopCg::if_cheaper(dynamics.clone(), start),
+        _ => None,
+    };
+    let tested = options.testing.test.unwrap_or(Tested::QV);
+    Ok((EnginePlan::Explicit { method, step: options.step, loop_cg: loops.is_some(), tested }, loops))
+}
+
+fn no_tree(t: f64) -> StepError {
+    let reason = "these equations have no tree of bodies with masses of their own";
+    StepError::Unsuited { t, choice: Box::new(ChoiceError::new("solver", reason).try_with("solver", "direct")) }
+}
+
+fn no_loops(t: f64) -> StepError {
+    let reason = "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their own, \
+                  and no force between two bodies or variable of its own beside their motion";
+    StepError::Unsuited { t, choice: Box::new(ChoiceError::new("solver", reason).try_without("solver")) }
+}
+
+fn tableau(method: MethodName) -> &'static Tableau {
+    method.tableau().unwrap_or(&DORMAND_PRINCE_5)
+}
+
+impl EnginePlan {
+    /// Builds the engine at a consistent start; `loops` is what [`decide`] made.
+    pub(super) fn build(
+        &self,
+        dynamics: &Arc<dyn Dynamics>,
+        options: &Options,
+        start: &Point,
+        kkt: &SharedKkt,
+        loops: Option<LoopCg>,
+    ) -> Result<Box<dyn Engine>, StepError> {
+        Ok(match self {
+            EnginePlan::Kinematic { step } => Box::new(Kinematic::new(dynamics.clone(), start, *step)),
+            EnginePlan::Explicit { method, step, tested, .. } => {
+                let tolerances = Tolerances::new(&**dynamics, options, *tested);
+                let tableau = tableau(*method);
+                Box::new(Explicit::new(dynamics.clone(), tableau, *step, tolerances, start, loops, kkt)?)
+            }
+            EnginePlan::Regularized { method, step, all } => {
+                let (iterates, epsilon) = (options.parameters.iterates, options.parameters.epsilon);
+                let how = Regularization { iterates, epsilon, all: *all, stabilized: true };
+                let made = Srm::new(dynamics.clone(), tableau(*method), *step, how, start);
+                Box::new(made.ok_or_else(|| no_tree(start.t))??)
+            }
+            EnginePlan::Implicit(plan) => {
+                let engine = plan.build(dynamics, options, start);
+                if plan.solver == Solver::LoopCg && engine.loop_report().is_none() {
+                    return Err(no_loops(start.t));
+                }
+                engine
+            }
+        })
+    }
+
+    /// The decisions about what takes the steps, beside the method.
+    pub(super) fn reasons(&self, options: &Options, dynamics: &dyn Dynamics) -> Vec<Reason> {
+        let asked = |given: bool| if given { Origin::Asked } else { Origin::Default };
+        let solver_asked = asked(options.solver != Solver::Auto);
+        let solver = |name: &str| Reason::new("solver", name, solver_asked);
+        let step = |step: Option<f64>| match step {
+            Some(h) => Reason::new("step", format!("{h} s"), asked(options.step.is_some())),
+            None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), Origin::Default),
+        };
+        let test = |tested: Tested| Reason::new("test", tested.name(), asked(options.testing.test.is_some()));
+        let by = linear::name(options.solver, dynamics);
+        match self {
+            EnginePlan::Kinematic { step: h } => vec![step(Some(*h))],
+            EnginePlan::Explicit { step: h, tested, .. } => {
+                let index1 = Reason::new("formulation", "index1", asked(options.formulation.is_some()));
+                vec![index1, step(*h), test(*tested), solver(by)]
+            }
+            EnginePlan::Regularized { step: h, .. } => {
+                let index2 = Reason::new("formulation", "regularized", Origin::Default);
+                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), Origin::Default);
+                vec![index2, step(Some(*h)), solver(by), iterates]
+            }
+            EnginePlan::Implicit(plan) => {
+                let formulation = asked(options.formulation.is_some());
+                let mut reasons = vec![
+                    Reason::new("formulation", plan.formulation.name(), formulation),
+                    Reason::new("iteration", plan.iteration.name(), asked(options.iteration.is_some())),
+                    step(plan.step),
+                    test(plan.tested),
+                    solver(by),
+                ];
+                if plan.scope == ErrorScope::Independent {
+                    reasons.push(Reason::new("on", "independent", Origin::Asked));
+                }
+                reasons
+            }
+        }
+    }
+}
+
+impl ImplicitPlan {
+    fn new(method: MethodName, solver: Solver, options: &Options) -> ImplicitPlan {
+        let formulation = options.formulation_of(method);
+        let alpha = options.alpha_parameters(method);
+        let form = formulation.table(options.parameters.b);
+        // velocities of index-3 steps oscillate with the step size: they cannot decide, unless the method is of first
+        // order in them
+        let first_order = alpha.is_some_and(|p| p.order() == 1);
+        let tested =
+            options.testing.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
+        let fixed = options.step.is_some();
+        let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
+        ImplicitPlan {
+            method,
+            formulation,
+            iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
+            max_iterations: options.testing.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
+            step: options.step,
+            tested,
+            scope: options.testing.scope,
+            solver,
+        }
+    }
+
+    fn build(&self, dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Box<dyn Engine> {
+        let alpha = options.alpha_parameters(self.method);
+        let form = self.formulation.table(options.parameters.b);
+        let mut tolerances = Tolerances::new(&**dynamics, options, self.tested);
+        tolerances.velocities_converge = form.index != 3;
+        let control = Control {
+            iteration: self.iteration,
+            max_iterations: self.max_iterations,
+            on: self.scope,
+            fixed: self.step.is_some(),
+            as_dassl: false,
+            linear: match self.solver {
+                Solver::LoopCg => LinearPlan::LoopCg,
+                Solver::Dense => LinearPlan::Dense,
+                Solver::Auto => LinearPlan::Cheapest,
+                _ => LinearPlan::Elimination,
+            },
+        };
+        let method = self.method(alpha, form.additive.is_some(), options, start);
+        let span = options.until - start.t;
+        let first = |w: &Weights| match (self.step, alpha) {
+            (Some(h), _) => h,
+            (None, Some(parameters)) => GeneralizedAlpha::first_step(parameters, start, w, span),
+            (None, None) => first_step(start, w, span),
+        };
+        let names = (self.method.name(), form.name);
+        Box::new(Implicit::new(dynamics.clone(), method, names, form, control, tolerances, start, first))
+    }
+
+    fn method(
+        &self,
+        alpha: Option<AlphaParameters>,
+        additive: bool,
+        options: &Options,
+        start: &Point,
+    ) -> Box<dyn Method> {
+        let Some(parameters) = alpha else {
+            return Box::new(Bdf::new(BdfOptions {
+                max_order: options.parameters.max_order,
+                fixed_step: self.step,
+                averaged: self.tested == Tested::Q,
+                horizon: (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t),
+                ..BdfOptions::default()
+            }));
+        };
+        let method = match self.step {
+            Some(_) => GeneralizedAlpha::new(parameters),
+            None => GeneralizedAlpha::controlled(parameters, options.rtol),
+        };
+        Box::new(if additive { method.additive() } else { method })
+    }
+}

@@ -1,0 +1,51 @@
+//! What solves the linear systems, and what no solver can do.
+
+use super::scale::MOST_DENSE;
+use crate::choices::{ChoiceError, FormulationKind, Options, Solver, Suggestion};
+use crate::linear::LinearPlan;
+use crate::linear::kkt::SharedKkt;
+use bellcrank_model::Dynamics;
+use std::sync::Arc;
+
+/// The system of accelerations and reactions, solved as the options ask.
+pub fn accelerations(dynamics: &Arc<dyn Dynamics>, options: &Options) -> Result<SharedKkt, ChoiceError> {
+    let by = match options.solver {
+        Solver::Dense => {
+            let layout = dynamics.layout();
+            let unknowns = layout.n() + layout.m();
+            if unknowns > MOST_DENSE {
+                let reason = format!("the dense matrix of {unknowns} unknowns would be large, and slow to factor");
+                let blocks = Suggestion::without("solver").note(": elimination by blocks does it");
+                return Err(ChoiceError::new("solver", reason).instead(blocks));
+            }
+            LinearPlan::Dense
+        }
+        Solver::Direct => LinearPlan::Elimination,
+        _ => LinearPlan::Cheapest,
+    };
+    Ok(SharedKkt::planned(dynamics.clone(), by))
+}
+
+/// Refuses what no machine of this kind can be run with: the additive formulation has no rows for rates alone.
+pub fn refuse_additive(dynamics: &dyn Dynamics, options: &Options) -> Result<(), ChoiceError> {
+    if options.formulation != Some(FormulationKind::Additive) {
+        return Ok(());
+    }
+    let sticks = dynamics.may_stick();
+    if sticks.is_none() && dynamics.layout().m() == dynamics.layout().m_rates() {
+        return Ok(());
+    }
+    let by = sticks.map_or(String::new(), |force| format!(", and {force} is one while it sticks"));
+    let reason = format!("the additive formulation has no place for nonholonomic constraints{by}");
+    Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
+}
+
+/// The solver in words, before a run has tried any alternative.
+pub(super) fn name(solver: Solver, dynamics: &dyn Dynamics) -> &'static str {
+    match solver {
+        Solver::Auto if dynamics.recursive() => "recursion",
+        Solver::Auto | Solver::Direct => "elimination by blocks",
+        Solver::Dense => "dense LU",
+        other => other.name(),
+    }
+}

@@ -1,0 +1,70 @@
+//! What is decided anew while a run goes on.
+
+use std::fmt;
+
+/// A decision that fell during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Revision {
+    /// The explicit method that `auto` began with found the problem stiff.
+    Stiff {
+        /// When.
+        t: f64,
+    },
+    /// Loop-CG was asked for, and BDF eliminates its matrices.
+    NoLoopCg {
+        /// When.
+        t: f64,
+    },
+    /// A mode that holds a motion began or ended: the constraints are others from here on. Only the last is kept.
+    OtherEquations {
+        /// When.
+        t: f64,
+        /// Constraint rows from here on.
+        rows: usize,
+    },
+    /// (Gᵀλ)_q went back into the matrix: without it Newton's iteration converged too slowly.
+    WholeMatrix {
+        /// When.
+        t: f64,
+    },
+}
+
+impl Revision {
+    /// When it fell.
+    pub fn t(&self) -> f64 {
+        match self {
+            Revision::Stiff { t }
+            | Revision::NoLoopCg { t }
+            | Revision::OtherEquations { t, .. }
+            | Revision::WholeMatrix { t } => *t,
+        }
+    }
+
+    /// Its name in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Revision::Stiff { .. } => "stiff",
+            Revision::NoLoopCg { .. } => "no loop-cg",
+            Revision::OtherEquations { .. } => "other equations",
+            Revision::WholeMatrix { .. } => "whole matrix",
+        }
+    }
+
+    /// Whether it is one of the choices that every summary lists. Modes change often, and are listed as events.
+    pub fn is_choice(&self) -> bool {
+        matches!(self, Revision::Stiff { .. } | Revision::NoLoopCg { .. })
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Revision::Stiff { t } => write!(f, "stiff at t = {t:.6} s: went on with bdf on ggl"),
+            Revision::NoLoopCg { .. } => write!(f, "bdf has no use for loop-cg: its matrices are eliminated"),
+            Revision::OtherEquations { t, rows } => write!(f, "from t = {t:.6} s on {rows} constraint rows"),
+            Revision::WholeMatrix { t } => {
+                write!(f, "from t = {t:.6} s on with (Gᵀλ)_q in the matrix: the iteration was slow without it")
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The loop a reader should meet first: step, look for events, record, look at drift and energy, repeat.
+//!
+//! [`Simulation::new`] assembles the start, decides on a [`Plan`] and builds its engine; [`Simulation::run`] goes to the
+//! end. What watches a run stands in `monitors`, what happens at an event in `passing` and `impact`, and decisions that
+//! fall on the way in `handover`.
+
+mod handover;
+mod impact;
+mod inputs;
+mod monitors;
+mod observer;
+mod passing;
+mod queries;
+mod sampler;
+mod stepping;
+mod summary;
+
+pub use crate::machine::{Machine, Start, StartError};
+pub use crate::plan::engine;
+pub use inputs::InputId;
+pub use queries::{DenseMatrix, SparseMatrix};
+pub use stepping::{ChannelId, SavedState, StepTaken};
+pub use summary::{Drift, Energy, FinalValues, Names, Status, Summary};
+
+use crate::choices::Options;
+use crate::engines::{Engine, Statistics, StepError};
+use crate::history::{History, Taken};
+use crate::plan::{self, Decided, Plan, Posed};
+use crate::record::{Header, Recorder};
+use crate::start::Assembly;
+use bellcrank_math::threads::team::Team;
+use bellcrank_model::{Point, State};
+use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, Phase, StepView};
+use observer::Observer;
+use passing::Passing;
+use sampler::Sampler;
+use std::sync::atomic::Ordering;
+
+/// A machine on its way through time.
+pub struct Simulation {
+    about: About,
+    options: Options,
+    plan: Plan,
+    engine: Box<dyn Engine>,
+    observer: Observer,
+    passing: Passing,
+    monitors: Monitors,
+    /// Counts of engines that were left.
+    earlier: Statistics,
+    assembly: Assembly,
+    /// The threads that help, while somebody steps.
+    team: Option<Team>,
+    /// Whether the observer's values are those of the present state.
+    observed: bool,
+}
+
+/// Names of a machine.
+struct About {
+    model: String,
+    /// The inputs, in the order of their values.
+    inputs: Vec<String>,
+    /// The joints that are not in the tree of relative coordinates.
+    cut: Vec<String>,
+}
+
+/// What a step took.
+#[derive(Clone, Copy)]
+struct Effort {
+    order: usize,
+    iterations: usize,
+}
+
+/// A step as monitors see it.
+macro_rules! view {
+    ($simulation:expr, $from:expr, $to:expr) => {
+        StepView {
+            from: $from,
+            to: $to,
+            engine: &mut *$simulation.engine,
+            observer: &mut $simulation.observer,
+            events: &mut $simulation.passing.events,
+        }
+    };
+}
+
+impl Simulation {
+    /// Makes the start consistent, decides what to do and gets the method ready.
+    pub fn new(machine: impl Into<Machine>, options: Options) -> Result<Simulation, StartError> {
+        let machine = machine.into();
+        options.check()?;
+        plan::refuse_additive(&*machine.dynamics(), &options)?;
+        let start = machine.assemble()?;
+        Simulation::begin(&machine, start, options)
+    }
+
+    /// The same from a start that is assembled already, as [`Machine::assemble`] gives it.
+    pub fn assembled(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
+        options.check()?;
+        plan::refuse_additive(&*machine.dynamics(), &options)?;
+        Simulation::begin(machine, start, options)
+    }
+
+    fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
+        let clock = Clock::new(start.seconds);
+        let posed = Posed::new(machine, start, &options)?;
+        let Start { point, assembly, .. } = &posed.start;
+        let kkt = plan::accelerations(&posed.dynamics, &options)?;
+        let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant);
+        // a machine that drives move alone goes by present values: it has no modes to keep
+        let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
+        let point = if switches > 0 { &observer.lock(point)? } else { point };
+        let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
+        let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
+        plan.note_loops(&*engine);
+        let energy = EnergyMonitor::new(&mut observer, point);
+        let monitors = Monitors::new(energy, assembly.redundant, clock.started());
+        Ok(Simulation {
+            about: About { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
+            options,
+            plan,
+            engine,
+            observer,
+            passing: Passing::new(switches),
+            monitors,
+            earlier: Statistics::default(),
+            assembly: posed.start.assembly,
+            team: None,
+            observed: false,
+        })
+    }
+
+    /// Gathers evidence on the way: momentum, reactions, accelerations, seconds of every phase.
+    pub fn prove(&mut self) {
+        self.monitors.momentum = Some(Box::<MomentumMonitor>::default());
+        self.monitors.clock.measure();
+        self.engine.measure();
+    }
+
+    /// What was decided, with reasons, and with the revisions so far.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What the assembly of the start found.
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
+    }
+
+    /// The present state.
+    pub fn state(&self) -> &State {
+        self.engine.state()
+    }
+
+    /// The last accepted point, with the multipliers the method has for it.
+    pub fn point(&self) -> &Point {
+        self.engine.point()
+    }
+
+    /// What is recorded.
+    pub fn header(&self) -> Header {
+        Header { model: self.about.model.clone(), channels: self.observer.dynamics.channels() }
+    }
+
+    /// Counts of work so far.
+    pub fn statistics(&self) -> Statistics {
+        let mut s = self.earlier;
+        s += self.engine.statistics();
+        s
+    }
+
+    /// Runs to the end; `watch` sees the time and step size after every step. What was computed is recorded and marked
+    /// also after a failure.
+    pub fn run(&mut self, out: &mut dyn Recorder, watch: &mut dyn FnMut(f64, f64)) -> Summary {
+        self.observed = false;
+        let record = |e: std::io::Error| StepError::Record(e.to_string());
+        // a million channels are not named for a recorder that wants no names
+        let begun = if out.is_silent() { Ok(()) } else { out.begin(&self.header()).map_err(record) };
+        let team = Team::of(self.plan.threads);
+        let ended = team.lead(|| begun.and_then(|()| self.advance(out, watch)));
+        let mut summary = self.summary(ended);
+        if let Err(e) = out.end(&summary).map_err(record)
+            && summary.status == Status::Finished
+        {
+            summary.status = Status::Failed(e);
+        }
+        summary
+    }
+
+    fn advance(&mut self, out: &mut dyn Recorder, watch: &mut dyn FnMut(f64, f64)) -> Result<Status, StepError> {
+        let until = self.options.until;
+        let t0 = self.engine.state().t;
+        let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
+        self.sample(t0, &mut sampler, out)?;
+        self.begin_monitors()?;
+        while self.engine.state().t < until {
+            if self.options.resources.interrupt.load(Ordering::Relaxed) {
+                return Ok(Status::Interrupted);
+            }
+            self.advance_once(until, &mut sampler, out)?;
+            watch(self.engine.state().t, self.engine.step_size());
+        }
+        Ok(Status::Finished)
+    }
+
+    /// Shows the start to the monitors, once.
+    fn begin_monitors(&mut self) -> Result<(), StepError> {
+        let t = self.engine.state().t;
+        self.monitors.begin(&mut view!(self, t, t))
+    }
+
+    /// One step, or the part of it up to the first event.
+    fn advance_once(
+        &mut self,
+        until: f64,
+        sampler: &mut Option<Sampler>,
+        out: &mut dyn Recorder,
+    ) -> Result<(), StepError> {
+        let from = self.engine.state().t;
+        let effort = self.take_step(until)?;
+        let since = self.monitors.clock.now();
+        let root = self.find(from)?;
+        let to = root.map_or(self.engine.state().t, |root| root.t);
+        self.report_step(from, to, effort, out);
+        self.monitors.step(&mut view!(self, from, to))?;
+        self.monitors.clock.add(Phase::Checks, since);
+        self.sample(to, sampler, out)?;
+        if let Some(root) = root {
+            self.pass(root, from, out)?;
+            self.monitors.jump(&mut view!(self, from, to))?;
+        }
+        self.monitors.measure_in_turn(self.plan.check_every, until, &mut view!(self, from, to));
+        self.engine.settle();
+        if self.engine.stiff() && self.plan.watches_stiffness(&self.options) {
+            self.become_implicit()?;
+        }
+        Ok(())
+    }
+
+    /// One step of the method.
+    fn take_step(&mut self, until: f64) -> Result<Effort, StepError> {
+        let (from, since) = (self.engine.state().t, self.monitors.clock.now());
+        let (order, iterations) = (self.engine.order(), self.engine.statistics().iterations);
+        let stepped = self.engine.step(until);
+        self.monitors.clock.add(Phase::Steps, since);
+        if let Err(e) = stepped {
+            self.monitors.history.blame(from, self.engine.refusals());
+            return Err(e);
+        }
+        Ok(Effort { order, iterations: self.engine.statistics().iterations - iterations })
+    }
+
+    /// Reports a step to the history and the recorder, as far as it is kept.
+    fn report_step(&mut self, from: f64, to: f64, Effort { order, iterations }: Effort, out: &mut dyn Recorder) {
+        let (refusals, events) = (self.engine.refusals(), &self.passing.events);
+        if to > from {
+            let taken = Taken { t: to, h: to - from, order, iterations, refusals, events };
+            self.monitors.history.add(&taken);
+            out.step(&taken);
+        } else {
+            self.monitors.history.blame(from, refusals);
+        }
+    }
+
+    /// Records the samples that are due up to a time in the last step.
+    fn sample(&mut self, now: f64, sampler: &mut Option<Sampler>, out: &mut dyn Recorder) -> Result<(), StepError> {
+        let Some(sampler) = sampler else { return Ok(()) };
+        while let Some(t) = sampler.due(now) {
+            let since = self.monitors.clock.now();
+            self.observer.go_to(t, &mut *self.engine)?;
+            self.observer.observe()?;
+            self.monitors.rank.sample(t, &mut view!(self, now, now));
+            self.monitors.clock.add(Phase::Samples, since);
+            let since = self.monitors.clock.now();
+            out.frame(t, &self.observer.values).map_err(|e| StepError::Record(e.to_string()))?;
+            self.monitors.clock.add(Phase::Recording, since);
+        }
+        Ok(())
+    }
+
+    fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {
+        self.plan.note_revisions(self.engine.revisions());
+        let solver = self.engine.explain_solver();
+        self.engine.release();
+        self.observer.state.clone_from(self.engine.state());
+        let last = match self.observer.observe() {
+            Ok(()) => {
+                let values = std::mem::take(&mut self.observer.values);
+                FinalValues::new(self.observer.dynamics.clone(), values)
+            }
+            Err(_) => FinalValues::default(),
+        };
+        let (method, formulation, iteration) = self.engine.names();
+        let t = self.engine.state().t;
+        let mut summary = Summary {
+            model: self.about.model.clone(),
+            names: Names { method, formulation, iteration },
+            choices: self.plan.notes().map(|note| note.line).collect(),
+            plan: self.plan.clone(),
+            solver,
+            bodies: self.observer.dynamics.layout().bodies.len(),
+            cut: self.about.cut.clone(),
+            status: ended.unwrap_or_else(Status::Failed),
+            statistics: self.statistics(),
+            wall_seconds: 0.0,
+            drift: Drift::default(),
+            energy: Energy::default(),
+            t,
+            last,
+            assembly: self.assembly.clone(),
+            not_unique: self.observer.not_unique.clone(),
+            split: self.engine.split_report(),
+            loops: self.engine.loop_report(),
+            events: Vec::new(),
+            history: History::default(),
+            refused: Vec::new(),
+            proof: None,
+        };
+        self.monitors.end(&mut view!(self, t, t), &mut summary);
+        summary
+    }
+}

@@ -1,0 +1,33 @@
+//! How far the constraints drift.
+
+use super::{Monitor, StepView};
+use crate::constraints::{add_position_residual, add_velocity_residual};
+use crate::run::summary::{Drift, Summary};
+
+/// Keeps the largest residuals of the constraints.
+#[derive(Default)]
+pub(crate) struct DriftMonitor {
+    pub drift: Drift,
+    rows: Vec<f64>,
+}
+
+impl Monitor for DriftMonitor {
+    fn measure(&mut self, view: &mut StepView<'_>) {
+        let (dynamics, w) = (&*view.observer.dynamics, &mut view.observer.w);
+        let at = view.engine.point();
+        let largest = |rows: &[f64]| rows.iter().fold(0.0f64, |m, r| m.max(r.abs()));
+        self.rows.clear();
+        self.rows.resize(dynamics.layout().m(), 0.0);
+        add_position_residual(dynamics, 1.0, at, w, &mut self.rows);
+        let position = largest(&self.rows);
+        self.rows.fill(0.0);
+        add_velocity_residual(dynamics, 1.0, at, w, &mut self.rows);
+        let velocity = largest(&self.rows);
+        let before = self.drift;
+        self.drift = Drift { position: before.position.max(position), velocity: before.velocity.max(velocity) };
+    }
+
+    fn end(&mut self, _: &mut StepView<'_>, into: &mut Summary) {
+        into.drift = self.drift;
+    }
+}

@@ -1,0 +1,158 @@
+//! Monitors look at a run from outside: the motion does not depend on them.
+
+mod clock;
+mod drift;
+mod energy;
+mod history;
+mod momentum;
+mod rank;
+
+pub(crate) use clock::{Clock, Phase};
+pub(crate) use drift::DriftMonitor;
+pub(crate) use energy::EnergyMonitor;
+pub(crate) use momentum::MomentumMonitor;
+pub(crate) use rank::RankMonitor;
+
+use super::observer::Observer;
+use super::summary::{Drift, Summary};
+use crate::engines::{Engine, StepError};
+use crate::events::Event;
+use crate::history::History;
+
+/// A step as monitors see it.
+pub(crate) struct StepView<'a> {
+    /// Its beginning.
+    pub from: f64,
+    /// Its end: where the engine is, or the first event.
+    pub to: f64,
+    pub engine: &'a mut dyn Engine,
+    pub observer: &'a mut Observer,
+    /// What happened so far.
+    pub events: &'a mut Vec<Event>,
+}
+
+/// Three Gauss points and weights on [0, 1]: order 6.
+const GAUSS: [(f64, f64); 3] =
+    [(0.112_701_665_379_258_31, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
+
+/// Looks at a run from outside.
+pub(crate) trait Monitor {
+    /// After every step, up to its end or to the event in it.
+    fn step(&mut self, _: &mut StepView<'_>) -> Result<(), StepError> {
+        Ok(())
+    }
+    /// At the accepted point, which the observer's workspace has realized: every `check_every` steps, and at the end.
+    fn measure(&mut self, _: &mut StepView<'_>) {}
+    /// After an event: velocities may have jumped.
+    fn jump(&mut self, _: &mut StepView<'_>) -> Result<(), StepError> {
+        Ok(())
+    }
+    /// At the end of the run.
+    fn end(&mut self, _: &mut StepView<'_>, into: &mut Summary);
+}
+
+/// All monitors of a run. They are fields and not a list, so that a step of a small model makes no virtual calls for them.
+pub(crate) struct Monitors {
+    pub drift: DriftMonitor,
+    pub energy: EnergyMonitor,
+    pub rank: RankMonitor,
+    pub momentum: Option<Box<MomentumMonitor>>,
+    pub history: History,
+    pub clock: Clock,
+    /// Steps since the last measurement.
+    unmeasured: usize,
+    begun: bool,
+}
+
+/// What monitors need to go on from an earlier state.
+#[derive(Clone, Debug)]
+pub(crate) struct SavedMonitors {
+    drift: Drift,
+    energy: EnergyMonitor,
+    rank: RankMonitor,
+}
+
+impl Monitors {
+    pub fn new(energy: EnergyMonitor, redundant: usize, clock: Clock) -> Monitors {
+        Monitors {
+            drift: DriftMonitor::default(),
+            energy,
+            rank: RankMonitor::new(redundant),
+            momentum: None,
+            history: History::default(),
+            clock,
+            unmeasured: 0,
+            begun: false,
+        }
+    }
+
+    /// Shows them the start, once.
+    pub fn begin(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        self.measure(view);
+        match &mut self.momentum {
+            Some(momentum) => momentum.step(view),
+            None => Ok(()),
+        }
+    }
+
+    /// What they need to go on from here later.
+    pub fn save(&self) -> SavedMonitors {
+        SavedMonitors { drift: self.drift.drift, energy: self.energy.clone(), rank: self.rank.clone() }
+    }
+
+    /// Goes back to what they knew then.
+    pub fn restore(&mut self, saved: &SavedMonitors) {
+        self.drift.drift = saved.drift;
+        self.energy.clone_from(&saved.energy);
+        self.rank.clone_from(&saved.rank);
+    }
+
+    /// After a step; history is kept by its own call, as refused steps are in it too.
+    pub fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
+        self.energy.step(view)?;
+        if let Some(momentum) = &mut self.momentum {
+            momentum.step(view)?;
+        }
+        self.rank.step(view)
+    }
+
+    /// After an event.
+    pub fn jump(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
+        match &mut self.momentum {
+            Some(momentum) => momentum.jump(view),
+            None => Ok(()),
+        }
+    }
+
+    /// Measures in every `check_every`-th step, and at the end.
+    pub fn measure_in_turn(&mut self, check_every: usize, until: f64, view: &mut StepView<'_>) {
+        self.unmeasured += 1;
+        if self.unmeasured >= check_every || view.engine.state().t >= until {
+            self.measure(view);
+        }
+    }
+
+    /// Measures drift, energy and rank at the accepted point.
+    pub fn measure(&mut self, view: &mut StepView<'_>) {
+        self.unmeasured = 0;
+        view.observer.realize(view.engine.point());
+        self.drift.measure(view);
+        self.energy.measure(view);
+        self.rank.measure(view);
+    }
+
+    /// What they found goes into the summary.
+    pub fn end(&mut self, view: &mut StepView<'_>, into: &mut Summary) {
+        self.drift.end(view, into);
+        self.energy.end(view, into);
+        self.rank.end(view, into);
+        if let Some(momentum) = &mut self.momentum {
+            momentum.end(view, into);
+        }
+        self.history.end(view, into);
+        self.clock.end(view, into);
+    }
+}

@@ -1,0 +1,166 @@
+//! Looks at states: accelerations, reactions, channels, energy.
+
+use crate::engines::{Engine, StepError};
+use crate::linear::kkt::{Kkt, RowScales, SharedKkt};
+use crate::plan::scale::LARGE;
+use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
+use std::sync::Arc;
+
+/// What the equations say at a state. It has a point and a workspace of its own, so that no look disturbs the engine.
+pub(crate) struct Observer {
+    /// The equations while no mode holds a motion.
+    pub base: Arc<dyn Dynamics>,
+    pub dynamics: Arc<dyn Dynamics>,
+    /// Lent to explicit engines, which are done with it between steps.
+    pub kkt: SharedKkt,
+    pub point: Point,
+    pub w: Workspace,
+    /// What is looked at.
+    pub state: State,
+    /// The channels of the last look.
+    pub values: Vec<f64>,
+    min_norm: Option<MinNorm>,
+    /// Puts a state back onto the constraints after an event.
+    pub(super) projection: Option<crate::linear::projection::Projection>,
+    /// The joints with reactions that are not unique.
+    pub not_unique: Vec<String>,
+}
+
+/// Reactions of least size among those that pull alike, where equations are redundant.
+struct MinNorm {
+    /// A system with blocks for the multipliers; large models do without.
+    kkt: Option<Kkt>,
+    scales: RowScales,
+}
+
+impl MinNorm {
+    fn new(dynamics: &Arc<dyn Dynamics>, kkt: &SharedKkt, at: &Point, w: &mut Workspace) -> MinNorm {
+        let separate = dynamics.layout().bodies.len() < LARGE || kkt.is_dense();
+        MinNorm { kkt: separate.then(|| Kkt::proximal(dynamics.clone())), scales: RowScales::new(&**dynamics, at, w) }
+    }
+}
+
+impl Observer {
+    pub fn new(dynamics: Arc<dyn Dynamics>, kkt: SharedKkt, start: &Point, redundant: usize) -> Observer {
+        let mut state = State::default();
+        start.store(&mut state);
+        let mut observer = Observer {
+            kkt,
+            point: start.clone(),
+            w: dynamics.workspace(),
+            state,
+            values: Vec::new(),
+            min_norm: None,
+            projection: None,
+            not_unique: Vec::new(),
+            base: dynamics.clone(),
+            dynamics,
+        };
+        if redundant > 0 {
+            observer.find_not_unique();
+        }
+        observer
+    }
+
+    /// Goes over to other equations of the same coordinates, at the present state.
+    pub(super) fn take(&mut self, dynamics: Arc<dyn Dynamics>) {
+        self.kkt = self.kkt.of(dynamics.clone());
+        self.point = Point::at(&self.state, dynamics.layout());
+        self.w = dynamics.workspace();
+        (self.min_norm, self.projection) = (None, None);
+        self.dynamics = dynamics;
+    }
+
+    /// The joints with multipliers that can be changed without any effect.
+    fn find_not_unique(&mut self) {
+        self.w.invalidate();
+        self.dynamics.realize(&self.point, &mut self.w);
+        let make = || MinNorm::new(&self.dynamics, &self.kkt, &self.point, &mut self.w);
+        let MinNorm { kkt, scales } = self.min_norm.get_or_insert_with(make);
+        let blocks = match kkt {
+            Some(kkt) => kkt.not_unique(scales, &self.point, &mut self.w),
+            None => {
+                let mut kkt = self.kkt.lock();
+                kkt.factor(&self.point, &mut self.w).and_then(|()| kkt.taking_part(scales))
+            }
+        };
+        let blocks = blocks.unwrap_or_default();
+        self.not_unique = blocks.iter().map(|k| self.dynamics.name(Unknown::Lambda, *k)).collect();
+        self.not_unique.dedup();
+    }
+
+    pub fn singular(t: f64) -> StepError {
+        StepError::Singular { t, culprit: "the model".into() }
+    }
+
+    /// Goes to a time in the last step of an engine.
+    pub fn go_to(&mut self, t: f64, engine: &mut dyn Engine) -> Result<(), StepError> {
+        if t == engine.state().t {
+            self.state.clone_from(engine.state());
+            return Ok(());
+        }
+        engine.interpolate(t, &mut self.state)
+    }
+
+    /// Poses at `self.state`.
+    pub fn place(&mut self) {
+        self.point.set(&self.state);
+        self.w.invalidate();
+        self.dynamics.realize(&self.point, &mut self.w);
+    }
+
+    /// v̇ and λ at `self.state`.
+    pub fn accelerate(&mut self) -> Result<(), StepError> {
+        self.place();
+        let t = self.state.t;
+        self.kkt.lock().accelerate(&mut self.point, &mut self.w).map_err(|_| Observer::singular(t))
+    }
+
+    /// λ of least size among those that pull alike.
+    fn minimize_reactions(&mut self) -> Result<(), StepError> {
+        let mut at_hand = self.kkt.lock();
+        if at_hand.dropped() == 0 {
+            return Ok(());
+        }
+        let make = || MinNorm::new(&self.dynamics, &self.kkt, &self.point, &mut self.w);
+        let MinNorm { kkt, scales } = self.min_norm.get_or_insert_with(make);
+        let mut lambda = std::mem::take(&mut self.point.lambda);
+        let found = match kkt {
+            Some(kkt) => kkt.least_multipliers(scales, &self.point, &mut self.w, &mut lambda),
+            None => at_hand.least_at_hand(scales, &mut lambda),
+        };
+        self.point.lambda = lambda;
+        found.map_err(|_| Observer::singular(self.state.t))
+    }
+
+    /// v̇ and λ at `self.state`, λ of least size where it is not unique.
+    pub fn react(&mut self) -> Result<(), StepError> {
+        self.accelerate()?;
+        self.minimize_reactions()
+    }
+
+    /// Fills `values` with all channels at `self.state`.
+    pub fn observe(&mut self) -> Result<(), StepError> {
+        self.react()?;
+        self.dynamics.observe(&self.point, &mut self.w, &mut self.values);
+        Ok(())
+    }
+
+    /// A state with its rates, accelerations and reactions.
+    pub fn complete(&mut self, state: &State) -> Result<Point, StepError> {
+        self.state.clone_from(state);
+        self.accelerate()?;
+        self.dynamics.rates(&self.point.q, &self.point.v, &mut self.point.qdot);
+        let mut zdot = std::mem::take(&mut self.point.zdot);
+        zdot.fill(0.0);
+        self.dynamics.add(1.0, Piece::Flow, &self.point, &mut self.w, &mut zdot);
+        self.point.zdot = zdot;
+        Ok(self.point.clone())
+    }
+
+    /// Gets the workspace ready for looks at another point.
+    pub fn realize(&mut self, at: &Point) {
+        self.w.invalidate();
+        self.dynamics.realize(at, &mut self.w);
+    }
+}

@@ -1,0 +1,89 @@
+//! Passing an event: where it is, and how a run goes on behind it.
+
+use super::Simulation;
+use crate::engines::StepError;
+use crate::events::{Event, Found, Watch};
+use crate::plan::Revision;
+use crate::record::Recorder;
+
+/// Events in a row that may happen without time passing, and one more for each switch function.
+const MOST_AT_ONCE: usize = 100;
+
+/// No more than this fraction of a run is no time.
+const NO_TIME: f64 = 1e-13;
+
+/// The switch functions of a run, and what happened so far.
+pub(super) struct Passing {
+    finder: Watch,
+    /// Events at the present time.
+    pub repeated: usize,
+    pub events: Vec<Event>,
+}
+
+impl Passing {
+    pub fn new(switches: usize) -> Passing {
+        Passing { finder: Watch::new(switches), repeated: 0, events: Vec::new() }
+    }
+
+    /// Whether there are any.
+    pub fn watches(&self) -> bool {
+        self.finder.count() > 0
+    }
+
+    /// Switch functions are looked at anew: the state or the equations are others.
+    pub fn restart(&mut self) {
+        self.finder.restart();
+    }
+}
+
+impl Simulation {
+    /// The first event in the last step.
+    pub(super) fn find(&mut self, from: f64) -> Result<Option<Found>, StepError> {
+        let (engine, observer) = (&mut *self.engine, &mut self.observer);
+        let to = engine.state().t;
+        self.passing.finder.find(from, to, &mut |t, values| {
+            observer.go_to(t, engine)?;
+            if observer.dynamics.reactive() {
+                observer.accelerate()?
+            } else {
+                observer.place()
+            }
+            observer.dynamics.switch_values(&observer.point, &mut observer.w, values);
+            Ok(())
+        })
+    }
+
+    /// Goes to an event and starts anew from there: with another mode, with velocities that jumped where there was an
+    /// impact, on other equations where the modes hold other motions, and on the constraints.
+    pub(super) fn pass(&mut self, root: Found, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
+        let observer = &mut self.observer;
+        observer.go_to(root.t, &mut *self.engine)?;
+        observer.accelerate()?;
+        let crossing = observer.dynamics.cross(root.switch, &observer.point, &mut observer.w);
+        let Some(crossing) = crossing else { return Ok(()) };
+        let event = Event { t: root.t, name: crossing.name, what: crossing.what.to_string() };
+        out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
+        let passed = root.t - from > NO_TIME * self.options.until;
+        self.passing.repeated = if passed { 0 } else { self.passing.repeated + 1 };
+        if self.passing.repeated > MOST_AT_ONCE + observer.dynamics.switches() {
+            return Err(StepError::Chatter { t: root.t, culprit: event.name });
+        }
+        self.passing.events.push(event);
+        if let Some(mode) = observer.state.charts.modes.get_mut(crossing.slot) {
+            *mode = crossing.mode;
+        }
+        if let Some(impact) = crossing.impact {
+            self.monitors.energy.work += observer.strike(&impact)?;
+        }
+        let holds = observer.hold();
+        let start = observer.consistent()?;
+        if holds {
+            let rows = observer.dynamics.layout().m();
+            self.revise(Revision::OtherEquations { t: root.t, rows }, &start)?;
+        } else {
+            self.engine.restart(&start)?;
+        }
+        self.passing.restart();
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! Driving a run from outside, step by step: a controller, another simulator, a game.
+
+use super::Simulation;
+use super::monitors::SavedMonitors;
+use crate::choices::{MethodName, Solver};
+use crate::engines::StepError;
+use crate::record::Silent;
+use bellcrank_math::threads::team::Team;
+use bellcrank_model::State;
+use bellcrank_model::dynamics::BY_VALUE;
+use std::sync::atomic::Ordering;
+
+/// One accepted step, or the part of it up to an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepTaken {
+    /// Where it began.
+    pub from: f64,
+    /// Where it ended.
+    pub t: f64,
+    /// Events at its end.
+    pub events: usize,
+}
+
+/// A channel of a simulation, by its place in [`Simulation::header`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChannelId(pub usize);
+
+/// All that a run needs to go on from a time, to the bit.
+#[derive(Clone, Debug)]
+pub struct SavedState {
+    /// Positions, velocities, modes of forces, charts.
+    pub state: State,
+    /// The method `auto` was in; none where nothing is free to move.
+    pub method: Option<MethodName>,
+    /// The end of the run, from which first steps are made.
+    pub until: f64,
+    solver: Solver,
+    repeated: usize,
+    events: usize,
+    monitors: SavedMonitors,
+}
+
+impl Simulation {
+    /// The present time, in s.
+    pub fn t(&self) -> f64 {
+        self.engine.state().t
+    }
+
+    /// The end of the run, in s.
+    pub fn until(&self) -> f64 {
+        self.options.until
+    }
+
+    /// What happened so far.
+    pub fn events(&self) -> &[crate::events::Event] {
+        &self.passing.events
+    }
+
+    /// Takes one step, as [`Simulation::run`] would; `None` at the end of the run.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use bellcrank_solve::{Options, Simulation};
+    /// let text = r#"
+    /// model = { plane = "xy", gravity = [0, -9.81] }
+    /// body.bob = { point = true, mass = 1, at = [0.8, 0] }
+    /// joint.rod = { type = "distance", between = ["ground", "bob"], at = [[0, 0], [0.8, 0]] }
+    /// "#;
+    /// let system = bellcrank_model::read::read_text("pendulum.toml", text, &[])?.model.into_system();
+    /// let mut simulation = Simulation::new(system, Options::default())?;
+    /// let x = simulation.channel("bob.x").ok_or("no such channel")?;
+    /// while let Some(step) = simulation.step()? {
+    ///     println!("{} {}", step.t, simulation.value(x)?);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn step(&mut self) -> Result<Option<StepTaken>, StepError> {
+        let (from, until) = (self.t(), self.options.until);
+        if from >= until {
+            return Ok(None);
+        }
+        let before = self.passing.events.len();
+        self.in_team(|simulation| {
+            simulation.begin_monitors()?;
+            simulation.advance_once(until, &mut None, &mut Silent)
+        })?;
+        Ok(Some(StepTaken { from, t: self.t(), events: self.passing.events.len() - before }))
+    }
+
+    /// Goes on to a time, events on the way included, and stops there. Gives the time that was reached: an interrupt ends
+    /// it early, and a time that has passed changes nothing. A time after the end of the run moves the end.
+    pub fn advance_to(&mut self, t: f64) -> Result<f64, StepError> {
+        if t > self.options.until && t.is_finite() {
+            self.options.until = t;
+        }
+        let stop = t.min(self.options.until);
+        self.in_team(|simulation| {
+            simulation.begin_monitors()?;
+            while simulation.t() < stop && !simulation.options.resources.interrupt.load(Ordering::Relaxed) {
+                simulation.advance_once(stop, &mut None, &mut Silent)?;
+            }
+            Ok(simulation.t())
+        })
+    }
+
+    fn in_team<T>(&mut self, work: impl FnOnce(&mut Simulation) -> Result<T, StepError>) -> Result<T, StepError> {
+        self.observed = false;
+        if self.plan.threads <= 1 {
+            return work(self);
+        }
+        let team = self.team.take().unwrap_or_else(|| Team::of(self.plan.threads));
+        let done = team.lead(|| work(self));
+        self.team = Some(team);
+        done
+    }
+
+    /// The channel of a name, such as `bob.x`.
+    pub fn channel(&self, name: &str) -> Option<ChannelId> {
+        self.observer.dynamics.channels().iter().position(|channel| channel.name == name).map(ChannelId)
+    }
+
+    /// The present value of a channel; NaN for a channel of another simulation.
+    pub fn value(&mut self, channel: ChannelId) -> Result<f64, StepError> {
+        Ok(self.observe()?.get(channel.0).copied().unwrap_or(f64::NAN))
+    }
+
+    /// The present values of all channels, in the order of [`Simulation::header`]. They are computed once for a state.
+    pub fn observe(&mut self) -> Result<&[f64], StepError> {
+        if !self.observed {
+            self.observer.state.clone_from(self.engine.state());
+            self.observer.observe()?;
+            self.observed = true;
+        }
+        Ok(&self.observer.values)
+    }
+
+    /// Saves all that the run needs to go on from here, to the bit: after [`Simulation::restore`] it takes the same steps
+    /// as after the save. For that the method begins anew here; one that keeps a history, as BDF does, builds it up
+    /// again from first order.
+    pub fn save(&mut self) -> Result<SavedState, StepError> {
+        let saved = SavedState {
+            state: self.engine.state().clone(),
+            method: self.plan.method(),
+            until: self.options.until,
+            solver: self.plan.solver(),
+            repeated: self.passing.repeated,
+            events: self.passing.events.len(),
+            monitors: self.monitors.save(),
+        };
+        self.begin_anew(&saved.state)?;
+        Ok(saved)
+    }
+
+    /// Goes back to a state that this simulation, or one of the same machine and options, has saved.
+    pub fn restore(&mut self, saved: &SavedState) -> Result<(), StepError> {
+        self.options.until = saved.until;
+        self.plan.resume(saved.method, saved.solver);
+        self.passing.repeated = saved.repeated;
+        self.passing.events.truncate(saved.events);
+        self.monitors.restore(&saved.monitors);
+        self.begin_anew(&saved.state)
+    }
+
+    /// Starts anew from a state of the same machine, as it is: nothing is assembled. Forces without a mode in it get the
+    /// one that fits its values.
+    pub fn restart(&mut self, state: &State) -> Result<(), StepError> {
+        let now = self.engine.state();
+        let fits = [state.q.len(), state.v.len(), state.z.len()] == [now.q.len(), now.v.len(), now.z.len()];
+        if !fits {
+            return Err(StepError::Open { t: state.t, why: "the state is of another machine".into() });
+        }
+        self.begin_anew(state)
+    }
+
+    /// Begins the method anew at a state, on the equations that its modes hold.
+    pub(super) fn begin_anew(&mut self, state: &State) -> Result<(), StepError> {
+        self.observed = false;
+        let observer = &mut self.observer;
+        observer.state.clone_from(state);
+        let needs_modes =
+            self.passing.watches() && state.charts.modes.is_empty() || state.charts.modes.contains(&BY_VALUE);
+        if needs_modes {
+            observer.place();
+            observer.state.charts.modes = observer.dynamics.modes(&observer.point, &mut observer.w);
+        }
+        observer.hold();
+        let state = observer.state.clone();
+        let start = observer.complete(&state)?;
+        self.rebuild(&start)?;
+        self.passing.restart();
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! What a run was and what it took, as plain data.
+
+use crate::engines::{LoopReport, SplitReport, Statistics, StepError};
+use crate::events::Event;
+use crate::history::{Culprit, History};
+use crate::plan::Plan;
+use crate::proof::Proof;
+use crate::record::{Ended, Report};
+use crate::start::Assembly;
+use bellcrank_model::Dynamics;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Status {
+    /// It reached the end.
+    Finished,
+    /// It was interrupted from outside.
+    Interrupted,
+    /// It could not go on.
+    Failed(StepError),
+}
+
+/// The largest residuals of the constraints over all steps that were looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drift {
+    /// Largest |g|, in m or rad.
+    pub position: f64,
+    /// Largest |G v + g_t|, in m/s or rad/s.
+    pub velocity: f64,
+}
+
+/// The balance of energy, in J.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// Kinetic and stored energy at the start.
+    pub initial: f64,
+    /// The same at the end.
+    pub last: f64,
+    /// Largest |E(t) − E(0) − W(t)|, with W the work of what is not stored.
+    pub largest_error: f64,
+}
+
+/// The names of what took the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The method.
+    pub method: &'static str,
+    /// The formulation it ran on.
+    pub formulation: &'static str,
+    /// Newton's iteration.
+    pub iteration: &'static str,
+}
+
+/// What a run was and what it took. It has more than twelve fields because it is read, not computed with: each is a
+/// named answer to one question about the run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The model's name.
+    pub model: String,
+    /// Method, formulation and iteration in use at the end.
+    pub names: Names,
+    /// What was decided before the run and during it, with reasons.
+    pub plan: Plan,
+    /// The lines of the plan that a user should see.
+    pub choices: Vec<String>,
+    /// How linear systems were solved and why.
+    pub solver: Option<String>,
+    /// Blocks of coordinates: bodies, or joints of a tree.
+    pub bodies: usize,
+    /// The joints that are not in the tree of relative coordinates, and stay equations.
+    pub cut: Vec<String>,
+    /// How it ended.
+    pub status: Status,
+    /// Counts of work.
+    pub statistics: Statistics,
+    /// Seconds on the clock.
+    pub wall_seconds: f64,
+    /// How far the constraints drifted.
+    pub drift: Drift,
+    /// The balance of energy.
+    pub energy: Energy,
+    /// The last time.
+    pub t: f64,
+    /// All channels at the end.
+    pub last: FinalValues,
+    /// What the assembly found.
+    pub assembly: Assembly,
+    /// The joints whose reactions are not unique: those of least size are reported.
+    pub not_unique: Vec<String>,
+    /// The split of the coordinates, where the run has one.
+    pub split: Option<SplitReport>,
+    /// How closed loops were dealt with, where the run knows.
+    pub loops: Option<LoopReport>,
+    /// What happened on the way: events of forces and stops, changes of the number of redundant equations,
+    /// and singular positions passed by.
+    pub events: Vec<Event>,
+    /// The steps it took.
+    pub history: History,
+    /// What its refused steps are blamed on, the worst first.
+    pub refused: Vec<(String, Culprit)>,
+    /// The evidence, where it was asked for.
+    pub proof: Option<Box<Proof>>,
+}
+
+impl Report for Summary {
+    fn ended(&self) -> Ended {
+        match &self.status {
+            Status::Finished => Ended::Finished,
+            Status::Interrupted => Ended::Interrupted,
+            Status::Failed(e) => Ended::Failed(e.to_string()),
+        }
+    }
+}
+
+/// The values of all channels at a time. Names are made on first use: a large model has a million of them.
+#[derive(Clone, Default)]
+pub struct FinalValues {
+    of: Option<Arc<dyn Dynamics>>,
+    values: Vec<f64>,
+    named: OnceLock<Vec<(String, f64)>>,
+}
+
+impl FinalValues {
+    pub(super) fn new(of: Arc<dyn Dynamics>, values: Vec<f64>) -> FinalValues {
+        FinalValues { of: Some(of), values, named: OnceLock::new() }
+    }
+
+    /// The value of a channel by its name.
+    pub fn get(&self, channel: &str) -> Option<f64> {
+        self.iter().find(|(name, _)| name == channel).map(|(_, value)| *value)
+    }
+}
+
+impl Deref for FinalValues {
+    type Target = [(String, f64)];
+    fn deref(&self) -> &[(String, f64)] {
+        self.named.get_or_init(|| {
+            let channels = self.of.iter().flat_map(|dynamics| dynamics.channels());
+            channels.map(|channel| channel.name).zip(self.values.iter().copied()).collect()
+        })
+    }
+}
+
+impl PartialEq for FinalValues {
+    fn eq(&self, other: &FinalValues) -> bool {
+        **self == **other
+    }
+}
+
+impl<'a> IntoIterator for &'a FinalValues {
+    type Item = &'a (String, f64);
+    type IntoIter = std::slice::Iter<'a, (String, f64)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for FinalValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter().map(|(name, value)| (name, value))).finish()
+    }
+}

@@ -218,7 +218,7 @@ pub fn read_part_model(name: &str, path: &Path) -> Result<PartModel, String> {
     }
     let system = Arc::new(model.compile());
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    let (start, _) = bellcrank_solve::initial::assemble(&dynamics, &system.initial_state())
+    let (start, _) = bellcrank_solve::start::assemble(&dynamics, &system.initial_state())
         .map_err(|e| format!("part `{name}`: {e}"))?;
     let mut state = State::default();
     start.store(&mut state);

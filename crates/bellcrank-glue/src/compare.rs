@@ -7,10 +7,10 @@ use crate::run::{GluedRunError, GluedSimulation};
 use crate::subdomain::PartError;
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_model::{Dynamics, Point, System};
-use bellcrank_solve::initial;
 use bellcrank_solve::options::{Coordinates, MethodName};
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::run::{Simulation, StartError, Status};
+use bellcrank_solve::start;
 use bellcrank_solve::{FormulationKind, Options};
 use std::fmt;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ pub fn run_cut(system: &Arc<System>, options: Options, names: &[&str]) -> Result
 /// The assembled start of a model.
 fn start(system: &Arc<System>) -> Result<Point, CutRunError> {
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    let assembled = initial::assemble(&dynamics, &system.initial_state());
+    let assembled = start::assemble(&dynamics, &system.initial_state());
     Ok(assembled.map_err(|e| CutRunError::Start(e.into()))?.0)
 }
 

@@ -12,7 +12,7 @@ use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System, Unknown, Workspace};
 use bellcrank_solve::formulation::Formulation;
-use bellcrank_solve::kkt::Kkt;
+use bellcrank_solve::linear::kkt::Kkt;
 use bellcrank_solve::methods::Method;
 use bellcrank_solve::methods::alpha::{AlphaParameters, GeneralizedAlpha};
 use bellcrank_solve::newton::{Iteration, Newton};

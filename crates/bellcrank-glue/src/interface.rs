@@ -9,7 +9,7 @@ use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::frames::nearest_turn;
 use bellcrank_model::model::{BodyEntry, Model, Shape, Space};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
-use bellcrank_solve::kkt;
+use bellcrank_solve::linear::derivatives;
 use std::sync::Arc;
 
 /// Where a body of the interface lives: a part and one of its ports.
@@ -191,7 +191,7 @@ impl Interface {
     }
 
     fn derivative(&mut self, piece: Piece, wrt: Unknown, rows: usize, columns: usize) -> Matrix {
-        let values = kkt::dense(&*self.system, piece, wrt, Slopes::default(), &self.point, &mut self.w);
+        let values = derivatives::dense(&*self.system, piece, wrt, Slopes::default(), &self.point, &mut self.w);
         if values.len() == rows * columns { Matrix { rows, columns, values } } else { Matrix::zeros(rows, columns) }
     }
 

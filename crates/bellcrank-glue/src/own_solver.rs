@@ -9,7 +9,7 @@ use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use bellcrank_solve::Options;
-use bellcrank_solve::kkt::Kkt;
+use bellcrank_solve::linear::kkt::Kkt;
 use bellcrank_solve::simulation::engine;
 use std::sync::Arc;
 

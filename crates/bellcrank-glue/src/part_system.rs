@@ -36,7 +36,7 @@ impl PartSystem {
         match state {
             Some(state) => Ok(Point::at(state, dynamics.layout())),
             None => {
-                let assembled = bellcrank_solve::initial::assemble(&dynamics, &self.system.initial_state());
+                let assembled = bellcrank_solve::start::assemble(&dynamics, &self.system.initial_state());
                 Ok(assembled.map_err(|e| self.error(e))?.0)
             }
         }

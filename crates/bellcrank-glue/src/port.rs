@@ -8,7 +8,7 @@ use bellcrank_model::forces::{Force, Seen};
 use bellcrank_model::frames::{Covector, Frame, Stiffness};
 use bellcrank_model::model::{End, ForceEntry, Model};
 use bellcrank_model::{Point, System, Workspace};
-use bellcrank_solve::kkt::Kkt;
+use bellcrank_solve::linear::kkt::Kkt;
 use std::sync::{Arc, RwLock};
 
 /// Numbers of a load or of a displacement of one port: three along the axes of the world, three about them.

@@ -8,10 +8,10 @@ use bellcrank_model::dynamics::Channel;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
 use bellcrank_solve::FormulationKind::{self, Index3, Si2};
-use bellcrank_solve::initial::assemble;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::start::assemble;
 use std::sync::Arc;
 
 type Values = Vec<(String, f64)>;

@@ -6,11 +6,11 @@ use bellcrank_model::{Dynamics, Piece};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::engines::implicit::{Control, Implicit};
 use bellcrank_solve::engines::{Engine, Statistics};
-use bellcrank_solve::initial;
 use bellcrank_solve::linear::LinearPlan;
 use bellcrank_solve::methods::bdf::{Bdf, BdfOptions, first_step};
 use bellcrank_solve::newton::{Converged, Iteration};
 use bellcrank_solve::options::{ErrorScope, Options, Tested};
+use bellcrank_solve::start;
 use bellcrank_solve::tolerances::Tolerances;
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ pub fn counts(s: &Statistics) -> [usize; 5] {
 /// The consistent start of equations: q and v projected, v̇ and λ from the equations of motion.
 pub fn consistent(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64]) -> Option<Point> {
     let state = State { q: q.to_vec(), v: v.to_vec(), ..State::default() };
-    initial::assemble(dynamics, &state).ok().map(|(point, _)| point)
+    start::assemble(dynamics, &state).ok().map(|(point, _)| point)
 }
 
 /// The start as it stands, with v̇ = M⁻¹f for M = I: without the reactions.

@@ -207,7 +207,7 @@ impl Run {
 /// Microseconds per step and body of every phase of a step, from an engine that measures them.
 fn phases(system: &Arc<System>, options: &Options, steps: usize) -> String {
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    let Ok((start, _)) = bellcrank_solve::initial::assemble(&dynamics, &system.initial_state()) else {
+    let Ok((start, _)) = bellcrank_solve::start::assemble(&dynamics, &system.initial_state()) else {
         return String::new();
     };
     let Ok(mut engine) = simulation::engine(&dynamics, options, &start) else { return String::new() };
@@ -255,7 +255,7 @@ fn phases(system: &Arc<System>, options: &Options, steps: usize) -> String {
 /// Nanoseconds of factors and one solution by faer's sparse LU for the matrix of a step.
 fn baseline(system: &Arc<System>, h: f64) -> f64 {
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    let Ok((start, _)) = bellcrank_solve::initial::assemble(&dynamics, &system.initial_state()) else {
+    let Ok((start, _)) = bellcrank_solve::start::assemble(&dynamics, &system.initial_state()) else {
         return f64::NAN;
     };
     let plan = MatrixPlan { condensed: true, lean: true, ..MatrixPlan::default() };

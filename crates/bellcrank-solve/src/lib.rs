@@ -26,9 +26,6 @@ pub mod unknowns;
 pub mod verify;
 pub mod weights;
 
-pub use linear::{kkt, loop_cg, loop_step, loops, partition as splitting, two_kkt};
-pub use start as initial;
-
 pub use choices::{self as options, ChoiceError, FormulationKind, MethodName, Options, Tested};
 /// The former name of [`run`].
 pub use run as simulation;

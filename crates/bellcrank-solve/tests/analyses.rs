@@ -7,8 +7,8 @@ use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::analyses::inverse::{InverseError, inverse};
 use bellcrank_solve::analyses::modes::{Modes, modes};
 use bellcrank_solve::analyses::statics::{Equilibrium, StaticsError, equilibrium, least_reactions};
-use bellcrank_solve::initial;
 use bellcrank_solve::record::Memory;
+use bellcrank_solve::start;
 use common::*;
 use std::f64::consts::PI;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 fn assembled(s: &Arc<System>) -> Point {
     let dynamics: Arc<dyn Dynamics> = s.clone();
-    match initial::assemble(&dynamics, &s.initial_state()) {
+    match start::assemble(&dynamics, &s.initial_state()) {
         Ok((point, _)) => point,
         Err(e) => panic!("{e}"),
     }

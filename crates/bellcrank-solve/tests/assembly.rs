@@ -5,7 +5,7 @@ mod common;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::testing::Random;
 use bellcrank_model::{Dynamics, State, System};
-use bellcrank_solve::initial::{self, Assembly, AssemblyError};
+use bellcrank_solve::start::{self, Assembly, AssemblyError};
 use common::*;
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,7 +39,7 @@ fn aside(system: &System, size: f64, random: &mut Random) -> State {
 
 fn assemble(system: &Arc<System>, state: &State) -> Result<(Vec<f64>, Assembly), AssemblyError> {
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    initial::assemble(&dynamics, state).map(|(point, report)| (point.q, report))
+    start::assemble(&dynamics, state).map(|(point, report)| (point.q, report))
 }
 
 #[test]

@@ -10,16 +10,16 @@ use bellcrank_solve::FormulationKind::{self, Additive, Ggl, Index1, Index3, Si2}
 use bellcrank_solve::Summary;
 use bellcrank_solve::analyses::modes::modes;
 use bellcrank_solve::analyses::statics::equilibrium;
-use bellcrank_solve::initial;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::start;
 use common::*;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
 fn assembled(s: &Arc<System>) -> Point {
     let dynamics: Arc<dyn Dynamics> = s.clone();
-    initial::assemble(&dynamics, &s.initial_state()).unwrap_or_else(|e| panic!("{e}")).0
+    start::assemble(&dynamics, &s.initial_state()).unwrap_or_else(|e| panic!("{e}")).0
 }
 
 /// ω of all modes that oscillate, ascending, with their damping ratios.

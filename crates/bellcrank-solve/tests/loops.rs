@@ -4,16 +4,16 @@ mod common;
 
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::engines::srm::{Regularization, Srm};
+use bellcrank_solve::engines::regularized::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::events::Event;
-use bellcrank_solve::initial;
-use bellcrank_solve::kkt::Kkt;
-use bellcrank_solve::loop_cg::LoopCg;
-use bellcrank_solve::loops::Loops;
+use bellcrank_solve::linear::kkt::Kkt;
+use bellcrank_solve::linear::loop_cg::LoopCg;
+use bellcrank_solve::linear::loops::Loops;
 use bellcrank_solve::methods::tableau::{EULER, RK2, RK4};
 use bellcrank_solve::options::{MethodName, Options, Solver};
 use bellcrank_solve::simulation::Simulation;
+use bellcrank_solve::start;
 use common::*;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ a = { rate = 1 }
 
 fn start(system: &Arc<System>) -> Point {
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    initial::assemble(&dynamics, &system.initial_state()).expect("a start").0
+    start::assemble(&dynamics, &system.initial_state()).expect("a start").0
 }
 
 /// n windows: n + 1 uprights and n bars on them, upright, moving with 1 rad/s.

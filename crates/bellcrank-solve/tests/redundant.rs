@@ -7,9 +7,11 @@ use bellcrank_math::linear::dense::least_squares;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Piece, Slopes, Unknown};
 use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};
-use bellcrank_solve::kkt::{Kkt, RowScales, dense};
+use bellcrank_solve::linear::derivatives::dense;
+use bellcrank_solve::linear::kkt::Kkt;
+use bellcrank_solve::linear::scales::RowScales;
 use bellcrank_solve::options::{MethodName, Options};
-use bellcrank_solve::{Summary, initial};
+use bellcrank_solve::{Summary, start};
 use common::*;
 use std::sync::Arc;
 
@@ -190,7 +192,7 @@ fn least_reactions_do_not_depend_on_the_order_of_the_joints() {
 fn least_multipliers_are_those_of_least_squares() {
     let s = system(&format!("{LOADED}{}", HINGES.concat()));
     let dynamics: Arc<dyn Dynamics> = s.clone();
-    let (point, _) = initial::assemble(&dynamics, &s.initial_state()).unwrap();
+    let (point, _) = start::assemble(&dynamics, &s.initial_state()).unwrap();
     let mut w = s.workspace();
     s.realize(&point, &mut w);
     let (n, m) = (s.layout().n(), s.layout().m());
@@ -256,7 +258,7 @@ fn ladder(m: usize, across: Option<f64>) -> Arc<bellcrank_model::System> {
 /// Accelerations and reactions at the start, the least ones.
 fn reactions(s: &Arc<bellcrank_model::System>) -> Vec<f64> {
     let dynamics: Arc<dyn Dynamics> = s.clone();
-    let (mut point, _) = initial::assemble(&dynamics, &s.initial_state()).unwrap();
+    let (mut point, _) = start::assemble(&dynamics, &s.initial_state()).unwrap();
     let mut w = s.workspace();
     s.realize(&point, &mut w);
     let mut kkt = Kkt::new(dynamics);
@@ -303,7 +305,7 @@ fn least_reactions_of_loops_are_those_of_least_squares() {
     let s = ladder(14, Some(3.0));
     let least = reactions(&s);
     let dynamics: Arc<dyn Dynamics> = s.clone();
-    let (point, _) = initial::assemble(&dynamics, &s.initial_state()).unwrap();
+    let (point, _) = start::assemble(&dynamics, &s.initial_state()).unwrap();
     let mut w = s.workspace();
     s.realize(&point, &mut w);
     let (n, m) = (s.layout().n(), s.layout().m());

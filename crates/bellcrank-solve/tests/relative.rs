@@ -9,11 +9,12 @@ use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{Random, random_mechanism, values};
 use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown};
 use bellcrank_solve::FormulationKind::{self, Additive, Ggl};
-use bellcrank_solve::initial::assemble;
-use bellcrank_solve::kkt::{self, Kkt};
+use bellcrank_solve::linear::derivatives;
+use bellcrank_solve::linear::kkt::Kkt;
 use bellcrank_solve::options::{Coordinates, MethodName, Options, Solver};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::start::assemble;
 use common::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -432,7 +433,7 @@ fn the_mass_matrix_of_composite_bodies_is_that_of_the_motions() {
         let slopes = Slopes { v: 1.0, ..Slopes::default() };
         let mut w = r.workspace();
         r.realize(&p, &mut w);
-        let mass = kkt::dense(&*r, Piece::MassAccel, Unknown::V, slopes, &p, &mut w);
+        let mass = derivatives::dense(&*r, Piece::MassAccel, Unknown::V, slopes, &p, &mut w);
         for j in 0..n {
             p.vdot.fill(0.0);
             p.vdot[j] = 1.0;

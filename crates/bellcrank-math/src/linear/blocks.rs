@@ -142,8 +142,6 @@ pub struct BlockMatrix {
     pub values: Vec<f64>,
     /// The values of the trailing rows of multipliers while they are borrowed; else empty.
     borrowed: Vec<f64>,
-    /// Whether the solver accepts borrowed rows.
-    pub borrows: bool,
 }
 
 /// The values of a matrix, some of which may be borrowed.
@@ -190,7 +188,7 @@ impl BlockMatrix {
     /// The zero matrix.
     pub fn new(pattern: Arc<BlockPattern>) -> BlockMatrix {
         let values = vec![0.0; pattern.values()];
-        BlockMatrix { pattern, values, borrowed: Vec::new(), borrows: false }
+        BlockMatrix { pattern, values, borrowed: Vec::new() }
     }
 
     /// The pattern.

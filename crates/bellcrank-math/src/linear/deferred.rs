@@ -1,7 +1,7 @@
 //! A linear solver that is analyzed when its first matrix is factored, for systems that may never be solved.
 
 use super::blocks::{BlockMatrix, BlockPattern};
-use super::solver::{self, Flops, LinearError, LinearSolver};
+use super::solver::{self, Flops, LinearError, LinearSolver, Wants};
 use std::sync::Arc;
 
 /// [`solver::choose`], with the analysis deferred.
@@ -52,12 +52,8 @@ impl LinearSolver for Deferred {
         self.solver = None;
     }
 
-    fn looks_above(&self) -> bool {
-        self.solver.as_ref().is_none_or(|s| s.looks_above())
-    }
-
-    fn borrows(&self) -> bool {
-        self.solver.as_ref().is_some_and(|s| s.borrows())
+    fn wants(&self) -> Wants {
+        self.solver.as_ref().map_or(Wants::ALL, |s| s.wants())
     }
 
     fn dropped(&self) -> &[usize] {

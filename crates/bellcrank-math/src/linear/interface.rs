@@ -43,14 +43,9 @@ pub trait LinearSolver: Send {
     fn reveals_rank(&self) -> bool {
         true
     }
-    /// Whether the next factorization reads the columns of multipliers in the rows of other unknowns. If not, those entries
-    /// need not be up to date.
-    fn looks_above(&self) -> bool {
-        true
-    }
-    /// Whether the next factorization accepts a matrix with borrowed rows ([`BlockMatrix::borrow_last`]).
-    fn borrows(&self) -> bool {
-        false
+    /// The parts of a matrix that the next factorization reads.
+    fn wants(&self) -> Wants {
+        Wants::ALL
     }
     /// The name of the backend.
     fn name(&self) -> &'static str;
@@ -62,6 +57,20 @@ pub trait LinearSolver: Send {
     fn flops(&self) -> Flops {
         Flops::default()
     }
+}
+
+/// The parts of a matrix that a solver reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wants {
+    /// Columns of multipliers in the rows of other unknowns. If not, those entries need not be up to date.
+    pub above: bool,
+    /// Whether the trailing rows of multipliers may be borrowed ([`BlockMatrix::borrow_last`]) instead of copied.
+    pub borrowed_rows: bool,
+}
+
+impl Wants {
+    /// All entries, in place.
+    pub const ALL: Wants = Wants { above: true, borrowed_rows: false };
 }
 
 /// Multiplications and additions, counted from a pattern.

@@ -9,7 +9,7 @@ use super::{
 use crate::numbers::worst;
 use std::sync::Arc;
 
-pub use super::interface::{Flops, LinearError, LinearSolver};
+pub use super::interface::{Flops, LinearError, LinearSolver, Wants};
 
 /// The default solver for a pattern, analyzed: block elimination, and where that fails, dense or sparse LU with pivoting.
 pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
@@ -222,12 +222,9 @@ impl LinearSolver for Robust {
         !self.taken_out.is_empty() || self.active().is_some_and(|solver| solver.reveals_rank())
     }
 
-    fn looks_above(&self) -> bool {
-        self.unchecked == 0 || !self.block.as_ref().is_some_and(|lu| lu.is_symmetric())
-    }
-
-    fn borrows(&self) -> bool {
-        !self.looks_above()
+    fn wants(&self) -> Wants {
+        let above = self.unchecked == 0 || !self.block.as_ref().is_some_and(|lu| lu.is_symmetric());
+        Wants { above, borrowed_rows: !above }
     }
 
     fn name(&self) -> &'static str {

@@ -6,7 +6,7 @@ use bellcrank_glue::{
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
 use bellcrank_net::{Limits, PartOffer, Show, StateFolder};
-use bellcrank_solve::initial::assemble;
+use bellcrank_solve::start::assemble;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -6,19 +6,19 @@ use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::engines::explicit::Explicit;
-use bellcrank_solve::engines::srm::{Regularization, Srm};
+use bellcrank_solve::engines::regularized::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
-use bellcrank_solve::initial;
-use bellcrank_solve::kkt::SharedKkt;
 use bellcrank_solve::linear::MatrixPlan;
-use bellcrank_solve::loop_cg::LoopCg;
-use bellcrank_solve::loop_step::LoopStep;
+use bellcrank_solve::linear::loop_cg::LoopCg;
+use bellcrank_solve::linear::loop_step::LoopStep;
+use bellcrank_solve::linear::shared::SharedKkt;
 use bellcrank_solve::methods::tableau::Tableau;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options, Solver, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::start;
 use bellcrank_solve::step::Step;
 use bellcrank_solve::tolerances::Tolerances;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ impl Machine {
         let system = system(text);
         let dynamics: Arc<dyn Dynamics> = system.clone();
         let state = system.initial_state();
-        let start = match initial::assemble(&dynamics, &state) {
+        let start = match start::assemble(&dynamics, &state) {
             Ok((start, _)) => start,
             Err(e) => unreachable!("{e}"),
         };

@@ -87,7 +87,7 @@ fn implicit_steps_are_solved_by_loop_cg_too_and_elimination_is_cheaper() {
 fn auto_takes_what_was_measured_to_be_faster() {
     let takes = |text: &str| {
         let machine = Machine::at_rest(text);
-        bellcrank_solve::loop_cg::LoopCg::if_cheaper(machine.dynamics(), machine.start()).is_some()
+        bellcrank_solve::linear::loop_cg::LoopCg::if_cheaper(machine.dynamics(), machine.start()).is_some()
     };
     assert!(!takes(&chain(4)) && !takes(&chain(600)) && !takes(&net(6, 6, 0.5, false)));
     assert!(!takes(&net(34, 34, 0.5, false)));

@@ -7,11 +7,11 @@ use crate::study::counts;
 use bellcrank_model::Dynamics;
 use bellcrank_model::read::read_text;
 use bellcrank_solve::analyses::statics;
-use bellcrank_solve::initial;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Machine, Simulation, Status, Summary};
+use bellcrank_solve::start;
 use std::sync::Arc;
 
 /// A suspension as a chain: a carrier turned by a drive that starts without a jerk, and four bodies below it on
@@ -93,7 +93,7 @@ pub fn simulate(text: &str, changes: &[(&str, f64)], at_rest: bool, options: Opt
     let mut state = system.initial_state();
     let dynamics: Arc<dyn Dynamics> = system;
     if at_rest {
-        let (start, _) = initial::assemble(&dynamics, &state).ok()?;
+        let (start, _) = start::assemble(&dynamics, &state).ok()?;
         statics::equilibrium(&dynamics, &start).ok()?.point.store(&mut state);
     }
     let summary = Simulation::new(Machine::equations("bushings", dynamics, &state), options).ok()?.run(&mut Silent);

@@ -5,8 +5,8 @@ use crate::report::{Report, Table};
 use bellcrank_glue::{Coordinator, Coupling, GlueError, GlueOptions, PartModel, cut};
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
-use bellcrank_solve::initial::assemble;
 use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::start::assemble;
 use std::sync::Arc;
 
 /// The sheet gives stiffnesses and limits alone. Masses of 1 kg and a damping of 10 ms times the stiffness have these limits

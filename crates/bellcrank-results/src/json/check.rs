@@ -2,7 +2,7 @@
 
 use super::value;
 use bellcrank_solve::check::{Check, Finding, Spectrum};
-use bellcrank_solve::initial::Assembly;
+use bellcrank_solve::start::Assembly;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -6,8 +6,8 @@
 use super::linear::{Linearization, linearize};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
-use crate::initial::{self, Assembly, AssemblyError};
 use crate::record::{Channel, Ended, Header, Recorder, Report};
+use crate::start::{self, Assembly, AssemblyError};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::names;
 use bellcrank_model::{Dynamics, Point, System};
@@ -186,7 +186,7 @@ pub fn inverse(
     out: &mut dyn Recorder,
 ) -> Result<Inverse, InverseError> {
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    let (start, assembly) = initial::assemble(&dynamics, &system.initial_state()).map_err(InverseError::Assembly)?;
+    let (start, assembly) = start::assemble(&dynamics, &system.initial_state()).map_err(InverseError::Assembly)?;
     let drives = drives(system);
     if assembly.degrees_of_freedom > 0 {
         let (candidates, bodies) = match linearize(&*dynamics, &start) {

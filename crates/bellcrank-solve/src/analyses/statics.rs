@@ -7,7 +7,7 @@
 
 use super::linear::{LinearizationError, linearize};
 use crate::formulation;
-use crate::kkt::Kkt;
+use crate::linear::kkt::Kkt;
 use crate::newton::{Iteration, MatrixLoan, Newton, Residual, SetParts, Wants};
 use crate::step::Step;
 use bellcrank_math::linear::blocks::BlockPattern;

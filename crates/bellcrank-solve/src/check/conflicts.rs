@@ -2,7 +2,7 @@
 
 use super::text::{list, names, size};
 use super::{Check, Severity};
-use crate::initial::{self, AssemblyError};
+use crate::start::{self, AssemblyError};
 use bellcrank_model::joints::equations::Equation;
 use bellcrank_model::joints::{Joint, Motion};
 use bellcrank_model::model::{Model, Space};
@@ -96,7 +96,7 @@ fn contradiction(model: &Model, items: &[Item]) -> Option<AssemblyError> {
     let system = Arc::new(part.compile());
     let start = system.initial_state();
     let dynamics: Arc<dyn Dynamics> = system;
-    match initial::assemble(&dynamics, &start) {
+    match start::assemble(&dynamics, &start) {
         Err(e @ (AssemblyError::Open { .. } | AssemblyError::Rates { .. })) => Some(e),
         _ => None,
     }

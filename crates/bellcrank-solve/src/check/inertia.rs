@@ -2,8 +2,8 @@
 
 use super::text::list;
 use super::{Check, Severity};
-use crate::initial;
-use crate::kkt::each_block;
+use crate::linear::derivatives::each_block;
+use crate::start;
 use bellcrank_math::Mat3;
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_model::bodies::CentralInertia;
@@ -29,8 +29,8 @@ pub(super) fn masses(system: &System, start: &State, w: &mut Workspace) -> Vec<V
 pub(super) fn massless(c: &mut Check, system: &Arc<System>, start: &State, found: String, w: &mut Workspace) {
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let mut point = Point::at(start, system.layout());
-    let _ = initial::close(&dynamics, &mut point, w);
-    let mut names = initial::free_without_mass(&dynamics, &point, w);
+    let _ = start::close(&dynamics, &mut point, w);
+    let mut names = start::free_without_mass(&dynamics, &point, w);
     if names.is_empty() {
         names.push(found);
     }

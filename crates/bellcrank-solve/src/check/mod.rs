@@ -17,9 +17,9 @@ pub use bellcrank_model::file::diagnostic::Severity;
 pub use spectrum::Spectrum;
 
 use crate::choices::Options;
-use crate::initial::{Assembly, AssemblyError};
 use crate::linear::rank::DENSE;
 use crate::machine::{Machine, Start};
+use crate::start::{Assembly, AssemblyError};
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 

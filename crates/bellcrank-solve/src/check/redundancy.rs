@@ -3,9 +3,11 @@
 use super::advice::advice;
 use super::text::{axis, list, names, plural};
 use super::{Check, DENSE, Redundancy, Severity};
-use crate::initial;
-use crate::kkt::{Kkt, MANY, RowScales, add_position_residual, turn};
+use crate::constraints::add_position_residual;
+use crate::linear::kkt::Kkt;
 use crate::linear::rank::{rank, weights};
+use crate::linear::scales::{MANY, RowScales, turn};
+use crate::start;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::dynamics::roles::*;
@@ -156,7 +158,7 @@ impl Elimination {
         }
         match weights.len() > MANY {
             true => self.close(&mut there, w)?,
-            false => initial::close(&dynamics, &mut there, w).ok()?,
+            false => start::close(&dynamics, &mut there, w).ok()?,
         }
         let moved: Vec<f64> = there.q.iter().zip(&start.q).map(|(a, b)| a - b).collect();
         (size(&moved) > 0.1 * far).then_some(there)
@@ -399,7 +401,7 @@ mod tests {
     fn started(text: &str) -> (Arc<System>, Arc<dyn Dynamics>, Point, Workspace) {
         let system = Arc::new(read_text("model.toml", text, &[]).unwrap().model.into_system());
         let dynamics: Arc<dyn Dynamics> = system.clone();
-        let (point, _) = initial::assemble(&dynamics, &system.initial_state()).unwrap();
+        let (point, _) = start::assemble(&dynamics, &system.initial_state()).unwrap();
         let w = system.workspace();
         (system, dynamics, point, w)
     }

@@ -2,7 +2,8 @@
 
 use super::{Check, DENSE};
 use crate::choices::{MethodName, Options};
-use crate::kkt::{Blocks, Kkt, dense};
+use crate::linear::derivatives::{Blocks, dense};
+use crate::linear::kkt::Kkt;
 use crate::linear::rank::{rank, reduce, weights};
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_math::random::Xorshift;

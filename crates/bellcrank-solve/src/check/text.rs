@@ -1,7 +1,7 @@
 //! A check in words.
 
 use super::{Check, Finding, Severity};
-use crate::initial::Assembly;
+use crate::start::Assembly;
 use bellcrank_math::Vec3;
 use std::collections::HashSet;
 use std::fmt;

@@ -6,7 +6,6 @@ pub mod implicit;
 pub mod kinematic;
 mod progress;
 pub mod regularized;
-pub use regularized as srm;
 
 pub use error::StepError;
 

@@ -14,11 +14,6 @@ use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::sync::Arc;
 
-pub use super::derivatives::{Blocks, dense, each_block};
-pub use super::scales::{MANY, RowScales, turn};
-pub use super::shared::{KktGuard, SharedKkt};
-pub use crate::constraints::{add_position_residual, add_velocity_residual};
-
 /// M, G and their factors at a point.
 pub struct Kkt {
     pub(super) dynamics: Arc<dyn Dynamics>,

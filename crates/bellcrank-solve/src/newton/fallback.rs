@@ -1,8 +1,7 @@
 //! A cheap solver that is good for most steps, with a robust one behind it.
 
-use super::residual::Wants;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
-use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver};
+use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver, Wants};
 use std::sync::Arc;
 
 /// Number of factorizations by the robust solver after the cheap one failed.
@@ -59,12 +58,6 @@ impl CheapFirst {
             Some(cheap) if self.reprieve == 0 => &mut **cheap,
             _ => &mut *self.robust,
         }
-    }
-
-    /// The parts of a matrix that the solver in use reads.
-    pub(super) fn wants(&self) -> Wants {
-        let linear = self.active();
-        Wants { above: linear.looks_above(), borrowed_rows: linear.borrows() }
     }
 
     /// Leaves the cheap solver for a while; false if it was not in use. There are no factors then.
@@ -149,12 +142,8 @@ impl LinearSolver for CheapFirst {
         self.active().reveals_rank()
     }
 
-    fn looks_above(&self) -> bool {
-        self.active().looks_above()
-    }
-
-    fn borrows(&self) -> bool {
-        self.active().borrows()
+    fn wants(&self) -> Wants {
+        self.active().wants()
     }
 
     fn name(&self) -> &'static str {

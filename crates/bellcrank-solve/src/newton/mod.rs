@@ -14,11 +14,12 @@ mod tests;
 mod work;
 
 pub use accounts::{Counts, PhaseClock, PhaseSeconds};
+pub use bellcrank_math::linear::solver::Wants;
 pub(crate) use convergence::amplified;
 pub use convergence::{Converged, IterationError};
 pub use iteration::{Iteration, NAMES};
 pub use refresh::Economy;
-pub use residual::{MatrixLoan, Residual, SetParts, Wants};
+pub use residual::{MatrixLoan, Residual, SetParts};
 
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;

@@ -2,6 +2,7 @@
 
 use super::Iteration;
 use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::Wants;
 
 /// Equations r(x) = 0 that hold their present x themselves.
 pub trait Residual {
@@ -36,15 +37,6 @@ pub trait Residual {
     fn slope(&self) -> f64 {
         1.0
     }
-}
-
-/// The parts of a matrix that a linear solver reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wants {
-    /// Columns of multipliers in the rows of other unknowns. If not, whatever stands there is ignored.
-    pub above: bool,
-    /// Whether the last rows of multipliers may be borrowed from the equations instead of copied.
-    pub borrowed_rows: bool,
 }
 
 /// The parts of a matrix that the equations set block by block, so that they need no clearing.

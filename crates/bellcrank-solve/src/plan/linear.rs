@@ -3,7 +3,7 @@
 use super::scale::MOST_DENSE;
 use crate::choices::{ChoiceError, FormulationKind, Options, Solver, Suggestion};
 use crate::linear::LinearPlan;
-use crate::linear::kkt::SharedKkt;
+use crate::linear::shared::SharedKkt;
 use bellcrank_model::Dynamics;
 use std::sync::Arc;
 

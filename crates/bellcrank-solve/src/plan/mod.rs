@@ -17,8 +17,8 @@ pub use revisions::Revision;
 
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
 use crate::engines::{self, Engine, StepError};
-use crate::linear::kkt::SharedKkt;
 use crate::linear::loop_cg::LoopCg;
+use crate::linear::shared::SharedKkt;
 use crate::newton::Iteration;
 use bellcrank_model::{Dynamics, Point};
 use std::fmt;

@@ -1,7 +1,9 @@
 //! Looks at states: accelerations, reactions, channels, energy.
 
 use crate::engines::{Engine, StepError};
-use crate::linear::kkt::{Kkt, RowScales, SharedKkt};
+use crate::linear::kkt::Kkt;
+use crate::linear::scales::RowScales;
+use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::sync::Arc;

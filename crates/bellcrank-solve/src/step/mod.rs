@@ -196,7 +196,7 @@ impl Step {
     /// Sets a matrix to ∂r/∂x at the present point, all of it.
     pub fn form_matrix(&mut self, iteration: Iteration, j: &mut BlockMatrix) {
         j.clear();
-        self.fill(iteration, Wants { above: true, borrowed_rows: false }, j);
+        self.fill(iteration, Wants::ALL, j);
     }
 
     /// Fills a cleared matrix with the parts of ∂r/∂x at the present point that are wanted. Tells whether the last rows are left

@@ -7,7 +7,7 @@ use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_results::{csv, json};
 use bellcrank_solve::analyses::modes::{self as analysis, Mode};
 use bellcrank_solve::analyses::statics::equilibrium;
-use bellcrank_solve::kkt::Kkt;
+use bellcrank_solve::linear::kkt::Kkt;
 use bellcrank_solve::options::Options;
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};

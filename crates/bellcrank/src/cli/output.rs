@@ -6,7 +6,7 @@ use bellcrank_model::file::Report;
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::choices::{Options, Said, in_file, understood};
-use bellcrank_solve::initial;
+use bellcrank_solve::start;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub fn assembled(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Fail
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let mut state = system.initial_state();
     (state.t, state.charts.time) = (t, t);
-    let (point, _) = initial::assemble(&dynamics, &state).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
+    let (point, _) = start::assemble(&dynamics, &state).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
     Ok(point)
 }
 

@@ -68,47 +68,71 @@ const POINTS: usize = 2;
 /// Failures in a row after which a step is given up.
 const FAILURES: u32 = 25;
 
-/// The generalized-α method. Its fields are what a checkpoint keeps of it, in this order.
+/// The generalized-α method.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct GeneralizedAlpha {
+    kind: Kind,
+    clock: Option<Clock>,
+    pace: Pace,
+    now: Node,
+    before: Node,
+    /// Pseudo-rates of v and z after the last step.
+    a: Pseudo,
+    /// Pseudo-rates at the end of the step that is prepared.
+    next: Pseudo,
+    estimate: Estimate,
+    lambda: Recent,
+    mu: Recent,
+}
+
+/// What was chosen.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Kind {
     parameters: AlphaParameters,
+    /// Whether steps follow the estimated error.
     controlled: bool,
     /// Reactions are no part of the accelerations, but of the means over a step.
     additive: bool,
-    /// Steps of backward Euler to come.
-    soft: usize,
     /// The factor by which errors are taken larger.
     strict: f64,
-    clock: Option<Clock>,
-    /// The step that is wanted, the one that is prepared with the time it leads to, and the last accepted one.
+}
+
+/// Sizes of steps, and the past they go by.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Pace {
+    /// The step that is wanted.
     h: f64,
+    /// The step that is prepared, and the time it leads to.
     h_next: f64,
     t_next: f64,
+    /// The last accepted step.
     h_last: f64,
-    /// After a start there is nothing to extrapolate from.
+    /// Steps since the start: after a start there is nothing to extrapolate from.
     past: usize,
-    now: Node,
-    before: Node,
-    /// Pseudo-rates of v and z, after the last step and at the end of the one that is prepared.
-    a: Pseudo,
-    next: Pseudo,
+    /// Steps of backward Euler to come.
+    soft: usize,
+    /// Failures in a row.
+    failures: u32,
+}
+
+/// The estimate of the error.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Estimate {
     /// The change of the pseudo-rate of z in the last step, and the mean of v̇ over it.
     bend: Vec<f64>,
     mean: Vec<f64>,
-    /// Estimated errors.
+    /// Estimated errors of q (or v) and z.
     error_q: Vec<f64>,
     error_z: Vec<f64>,
+    /// Their norm, and that of the last step.
     error: f64,
     error_before: f64,
-    failures: u32,
-    lambda: Recent,
-    mu: Recent,
 }
 
 impl GeneralizedAlpha {
     /// A method of fixed steps without history; [`Method::start`] sizes it.
     pub fn new(parameters: AlphaParameters) -> GeneralizedAlpha {
-        GeneralizedAlpha { parameters, ..GeneralizedAlpha::default() }
+        GeneralizedAlpha { kind: Kind { parameters, ..Kind::default() }, ..GeneralizedAlpha::default() }
     }
 
     /// The same with steps that follow the estimated error.
@@ -117,19 +141,20 @@ impl GeneralizedAlpha {
     /// with one of first. They are weighed by (10⁻²/rtol)^⅓, so that it falls like rtol^{8/9} and rtol^⅔.
     pub fn controlled(parameters: AlphaParameters, rtol: f64) -> GeneralizedAlpha {
         let strict = (1e-2 / rtol).max(1.0).cbrt();
-        GeneralizedAlpha { parameters, controlled: true, strict, ..GeneralizedAlpha::default() }
+        let kind = Kind { parameters, controlled: true, additive: false, strict };
+        GeneralizedAlpha { kind, ..GeneralizedAlpha::default() }
     }
 
     /// For the additive formulation, whose accelerations are those without reactions.
     pub fn additive(self) -> GeneralizedAlpha {
-        GeneralizedAlpha { additive: true, ..self }
+        GeneralizedAlpha { kind: Kind { additive: true, ..self.kind }, ..self }
     }
 
     /// Whether its memory is of the sizes of a point, or empty because no step was taken.
     pub fn fits(&self, p: &Point) -> bool {
         let (n, nz) = (p.v.len(), p.z.len());
-        let of_v = [&self.a.v, &self.next.v, &self.mean, &self.error_q];
-        let of_z = [&self.a.z, &self.next.z, &self.bend, &self.error_z];
+        let of_v = [&self.a.v, &self.next.v, &self.estimate.mean, &self.estimate.error_q];
+        let of_z = [&self.a.z, &self.next.z, &self.estimate.bend, &self.estimate.error_z];
         let sized = |x: &[f64], n: usize| x.is_empty() || x.len() == n;
         of_v.iter().all(|x| sized(x, n))
             && of_z.iter().all(|x| sized(x, nz))
@@ -140,7 +165,7 @@ impl GeneralizedAlpha {
 
     /// The parameters of the next step.
     fn active(&self) -> AlphaParameters {
-        if self.soft > 0 { AlphaParameters::EULER } else { self.parameters }
+        if self.pace.soft > 0 { AlphaParameters::EULER } else { self.kind.parameters }
     }
 
     /// Generalized-α, see [`AlphaParameters::from_rho`].
@@ -160,7 +185,7 @@ impl GeneralizedAlpha {
 
     /// What was chosen.
     pub fn parameters(&self) -> AlphaParameters {
-        self.parameters
+        self.kind.parameters
     }
 
     /// The pseudo-acceleration a_n.
@@ -176,7 +201,7 @@ impl GeneralizedAlpha {
 
     /// Sets the size of the next step; the pseudo-acceleration moves along when it is prepared.
     pub fn set_step(&mut self, h: f64) {
-        self.h = h;
+        self.pace.h = h;
     }
 
     /// What the prepared step adds to the error if it leads to `p`, with or without error control.
@@ -187,14 +212,14 @@ impl GeneralizedAlpha {
 
     /// The step that will be tried, and the time it leads to.
     fn next_step(&self) -> (f64, f64) {
-        let slack = if self.controlled { STRETCH } else { ROUNDING };
-        self.clock.as_ref().map_or((self.h, self.h), |clock| clock.fit(self.h, slack))
+        let slack = if self.kind.controlled { STRETCH } else { ROUNDING };
+        self.clock.as_ref().map_or((self.pace.h, self.pace.h), |clock| clock.fit(self.pace.h, slack))
     }
 
     /// The coefficients of the prepared step.
     fn coefficients(&self) -> Coefficients {
-        let ratio = self.h_next / self.h_last;
-        Coefficients::new(self.active(), self.parameters, self.h_next, ratio, self.soft > 0)
+        let ratio = self.pace.h_next / self.pace.h_last;
+        Coefficients::new(self.active(), self.kind.parameters, self.pace.h_next, ratio, self.pace.soft > 0)
     }
 
     /// Does something with what is known of every coordinate of a range, counted from its start.
@@ -209,7 +234,7 @@ impl GeneralizedAlpha {
 
     /// Whether accelerations and multipliers can be extrapolated.
     fn extrapolates(&self) -> bool {
-        self.past > 0 && self.soft == 0
+        self.pace.past > 0 && self.pace.soft == 0
     }
 
     /// Sets positions and velocities to a guess.
@@ -239,8 +264,8 @@ impl GeneralizedAlpha {
         known: &'a Recent,
         extrapolates: bool,
     ) -> impl Fn(Range<usize>, &mut [f64]) + Sync + use<'a> {
-        let extrapolated = known.extrapolated(self.t_next, if extrapolates { POINTS } else { 1 });
-        let nothing = self.past == 0 && self.soft > 0;
+        let extrapolated = known.extrapolated(self.pace.t_next, if extrapolates { POINTS } else { 1 });
+        let nothing = self.pace.past == 0 && self.pace.soft > 0;
         move |range, out| if nothing { out.fill(0.0) } else { extrapolated(range, out) }
     }
 
@@ -273,67 +298,69 @@ impl GeneralizedAlpha {
     /// the velocities where the method is of first order. First-order states have no position: there the
     /// second difference of their pseudo-rates stands for the third derivative.
     fn estimate(&mut self, p: &Point, weights: &Weights) -> f64 {
-        let AlphaParameters { alpha_m, alpha_f, gamma, .. } = self.parameters;
-        let (h, second) = (self.h_next, self.parameters.order() == 2);
+        let AlphaParameters { alpha_m, alpha_f, gamma, .. } = self.kind.parameters;
+        let (h, second) = (self.pace.h_next, self.kind.parameters.order() == 2);
         let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
-        let factor = if second { self.parameters.error_constant().abs() * h } else { lag } * h;
+        let factor = if second { self.kind.parameters.error_constant().abs() * h } else { lag } * h;
         let (now, a, c, next) = (&self.now, &self.a, self.coefficients(), &self.next);
-        let apart = 2.0 / (h + self.h_last);
-        for (i, e) in self.error_q.iter_mut().enumerate() {
+        let apart = 2.0 / (h + self.pace.h_last);
+        for (i, e) in self.estimate.error_q.iter_mut().enumerate() {
             *e = factor
-                * match (self.additive, self.past) {
+                * match (self.kind.additive, self.pace.past) {
                     (false, _) => next.v[i] - c.moved(a.v[i], now.vdot[i]),
                     (true, 0) => 0.0,
-                    (true, _) => (p.v[i] - now.v[i] - h * self.mean[i]) * apart,
+                    (true, _) => (p.v[i] - now.v[i] - h * self.estimate.mean[i]) * apart,
                 };
         }
-        let ratio = if self.past < 2 { 0.0 } else { h / self.h_last };
-        for (i, e) in self.error_z.iter_mut().enumerate() {
+        let ratio = if self.pace.past < 2 { 0.0 } else { h / self.pace.h_last };
+        for (i, e) in self.estimate.error_z.iter_mut().enumerate() {
             let change = next.z[i] - c.moved(a.z[i], now.zdot[i]);
-            *e = if second { (change - ratio * self.bend[i]) * h / 12.0 } else { lag * h * change };
+            *e = if second { (change - ratio * self.estimate.bend[i]) * h / 12.0 } else { lag * h * change };
         }
         let of = if second { &weights.q } else { &weights.v };
-        root_mean_square(&[(of, &self.error_q), (&weights.z, &self.error_z)])
+        root_mean_square(&[(of, &self.estimate.error_q), (&weights.z, &self.estimate.error_z)])
     }
 
     /// The error grows like h^{order + 1}.
     fn exponent(&self) -> f64 {
-        1.0 / (self.parameters.order() + 1) as f64
+        1.0 / (self.kind.parameters.order() + 1) as f64
     }
 
     /// The step after an accepted one.
     fn choose(&mut self) {
         let k = self.exponent();
-        let error = self.error.max(1e-6);
-        let before = if self.past < 2 { error } else { self.error_before.max(1e-6) };
+        let error = self.estimate.error.max(1e-6);
+        let before = if self.pace.past < 2 { error } else { self.estimate.error_before.max(1e-6) };
         let factor = SAFETY * error.powf(-PROPORTIONAL * k) * before.powf(INTEGRAL * k);
-        let most = if self.failures > 0 { 1.0 } else { GROWTH };
+        let most = if self.pace.failures > 0 { 1.0 } else { GROWTH };
         let wish = match factor.clamp(0.3, most) {
-            f if (1.0..WORTH_IT).contains(&f) => self.h_next,
-            f => self.h_next * f,
+            f if (1.0..WORTH_IT).contains(&f) => self.pace.h_next,
+            f => self.pace.h_next * f,
         };
         // a step that was cut short to land somewhere says nothing against the one that was wanted
-        let cut = self.h_next < 0.999 * self.h;
-        self.h = if cut { self.h.max(wish) } else { wish };
-        self.error_before = error;
+        let cut = self.pace.h_next < 0.999 * self.pace.h;
+        self.pace.h = if cut { self.pace.h.max(wish) } else { wish };
+        self.estimate.error_before = error;
     }
 }
 
 impl Method for GeneralizedAlpha {
     fn start(&mut self, at: &Point, h: f64) {
         self.clock = Some(Clock::at(at.t));
-        (self.h, self.h_next, self.h_last, self.past) = (h, h, h, 0);
-        (self.error, self.error_before, self.failures, self.soft) = (0.0, 0.0, 0, 0);
-        self.mean.clone_from(&at.vdot);
+        (self.pace.h, self.pace.h_next, self.pace.h_last, self.pace.past) = (h, h, h, 0);
+        (self.estimate.error, self.estimate.error_before, self.pace.failures, self.pace.soft) = (0.0, 0.0, 0, 0);
+        self.estimate.mean.clone_from(&at.vdot);
         self.now.set(at);
         self.before.set(at);
         for pseudo in [&mut self.a, &mut self.next] {
             pseudo.v.clone_from(&at.vdot);
             pseudo.z.clone_from(&at.zdot);
         }
-        for (buffer, size) in
-            [(&mut self.error_q, at.v.len()), (&mut self.error_z, at.z.len()), (&mut self.bend, at.z.len())]
-        {
+        for (buffer, size) in [
+            (&mut self.estimate.error_q, at.v.len()),
+            (&mut self.estimate.error_z, at.z.len()),
+            (&mut self.estimate.bend, at.z.len()),
+        ] {
             buffer.clear();
             buffer.resize(size, 0.0);
         }
@@ -348,11 +375,11 @@ impl Method for GeneralizedAlpha {
     }
 
     fn prepare(&mut self, law: &mut Stencil, guess: &mut Point) {
-        (self.h_next, self.t_next) = self.next_step();
+        (self.pace.h_next, self.pace.t_next) = self.next_step();
         let (method, n, nz) = (&*self, self.now.v.len(), self.now.z.len());
         law.resize(n, n, nz);
         let coefficients = self.coefficients();
-        (law.t, law.h, law.slopes) = (self.t_next, self.h_next, coefficients.slopes);
+        (law.t, law.h, law.slopes) = (self.pace.t_next, self.pace.h_next, coefficients.slopes);
         law.newmark = Some(self.active().ratios());
         let now = &self.now;
         for (i, eta) in law.eta_z.iter_mut().enumerate() {
@@ -411,53 +438,53 @@ impl Method for GeneralizedAlpha {
     }
 
     fn is_first(&self) -> bool {
-        self.past == 0 && self.soft == 0
+        self.pace.past == 0 && self.pace.soft == 0
     }
 
     fn soften(&mut self) -> bool {
         let can = self.is_first();
         if can {
-            self.soft = SOFT_STEPS;
+            self.pace.soft = SOFT_STEPS;
         }
         can
     }
 
     fn is_rough(&mut self, p: &Point, unit: &Weights) -> bool {
         self.find_pseudo_rates(p);
-        let (h, c) = (self.h_next, self.coefficients());
-        for (i, e) in self.error_q.iter_mut().enumerate() {
+        let (h, c) = (self.pace.h_next, self.coefficients());
+        for (i, e) in self.estimate.error_q.iter_mut().enumerate() {
             *e = h * h * (self.next.v[i] - c.moved(self.a.v[i], self.now.vdot[i]));
         }
-        root_mean_square(&[(&unit.q, &self.error_q)]) > ROUGH
+        root_mean_square(&[(&unit.q, &self.estimate.error_q)]) > ROUGH
     }
 
     fn tests_error(&self) -> bool {
-        self.controlled
+        self.kind.controlled
     }
 
     fn error(&mut self, p: &Point, weights: &Weights) -> f64 {
-        if !self.controlled {
+        if !self.kind.controlled {
             return 0.0;
         }
         self.find_pseudo_rates(p);
-        self.error = self.strict * self.estimate(p, weights);
-        if self.additive && self.past > 2 {
-            let cubed = (self.h_next / self.h_last).powi(3);
-            self.error = self.error.max((FADING * self.error_before * cubed).min(0.9));
+        self.estimate.error = self.kind.strict * self.estimate(p, weights);
+        if self.kind.additive && self.pace.past > 2 {
+            let cubed = (self.pace.h_next / self.pace.h_last).powi(3);
+            self.estimate.error = self.estimate.error.max((FADING * self.estimate.error_before * cubed).min(0.9));
         }
-        self.error
+        self.estimate.error
     }
 
     fn accept(&mut self, p: &Point, _: &Weights, state: &mut State) {
-        let (h, c) = (self.h_next, self.coefficients());
+        let (h, c) = (self.pace.h_next, self.coefficients());
         let GeneralizedAlpha { now, before, a, .. } = self;
-        for (i, (bend, a)) in self.bend.iter_mut().zip(&mut a.z).enumerate() {
+        for (i, (bend, a)) in self.estimate.bend.iter_mut().zip(&mut a.z).enumerate() {
             let moved = c.moved(*a, now.zdot[i]);
             *a = c.next(*a, [now.zdot[i], p.zdot[i]]);
             *bend = *a - moved;
         }
-        if self.additive {
-            self.mean.iter_mut().enumerate().for_each(|(i, mean)| *mean = (p.v[i] - now.v[i]) / h);
+        if self.kind.additive {
+            self.estimate.mean.iter_mut().enumerate().for_each(|(i, mean)| *mean = (p.v[i] - now.v[i]) / h);
         }
         before.z.copy_from_slice(&p.z);
         before.zdot.copy_from_slice(&p.zdot);
@@ -480,43 +507,43 @@ impl Method for GeneralizedAlpha {
                 to.copy_from_slice(&from[range.clone()]);
             }
         };
-        let lambda = &mut self.lambda.room(self.t_next, p.lambda.len(), POINTS)[..];
+        let lambda = &mut self.lambda.room(self.pace.t_next, p.lambda.len(), POINTS)[..];
         let multipliers =
             ([lambda], |range: Range<usize>, [out]: [&mut [f64]; 1]| out.copy_from_slice(&p.lambda[range]));
         team::fill_both((outs.map(|x| &mut x[..]), motion), multipliers);
         std::mem::swap(now, before);
-        self.mu.push(self.t_next, &p.mu, POINTS);
+        self.mu.push(self.pace.t_next, &p.mu, POINTS);
         if let Some(clock) = &mut self.clock {
-            clock.advance(h, self.t_next);
+            clock.advance(h, self.pace.t_next);
         }
-        if self.controlled {
+        if self.kind.controlled {
             self.choose();
         }
-        (self.h_last, self.failures) = (h, 0);
+        (self.pace.h_last, self.pace.failures) = (h, 0);
         // what was before soft steps is no past to extrapolate from
-        self.past = if self.soft > 0 { 1 } else { self.past + 1 };
-        self.soft = self.soft.saturating_sub(1);
+        self.pace.past = if self.pace.soft > 0 { 1 } else { self.pace.past + 1 };
+        self.pace.soft = self.pace.soft.saturating_sub(1);
     }
 
     /// A fixed step has no smaller one.
     fn reject(&mut self, why: Rejection) -> Result<(), StepCollapse> {
-        if !self.controlled {
+        if !self.kind.controlled {
             return Err(StepCollapse);
         }
-        self.failures += 1;
+        self.pace.failures += 1;
         let k = self.exponent();
-        self.h = self.h_next
+        self.pace.h = self.pace.h_next
             * match why {
-                Rejection::Error(e) if self.failures < 4 && e.is_finite() => (SAFETY * e.powf(-k)).clamp(0.2, 0.9),
+                Rejection::Error(e) if self.pace.failures < 4 && e.is_finite() => (SAFETY * e.powf(-k)).clamp(0.2, 0.9),
                 _ => 0.25,
             };
-        let resolved = self.clock.as_ref().is_some_and(|clock| self.h > clock.resolution());
-        if resolved && self.failures < FAILURES { Ok(()) } else { Err(StepCollapse) }
+        let resolved = self.clock.as_ref().is_some_and(|clock| self.pace.h > clock.resolution());
+        if resolved && self.pace.failures < FAILURES { Ok(()) } else { Err(StepCollapse) }
     }
 
     /// Cubic Hermite polynomials between the ends of the step. The charts of `out` stay as they are.
     fn interpolate(&self, t: f64, out: &mut State) {
-        let (h, end) = (self.h_last, self.clock.as_ref().map_or(t, |clock| clock.t));
+        let (h, end) = (self.pace.h_last, self.clock.as_ref().map_or(t, |clock| clock.t));
         let s = 1.0 + (t - end) / h;
         let r = 1.0 - s;
         // weights of the values and of the rates at both ends
@@ -554,7 +581,7 @@ impl Method for GeneralizedAlpha {
     }
 
     fn order(&self) -> usize {
-        self.parameters.order()
+        self.kind.parameters.order()
     }
 
     /// The law holds at the centre of a chart.
@@ -564,7 +591,7 @@ impl Method for GeneralizedAlpha {
 
     /// The estimate is made of second differences of positions: what Newton leaves there is not to be seen in it.
     fn precision(&self) -> f64 {
-        0.03 / self.strict.max(1.0)
+        0.03 / self.kind.strict.max(1.0)
     }
 }
 

@@ -363,7 +363,7 @@ fn small(
     out
 }
 
-/// A peer takes so many fixed steps of the stiff bushing, and so do we beside error control.
+/// Fixed steps of the stiff bushing, for peers and for ourselves beside error control.
 const BUSHING_STEPS: usize = 200;
 
 /// The stiff bushing, error-controlled: steps must not grow with the stiffness.

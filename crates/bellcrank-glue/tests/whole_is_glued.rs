@@ -1,146 +1,20 @@
 //! One model run whole and run in parts gives the same motion.
 
+mod machines;
+
 use bellcrank_glue::{
     Coordinator, Coupling, Description, GlueOptions, Levels, PartError, PartModel, Response, Solver, Subdomain, Window,
     cut, read_assembly,
 };
+use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Channel;
-use bellcrank_model::read::read_text;
-use bellcrank_model::{Dynamics, System};
-use bellcrank_solve::FormulationKind::{self, Index3, Si2};
-use bellcrank_solve::options::{MethodName, Options};
-use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::FormulationKind::{Index3, Si2};
 use bellcrank_solve::start::assemble;
+use bellcrank_solve::options::{MethodName, Options};
+use machines::{
+    DOUBLE_FOUR_BAR, FOUR_BAR, SPATIAL, chain_of, difference, glued, join, own, problem, stepped, system, values, whole,
+};
 use std::sync::Arc;
-
-type Values = Vec<(String, f64)>;
-
-const FOUR_BAR: &str = r#"
-model = { plane = "xy", gravity = [0, -9.81] }
-[body]
-crank = { rod = { from = [0, 0], to = [0.5, 0.8], mass = 2 } }
-coupler = { rod = { from = [0.5, 0.8], to = [2.1, 1.2], mass = 3 } }
-rocker = { rod = { from = [2.0, 0], to = [2.1, 1.2], mass = 2 } }
-[joint]
-a = { type = "revolute", between = ["ground", "crank"], at = [0, 0] }
-b = { type = "revolute", between = ["crank", "coupler"], at = [0.5, 0.8] }
-c = { type = "revolute", between = ["coupler", "rocker"], at = [2.1, 1.2] }
-d = { type = "revolute", between = ["rocker", "ground"], at = [2, 0] }
-[start]
-a = { rate = 1.5 }
-"#;
-
-const DOUBLE_FOUR_BAR: &str = r#"
-model = { plane = "xy", gravity = [0, -9.81] }
-[body]
-one = { rod = { from = [0, 0], to = [0.3, 1.0], mass = 1 } }
-two = { rod = { from = [1, 0], to = [1.3, 1.0], mass = 1 } }
-three = { rod = { from = [2, 0], to = [2.3, 1.0], mass = 1 } }
-left = { rod = { from = [0.3, 1.0], to = [1.3, 1.0], mass = 1 } }
-right = { rod = { from = [1.3, 1.0], to = [2.3, 1.0], mass = 1 } }
-[joint]
-a = { type = "revolute", between = ["ground", "one"], at = [0, 0] }
-b = { type = "revolute", between = ["ground", "two"], at = [1, 0] }
-c = { type = "revolute", between = ["ground", "three"], at = [2, 0] }
-d = { type = "revolute", between = ["one", "left"], at = [0.3, 1] }
-e = { type = "revolute", between = ["left", "two"], at = [1.3, 1] }
-f = { type = "revolute", between = ["two", "right"], at = [1.3, 1] }
-g = { type = "revolute", between = ["right", "three"], at = [2.3, 1] }
-[start]
-a = { rate = 1.0 }
-"#;
-
-const SPATIAL: &str = r#"
-model = { gravity = [0, 0, -9.81] }
-[body]
-arm = { rod = { from = [0, 0, 0], to = [1, 0, 0], mass = 2, radius = 0.05 } }
-ball = { box = { size = [0.3, 0.2, 0.4], mass = 3 }, at = [1.2, 0.1, -0.3], angular_velocity = [1, 2, 3] }
-[joint]
-pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0, 0], axis = [0, 1, 0.3] }
-socket = { type = "spherical", between = ["arm", "ball"], at = [1, 0, 0] }
-"#;
-
-fn chain_of(bodies: usize) -> String {
-    let mut chain = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
-    for k in 0..bodies {
-        let before = if k == 0 { "ground".to_string() } else { format!("r{}", k - 1) };
-        chain += &format!(
-            "[body.r{k}]\nrod = {{ from = [{k}, 0], to = [{}, 0], mass = 1 }}\n\
-             [joint.j{k}]\ntype = \"revolute\"\nbetween = [\"{before}\", \"r{k}\"]\nat = [{k}, 0]\n",
-            k + 1
-        );
-    }
-    chain
-}
-
-fn problem(name: &str) -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/").to_string() + name + "/model.toml";
-    std::fs::read_to_string(path).unwrap()
-}
-
-fn system(text: &str) -> Arc<System> {
-    Arc::new(read_text("model.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model.compile())
-}
-
-fn whole(system: &Arc<System>, options: Options) -> Values {
-    let mut simulation = Simulation::new(system.clone(), options).unwrap();
-    let summary = simulation.run(&mut Silent);
-    assert_eq!(summary.status, Status::Finished);
-    summary.last.to_vec()
-}
-
-fn join(system: &Arc<System>, at: &[&str], options: GlueOptions, own: &[Options]) -> Coordinator {
-    let dynamics: Arc<dyn Dynamics> = system.clone();
-    let (point, _) = assemble(&dynamics, &system.initial_state()).unwrap();
-    let cut = cut(system, &point, at).unwrap();
-    let make = |(k, part): (usize, PartModel)| -> Box<dyn Subdomain> {
-        match options.coupling {
-            Coupling::Windows | Coupling::Explicit => part.with_own_solver(own[k % own.len()].clone()).unwrap(),
-            coupling => part.in_step(coupling, 0.8).unwrap(),
-        }
-    };
-    let parts = cut.parts.into_iter().enumerate().map(make).collect();
-    Coordinator::new(parts, cut.interface, 0.0, options).unwrap_or_else(|e| panic!("{e}"))
-}
-
-fn values(c: &mut Coordinator) -> Values {
-    c.channels(false).into_iter().map(|c| c.name).zip(c.observe().unwrap()).collect()
-}
-
-fn glued(
-    system: &Arc<System>,
-    at: &[&str],
-    options: GlueOptions,
-    own: &[Options],
-    until: f64,
-) -> (Coordinator, Values) {
-    let mut c = join(system, at, options, own);
-    c.run(until, &mut |_| Ok(())).unwrap_or_else(|e| panic!("{e}"));
-    let seen = values(&mut c);
-    (c, seen)
-}
-
-/// The largest difference of positions and angles.
-fn difference(whole: &Values, glued: &Values) -> f64 {
-    let places = |name: &str| [".x", ".y", ".z", ".angle"].iter().any(|end| name.ends_with(end));
-    let pairs = glued.iter().filter(|(name, _)| places(name)).filter_map(|(name, value)| {
-        let (_, other) = whole.iter().find(|(n, _)| n == name)?;
-        Some((value - other).abs())
-    });
-    let all: Vec<f64> = pairs.collect();
-    assert!(all.len() >= 2, "{whole:?} {glued:?}");
-    all.into_iter().fold(0.0, f64::max)
-}
-
-fn stepped(form: FormulationKind, h: f64, until: f64) -> Options {
-    let method = MethodName::GeneralizedAlpha;
-    Options { method, formulation: Some(form), step: Some(h), until, ..Options::default() }
-}
-
-fn own(method: MethodName) -> Options {
-    Options { method, rtol: 1e-9, ..Options::default() }
-}
 
 #[test]
 fn a_four_bar_cut_at_each_joint_takes_the_steps_of_the_whole() {
@@ -515,56 +389,6 @@ fn the_seven_body_mechanism_in_parts() {
             assert!(r.exchanges <= 2 * r.windows, "{form} {at:?}: {r:?}");
         }
     }
-}
-
-#[test]
-fn what_was_saved_is_run_again_to_the_bit() {
-    let system = system(SPATIAL);
-    let options = GlueOptions { window: 2e-3, ..GlueOptions::default() };
-    let mut c = join(&system, &["socket"], options, &[]);
-    c.run(0.02, &mut |_| Ok(())).unwrap();
-    c.save().unwrap();
-    c.run(0.06, &mut |_| Ok(())).unwrap();
-    let first = values(&mut c);
-    c.restore().unwrap();
-    assert!((c.time() - 0.02).abs() < 1e-15);
-    c.run(0.06, &mut |_| Ok(())).unwrap();
-    assert_eq!(first, values(&mut c));
-}
-
-#[test]
-fn what_was_kept_on_disk_is_run_again_to_the_bit_by_fresh_parts() {
-    let kept = format!("kept-parts-{}", std::process::id());
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(kept);
-    let solvers = [own(MethodName::Dopri5), own(MethodName::Bdf)];
-    for (coupling, rtol) in [(Coupling::Stabilized, None), (Coupling::Position, None), (Coupling::Windows, Some(1e-5))]
-    {
-        for (text, at) in [(SPATIAL, &["socket"][..]), (FOUR_BAR, &["b", "d"])] {
-            let system = system(text);
-            let tolerances = Levels::all(if coupling == Coupling::Windows { 1e-7 } else { 1e-10 });
-            let options = GlueOptions { coupling, rtol, tolerances, window: 2e-3, ..GlueOptions::default() };
-            let mut first = join(&system, at, options, &solvers);
-            first
-                .run(0.06, &mut |c| if c.windows() == 9 { c.keep(&folder, "nine", &[7, 8]) } else { Ok(()) })
-                .unwrap_or_else(|e| panic!("{e}"));
-            let mut second = join(&system, at, options, &solvers);
-            assert_eq!(second.recover(&folder).unwrap(), [7, 8]);
-            assert_eq!(second.windows(), 9);
-            second.run(0.06, &mut |_| Ok(())).unwrap();
-            assert_eq!(first.windows(), second.windows(), "{coupling:?} {at:?}");
-            assert_eq!(values(&mut first), values(&mut second), "{coupling:?} {at:?}");
-        }
-    }
-    // another assembly, and a file that was cut, are refused
-    let options = GlueOptions { window: 2e-3, ..GlueOptions::default() };
-    let mut other = join(&system(DOUBLE_FOUR_BAR), &["e", "f"], options, &[]);
-    assert!(other.recover(&folder).unwrap_err().to_string().contains("another assembly"));
-    let file = folder.join("interface.state");
-    let bytes = std::fs::read(&file).unwrap();
-    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
-    let mut again = join(&system(FOUR_BAR), &["b", "d"], options, &[]);
-    assert!(again.recover(&folder).unwrap_err().to_string().contains("damaged"));
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Two masses on a line, joined by a spring.

@@ -15,10 +15,10 @@ use std::time::Instant;
 const ACCURACY: f64 = 1e-4;
 const UNTIL: f64 = 0.2;
 
-/// A run that takes longer, in seconds of the processor, is stopped at its next step; and after so many steps an attempt is not
-/// repeated with more of them.
-const PATIENCE: f64 = 20.0;
-const MOST: usize = 20_000;
+/// A run is stopped when it takes longer, in seconds of the processor.
+const LONGEST_RUN: f64 = 20.0;
+/// A search for the number of steps goes no further than this.
+const MAX_STEPS: usize = 20_000;
 
 /// Whose seconds are told.
 const WAYS: [&str; 3] = ["srm", "loop-cg", "direct"];
@@ -78,7 +78,7 @@ impl Found {
     }
 }
 
-/// A run with so many steps.
+/// A run with this many steps.
 fn run(machine: &Machine, way: &str, steps: usize, exact: &Exact) -> Option<Found> {
     let (wall, h) = (Instant::now(), UNTIL / steps as f64);
     let began = processor(wall);
@@ -95,7 +95,7 @@ fn run(machine: &Machine, way: &str, steps: usize, exact: &Exact) -> Option<Foun
         }
         engine.settle();
         let (part, so_far) = (engine.state().t / UNTIL, seconds());
-        let patience = if way == "srm" { PATIENCE } else { 3.0 * PATIENCE };
+        let patience = if way == "srm" { LONGEST_RUN } else { 3.0 * LONGEST_RUN };
         if so_far > patience && part < 0.99 {
             let seconds = ready + (so_far - ready) / part;
             return Some(Found { steps, seconds, end: Err((so_far, part)) });
@@ -109,7 +109,7 @@ fn reach(machine: &Machine, way: &str, from: usize, exact: &Exact) -> Option<Fou
     let mut steps = from;
     loop {
         let found = run(machine, way, steps, exact)?;
-        if !found.end.is_ok_and(|error| error >= ACCURACY || error.is_nan()) || steps >= MOST {
+        if !found.end.is_ok_and(|error| error >= ACCURACY || error.is_nan()) || steps >= MAX_STEPS {
             // the clock of the processor ticks in some ms
             let times = (0.1 / found.seconds.max(1e-3)) as usize;
             let again: Vec<Found> = (0..times).filter_map(|_| run(machine, way, steps, exact)).collect();
@@ -171,7 +171,7 @@ pub fn diagram(report: &mut Report, quick: bool) {
         note: format!(
             "srm: RK2 with two iterates; the others: Dormand and Prince's method of order 5. Fixed steps, their number doubled \
              until the error is small enough; the seconds are those of the processor for the last of these runs, one thread, with \
-             everything: orderings, evaluation of the model, factors, projection. A run that took more than {PATIENCE} s, three \
+             everything: orderings, evaluation of the model, factors, projection. A run that took more than {LONGEST_RUN} s, three \
              times that without srm, was stopped at its next step: ≥ is by the part that was done, with as many steps as the next smaller machine needs. The exponent \
              is that of the growth with n, of whole runs; as clocks vary, no claim hangs on it."
         ),

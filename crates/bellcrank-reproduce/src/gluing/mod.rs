@@ -72,44 +72,111 @@ fn gauss(mass: &Matrix, gradient: &Matrix) -> Option<Matrix> {
     Some(root.times(&gradient.times(&root).pseudo_inverse(RANK).ok()?))
 }
 
+/// Newmark's law.
+struct Newmark {
+    h: f64,
+    beta: f64,
+    gamma: f64,
+}
+
+/// A trial point of a step.
+struct Trial {
+    q: Vec<f64>,
+    v: Vec<f64>,
+    a: Vec<f64>,
+}
+
+/// The equations at a trial point.
+struct Local {
+    mass: Matrix,
+    gradient: Matrix,
+    /// The pseudo-inverse of the gradient, and the projector onto its null space.
+    inverse: Matrix,
+    tangential: Matrix,
+    /// The residuals of motion, position and velocity.
+    dynamic: Vec<f64>,
+    position: Vec<f64>,
+    velocity: Vec<f64>,
+}
+
+impl Local {
+    /// None where the gradient has no pseudo-inverse.
+    fn at(of: &dyn Linkage, t: f64, x: &Trial) -> Option<Local> {
+        let (mass, gradient) = (of.mass(&x.q), of.gradient(&x.q));
+        let inverse = gradient.pseudo_inverse(RANK).ok()?;
+        let n = x.q.len();
+        let unit = Matrix::from_fn(n, n, |i, j| (i == j) as u8 as f64);
+        let tangential = unit.plus(-1.0, &inverse.times(&gradient));
+        let force = of.force(t, &x.q, &x.v);
+        let dynamic = tangential.apply(&plus(&mass.apply(&x.a), -1.0, &force));
+        let (position, velocity) = (of.position(&x.q), gradient.apply(&x.v));
+        Some(Local { mass, gradient, inverse, tangential, dynamic, position, velocity })
+    }
+
+    /// The largest residual; NaN if there is one.
+    fn worst(&self, of: &dyn Linkage, x: &Trial) -> f64 {
+        let acceleration = of.acceleration(&x.q, &x.v, &x.a);
+        let all = [&self.dynamic, &acceleration, &self.velocity, &self.position].map(|r| largest(r));
+        all.into_iter().fold(0.0f64, |m, r| if r.is_nan() { f64::NAN } else { m.max(r) })
+    }
+
+    /// The corrected point: GL-DYN, GL-ACC, GL-POS and GL-VEL. None where a matrix is singular.
+    fn corrected(&self, of: &dyn Linkage, law: &Newmark, how: Projection, x: &Trial) -> Option<Trial> {
+        let Newmark { h, beta, gamma } = *law;
+        let k = of.tangent(&x.q, &x.v, &x.a, h, beta, gamma);
+        let free: Vec<f64> = k.solve(&column(&self.dynamic)).ok()?.values.iter().map(|x| -x).collect();
+        let change = match how {
+            Projection::Naive => {
+                let opening = of.acceleration(&x.q, &x.v, &x.a);
+                plus(&self.tangential.apply(&free), -1.0, &self.inverse.apply(&opening))
+            }
+            _ => {
+                let projector = gauss(&self.mass, &self.gradient)?;
+                let at = if how == Projection::GaussLate { x.a.clone() } else { plus(&x.a, 1.0, &free) };
+                plus(&free, -1.0, &projector.apply(&of.acceleration(&x.q, &x.v, &at)))
+            }
+        };
+        let scaled = |c: f64| change.iter().map(|x| c * x).collect::<Vec<f64>>();
+        let dq = plus(&self.tangential.apply(&scaled(h * h * beta)), -1.0, &self.inverse.apply(&self.position));
+        let dv = plus(&self.tangential.apply(&scaled(h * gamma)), -1.0, &self.inverse.apply(&self.velocity));
+        Some(Trial { q: plus(&x.q, 1.0, &dq), v: plus(&x.v, 1.0, &dv), a: plus(&x.a, 1.0, &change) })
+    }
+}
+
+/// Projects velocities and accelerations again after the positions have moved, and with them Φ̇ and Φ̈ (eq. 25 takes Φ̇ at
+/// q + Δq): without this, rounding grows tenfold in every step.
+fn project_again(of: &dyn Linkage, x: &mut Trial) {
+    let gradient = of.gradient(&x.q);
+    if let (Ok(inverse), Some(projector)) = (gradient.pseudo_inverse(RANK), gauss(&of.mass(&x.q), &gradient)) {
+        x.v = plus(&x.v, -1.0, &inverse.apply(&gradient.apply(&x.v)));
+        x.a = plus(&x.a, -1.0, &projector.apply(&of.acceleration(&x.q, &x.v, &x.a)));
+    }
+}
+
 /// The gluing iteration, step by step, by Newmark's law with γ = ½.
 fn glue(of: &dyn Linkage, h: f64, until: f64, beta: f64, tolerance: f64, how: Projection) -> Run {
-    let gamma = 0.5;
+    let law = Newmark { h, beta, gamma: 0.5 };
     let mut run = Run { steps: Vec::new(), ratios: Vec::new(), converged: true };
-    let (mut q, mut v) = of.start();
-    let n = q.len();
-    let unit = Matrix::from_fn(n, n, |i, j| (i == j) as u8 as f64);
+    let (q, v) = of.start();
     let free_acceleration = of.mass(&q).solve(&column(&of.force(0.0, &q, &v)));
     let (Ok(free), Some(projector)) = (free_acceleration, gauss(&of.mass(&q), &of.gradient(&q))) else {
         run.converged = false;
         return run;
     };
-    let mut a = plus(&free.values, -1.0, &projector.apply(&of.acceleration(&q, &v, &free.values)));
+    let a = plus(&free.values, -1.0, &projector.apply(&of.acceleration(&q, &v, &free.values)));
+    let mut at = Trial { q, v, a };
     for step in 1..=(until / h).round() as usize {
         let t = step as f64 * h;
-        let mut a1 = a.clone();
-        let mut q1 = plus(&plus(&q, h, &v), 0.5 * h * h, &a);
-        let mut v1 = plus(&v, h, &a);
+        let (q, v) = (plus(&plus(&at.q, h, &at.v), 0.5 * h * h, &at.a), plus(&at.v, h, &at.a));
+        let mut x = Trial { q, v, a: at.a };
         let mut before = None;
         let mut iterations = 0;
-        loop {
-            let (mass, gradient) = (of.mass(&q1), of.gradient(&q1));
-            let Ok(inverse) = gradient.pseudo_inverse(RANK) else { break };
-            let tangential = unit.clone().plus(-1.0, &inverse.times(&gradient));
-            let force = of.force(t, &q1, &v1);
-            let dynamic = tangential.apply(&plus(&mass.apply(&a1), -1.0, &force));
-            let (position, velocity) = (of.position(&q1), gradient.apply(&v1));
-            let residuals =
-                [largest(&dynamic), largest(&of.acceleration(&q1, &v1, &a1)), largest(&velocity), largest(&position)];
-            let worst = residuals.into_iter().fold(0.0f64, |m, r| if r.is_nan() { f64::NAN } else { m.max(r) });
-            if n == 3 {
-                let u: Vec<f64> = [1.0, -1.0, 1.0].map(|x: f64| x / 3f64.sqrt()).to_vec();
-                let along = dot(&dynamic, &u);
-                if let (Some(before), Ok(x)) = (before, mass.solve(&column(&u))) {
-                    run.ratios.push((along / before, 1.0 - dot(&u, &x.values) * dot(&u, &mass.apply(&u))));
-                }
+        while let Some(local) = Local::at(of, t, &x) {
+            if x.q.len() == 3 {
+                let along = run.measure_ratio(&local, before);
                 before = Some(along);
             }
+            let worst = local.worst(of, &x);
             if worst <= tolerance {
                 break;
             }
@@ -118,48 +185,35 @@ fn glue(of: &dyn Linkage, h: f64, until: f64, beta: f64, tolerance: f64, how: Pr
                 return run;
             }
             iterations += 1;
-            // GL-DYN
-            let k = of.tangent(&q1, &v1, &a1, h, beta, gamma);
-            let Ok(solved) = k.solve(&column(&dynamic)) else { break };
-            let free: Vec<f64> = solved.values.iter().map(|x| -x).collect();
-            // GL-ACC
-            let change = match how {
-                Projection::Naive => {
-                    plus(&tangential.apply(&free), -1.0, &inverse.apply(&of.acceleration(&q1, &v1, &a1)))
-                }
-                _ => {
-                    let Some(projector) = gauss(&mass, &gradient) else { break };
-                    let at = if how == Projection::GaussLate { a1.clone() } else { plus(&a1, 1.0, &free) };
-                    plus(&free, -1.0, &projector.apply(&of.acceleration(&q1, &v1, &at)))
-                }
-            };
-            // GL-POS, GL-VEL
-            let scaled = |c: f64| change.iter().map(|x| c * x).collect::<Vec<f64>>();
-            let dq = plus(&tangential.apply(&scaled(h * h * beta)), -1.0, &inverse.apply(&position));
-            let dv = plus(&tangential.apply(&scaled(h * gamma)), -1.0, &inverse.apply(&velocity));
-            (a1, q1, v1) = (plus(&a1, 1.0, &change), plus(&q1, 1.0, &dq), plus(&v1, 1.0, &dv));
-            // the projections moved q, and with it Φ̇ and Φ̈ (eq. 25 takes Φ̇ at q + Δq): without this, rounding grows
-            // tenfold in every step
-            let gradient = of.gradient(&q1);
-            if how == Projection::Gauss
-                && let (Ok(inverse), Some(projector)) = (gradient.pseudo_inverse(RANK), gauss(&of.mass(&q1), &gradient))
-            {
-                v1 = plus(&v1, -1.0, &inverse.apply(&gradient.apply(&v1)));
-                a1 = plus(&a1, -1.0, &projector.apply(&of.acceleration(&q1, &v1, &a1)));
+            let Some(corrected) = local.corrected(of, &law, how, &x) else { break };
+            x = corrected;
+            if how == Projection::Gauss {
+                project_again(of, &mut x);
             }
         }
-        (q, v, a) = (q1, v1, a1);
-        let gradient = of.gradient(&q);
+        at = x;
+        let gradient = of.gradient(&at.q);
         let Ok(inverse) = gradient.pseudo_inverse(RANK) else { break };
-        let rest = plus(&of.force(t, &q, &v), -1.0, &of.mass(&q).apply(&a));
+        let rest = plus(&of.force(t, &at.q, &at.v), -1.0, &of.mass(&at.q).apply(&at.a));
         let lambda = inverse.transpose().apply(&rest);
         let torque = of.angle(&gradient.transpose().apply(&lambda));
-        run.steps.push(Taken { t, q: q.clone(), v: v.clone(), a: a.clone(), torque, iterations });
+        run.steps.push(Taken { t, q: at.q.clone(), v: at.v.clone(), a: at.a.clone(), torque, iterations });
     }
     run
 }
 
 impl Run {
+    /// The residual of motion along the one direction that a body of three coordinates can move in, and how it contracted
+    /// since the iteration before, beside what the theory says.
+    fn measure_ratio(&mut self, local: &Local, before: Option<f64>) -> f64 {
+        let u: Vec<f64> = [1.0, -1.0, 1.0].map(|x: f64| x / 3f64.sqrt()).to_vec();
+        let along = dot(&local.dynamic, &u);
+        if let (Some(before), Ok(x)) = (before, local.mass.solve(&column(&u))) {
+            self.ratios.push((along / before, 1.0 - dot(&u, &x.values) * dot(&u, &local.mass.apply(&u))));
+        }
+        along
+    }
+
     fn mean_iterations(&self) -> f64 {
         self.steps.iter().map(|s| s.iterations as f64).sum::<f64>() / self.steps.len().max(1) as f64
     }

@@ -228,8 +228,8 @@ fn a_matrix_that_would_be_too_large_is_refused_before_it_is_formed() {
     let ggl = Options { formulation: Some(FormulationKind::Ggl), ..auto.clone() };
     for (text, options, why, help) in [
         (ladder(1000), &auto, "loops", "use `coordinates: cartesian`"),
-        (chain(3000), &bdf, "bdf", "explicit method"),
-        (chain(3000), &ggl, "bdf", "explicit method"),
+        (chain(3000), &bdf, "bdf", "which is explicit"),
+        (chain(3000), &ggl, "bdf", "which is explicit"),
     ] {
         let system: Arc<System> = Arc::new(read_text("large.toml", &text, &[]).expect("reads").model.into_system());
         let before = LIVE.load(Relaxed);

@@ -157,6 +157,8 @@ fn a_resumed_run_records_the_frames_of_one_that_was_never_stopped() {
     let refused = new(Some(&folder), true).run(&mut Memory::default(), &mut ());
     assert!(refused.error.is_some_and(|e| e.contains("do not belong together")));
     let nowhere = new(Some(Path::new("/nowhere")), true).run(&mut Memory::default(), &mut ());
-    assert!(matches!(nowhere.status, GluedStatus::Failed(e) if matches!(&e, bellcrank_glue::GluedRunError::Glue(GlueError::Unfit(_)))));
+    assert!(
+        matches!(nowhere.status, GluedStatus::Failed(e) if matches!(&e, bellcrank_glue::GluedRunError::Glue(GlueError::Unfit(_))))
+    );
     std::fs::remove_dir_all(folder).unwrap();
 }

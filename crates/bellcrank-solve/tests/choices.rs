@@ -163,7 +163,7 @@ fn an_option_is_one_entry_of_the_table() {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("has a parent");
     let mut texts = Vec::new();
     for folder in
-        ["bellcrank-model/src", "bellcrank-model/src/read", "bellcrank/src/run", "bellcrank-solve/src/choices"]
+        ["bellcrank-model/src", "bellcrank-model/src/read", "bellcrank/src/cli/run", "bellcrank-solve/src/choices"]
     {
         for entry in std::fs::read_dir(crates.join(folder)).expect("is there").flatten() {
             if entry.path().is_file() {

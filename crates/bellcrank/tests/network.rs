@@ -164,8 +164,8 @@ fn a_part_is_served_to_other_machines_with_keys_only() {
         words(&done)
     };
     let token = keys.join("token").to_string_lossy().into_owned();
-    assert!(refused(&["--listen", "0.0.0.0:0"]).contains("with certificates only"));
-    assert!(refused(&["--listen", "0.0.0.0:0", "--token-file", &token]).contains("with certificates only"));
+    assert!(refused(&["--listen", "0.0.0.0:0"]).contains("only with certificates"));
+    assert!(refused(&["--listen", "0.0.0.0:0", "--token-file", &token]).contains("only with certificates"));
     assert!(refused(&["--listen", "nowhere"]).contains("is no address"));
     assert!(refused(&["--tls", "nowhere"]).contains("ca.pem"));
     assert!(refused(&["--show", "everything"]).contains("ports or all"));

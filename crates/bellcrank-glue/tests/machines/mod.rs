@@ -6,10 +6,10 @@ use bellcrank_glue::{Coordinator, Coupling, GlueOptions, PartModel, Subdomain, c
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::initial::assemble;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::start::assemble;
 use std::sync::Arc;
 
 pub type Values = Vec<(String, f64)>;

@@ -63,7 +63,7 @@ impl Simulation {
     /// use bellcrank_solve::{Options, Simulation};
     /// let text = r#"
     /// model = { plane = "xy", gravity = [0, -9.81] }
-    /// body.bob = { point = true, mass = 1, at = [0.8, 0] }
+    /// body.bob = { mass = 1, at = [0.8, 0] }
     /// joint.rod = { type = "distance", between = ["ground", "bob"], at = [[0, 0], [0.8, 0]] }
     /// "#;
     /// let system = bellcrank_model::read::read_text("pendulum.toml", text, &[])?.model.into_system();

@@ -6,7 +6,7 @@ use bellcrank_model::{Dynamics, Piece};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::engines::implicit::{Control, Implicit};
 use bellcrank_solve::engines::{Engine, Statistics};
-use bellcrank_solve::linear::LinearPlan;
+use bellcrank_solve::linear::plan::{LinearPlan, MatrixNeeds, matrix_plan};
 use bellcrank_solve::methods::bdf::{Bdf, BdfOptions, first_step};
 use bellcrank_solve::newton::{Converged, Iteration};
 use bellcrank_solve::options::{ErrorScope, Options, Tested};
@@ -165,13 +165,23 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         horizon: s.shared.then_some(until - start.t),
         ..Default::default()
     });
+    let linear = LinearPlan::Elimination;
+    let matrix = matrix_plan(MatrixNeeds {
+        formulation: &form,
+        bodies: dynamics.layout().bodies.len(),
+        constrained: dynamics.layout().m() > 0,
+        iteration: s.iteration,
+        fixed: false,
+        linear,
+    });
     let control = Control {
         iteration: s.iteration,
         max_iterations: s.max_iterations,
         on: s.on,
         fixed: false,
         as_dassl: s.as_dassl,
-        linear: LinearPlan::Elimination,
+        linear,
+        matrix,
     };
     let names = ("bdf", form.name);
     // DASSL's norm of ẏ runs over all unknowns, and the rates of multipliers start at zero

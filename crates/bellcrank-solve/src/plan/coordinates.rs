@@ -80,7 +80,8 @@ fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Pos
     }
     let state = relative.initial_state();
     let dynamics: Arc<dyn Dynamics> = relative;
-    let (point, inside) = start::assemble(&dynamics, &state).map_err(StartError::Assembly)?;
+    // the Cartesian start is on the constraints, and so is what the tree makes of it
+    let (point, inside) = start::complete(&dynamics, &state).map_err(StartError::Assembly)?;
     let Assembly { iterations, residual, velocity_residual, moved, gaps, .. } = start.assembly;
     let assembly = Assembly { iterations, residual, velocity_residual, moved, gaps, ..inside };
     let start = Start { point, assembly, seconds: start.seconds };

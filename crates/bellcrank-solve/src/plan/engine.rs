@@ -1,13 +1,12 @@
 //! From a plan to the engine that takes the steps.
 
-use super::{EnginePlan, ImplicitPlan, Origin, Reason, linear};
+use super::{EnginePlan, ImplicitPlan, LinearPlan, Origin, Reason, linear, matrix};
 use crate::choices::{ChoiceError, ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::regularized::{Regularization, Srm};
 use crate::engines::{Engine, StepError};
-use crate::linear::LinearPlan;
 use crate::linear::loop_cg::LoopCg;
 use crate::linear::shared::SharedKkt;
 use crate::methods::Method;
@@ -31,7 +30,7 @@ pub(super) fn decide(
     let step = options.step.unwrap_or(options.sample_distance());
     let Some(method) = method else { return Ok((EnginePlan::Kinematic { step }, None)) };
     if !method.explicit() {
-        return Ok((EnginePlan::Implicit(ImplicitPlan::new(method, solver, options)), None));
+        return Ok((EnginePlan::Implicit(ImplicitPlan::new(method, solver, &**dynamics, options)), None));
     }
     if solver.regularizes() {
         return Ok((EnginePlan::Regularized { method, step, all: solver == Solver::SrmAll }, None));
@@ -85,7 +84,7 @@ impl EnginePlan {
             }
             EnginePlan::Implicit(plan) => {
                 let engine = plan.build(dynamics, options, start);
-                if plan.solver == Solver::LoopCg && engine.loop_report().is_none() {
+                if plan.linear == LinearPlan::LoopCg && engine.loop_report().is_none() {
                     return Err(no_loops(start.t));
                 }
                 engine
@@ -123,6 +122,7 @@ impl EnginePlan {
                     step(plan.step),
                     test(plan.tested),
                     solver(by),
+                    matrix::reason(plan.matrix),
                 ];
                 if plan.scope == ErrorScope::Independent {
                     reasons.push(Reason::new("on", "independent", Origin::Asked));
@@ -134,7 +134,7 @@ impl EnginePlan {
 }
 
 impl ImplicitPlan {
-    fn new(method: MethodName, solver: Solver, options: &Options) -> ImplicitPlan {
+    fn new(method: MethodName, solver: Solver, dynamics: &dyn Dynamics, options: &Options) -> ImplicitPlan {
         let formulation = options.formulation_of(method);
         let alpha = options.alpha_parameters(method);
         let form = formulation.table(options.parameters.b);
@@ -145,15 +145,17 @@ impl ImplicitPlan {
             options.testing.test.unwrap_or(if form.index == 3 && !first_order { Tested::Q } else { Tested::QV });
         let fixed = options.step.is_some();
         let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
+        let iteration = options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic });
         ImplicitPlan {
             method,
             formulation,
-            iteration: options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic }),
+            iteration,
             max_iterations: options.testing.max_iterations.unwrap_or(if fixed { 20 } else { 4 }),
             step: options.step,
             tested,
             scope: options.testing.scope,
-            solver,
+            linear: linear::of_steps(solver),
+            matrix: matrix::decide(dynamics, &form, iteration, fixed, solver),
         }
     }
 
@@ -168,12 +170,8 @@ impl ImplicitPlan {
             on: self.scope,
             fixed: self.step.is_some(),
             as_dassl: false,
-            linear: match self.solver {
-                Solver::LoopCg => LinearPlan::LoopCg,
-                Solver::Dense => LinearPlan::Dense,
-                Solver::Auto => LinearPlan::Cheapest,
-                _ => LinearPlan::Elimination,
-            },
+            linear: self.linear,
+            matrix: self.matrix,
         };
         let method = self.method(alpha, form.additive.is_some(), options, start);
         let span = options.until - start.t;

@@ -40,6 +40,16 @@ pub fn refuse_additive(dynamics: &dyn Dynamics, options: &Options) -> Result<(),
     Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
 }
 
+/// What solves the matrices of implicit steps.
+pub(super) fn of_steps(solver: Solver) -> LinearPlan {
+    match solver {
+        Solver::LoopCg => LinearPlan::LoopCg,
+        Solver::Dense => LinearPlan::Dense,
+        Solver::Auto => LinearPlan::Cheapest,
+        _ => LinearPlan::Elimination,
+    }
+}
+
 /// The solver in words, before a run has tried any alternative.
 pub(super) fn name(solver: Solver, dynamics: &dyn Dynamics) -> &'static str {
     match solver {

@@ -7,12 +7,14 @@
 mod coordinates;
 mod engine;
 mod linear;
+mod matrix;
 mod method;
 mod revisions;
 pub mod scale;
 
 pub use coordinates::Posed;
 pub use linear::{accelerations, refuse_additive};
+pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use revisions::Revision;
 
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
@@ -141,7 +143,9 @@ pub struct ImplicitPlan {
     /// Which coordinates the error test looks at.
     pub scope: ErrorScope,
     /// What solves the matrices of the steps.
-    pub solver: Solver,
+    pub linear: LinearPlan,
+    /// What these matrices are.
+    pub matrix: MatrixPlan,
 }
 
 /// What a run will do.

@@ -2,6 +2,8 @@
 
 use crate::choices::Options;
 
+/// From this number of bodies on a model is large: a look at drift and energy costs as much as a step, and matrices are
+/// kept lean.
 pub use crate::linear::plan::LARGE;
 
 /// Large models are looked at once in this many steps.

@@ -58,14 +58,39 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     dynamics.realize(&point, &mut w);
     close_velocities(dynamics, &mut point, &mut w, &mut report)?;
     bend(dynamics, &mut point, &mut w)?;
-    if let Some(name) = free_without_mass(dynamics, &point, &mut w).into_iter().next() {
+    accelerate(dynamics, &mut point, &mut w, &mut report)?;
+    Ok((point, report))
+}
+
+/// Completes a state that is consistent already to a point with accelerations and reactions: nothing moves.
+pub fn complete(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, Assembly), AssemblyError> {
+    let mut w = dynamics.workspace();
+    let mut settled = state.clone();
+    dynamics.settle(&mut settled, &mut w);
+    let mut point = Point::at(&settled, dynamics.layout());
+    w.invalidate();
+    dynamics.realize(&point, &mut w);
+    let mut report = Assembly::default();
+    accelerate(dynamics, &mut point, &mut w, &mut report)?;
+    Ok((point, report))
+}
+
+/// v̇, λ and all rates of a realized point, and which of its constraints are redundant.
+fn accelerate(
+    dynamics: &Arc<dyn Dynamics>,
+    point: &mut Point,
+    w: &mut Workspace,
+    report: &mut Assembly,
+) -> Result<(), AssemblyError> {
+    let layout = dynamics.layout();
+    if let Some(name) = free_without_mass(dynamics, point, w).into_iter().next() {
         return Err(AssemblyError::Singular { name });
     }
     let mut kkt = Kkt::new(dynamics.clone());
-    kkt.accelerate(&mut point, &mut w).map_err(|e| AssemblyError::Singular { name: name_of(&kkt, e) })?;
+    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { name: name_of(&kkt, e) })?;
     dynamics.rates(&point.q, &point.v, &mut point.qdot);
     let mut zdot = vec![0.0; layout.nz()];
-    dynamics.add(1.0, Piece::Flow, &point, &mut w, &mut zdot);
+    dynamics.add(1.0, Piece::Flow, point, w, &mut zdot);
     point.zdot = zdot;
     report.redundant = kkt.dropped();
     report.degrees_of_freedom = (layout.n() + report.redundant).saturating_sub(layout.m());
@@ -80,7 +105,7 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
         }
     }
     report.redundant_joints = counted;
-    Ok((point, report))
+    Ok(())
 }
 
 pub(super) fn name_of(kkt: &Kkt, error: LinearError) -> String {

@@ -13,7 +13,7 @@ mod deformation;
 mod follower;
 mod massless;
 
-pub use assemble::{assemble, close};
+pub use assemble::{assemble, close, complete};
 pub use follower::Follower;
 pub use massless::free_without_mass;
 

@@ -10,7 +10,7 @@ use super::{Engine, LoopReport, Refusal, Revision, SplitReport, Statistics, Step
 use crate::choices::ErrorScope;
 use crate::formulation::Formulation;
 use crate::linear::partition::Partition;
-use crate::linear::plan::LinearPlan;
+use crate::linear::plan::{LinearPlan, MatrixPlan};
 use crate::linear::projection::Projection;
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
@@ -49,6 +49,8 @@ pub struct Control {
     pub as_dassl: bool,
     /// What solves its matrices.
     pub linear: LinearPlan,
+    /// What the matrices are.
+    pub matrix: MatrixPlan,
 }
 
 /// An implicit method on a formulation.

@@ -4,7 +4,7 @@ use super::Control;
 use crate::formulation::Formulation;
 use crate::linear::loop_cg::LoopCg;
 use crate::linear::loop_step::{LoopCounts, LoopStep};
-use crate::linear::plan::{LinearPlan, MatrixNeeds, MatrixPlan, loops_pay_for_steps, matrix_plan, worth_a_trial};
+use crate::linear::plan::{LinearPlan, MatrixPlan, loops_pay_for_steps, worth_a_trial};
 use crate::linear::two_kkt::TwoKkt;
 use crate::newton::{Economy, Newton};
 use crate::step::Step;
@@ -37,14 +37,7 @@ impl StepSolver {
         (point, start): (Point, &Point),
         w: &mut Workspace,
     ) -> StepSolver {
-        let plan = matrix_plan(MatrixNeeds {
-            formulation: &formulation,
-            bodies: dynamics.layout().bodies.len(),
-            constrained: dynamics.layout().m() > 0,
-            iteration: control.iteration,
-            fixed: control.fixed,
-            linear: control.linear,
-        });
+        let plan = control.matrix;
         let mut step = Step::planned(dynamics.clone(), formulation.clone(), point, plan);
         step.prepare(control.iteration);
         step.started();

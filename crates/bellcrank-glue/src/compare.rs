@@ -119,7 +119,7 @@ pub fn run_cut(system: &Arc<System>, options: Options, names: &[&str]) -> Result
         return Err(CutRunError::Glue(e));
     }
     let mut whole = Memory::default();
-    if let Status::Failed(e) = simulation.run(&mut whole, &mut |_, _| {}).status {
+    if let Status::Failed(e) = simulation.run(&mut whole).status {
         return Err(CutRunError::Whole(e.to_string()));
     }
     let differences = differences(&whole, &glued);

@@ -312,7 +312,7 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
     for (rtol, bound) in [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-7)] {
         let options = Options { method: MethodName::Bdf, rtol, until: 1.0, ..Options::default() };
         let mut simulation = Simulation::new(s.clone(), options).expect("a run");
-        let summary = simulation.run(&mut bellcrank_solve::record::Silent, &mut |_, _| {});
+        let summary = simulation.run(&mut bellcrank_solve::record::Silent);
         assert_eq!(summary.status, bellcrank_solve::simulation::Status::Finished, "rtol {rtol:e}");
         let (q, layout) = (&simulation.state().q, s.layout());
         for (k, place) in SQUARES_AT_1.iter().enumerate() {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 fn attempt(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
     let options = Options { coordinates, ..options.clone() };
     let mut simulation = Simulation::new(system.clone(), options).unwrap_or_else(|e| panic!("{e}"));
-    simulation.run(&mut Silent, &mut |_, _| {})
+    simulation.run(&mut Silent)
 }
 
 fn run_in(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {

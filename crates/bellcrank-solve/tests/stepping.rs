@@ -38,7 +38,7 @@ fn cases() -> Vec<(String, Options)> {
 fn steps_are_those_of_a_run_to_the_bit() {
     for (text, options) in cases() {
         let mut whole = simulation(&text, &options);
-        let summary = whole.run(&mut Silent, &mut |_, _| {});
+        let summary = whole.run(&mut Silent);
         let mut stepped = simulation(&text, &options);
         let (mut steps, mut events, mut before) = (0, 0, 0.0);
         while let Some(step) = stepped.step().unwrap() {
@@ -57,7 +57,7 @@ fn a_run_stops_at_any_time_and_is_as_accurate_there() {
     for (name, channel, tolerance) in [("bouncing-ball", "ball.y", 1e-7), ("stick-slip", "mass.x", 1e-6)] {
         let options = Options { rtol: 1e-9, until: 2.0, ..Options::default() };
         let mut through = simulation(&example(name), &options);
-        let end = last(&through.run(&mut Silent, &mut |_, _| {}), channel);
+        let end = last(&through.run(&mut Silent), channel);
         let mut halting = simulation(&example(name), &options);
         let id = halting.channel(channel).unwrap();
         for k in 1..=40 {
@@ -206,7 +206,7 @@ fn an_input_that_is_set_once_is_the_same_number_written_out() {
     let written = MOTOR.replace("effort = \"torque\"", "effort = 3.5").replace("input.torque = { unit = \"N m\" }", "");
     let options = Options { rtol: 1e-9, until: 1.0, ..Options::default() };
     let mut whole = simulation(&written, &options);
-    let end = last(&whole.run(&mut Silent, &mut |_, _| {}), "pin.angle");
+    let end = last(&whole.run(&mut Silent), "pin.angle");
     let mut s = simulation(MOTOR, &options);
     let (torque, angle) = (s.input("torque").unwrap(), s.channel("pin.angle").unwrap());
     s.set_input(torque, 3.5).unwrap();

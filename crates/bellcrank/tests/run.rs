@@ -536,8 +536,8 @@ fn coordinates_that_are_not_there_and_contradictions_are_told() {
     s.write("m.toml", PENDULUM);
     let told = |arguments: &[&str]| s.bellcrank(&[&["run", "m.toml"], arguments].concat()).stderr;
     let unknown = told(&["--coordinates", "polar"]);
-    assert!(unknown.contains("unknown kind of coordinates `polar`"), "{unknown}");
-    assert!(unknown.contains("kinds of coordinates are cartesian, relative"), "{unknown}");
+    assert!(unknown.contains("unknown coordinates `polar`"), "{unknown}");
+    assert!(unknown.contains("coordinates are cartesian, relative"), "{unknown}");
     let both = told(&["--coordinates", "cartesian", "--solver", "recursion"]);
     assert!(both.contains("recursion runs in relative coordinates"), "{both}");
 }

@@ -168,15 +168,14 @@ impl Simulation {
         s
     }
 
-    /// Runs to the end; `watch` sees the time and step size after every step. What was computed is recorded and marked
-    /// also after a failure.
-    pub fn run(&mut self, out: &mut dyn Recorder, watch: &mut dyn FnMut(f64, f64)) -> Summary {
+    /// Runs to the end. What was computed is recorded and marked also after a failure.
+    pub fn run(&mut self, out: &mut dyn Recorder) -> Summary {
         self.observed = false;
         let record = |e: std::io::Error| StepError::Record(e.to_string());
         // a million channels are not named for a recorder that wants no names
         let begun = if out.is_silent() { Ok(()) } else { out.begin(&self.header()).map_err(record) };
         let team = Team::of(self.plan.threads);
-        let ended = team.lead(|| begun.and_then(|()| self.advance(out, watch)));
+        let ended = team.lead(|| begun.and_then(|()| self.advance(out)));
         let mut summary = self.summary(ended);
         if let Err(e) = out.end(&summary).map_err(record)
             && summary.status == Status::Finished
@@ -186,7 +185,7 @@ impl Simulation {
         summary
     }
 
-    fn advance(&mut self, out: &mut dyn Recorder, watch: &mut dyn FnMut(f64, f64)) -> Result<Status, StepError> {
+    fn advance(&mut self, out: &mut dyn Recorder) -> Result<Status, StepError> {
         let until = self.options.until;
         let t0 = self.engine.state().t;
         let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
@@ -197,7 +196,6 @@ impl Simulation {
                 return Ok(Status::Interrupted);
             }
             self.advance_once(until, &mut sampler, out)?;
-            watch(self.engine.state().t, self.engine.step_size());
         }
         Ok(Status::Finished)
     }

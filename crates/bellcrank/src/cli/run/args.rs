@@ -1,6 +1,6 @@
 //! The arguments of `run`.
 
-use crate::flags::{All, Flags};
+use crate::cli::flags::{All, Flags};
 use bellcrank_solve::choices::Said;
 use clap::Args;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `bellcrank check MODEL`.
 
-use crate::places::{place, refused};
-use crate::{Failure, output, print};
+use crate::cli::places::{place, refused};
+use crate::cli::{Failure, output, print};
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::model::Input;
 use bellcrank_model::read::Read;

@@ -1,7 +1,7 @@
 //! `bellcrank modes MODEL`.
 
-use crate::places::spoken;
-use crate::{Failure, output, print};
+use crate::cli::places::spoken;
+use crate::cli::{Failure, output, print};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_results::{csv, json};
@@ -80,21 +80,23 @@ pub fn run(args: Modes) -> Result<(), Failure> {
     } else {
         let (d, _, nz) = found.linearization.counts;
         let states = if nz > 0 { format!(" and {}", output::plural(nz, "state", "states")) } else { String::new() };
-        crate::tell(&format!(
+        crate::cli::tell(&format!(
             "{}: modes about {words}, {}{states}",
             system.model.name,
             output::plural(d, "degree of freedom", "degrees of freedom")
         ));
         if point.v.iter().any(|v| *v != 0.0) {
-            crate::tell("  the state moves: exact about a steady motion of shafts and wheels, else for the instant");
+            crate::cli::tell(
+                "  the state moves: exact about a steady motion of shafts and wheels, else for the instant",
+            );
         }
         print(&table(&found, args.count))?;
         let growing = found.modes.iter().filter(|m| m.grows()).count();
         if growing > 0 {
-            crate::tell(&format!("unstable: {} grow", output::plural(growing, "mode", "modes")));
+            crate::cli::tell(&format!("unstable: {} grow", output::plural(growing, "mode", "modes")));
         }
         if found.modes.len() > args.count {
-            crate::tell(&format!("and {} more (--count N, --json or --out DIR)", found.modes.len() - args.count));
+            crate::cli::tell(&format!("and {} more (--count N, --json or --out DIR)", found.modes.len() - args.count));
         }
     }
     match &args.out {
@@ -113,7 +115,7 @@ fn reached(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
     }
     let options = Options { until: t, rtol: 1e-10, ..Options::default() };
     let mut simulation = Simulation::new(system.clone(), options).map_err(|e| failed(spoken(e)))?;
-    if let Status::Failed(e) = simulation.run(&mut Silent, &mut |_, _| {}).status {
+    if let Status::Failed(e) = simulation.run(&mut Silent).status {
         return Err(failed(e.to_string()));
     }
     let mut point = Point::at(simulation.state(), system.layout());

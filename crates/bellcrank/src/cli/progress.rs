@@ -3,6 +3,8 @@
 //! A step only stores two numbers; a thread of its own looks at them and draws, so that the bar also
 //! lives while a step takes long.
 
+use bellcrank_solve::history::Taken;
+use bellcrank_solve::record::{Header, Recorder, Report};
 use indicatif::{FormattedDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -40,7 +42,7 @@ impl Progress {
 
     /// The time reached and the step size.
     #[inline]
-    pub fn update(&self, t: f64, h: f64) {
+    fn update(&self, t: f64, h: f64) {
         if let Some((shared, _)) = &self.0 {
             shared.t.store(t.to_bits(), Relaxed);
             shared.h.store(h.to_bits(), Relaxed);
@@ -54,6 +56,28 @@ impl Progress {
             thread.thread().unpark();
             let _ = thread.join();
         }
+    }
+}
+
+/// It wants no frames and no names: a run with nothing but a bar records nothing.
+impl Recorder for Progress {
+    fn begin(&mut self, _: &Header) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn frame(&mut self, _: f64, _: &[f64]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn step(&mut self, taken: &Taken) {
+        self.update(taken.t, taken.h);
+    }
+    fn end(&mut self, _: &dyn Report) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn wants_frames(&self) -> bool {
+        false
+    }
+    fn is_silent(&self) -> bool {
+        true
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `run` tells people: the start, the end, the accuracy.
 
-use crate::output::{figure, plural};
-use crate::tell;
+use crate::cli::output::{figure, plural};
+use crate::cli::tell;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
 use bellcrank_model::system::System;

@@ -1,8 +1,8 @@
 //! `bellcrank compare MODEL`: work and precision of methods, formulations and iterations.
 
-use crate::flags::{End, Flags};
-use crate::places::{refused, spoken};
-use crate::{Failure, output, plot, print};
+use crate::cli::flags::{End, Flags};
+use crate::cli::places::{refused, spoken};
+use crate::cli::{Failure, output, plot, print};
 use bellcrank_model::read::Read;
 use bellcrank_results::json::comparison;
 use bellcrank_solve::choices::{MethodName, Options, Said, Voice, understood};

@@ -1,6 +1,6 @@
 //! `bellcrank statics MODEL`.
 
-use crate::{Failure, output, print};
+use crate::cli::{Failure, output, print};
 use bellcrank_model::System;
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::dynamics::roles::*;
@@ -160,7 +160,7 @@ impl Told<'_> {
 
     fn to_people(&self) -> Result<(), Failure> {
         if let Some(follow) = self.follow {
-            crate::tell(&format!("{}: follows {}", self.system.model.name, follow.path));
+            crate::cli::tell(&format!("{}: follows {}", self.system.model.name, follow.path));
             let mut out = format!("{:>16}  {:>9}  {:>12}  {:>6}\n", "value", "stability", "residual", "steps");
             for f in self.found {
                 out += &format!(
@@ -175,7 +175,7 @@ impl Told<'_> {
         }
         let Some(last) = self.found.last() else { return Ok(()) };
         let e = &last.rest.equilibrium;
-        crate::tell(&format!(
+        crate::cli::tell(&format!(
             "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
             self.system.model.name,
             last.label(),
@@ -184,10 +184,10 @@ impl Told<'_> {
             e.residual
         ));
         if let Some(s) = e.stability.as_ref().filter(|s| s.negative > 0) {
-            crate::tell(&format!("  it can fall in {}", output::plural(s.negative, "way", "ways")));
+            crate::cli::tell(&format!("  it can fall in {}", output::plural(s.negative, "way", "ways")));
         }
         if e.redundant > 0 {
-            crate::tell(&format!(
+            crate::cli::tell(&format!(
                 "  reactions are not unique ({}): those of least size are shown",
                 output::plural(e.redundant, "redundant equation", "redundant equations")
             ));

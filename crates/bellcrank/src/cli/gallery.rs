@@ -1,8 +1,8 @@
 //! `bellcrank gallery`: runs every example, draws it, and puts its numbers beside the picture.
 
-use crate::new::{EXAMPLES, attached, heading};
-use crate::run::{self, Run};
-use crate::{Failure, tell};
+use crate::cli::new::{EXAMPLES, attached, heading};
+use crate::cli::run::{self, Run};
+use crate::cli::{Failure, tell};
 use bellcrank_model::file::suggest;
 use bellcrank_results::{Columns, names};
 use bellcrank_view::drawing::escape;

@@ -1,6 +1,6 @@
 //! `bellcrank bench`: speed with accuracy beside it, against other programs in the same run.
 
-use crate::{Failure, print, tell};
+use crate::cli::{Failure, print, tell};
 use bellcrank_bench::{PROBLEMS, measure, peers::Peers, processor_name};
 use bellcrank_model::file::suggest;
 use bellcrank_reproduce::report::{Report, Table};

@@ -1,8 +1,8 @@
 //! `bellcrank plan MODEL`: what a run would do, and why, without running it.
 
-use crate::flags::{All, Flags};
-use crate::places::{placed, refused};
-use crate::{Failure, output, print};
+use crate::cli::flags::{All, Flags};
+use crate::cli::places::{placed, refused};
+use crate::cli::{Failure, output, print};
 use bellcrank_results::json;
 use bellcrank_solve::choices::Voice;
 use bellcrank_solve::run::{Simulation, StartError};

@@ -1,8 +1,8 @@
 //! `bellcrank inverse MODEL`.
 
-use crate::flags::{Flags, Span, Taken};
-use crate::places::refused;
-use crate::{Failure, output, print};
+use crate::cli::flags::{Flags, Span, Taken};
+use crate::cli::places::refused;
+use crate::cli::{Failure, output, print};
 use bellcrank_model::file::expression::Scope;
 use bellcrank_model::file::{Expression, Parameters};
 use bellcrank_results::{Folder, json};
@@ -62,7 +62,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
     if args.json {
         return print(&serde_json::Value::Object(json::inverse(&found)).to_string());
     }
-    crate::tell(&format!(
+    crate::cli::tell(&format!(
         "{}: {} from t = {} to {} s",
         system.model.name,
         output::plural(found.samples, "sample", "samples"),
@@ -70,7 +70,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         found.span.1
     ));
     if found.assembly.redundant > 0 {
-        crate::tell(&format!(
+        crate::cli::tell(&format!(
             "  efforts may not be unique: {}",
             output::plural(found.assembly.redundant, "redundant equation", "redundant equations")
         ));
@@ -88,7 +88,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
     }
     print(&out)?;
     if let Some(folder) = &args.out {
-        crate::tell(&format!("results: {}", folder.display()));
+        crate::cli::tell(&format!("results: {}", folder.display()));
     }
     Ok(())
 }

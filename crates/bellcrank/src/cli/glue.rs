@@ -1,8 +1,8 @@
 //! `bellcrank glue ASSEMBLY` and `bellcrank run MODEL --split JOINT,…`: options, progress and printing of glued runs.
 
-use crate::network::{Network, Reach};
-use crate::places::spoken;
-use crate::{Failure, output, print, tell};
+use crate::cli::network::{Network, Reach};
+use crate::cli::places::spoken;
+use crate::cli::{Failure, output, print, tell};
 use bellcrank_glue::{
     Assembly, COUPLINGS, Checkpoints, Coordinator, Coupling, CutRunError, GlueError, GlueOptions, GluedProgress,
     GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PartModel, Solver,

@@ -1,6 +1,6 @@
 //! `bellcrank view [RESULT_DIR]`: serves a result folder to the browser.
 
-use crate::Failure;
+use crate::cli::Failure;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! `bellcrank new NAME`: starts a model from one of the examples.
 
-use crate::{Failure, print, tell};
+use crate::cli::{Failure, print, tell};
 use bellcrank_model::file::suggest;
 use clap::Args;
 use std::io::{ErrorKind, Write};

@@ -1,7 +1,7 @@
 //! What the commands share: reading a model and its options, assembling it, writing a few files.
 
-use crate::Failure;
-use crate::places::refused;
+use crate::cli::Failure;
+use crate::cli::places::refused;
 use bellcrank_model::file::Report;
 use bellcrank_model::read::{Read, read_model};
 use bellcrank_model::{Dynamics, Point, System};
@@ -47,7 +47,7 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
         let (path, part) = (folder.join(name), folder.join(format!("{name}.part")));
         std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path)).map_err(|e| failed(&path, e))?;
     }
-    crate::tell(&format!("results: {}", folder.display()));
+    crate::cli::tell(&format!("results: {}", folder.display()));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `bellcrank serve PART`, `bellcrank keys DIR`, and how `glue` reaches parts.
 
-use crate::{Failure, print, tell};
+use crate::cli::{Failure, print, tell};
 use bellcrank_glue::{Remote, RemoteEntry, read_part_model};
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::server::runtime;

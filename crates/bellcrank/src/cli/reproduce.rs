@@ -1,6 +1,6 @@
 //! `bellcrank reproduce PAPER [TABLE]`.
 
-use crate::{Failure, print};
+use crate::cli::{Failure, print};
 use bellcrank_reproduce::report::Report;
 use bellcrank_reproduce::{closed_loops, coordinate_splitting, gluing, low_order};
 use clap::Args;

@@ -1,6 +1,6 @@
 //! `bellcrank plot RESULT CHANNEL…`: curves of recorded channels, or a picture of the machine.
 
-use crate::{Failure, print, tell};
+use crate::cli::{Failure, print, tell};
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
 use bellcrank_results::{Columns, names};

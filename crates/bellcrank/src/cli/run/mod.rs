@@ -5,11 +5,11 @@ mod tell;
 
 pub use args::Run;
 
-use crate::check::with_places;
-use crate::digest::sha256;
-use crate::places::{placed, refused};
-use crate::progress::Progress;
-use crate::{Failure, output, print_with};
+use crate::cli::check::with_places;
+use crate::cli::digest::sha256;
+use crate::cli::places::{placed, refused};
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, output, print_with};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::Read;
@@ -50,7 +50,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let options = output::options(&read, args.said())?;
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     if !args.split.is_empty() {
-        return crate::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
+        return crate::cli::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
     }
     interrupt_at_ctrl_c(&options);
     let plots = chosen_plots(&args.plots, &system)?;
@@ -126,7 +126,8 @@ impl Job {
         recorders.extend(folder.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(kept.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(watcher.as_mut().map(|r| r as &mut dyn Recorder));
-        let summary = simulation.run(&mut Tee(recorders), &mut |t, h| progress.update(t, h));
+        recorders.push(&mut progress);
+        let summary = simulation.run(&mut Tee(recorders));
         progress.finish();
         if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
             return Err(Failure::BadInput(placed(&self.read, why))); // nothing was computed: the folder was no good

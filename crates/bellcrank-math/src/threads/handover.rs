@@ -141,11 +141,12 @@ impl Crew {
             done += 1;
             // SAFETY: the leader has written it before this round began, and writes again when `left` is zero.
             let task = unsafe { self.call.task.read() };
-            // SAFETY: the leader keeps the task alive until `left` is zero.
-            if let Some(task) = task
-                && catch_unwind(AssertUnwindSafe(|| unsafe { (*task)(k) })).is_err()
-            {
-                self.broken.store(true, Release);
+            if let Some(task) = task {
+                // SAFETY: the leader keeps the task alive until `left` is zero.
+                let share = AssertUnwindSafe(|| unsafe { (*task)(k) });
+                if catch_unwind(share).is_err() {
+                    self.broken.store(true, Release);
+                }
             }
             self.left.0.fetch_sub(1, Release);
         }

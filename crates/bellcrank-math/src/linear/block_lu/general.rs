@@ -75,9 +75,10 @@ impl NodeWork<'_> {
     #[inline(always)]
     pub unsafe fn eliminate_small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
         let width = P + self.node.m as usize;
-        // SAFETY: the panel has P rows of this width, and the pivots have magnitudes.
-        let (d, magnitude): ([[f64; P]; P], [f64; P]) =
-            unsafe { (rows(self.panel, 0, width), *at(self.magnitude, self.pivots.first)) };
+        // SAFETY: the panel has P rows of this width.
+        let d: [[f64; P]; P] = unsafe { rows(self.panel, 0, width) };
+        // SAFETY: the P pivots have magnitudes.
+        let magnitude = *unsafe { at::<P>(self.magnitude, self.pivots.first) };
         let inverse = self.pivots.inverse::<M, P, P>(&d, &magnitude, self.node.class)?;
         for i in 0..P {
             // SAFETY: the panel has P rows of this width.

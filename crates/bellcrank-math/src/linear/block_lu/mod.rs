@@ -229,9 +229,11 @@ impl BlockLu {
         assert!(!a.has_borrowed() || self.analysis.outline.symmetric, "borrowed rows need symmetric elimination");
         let values = a.all_values();
         let Some((last, parts)) = self.parts.split_last_mut() else { return Ok(()) };
-        // SAFETY (here and below): `a` has as many values as the analyzed pattern, all of them where none are borrowed, else
-        // those below the diagonal, which are all that symmetric elimination reads.
-        team::each(parts, |part| unsafe { part.factor(values, b, &[]) });
+        team::each(parts, |part| {
+            // SAFETY: `a` has as many values as the analyzed pattern. Where rows are borrowed, those below the diagonal are
+            // valid, which are all that symmetric elimination reads.
+            unsafe { part.factor(values, b, &[]) }
+        });
         last.outcome = parts.iter().find_map(|part| part.outcome);
         if last.outcome.is_none() {
             // SAFETY: as above.

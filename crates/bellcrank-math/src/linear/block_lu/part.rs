@@ -177,7 +177,10 @@ impl Part {
             match node.kernel {
                 Kernel::Leaf(p) => {
                     let sources = take(&mut lists.sources, node.sources as usize);
-                    lists.sources.iter().skip(AHEAD).take(sources.len()).for_each(|source| a.prefetch(source.lower));
+                    let ahead = &lists.sources[AHEAD.min(lists.sources.len())..];
+                    for source in &ahead[..sources.len().min(ahead.len())] {
+                        a.prefetch(source.lower);
+                    }
                     // SAFETY: P is the node's number of pivots, and `a` has all values by the contract.
                     with_size!(p, 1 2 3 4 5; 6, P => unsafe {
                         match plan.symmetric {

@@ -76,14 +76,15 @@ impl NodeWork<'_> {
     /// The node has P pivots.
     #[inline(always)]
     pub unsafe fn eliminate_symmetric_small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
-        // SAFETY: the panel begins with P rows of P numbers, and the pivots have magnitudes.
-        let (mut d, magnitude): ([[f64; P]; P], [f64; P]) =
-            unsafe { (rows(self.panel, 0, P), *at(self.magnitude, self.pivots.first)) };
+        // SAFETY: the panel begins with P rows of P numbers.
+        let mut d: [[f64; P]; P] = unsafe { rows(self.panel, 0, P) };
         for r in 0..P {
             for c in 0..r {
                 d[c][r] = d[r][c];
             }
         }
+        // SAFETY: the P pivots have magnitudes.
+        let magnitude = *unsafe { at::<P>(self.magnitude, self.pivots.first) };
         // SAFETY: by the contract.
         unsafe { self.finish::<M, P>(&d, &magnitude) }
     }

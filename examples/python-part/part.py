@@ -1,6 +1,6 @@
 """A part in another language, from the published protocol alone.
 
-It stands for an old solver that is wrapped from outside: `Wheel` knows nothing of networks, `Part` nothing of wheels.
+It stands for a legacy solver behind a wrapper: `Wheel` knows nothing of networks, `Part` nothing of wheels.
 
     python3 -m venv venv && venv/bin/pip install grpcio grpcio-tools
     venv/bin/python -m grpc_tools.protoc -I ../../proto/bellcrank/part/v1 --python_out=. --grpc_python_out=. part.proto
@@ -29,7 +29,7 @@ import part_pb2_grpc as service
 
 
 class Wheel:
-    """The solver: a wheel on a tyre over a bump, by Runge's and Kutta's method with its own steps."""
+    """The solver: a wheel with a tyre on a bump, by the classical Runge-Kutta method with steps of its own."""
 
     MASS, INERTIA, GRAVITY, STEP = 25.0, 0.5 * 25.0 * 0.3**2, 9.81, 1e-4
 
@@ -46,7 +46,7 @@ class Wheel:
         ]
 
     def advanced(self, to, load):
-        """Where it is at the end of a window under a load that is held."""
+        """The state at the end of a window under a constant load."""
         t, s = self.t, list(self.state)
         n = max(1, math.ceil((to - t) / self.STEP - 1e-9))
         h = (to - t) / n
@@ -81,7 +81,7 @@ def check(why, expected, found):
 
 
 class Run:
-    """One run: every request is done once, and its reply repeated."""
+    """One run: each request is worked on once; repetitions get the same reply."""
 
     def __init__(self, keep, first):
         self.keep, self.last, self.reply, self.started = keep, first - 1, None, False

@@ -96,7 +96,7 @@ fn simulation(system: &Arc<System>, options: &Options) -> Option<Simulation> {
 
 /// How a run goes, untimed.
 fn run(system: &Arc<System>, options: &Options) -> Option<Summary> {
-    let summary = simulation(system, options)?.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation(system, options)?.run(&mut Silent);
     (summary.status == Status::Finished).then_some(summary)
 }
 
@@ -111,7 +111,7 @@ fn best(system: &Arc<System>, options: &Options) -> Option<(f64, Summary)> {
     let mut first = simulation(system, options)?;
     let clock = Instant::now();
     let before = processor(clock);
-    let summary = first.run(&mut Silent, &mut |_, _| {});
+    let summary = first.run(&mut Silent);
     let mut seconds = 1e-9 * (processor(clock) - before);
     if summary.status != Status::Finished {
         return None;
@@ -125,7 +125,7 @@ fn best(system: &Arc<System>, options: &Options) -> Option<(f64, Summary)> {
             let mut ready = (0..batch).map(|_| simulation(system, options)).collect::<Option<Vec<_>>>()?;
             let before = processor(clock);
             ready.iter_mut().for_each(|s| {
-                s.run(&mut Silent, &mut |_, _| {});
+                s.run(&mut Silent);
             });
             let taken = 1e-9 * (processor(clock) - before);
             spent += taken.max(0.1 * TICKS);

@@ -7,7 +7,7 @@ pub(crate) const HIGHEST: usize = 4;
 const MEMORY: f64 = 0.5;
 
 /// λ, μ and F of the interface at one committed time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Past {
     /// The time of λ: with held loads, the middle of the window.
     pub when: f64,
@@ -22,14 +22,11 @@ pub(crate) struct Past {
 
 /// The last values, newest first, and the error of each order of extrapolation. Multipliers of index 3 alternate after a start, where
 /// high orders are worse than none; on smooth motion they save an exchange per window.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Foresight {
     pub past: Vec<Past>,
     pub scores: Vec<f64>,
 }
-
-bellcrank_model::kept_by_fields!(Past { when, at, lambda, mu, force });
-bellcrank_model::kept_by_fields!(Foresight { past, scores });
 
 impl Foresight {
     pub fn push(&mut self, now: Past) {

@@ -6,7 +6,7 @@
 use crate::part_system::{PartState, PartSystem};
 use crate::port::{WIDTH, responses, turnings, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
@@ -55,7 +55,7 @@ struct Trial {
 }
 
 /// All that a committed part is.
-#[derive(Clone)]
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
 struct Committed {
     state: State,
     point: Point,
@@ -63,15 +63,10 @@ struct Committed {
     started: bool,
 }
 
-bellcrank_model::kept_by_fields!(Committed { state, point, method, started });
-
 impl Committed {
     /// Whether another one is of the same model.
     fn fits(&self, other: &Committed) -> bool {
-        let sizes = |p: &Point| [&p.q, &p.qdot, &p.v, &p.vdot, &p.z, &p.zdot, &p.lambda, &p.mu].map(Vec::len);
-        let charts = |p: &Point| [p.charts.centres.len(), p.charts.angles.len(), p.charts.modes.len()];
-        let (a, b) = (&self.point, &other.point);
-        self.state.fits(&other.state) && sizes(a) == sizes(b) && charts(a) == charts(b)
+        self.state.fits(&other.state) && self.point.fits(&other.point) && other.method.fits(&self.point)
     }
 }
 
@@ -303,7 +298,7 @@ impl Subdomain for InStep {
     }
 
     fn state(&mut self) -> Result<Vec<u8>, PartError> {
-        Ok(self.state.write())
+        Ok(self.state.write(&self.part))
     }
 
     fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {

@@ -2,7 +2,7 @@
 
 use crate::port::{Motion, WIDTH};
 use bellcrank_math::Vec3;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::bodies::{Body, Planar, Rigid};
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::dynamics::roles::*;
@@ -226,6 +226,11 @@ impl Interface {
         let blocks = &self.system.layout().constraints;
         let block = blocks.iter().position(|r| r.contains(&row)).unwrap_or(0);
         self.system.name(Unknown::Lambda, block)
+    }
+
+    /// Whether a point is one of this interface.
+    pub fn fits(&self, point: &Point) -> bool {
+        self.point.fits(point)
     }
 
     /// Where it is.

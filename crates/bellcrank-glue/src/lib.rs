@@ -14,6 +14,7 @@
 
 mod assembly;
 mod checkpoint;
+mod compare;
 mod coordinator;
 mod cut;
 mod foresee;
@@ -23,10 +24,13 @@ mod options;
 mod own_solver;
 mod part_system;
 mod port;
+mod run;
 mod subdomain;
+mod summary;
 
 pub use assembly::{Assembly, Part, Remote, RemoteEntry, Source, read_assembly, read_assembly_with, read_part_model};
 pub use checkpoint::{Checkpoints, Watch};
+pub use compare::{CutRun, CutRunError, Difference, run_cut};
 pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
 pub use in_step::InStep;
@@ -35,4 +39,6 @@ pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, INSIDE, Levels, R
 pub use own_solver::OwnSolver;
 pub use port::{Motion, Port, WIDTH};
 
+pub use run::{GluedProgress, GluedRunError, GluedSimulation};
 pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Upcoming, Window, write_whole};
+pub use summary::{Counts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};

@@ -64,7 +64,7 @@ pub const INSIDE: f64 = 1e-2;
 /// a window), imbalances of loads by the displacement they cause within a window, in L, and Φ̈ as a fraction of the largest
 /// acceleration of the ports. So one number serves for all four. Values below 1e-10 are of no use: parts solve their steps to
 /// 1e-12 of their length.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Levels {
     /// Φ: the gaps, in m.
     pub position: f64,
@@ -101,7 +101,7 @@ impl Levels {
 }
 
 /// Counts, residuals and times of a glued run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Report {
     /// Committed windows.
     pub windows: usize,
@@ -120,18 +120,6 @@ pub struct Report {
     /// Seconds spent in each part.
     pub seconds: Vec<f64>,
 }
-
-bellcrank_model::kept_by_fields!(Levels { position, velocity, acceleration, dynamics });
-bellcrank_model::kept_by_fields!(Report {
-    windows,
-    rejected,
-    exchanges,
-    most,
-    admittances,
-    recoveries,
-    residuals,
-    seconds
-});
 
 /// Why a glued run cannot go on.
 #[derive(Clone, Debug, PartialEq)]

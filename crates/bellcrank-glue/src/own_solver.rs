@@ -3,7 +3,7 @@
 use crate::part_system::{PartState, PartSystem};
 use crate::port::{Motion, WIDTH, displacement, responses, twist, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::{End, Model, Space};
@@ -147,7 +147,7 @@ impl Subdomain for OwnSolver {
     }
 
     fn state(&mut self) -> Result<Vec<u8>, PartError> {
-        Ok(self.state.write())
+        Ok(self.state.write(&self.part))
     }
 
     fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {

@@ -3,8 +3,10 @@
 use crate::port::{Port, WIDTH};
 use crate::subdomain::{Description, PartError};
 use bellcrank_model::model::{End, Model};
-use bellcrank_model::tape::{self, Kept};
+use bellcrank_model::snapshot;
 use bellcrank_model::{Dynamics, Point, State, System};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// A compiled model with ports.
@@ -40,6 +42,11 @@ impl PartSystem {
         }
     }
 
+    /// The kind of its stored states, in messages.
+    fn state_kind(&self) -> &'static str {
+        if self.description.in_step { "state of a part in step" } else { "state of a part with its own solver" }
+    }
+
     pub fn error(&self, why: impl ToString) -> PartError {
         PartError { part: self.description.name.clone(), why: why.to_string() }
     }
@@ -65,7 +72,7 @@ pub(crate) struct PartState<T> {
     saved: Option<T>,
 }
 
-impl<T: Clone + Kept> PartState<T> {
+impl<T: Clone + Serialize + DeserializeOwned> PartState<T> {
     pub fn new(committed: T) -> PartState<T> {
         PartState { committed, saved: None }
     }
@@ -82,14 +89,14 @@ impl<T: Clone + Kept> PartState<T> {
     }
 
     /// The committed state as bytes.
-    pub fn write(&mut self) -> Vec<u8> {
-        tape::write(&mut self.committed)
+    pub fn write(&self, of: &PartSystem) -> Vec<u8> {
+        snapshot::encode(of.state_kind(), &self.committed)
     }
 
     /// Commits a state from bytes, if it fits the model.
     pub fn read(&mut self, of: &PartSystem, bytes: &[u8], fits: impl Fn(&T, &T) -> bool) -> Result<(), PartError> {
-        let mut found = self.committed.clone();
-        tape::read(&mut found, bytes).map_err(|why| of.error(format!("its stored state {why}")))?;
+        let found: T =
+            snapshot::decode(of.state_kind(), bytes).map_err(|why| of.error(format!("its stored state {why}")))?;
         if !fits(&self.committed, &found) {
             return Err(of.error("its stored state belongs to another model"));
         }

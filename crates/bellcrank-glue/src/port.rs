@@ -1,7 +1,7 @@
 //! Ports: the frames of a part that the outside sees and pushes.
 
-use bellcrank_math::matrix::Matrix;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::matrix::Matrix;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::bodies::Orientation;
 use bellcrank_model::forces::{Force, Seen};
@@ -15,7 +15,7 @@ use std::sync::{Arc, RwLock};
 pub const WIDTH: usize = 6;
 
 /// Where a port is and how it moves, in the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Motion {
     /// The origin of its frame.
     pub place: Vec3,
@@ -30,8 +30,6 @@ pub struct Motion {
     /// The angular acceleration.
     pub spin_rate: Vec3,
 }
-
-bellcrank_model::kept_by_fields!(Motion { place, rotation, velocity, spin, acceleration, spin_rate });
 
 impl Motion {
     /// That of a frame, with the accelerations of its origin and of its axes.

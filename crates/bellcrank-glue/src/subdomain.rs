@@ -1,7 +1,7 @@
 //! What the coordinator sees of a part: nothing but its ports.
 
 use crate::port::Motion;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::Space;
 use std::fmt;
@@ -39,7 +39,7 @@ impl Window {
 }
 
 /// How the ports of a part at the end of a window follow the loads: six numbers per port, in the world.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Admittance {
     /// ∂(displacement)/∂(load).
     pub place: Matrix,
@@ -50,8 +50,6 @@ pub struct Admittance {
     /// ∂(twist)/∂(shift).
     pub velocity_by_shift: Matrix,
 }
-
-bellcrank_model::kept_by_fields!(Admittance { place, velocity, place_by_shift, velocity_by_shift });
 
 impl Admittance {
     /// That of accelerations, as `begin` returns it: the other three are zero.

@@ -85,7 +85,7 @@ fn system(text: &str) -> Arc<System> {
 
 fn whole(system: &Arc<System>, options: Options) -> Values {
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation.run(&mut Silent);
     assert_eq!(summary.status, Status::Finished);
     summary.last.to_vec()
 }

@@ -4,8 +4,10 @@
 #[path = "../tests/samples/mod.rs"]
 mod samples;
 
-use bellcrank_math::{block_lu::BlockLu, blocks::BlockMatrix, dense::DenseLu, solver::LinearSolver, team::Team};
-use samples::{Form, Random, Sample};
+use bellcrank_math::linear::{block_lu::BlockLu, blocks::BlockMatrix, dense::DenseLu, solver::LinearSolver};
+use bellcrank_math::random::Random;
+use bellcrank_math::threads::team::Team;
+use samples::{Form, Sample};
 use std::time::Instant;
 
 /// The best of several times, in microseconds.
@@ -69,7 +71,7 @@ fn measure(name: &str, a: &BlockMatrix, bodies: usize, symmetric: bool) {
 
 /// Dense LU beside block elimination, where models are small: µs of factors and one solution.
 fn measure_small(bodies: usize) {
-    let mut rng = Random(1);
+    let mut rng = Random::new(1);
     let mut chain = Sample { bodies: vec![3; bodies], ..Sample::default() };
     chain.random_joint(&mut rng, 2, &[0]);
     (1..bodies).for_each(|b| chain.random_joint(&mut rng, 2, &[b - 1, b]));
@@ -98,7 +100,7 @@ fn main() {
     let run = |name: &str, form: Form, bodies: usize, sample: &dyn Fn(&mut Random) -> Sample| {
         let name = format!("{name}, {}", if form == Form::Ggl { "GGL" } else { "index 3" });
         if wanted.is_empty() || wanted.iter().any(|w| format!("{name} {bodies}").ends_with(w.as_str())) {
-            let mut rng = Random(1);
+            let mut rng = Random::new(1);
             let matrix = sample(&mut rng).matrix(form, 1e3, &mut rng);
             measure(&name, &matrix, bodies, false);
             if form == Form::Index3 {

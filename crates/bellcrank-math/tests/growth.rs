@@ -2,13 +2,14 @@
 
 mod samples;
 
-use bellcrank_math::block_lu::BlockLu;
-use bellcrank_math::solver::LinearSolver;
-use samples::{Form, Random, Sample};
+use bellcrank_math::linear::block_lu::BlockLu;
+use bellcrank_math::linear::solver::LinearSolver;
+use bellcrank_math::random::Random;
+use samples::{Form, Sample};
 
 /// Entries of the factors, and multiplications and additions of a factorization and a solution.
 fn cost(sample: Sample) -> [f64; 3] {
-    let matrix = sample.matrix(Form::Index3, 1.0, &mut Random(1));
+    let matrix = sample.matrix(Form::Index3, 1.0, &mut Random::new(1));
     let of = |lu: BlockLu| [lu.factor_entries() as f64, lu.flops().factor as f64, lu.flops().solve as f64];
     let general = of(BlockLu::for_pattern(matrix.pattern()).expect("not too large"));
     let symmetric = of(BlockLu::for_symmetric(matrix.pattern()).expect("not too large"));
@@ -27,8 +28,8 @@ fn assert_growth(name: &str, [few, many]: [usize; 2], most: f64, make: impl Fn(u
 
 #[test]
 fn chains_trees_and_ladders_cost_as_much_as_they_are_long() {
-    assert_growth("chain", [100, 100_000], 1.05, |n| (n, Sample::tree(&mut Random(1), &[3], n, 1)));
-    assert_growth("tree", [100, 100_000], 1.05, |n| (n, Sample::tree(&mut Random(2), &[3], n, n / 4)));
+    assert_growth("chain", [100, 100_000], 1.05, |n| (n, Sample::tree(&mut Random::new(1), &[3], n, 1)));
+    assert_growth("tree", [100, 100_000], 1.05, |n| (n, Sample::tree(&mut Random::new(2), &[3], n, n / 4)));
     assert_growth("ladder", [33, 33_333], 1.05, |m| (3 * m + 1, Sample::ladder(m)));
 }
 

@@ -2,8 +2,9 @@
 
 mod samples;
 
-use bellcrank_math::{block_lu::BlockLu, dense::DenseLu, solver, solver::LinearSolver};
-use samples::{Form, Random, Sample};
+use bellcrank_math::linear::{block_lu::BlockLu, dense::DenseLu, solver, solver::LinearSolver};
+use bellcrank_math::random::Random;
+use samples::{Form, Sample};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -43,7 +44,7 @@ fn factor_and_solve_allocate_nothing() {
     redundant.joints.push(redundant.joints[9].clone());
     for sample in [Sample::ladder(30), redundant, Sample::net(7)] {
         for form in [Form::Index3, Form::Ggl] {
-            let a = sample.matrix(form, 10.0, &mut Random(1));
+            let a = sample.matrix(form, 10.0, &mut Random::new(1));
             let b = vec![1.0; a.pattern().dimension()];
             let mut dense = DenseLu::new();
             dense.analyze(a.pattern()).unwrap();

@@ -2,6 +2,7 @@
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
 pub mod bodies;
+pub mod build;
 pub mod curve;
 pub mod drives;
 pub mod dynamics;
@@ -18,9 +19,9 @@ pub mod reference;
 pub mod relative;
 pub mod scene;
 pub mod settings;
+pub mod snapshot;
 pub mod space;
 pub mod system;
-pub mod tape;
 #[doc(hidden)]
 pub mod testing;
 

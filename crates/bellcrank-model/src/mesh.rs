@@ -1,16 +1,19 @@
 //! Meshes that bodies are drawn with: triangles from STL and glTF files in the model's folder.
 //!
-//! They are looks alone: mass and inertia come from the model. What is drawn goes into `scene.json`, so that
+//! They are for looks only: mass and inertia come from the model. What is drawn goes into `scene.json`, so that
 //! results and reports do not need the files again.
 
 use crate::file::suggest::quoted;
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 use std::path::{Component, Path};
 
 /// Larger files, and more triangles, are refused.
 const LARGEST: u64 = 256 << 20;
 const TRIANGLES: usize = 2_000_000;
-/// Nodes of a glTF file are followed so deep.
+/// Nodes of a glTF file are followed to this depth.
 const DEPTH: usize = 64;
 
 /// Triangles: the corners of one after the other.
@@ -238,7 +241,7 @@ impl Gltf {
         Ok(())
     }
 
-    /// The numbers of an accessor, so many in each element.
+    /// The numbers of an accessor, `width` in each element.
     fn accessor(&self, number_of: &Value, width: usize) -> Option<Vec<f64>> {
         let a = &self.root["accessors"][number_of.as_u64()? as usize];
         let view = &self.root["bufferViews"][a["bufferView"].as_u64()? as usize];
@@ -272,45 +275,16 @@ impl Gltf {
     }
 }
 
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Base64 with padding. [RFC 4648, section 4]
-pub fn base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let word = (0..3).fold(0u32, |w, i| w << 8 | u32::from(*three.get(i).unwrap_or(&0)));
-        for i in 0..4 {
-            out.push(if i <= three.len() { LETTERS[(word >> (18 - 6 * i) & 63) as usize] as char } else { '=' });
-        }
-    }
-    out
-}
-
+/// Base64 as files have it, with padding or without. [RFC 4648, section 4]
 fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let (mut out, mut word, mut bits) = (Vec::with_capacity(text.len() / 4 * 3), 0u32, 0);
-    for c in text.bytes().filter(|c| *c != b'=') {
-        word = word << 6 | LETTERS.iter().position(|l| *l == c)? as u32;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            out.push((word >> bits) as u8);
-        }
-    }
-    Some(out)
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    GeneralPurpose::new(&STANDARD, config).decode(text).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_of_the_standard() {
-        let words = ["", "f", "fo", "foo", "foob", "fooba", "foobar"]; // RFC 4648, section 10
-        let codes = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
-        words.iter().zip(codes).for_each(|(w, c)| assert_eq!(base64(w.as_bytes()), c));
-        words.iter().zip(codes).for_each(|(w, c)| assert_eq!(from_base64(c).unwrap(), w.as_bytes()));
-        assert_eq!((base64(&[0xff, 0xfe, 0xfd]).as_str(), from_base64("*")), ("//79", None));
-    }
+    use base64::engine::general_purpose::STANDARD as BASE64;
 
     const TRIANGLE: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.5];
 
@@ -352,7 +326,7 @@ mod tests {
                 {"bufferView": 1, "componentType": 5123, "count": 3, "type": "SCALAR"},
             ],
             "bufferViews": [{"buffer": 0, "byteLength": 36}, {"buffer": 0, "byteOffset": 36, "byteLength": 6}],
-            "buffers": [{"byteLength": 42, "uri": format!("data:application/octet-stream;base64,{}", base64(&data))}],
+            "buffers": [{"byteLength": 42, "uri": format!("data:application/octet-stream;base64,{}", BASE64.encode(&data))}],
         });
         let beside = |_: &str| wrong("is not there", "");
         let expected = [10.0, 0.0, 0.0, 10.0, 2.0, 0.0, 6.0, 0.0, 1.0];

@@ -7,6 +7,7 @@ use crate::joints::Joint;
 use crate::mesh::Mesh;
 pub use crate::space::Space;
 use bellcrank_math::{Quat, Vec3};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Bodies, joints and forces, with the user's names.
@@ -90,11 +91,9 @@ pub struct BodyEntry {
 }
 
 /// What a body looks like, in its own frame.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
 pub enum Shape {
-    /// Nothing was said.
-    #[default]
-    Unknown,
     /// A rod along x.
     Rod {
         /// Its length.
@@ -112,6 +111,7 @@ pub enum Shape {
     /// A box with edges along the axes.
     Box {
         /// The lengths of its edges.
+        #[serde(with = "edges")]
         size: Vec3,
     },
     /// A sphere.
@@ -119,6 +119,24 @@ pub enum Shape {
         /// Its radius.
         radius: f64,
     },
+    /// Nothing was said.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// A vector as a list of three numbers.
+mod edges {
+    use bellcrank_math::Vec3;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(size: &Vec3, serializer: S) -> Result<S::Ok, S::Error> {
+        size.0.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec3, D::Error> {
+        <[f64; 3]>::deserialize(deserializer).map(Vec3)
+    }
 }
 
 /// A place an element stands on: a body, or the ground.

@@ -1,7 +1,7 @@
-//! Loops over bodies and constraints that a [team](bellcrank_math::team) of threads divides. Every item writes to its own
+//! Loops over bodies and constraints that a [team](bellcrank_math::threads::team) of threads divides. Every item writes to its own
 //! place, so results do not depend on the number of threads.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use std::ops::Range;
 
 /// The fewest bodies or constraints that are worth a thread.

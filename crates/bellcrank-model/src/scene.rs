@@ -19,7 +19,7 @@
 //! A body with a `mesh` has its corners, nine single-precision numbers for a triangle, as base64.
 //! `axis` is there where the element has one, `load` (at time zero) where a force acts on one body.
 //!
-//! A flexible body (kind `flexible`) has the places of its nodes, and how each modal coordinate moves them: the node is at
+//! A flexible body (kind `flexible`) has the positions of its nodes, and how each modal coordinate moves them: node k is at
 //! `nodes[k]` + Σ (value of `modes[i].channel`) · `modes[i].shape[k]` in the body's frame, which `rod.x …` moves. With
 //! `line`, the nodes in their order are the centre line of a beam, `radius` its thickness to draw. What stands on such a body
 //! has, for each end, `bend`: `null`, or for each mode the displacement of its point by one unit of the coordinate.
@@ -33,180 +33,358 @@
 use crate::bodies::{Coordinates, ModeField as Modes, Structure, each};
 use crate::channels::mode_name;
 use crate::dynamics::BY_VALUE;
-use crate::forces;
-use crate::forces::Seen;
+use crate::forces::{self, Seen};
 use crate::frames::{Covector, Frame, RIGIDLY};
 use crate::joints::{self, Axes, Place};
 use crate::model::{BodyEntry, End, ForceEntry, JointEntry, Model, Probe, Shape, Space};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bellcrank_math::{Mat3, Vec3};
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
 use std::io::{self, Write};
+
+/// The format of the file.
+pub const FORMAT: &str = "bellcrank-scene";
 
 /// The version of the format; a viewer refuses a later one.
 pub const VERSION: u32 = 1;
 
-/// Everything the viewer needs to draw the model.
-pub fn scene(model: &Model) -> Value {
-    let mut out = head(model);
-    out["bodies"] = model.bodies.iter().map(body).collect();
-    out["joints"] = model.joints.iter().map(|j| joint(j, model)).collect();
-    out["forces"] = model.forces.iter().map(|f| force(f, model)).collect();
-    out["probes"] = model.probes.iter().map(|p| probe(p, model)).collect();
-    out
+/// Three numbers; one that is not finite is `null` in the file and NaN when it is read back.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Triple(pub Vec3);
+
+impl Serialize for Triple {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.0.serialize(serializer)
+    }
 }
 
-/// The same as text, element after element: as values, a body and its joints would take 9 kB.
+impl<'de> Deserialize<'de> for Triple {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Triple, D::Error> {
+        let numbers = <[Option<f64>; 3]>::deserialize(deserializer)?;
+        Ok(Triple(Vec3(numbers.map(|x| x.unwrap_or(f64::NAN)))))
+    }
+}
+
+impl From<Vec3> for Triple {
+    fn from(v: Vec3) -> Triple {
+        Triple(v)
+    }
+}
+
+/// Everything the viewer needs to draw a model. What is missing in a file is read as its default.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scene {
+    /// [`FORMAT`].
+    pub format: Cow<'static, str>,
+    /// [`VERSION`].
+    pub version: u32,
+    /// The model's name.
+    pub model: String,
+    /// Plane or space.
+    pub space: Space,
+    /// The acceleration of gravity, in m/s².
+    pub gravity: Triple,
+    /// The bodies.
+    pub bodies: Vec<SceneBody>,
+    /// The joints.
+    pub joints: Vec<Element>,
+    /// The forces.
+    pub forces: Vec<Element>,
+    /// The probes.
+    pub probes: Vec<SceneProbe>,
+}
+
+/// A body as it is drawn.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct SceneBody {
+    /// The user's name; the channels that move the body begin with it.
+    pub name: String,
+    /// What it is: `rigid`, `planar`, `point`, `rod` or `flexible`.
+    pub kind: Cow<'static, str>,
+    /// Its mass, in kg.
+    pub mass: f64,
+    /// Its centre of mass at the start, in the world.
+    pub at: Triple,
+    /// Its rotation at the start, body to world.
+    #[serde(default = "upright")]
+    pub rotation: [f64; 4],
+    /// Its shape.
+    pub shape: Shape,
+    /// Triangles to draw instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<SceneMesh>,
+    /// How it deforms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flexible: Option<SceneFlexible>,
+}
+
+fn upright() -> [f64; 4] {
+    bellcrank_math::Quat::IDENTITY.0
+}
+
+/// Triangles in the body's frame.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct SceneMesh {
+    /// Nine single-precision numbers for each, as base64.
+    pub triangles: String,
+}
+
+impl SceneMesh {
+    /// Triangles from x, y and z of their corners, one after the other.
+    pub fn of(corners: &[f32]) -> SceneMesh {
+        let bytes: Vec<u8> = corners.iter().flat_map(|x| x.to_le_bytes()).collect();
+        SceneMesh { triangles: STANDARD.encode(bytes) }
+    }
+}
+
+/// How a flexible body deforms: node k is at nodes\[k\] + Σᵢ qᵢ modes\[i\].shape\[k\] in the body's frame.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct SceneFlexible {
+    /// Whether the nodes in their order are the centre line of a beam.
+    pub line: bool,
+    /// The thickness to draw the beam with, in m.
+    pub radius: f64,
+    /// The nodes.
+    pub nodes: Vec<Triple>,
+    /// The modes.
+    pub modes: Vec<SceneMode>,
+}
+
+/// A mode of a flexible body.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct SceneMode {
+    /// The channel of its coordinate.
+    pub channel: String,
+    /// The displacement of each node by one unit of the coordinate.
+    pub shape: Vec<Triple>,
+}
+
+/// The displacement of a point by one unit of each modal coordinate of its body; `null` where the body does not deform.
+pub type Bend = Option<Vec<Triple>>;
+
+/// A joint or a force as it is drawn.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct Element {
+    /// The user's name.
+    pub name: String,
+    /// Its kind in the catalog.
+    pub kind: Cow<'static, str>,
+    /// The bodies of its ends by number; `null` is the ground.
+    pub between: Vec<Option<usize>>,
+    /// The points of its ends, each in the frame of its body.
+    pub on: Vec<Triple>,
+    /// How these points move with the modes of their bodies, where any of them deforms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bend: Option<Vec<Bend>>,
+    /// Its axis in the frame of each end, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub axis: Option<Vec<Triple>>,
+    /// The coordinates of a joint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub motions: Option<Vec<Cow<'static, str>>>,
+    /// The load of a force on one body at time zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<SceneLoad>,
+    /// Whether a force between bodies stores energy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spring: Option<bool>,
+    /// Whether it depends on velocities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damper: Option<bool>,
+}
+
+/// A force and a torque, in the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct SceneLoad {
+    /// The force, in N.
+    pub force: Triple,
+    /// The torque, in N m.
+    pub torque: Triple,
+}
+
+/// A probe as it is drawn.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
+#[serde(default)]
+pub struct SceneProbe {
+    /// The user's name.
+    pub name: String,
+    /// The number of its body; `null` is the ground.
+    pub body: Option<usize>,
+    /// Its point in the frame of the body.
+    pub on: Triple,
+    /// How the point moves with the modes of the body, where it deforms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bend: Option<Vec<Bend>>,
+}
+
+impl Scene {
+    /// The scene of a model.
+    pub fn of(model: &Model) -> Scene {
+        Scene {
+            format: FORMAT.into(),
+            version: VERSION,
+            model: model.name.clone(),
+            space: model.space,
+            gravity: model.gravity.into(),
+            bodies: model.bodies.iter().map(body).collect(),
+            joints: model.joints.iter().map(|j| joint(j, model)).collect(),
+            forces: model.forces.iter().map(|f| force(f, model)).collect(),
+            probes: model.probes.iter().map(|p| probe(p, model)).collect(),
+        }
+    }
+}
+
+/// The scene of a model as a JSON value, to be put into another.
+pub fn scene(model: &Model) -> serde_json::Value {
+    serde_json::to_value(Streamed(model)).unwrap_or_default()
+}
+
+/// Writes the scene of a model, element after element: at once, a body and its joints would take 9 kB.
 pub fn write(model: &Model, out: &mut dyn Write) -> io::Result<()> {
-    let head = head(model).to_string();
-    out.write_all(head.strip_suffix('}').unwrap_or_default().as_bytes())?;
-    list(out, "bodies", model.bodies.iter().map(body))?;
-    list(out, "joints", model.joints.iter().map(|j| joint(j, model)))?;
-    list(out, "forces", model.forces.iter().map(|f| force(f, model)))?;
-    list(out, "probes", model.probes.iter().map(|p| probe(p, model)))?;
-    out.write_all(b"}")
+    serde_json::to_writer(out, &Streamed(model)).map_err(io::Error::from)
 }
 
-fn list(out: &mut dyn Write, name: &str, elements: impl Iterator<Item = Value>) -> io::Result<()> {
-    write!(out, ",\"{name}\":[")?;
-    for (k, element) in elements.enumerate() {
-        write!(out, "{}{element}", if k > 0 { "," } else { "" })?;
+/// A model that is written as its [`Scene`], without one in memory.
+struct Streamed<'a>(&'a Model);
+
+impl Serialize for Streamed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let model = self.0;
+        let mut out = serializer.serialize_struct("Scene", 9)?;
+        out.serialize_field("format", FORMAT)?;
+        out.serialize_field("version", &VERSION)?;
+        out.serialize_field("model", &model.name)?;
+        out.serialize_field("space", &model.space)?;
+        out.serialize_field("gravity", &Triple(model.gravity))?;
+        out.serialize_field("bodies", &Each(|| model.bodies.iter().map(body)))?;
+        out.serialize_field("joints", &Each(|| model.joints.iter().map(|j| joint(j, model))))?;
+        out.serialize_field("forces", &Each(|| model.forces.iter().map(|f| force(f, model))))?;
+        out.serialize_field("probes", &Each(|| model.probes.iter().map(|p| probe(p, model))))?;
+        out.end()
     }
-    out.write_all(b"]")
 }
 
-fn head(model: &Model) -> Value {
-    json!({
-        "format": "bellcrank-scene",
-        "version": VERSION,
-        "model": model.name,
-        "space": if model.space == Space::Plane { "plane" } else { "space" },
-        "gravity": model.gravity.0,
-    })
-}
+/// A list whose elements are made one by one as they are written.
+struct Each<F>(F);
 
-fn body(b: &BodyEntry) -> Value {
-    let mut out = json!({
-        "name": b.name,
-        "kind": b.body.coordinates().kind(),
-        "mass": each!(&b.body, b => b.mass()),
-        "at": b.at.0,
-        "rotation": b.rotation.0,
-        "shape": shape(&b.shape),
-    });
-    if let Some(mesh) = &b.mesh {
-        let bytes: Vec<u8> = mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
-        out["mesh"] = json!({ "triangles": crate::mesh::base64(&bytes) });
+impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
     }
-    if let Some(of) = b.body.coordinates().deformable() {
-        out["flexible"] = flexible(&b.name, of);
-    }
-    out
 }
 
-/// The places of a flexible body, and how its modal coordinates move them.
-fn flexible(name: &str, of: &Structure) -> Value {
+fn triples(points: impl IntoIterator<Item = Vec3>) -> Vec<Triple> {
+    points.into_iter().map(Triple).collect()
+}
+
+fn body(b: &BodyEntry) -> SceneBody {
+    let mesh = b.mesh.as_ref().map(|mesh| SceneMesh::of(&mesh.corners));
+    let flexible = b.body.coordinates().deformable().map(|of| flexible(&b.name, of));
+    SceneBody {
+        name: b.name.clone(),
+        kind: b.body.coordinates().kind().into(),
+        mass: each!(&b.body, b => b.mass()),
+        at: b.at.into(),
+        rotation: b.rotation.0,
+        shape: b.shape,
+        mesh,
+        flexible,
+    }
+}
+
+/// The nodes of a flexible body, and how its modal coordinates move them.
+fn flexible(name: &str, of: &Structure) -> SceneFlexible {
     let nodes = of.outline();
     let shapes: Vec<Vec<(Vec3, Vec3)>> = nodes.iter().map(|p| of.shapes(*p).1).collect();
-    let mode = |i: usize| {
-        let shape: Vec<[f64; 3]> = shapes.iter().map(|at| at[i].0.0).collect();
-        json!({"channel": mode_name(name, i), "shape": shape})
-    };
-    json!({
-        "line": matches!(of.field, Modes::Beam { .. }),
-        "radius": of.thickness,
-        "nodes": nodes.iter().map(|p| p.0).collect::<Vec<_>>(),
-        "modes": (0..of.count()).map(mode).collect::<Vec<_>>(),
-    })
+    let mode = |i: usize| SceneMode { channel: mode_name(name, i), shape: triples(shapes.iter().map(|at| at[i].0)) };
+    SceneFlexible {
+        line: matches!(of.field, Modes::Beam { .. }),
+        radius: of.thickness,
+        modes: (0..of.count()).map(mode).collect(),
+        nodes: triples(nodes),
+    }
 }
 
 /// How the point of an end moves with each modal coordinate of its body: its own displacement and that of its arm.
-fn bend(end: &End, model: &Model) -> Value {
+fn bend(end: &End, model: &Model) -> Bend {
     let body = end.body.and_then(|b| model.bodies.get(b)).map(|b| &b.body);
-    let bending = body.filter(|_| end.on.node != RIGIDLY).and_then(|b| b.coordinates().deformable());
-    let Some(of) = bending else { return Value::Null };
+    let of = body.filter(|_| end.on.node != RIGIDLY).and_then(|b| b.coordinates().deformable())?;
     let (base, shapes) = of.shapes(end.on.point);
     let arm = end.on.point - base;
-    json!(shapes.iter().map(|(phi, psi)| (*phi + psi.cross(arm)).0).collect::<Vec<_>>())
+    Some(triples(shapes.iter().map(|(phi, psi)| *phi + psi.cross(arm))))
 }
 
-fn probe(p: &Probe, model: &Model) -> Value {
-    let mut out = json!({"name": p.name, "body": p.end.body, "on": p.end.on.point.0});
-    let bend = bend(&p.end, model);
-    if !bend.is_null() {
-        out["bend"] = json!([bend]);
-    }
-    out
+fn bends(ends: &[End], model: &Model) -> Option<Vec<Bend>> {
+    let bends: Vec<Bend> = ends.iter().map(|e| bend(e, model)).collect();
+    bends.iter().any(Option::is_some).then_some(bends)
 }
 
-fn shape(shape: &Shape) -> Value {
-    match *shape {
-        Shape::Unknown => json!({"type": "unknown"}),
-        Shape::Rod { length, radius } => json!({"type": "rod", "length": length, "radius": radius}),
-        Shape::Cylinder { length, radius } => json!({"type": "cylinder", "length": length, "radius": radius}),
-        Shape::Box { size } => json!({"type": "box", "size": size.0}),
-        Shape::Sphere { radius } => json!({"type": "sphere", "radius": radius}),
-    }
+fn probe(p: &Probe, model: &Model) -> SceneProbe {
+    let bend = bends(std::slice::from_ref(&p.end), model);
+    SceneProbe { name: p.name.clone(), body: p.end.body, on: p.end.on.point.into(), bend }
 }
 
-fn element(name: &str, kind: &str, ends: &[End], model: &Model) -> Value {
-    let mut out = json!({
-        "name": name,
-        "kind": kind,
-        "between": ends.iter().map(|e| e.body).collect::<Vec<_>>(),
-        "on": ends.iter().map(|e| e.on.point.0).collect::<Vec<_>>(),
-    });
-    let bends: Vec<Value> = ends.iter().map(|e| bend(e, model)).collect();
-    if bends.iter().any(|b| !b.is_null()) {
-        out["bend"] = bends.into();
+fn element(name: &str, kind: &'static str, ends: &[End], model: &Model) -> Element {
+    Element {
+        name: name.to_string(),
+        kind: kind.into(),
+        between: ends.iter().map(|e| e.body).collect(),
+        on: triples(ends.iter().map(|e| e.on.point)),
+        bend: bends(ends, model),
+        ..Element::default()
     }
-    out
 }
 
 /// Axis `i` of the frame of every end.
-fn axes(ends: &[End], i: usize) -> Value {
-    json!(ends.iter().map(|e| e.on.axes.column(i).0).collect::<Vec<_>>())
+fn axes(ends: &[End], i: usize) -> Option<Vec<Triple>> {
+    Some(triples(ends.iter().map(|e| e.on.axes.column(i))))
 }
 
-fn joint(j: &JointEntry, model: &Model) -> Value {
+fn joint(j: &JointEntry, model: &Model) -> Element {
     let space = model.space;
     let mut out = element(&j.name, j.kind, &j.ends, model);
     let place = joints::CATALOG.iter().find(|k| k.name == j.kind).map(|k| k.place);
     if let Some(Place::Shared(kind) | Place::Points(kind)) = place {
         match kind {
-            Axes::Sliding if space == Space::Plane => out["axis"] = axes(&j.ends, joints::X),
+            Axes::Sliding if space == Space::Plane => out.axis = axes(&j.ends, joints::X),
             Axes::None => {}
-            _ => out["axis"] = axes(&j.ends, joints::Z),
+            _ => out.axis = axes(&j.ends, joints::Z),
         }
     }
     let motions = joints::names(&j.joint.motions(space));
-    out["motions"] = motions.iter().map(|[coordinate, _]| *coordinate).collect();
+    out.motions = Some(motions.iter().map(|[coordinate, _]| (*coordinate).into()).collect());
     out
 }
 
-fn force(f: &ForceEntry, model: &Model) -> Value {
+fn force(f: &ForceEntry, model: &Model) -> Element {
     let mut out = element(&f.name, f.kind, &f.ends, model);
     let at: Vec<Frame> = f.ends.iter().map(|e| start(e, model)).collect();
+    let inputs: Vec<f64> = model.inputs.iter().map(|input| input.start).collect();
     match forces::CATALOG.iter().find(|k| k.name == f.kind).map(|k| k.ends) {
         Some(forces::Ends::One) => {
             let mut load = vec![Covector::default(); f.ends.len()];
-            let (z, inputs) = (f.force.initial(), starts(model));
-            f.force.load(&seen(&at, &z, &inputs), &mut load);
-            out["load"] = json!({"force": load[0].lin.0, "torque": load[0].ang.0});
+            f.force.load(&seen(&at, &f.force.initial(), &inputs), &mut load);
+            out.load = Some(SceneLoad { force: load[0].lin.into(), torque: load[0].ang.into() });
         }
         ends => {
             if ends == Some(forces::Ends::Turning) {
-                out["axis"] = axes(&f.ends, joints::Z);
+                out.axis = axes(&f.ends, joints::Z);
             }
-            out["spring"] = springs(f, at, &starts(model)).into();
-            out["damper"] = f.force.damped().into();
+            out.spring = Some(springs(f, at, &inputs));
+            out.damper = Some(f.force.damped());
         }
     }
     out
-}
-
-/// The inputs at the start.
-fn starts(model: &Model) -> Vec<f64> {
-    model.inputs.iter().map(|input| input.start).collect()
 }
 
 /// What a force sees at time zero.
@@ -239,12 +417,15 @@ fn start(end: &End, model: &Model) -> Frame {
 mod tests {
     use super::*;
     use crate::read::read_text;
+    use serde_json::{Value, json};
 
     fn of(text: &str) -> Value {
         let model = read_text("m.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model;
-        let (mut text, scene) = (Vec::new(), scene(&model));
+        let (mut text, typed, scene) = (Vec::new(), Scene::of(&model), scene(&model));
         write(&model, &mut text).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), scene.to_string());
+        assert_eq!(serde_json::to_string(&typed).unwrap(), scene.to_string());
+        assert_eq!(serde_json::from_value::<Scene>(scene.clone()).unwrap(), typed);
         scene
     }
 

@@ -1,7 +1,10 @@
 //! The plane and space.
 
+use serde::{Deserialize, Serialize};
+
 /// Where a model lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Space {
     /// In the plane: x, y and turns about z.
     Plane,

@@ -7,19 +7,16 @@ use crate::wire::{
     Values, hex, sized,
 };
 use bellcrank_glue::{PartError, Subdomain, WIDTH, Window};
-use bellcrank_model::kept_by_fields;
-use bellcrank_model::tape;
+use bellcrank_model::snapshot;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Progress {
     t: f64,
     windows: u64,
 }
-
-kept_by_fields!(Progress { t, windows });
 
 /// One run of a part.
 pub struct Session {
@@ -160,26 +157,30 @@ impl Session {
         }
         check_name(id)?;
         let state = part.state().map_err(reason)?;
-        let bytes = tape::write(&mut StoredRun { progress, model: self.offer.model.clone(), state });
-        store.write(id, &bytes).map_err(|e| Refusal::because(format!("the state could not be kept: {}", e.kind())))
+        let bytes = snapshot::encode(STORED, &StoredRun { progress, model: self.offer.model.clone(), state });
+        store.write(id, &bytes).map_err(|e| Refusal::because(format!("the state could not be stored: {}", e.kind())))
     }
 
     fn restore(&mut self, id: &str) -> Result<(), Refusal> {
         let (kept, store, model) = (self.kept, self.store.clone(), self.offer.model.clone());
         let part = self.part()?;
         if id.is_empty() {
-            let progress = kept.ok_or_else(|| Refusal::because("no state was kept in memory"))?;
+            let progress = kept.ok_or_else(|| Refusal::because("no state was saved in memory"))?;
             part.restore().map_err(reason)?;
             (self.progress, self.tried) = (progress, None);
             return Ok(());
         }
         check_name(id)?;
         let bytes =
-            store.read(id).map_err(|e| Refusal::because(format!("there is no kept state `{id}`: {}", e.kind())))?;
-        let mut found = StoredRun { progress: Progress::default(), model: Vec::new(), state: Vec::new() };
-        tape::read(&mut found, &bytes).map_err(|why| Refusal::because(format!("the kept state `{id}` {why}")))?;
+            store.read(id).map_err(|e| Refusal::because(format!("there is no stored state `{id}`: {}", e.kind())))?;
+        let found: StoredRun = snapshot::decode(STORED, &bytes)
+            .map_err(|why| Refusal::because(format!("the stored state `{id}` {why}")))?;
         if found.model != model {
-            return Err(Refusal::of("the model has changed since the state was kept", hex(&found.model), hex(&model)));
+            return Err(Refusal::of(
+                "the model has changed since the state was stored",
+                hex(&found.model),
+                hex(&model),
+            ));
         }
         part.set_state(&found.state).map_err(reason)?;
         (self.progress, self.tried) = (found.progress, None);
@@ -187,14 +188,16 @@ impl Session {
     }
 }
 
+/// The kind of a stored run, in messages.
+const STORED: &str = "run of a part";
+
 /// A state of a run as it is stored.
+#[derive(serde::Serialize, serde::Deserialize)]
 struct StoredRun {
     progress: Progress,
     model: Vec<u8>,
     state: Vec<u8>,
 }
-
-kept_by_fields!(StoredRun { progress, model, state });
 
 /// Refuses names of states that are unfit as names of files.
 fn check_name(id: &str) -> Result<(), Refusal> {

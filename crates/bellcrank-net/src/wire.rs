@@ -3,7 +3,7 @@
 #![allow(missing_docs)] // the `.proto` documents every field
 
 use bellcrank_glue::{self as glue, Coupling, WIDTH};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::dynamics;
 

@@ -75,7 +75,7 @@ fn run(problem: &Problem, options: &Options) -> Option<(Summary, f64)> {
     let mut simulation =
         Simulation::new(Machine::equations("bench", problem.dynamics.clone(), &problem.start), options.clone()).ok()?;
     let begin = Instant::now();
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation.run(&mut Silent);
     (summary.status == Status::Finished).then(|| (summary, 1e3 * begin.elapsed().as_secs_f64()))
 }
 

@@ -18,7 +18,7 @@
 //! let system = Arc::new(read_text("pendulum.toml", text, &[]).unwrap().model.into_system());
 //! let options = Options { until: 0.5, sample: Some(0.1), ..Options::default() };
 //! let dir = std::env::temp_dir().join(format!("bellcrank-doc-{}", std::process::id()));
-//! Simulation::new(system, options).unwrap().run(&mut Folder::new(&dir), &mut |_, _| {});
+//! Simulation::new(system, options).unwrap().run(&mut Folder::new(&dir));
 //!
 //! let columns = Columns::open(&dir).unwrap();
 //! assert_eq!(columns.names[0], "time");

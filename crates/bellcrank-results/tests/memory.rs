@@ -110,7 +110,7 @@ fn stages(m: usize, options: Options, recorded: bool) -> [Stage; 3] {
     let dir = std::env::temp_dir().join(format!("bellcrank-memory-{}", std::process::id()));
     let mut folder = Folder::new(&dir).with_scene(move |out| scene::write(&system.model, out));
     let recorder: &mut dyn Recorder = if recorded { &mut folder } else { &mut Silent };
-    let summary = simulation.run(recorder, &mut |_, _| {});
+    let summary = simulation.run(recorder);
     assert_eq!(summary.status, Status::Finished);
     assert!(summary.statistics.steps > 0 && summary.last.len() > 12 * 3 * m);
     let mut text = Vec::new();
@@ -178,11 +178,11 @@ fn stabilized_steps_of_a_long_ladder_get_by_with_two_systems() {
     let text = ladder(m);
     let system: Arc<System> = Arc::new(read_text("ladder.toml", &text, &[]).expect("reads").model.into_system());
     let mut simulation = Simulation::new(system, options).expect("starts");
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation.run(&mut Silent);
     let solver = summary.solver.unwrap_or_default();
     assert!(solver.starts_with("two KKT systems of half the size"), "{solver}");
     // what was given back is made anew
-    let again = simulation.run(&mut Silent, &mut |_, _| {});
+    let again = simulation.run(&mut Silent);
     assert_eq!(again.status, Status::Finished);
     assert!(summary.drift.velocity < 1e-9, "{:?}", summary.drift);
 }
@@ -209,7 +209,7 @@ fn an_open_chain_in_relative_coordinates_takes_memory_in_proportion() {
         let before = LIVE.load(Relaxed);
         PEAK.store(before, Relaxed);
         let system: Arc<System> = Arc::new(read_text("chain.toml", &text, &[]).expect("reads").model.into_system());
-        let summary = Simulation::new(system, options.clone()).expect("starts").run(&mut Silent, &mut |_, _| {});
+        let summary = Simulation::new(system, options.clone()).expect("starts").run(&mut Silent);
         assert_eq!(summary.status, Status::Finished);
         assert!(summary.solver.is_some_and(|s| s.starts_with("recursion")));
         // from 2000 joints on the matrix of an implicit method would be too large
@@ -228,8 +228,8 @@ fn a_matrix_that_would_be_too_large_is_refused_before_it_is_formed() {
     let ggl = Options { formulation: Some(FormulationKind::Ggl), ..auto.clone() };
     for (text, options, why, help) in [
         (ladder(1000), &auto, "loops", "use `coordinates: cartesian`"),
-        (chain(3000), &bdf, "bdf", "explicit method"),
-        (chain(3000), &ggl, "bdf", "explicit method"),
+        (chain(3000), &bdf, "bdf", "which is explicit"),
+        (chain(3000), &ggl, "bdf", "which is explicit"),
     ] {
         let system: Arc<System> = Arc::new(read_text("large.toml", &text, &[]).expect("reads").model.into_system());
         let before = LIVE.load(Relaxed);

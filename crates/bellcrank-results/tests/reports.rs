@@ -9,7 +9,7 @@ use serde_json::{Value, json as object};
 use std::sync::Arc;
 
 fn run(text: &str, options: Options) -> Summary {
-    start(text, options).run(&mut Silent, &mut |_, _| {})
+    start(text, options).run(&mut Silent)
 }
 
 fn start(text: &str, options: Options) -> Simulation {
@@ -59,7 +59,7 @@ fn joints_that_are_cut_and_evidence_are_told_where_there_are_any() {
     assert!(told.get("proof").is_none() && told.get("error").is_none());
     let mut simulation = start(FOUR_BAR, Options { until: 1e-3, ..Options::default() });
     simulation.prove();
-    let told = Value::Object(json::run(&simulation.run(&mut Silent, &mut |_, _| {})));
+    let told = Value::Object(json::run(&simulation.run(&mut Silent)));
     assert_eq!(told["proof"]["momentum"]["largest"].as_array().map(Vec::len), Some(2));
     assert!(told["proof"]["seconds"].is_object() && told.get("cut_joints").is_none());
 }
@@ -69,7 +69,7 @@ fn a_folder_holds_the_report_and_its_columns_are_those_of_memory() {
     let dir = std::env::temp_dir().join(format!("bellcrank-reports-{}", std::process::id()));
     let (mut folder, mut memory) = (Folder::new(&dir), ColumnMemory::default());
     let options = Options { method: MethodName::Dopri5, until: 1.0, sample: Some(0.01), ..Options::default() };
-    let summary = start(BALL, options).run(&mut Tee(vec![&mut folder, &mut memory]), &mut |_, _| {});
+    let summary = start(BALL, options).run(&mut Tee(vec![&mut folder, &mut memory]));
     assert!(!summary.events.is_empty());
     let text = std::fs::read_to_string(dir.join(names::SUMMARY)).unwrap();
     let held: Value = serde_json::from_str(&text).unwrap();

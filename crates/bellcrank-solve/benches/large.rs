@@ -6,18 +6,19 @@
 //! Errors are against the same run with a tenth of the step. The last column is faer's sparse LU on the same matrix
 //! (factors and one solution), timed in the same run.
 
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::solver::LinearSolver;
-use bellcrank_math::sparse::SparseLu;
-use bellcrank_math::team::Team;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::LinearSolver;
+use bellcrank_math::linear::sparse::SparseLu;
+use bellcrank_math::threads::team::Team;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::formulation;
+use bellcrank_solve::history::Taken;
 use bellcrank_solve::linear::MatrixPlan;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::options::{MethodName, Options};
-use bellcrank_solve::record::Silent;
+use bellcrank_solve::record::OnStep;
 use bellcrank_solve::simulation::{self, Simulation, Status};
 use bellcrank_solve::step::Step;
 use std::alloc::{GlobalAlloc, Layout, System as Heap};
@@ -165,11 +166,11 @@ fn run(system: &Arc<System>, options: &Options) -> Run {
     let bytes = LIVE.load(Ordering::Relaxed) - before;
     let clock = Instant::now();
     let (mut before, mut times) = (0.0, Vec::with_capacity(4096));
-    let summary = simulation.run(&mut Silent, &mut |_, _| {
+    let summary = simulation.run(&mut OnStep(|_: &Taken| {
         let now = clock.elapsed().as_nanos() as f64;
         times.push(now - before);
         before = now;
-    });
+    }));
     if let Status::Failed(why) = &summary.status {
         println!("failed: {why}");
     }

@@ -51,7 +51,7 @@ fn measure(text: &str, options: &Options) -> [f64; 3] {
     for _ in 0..5 {
         let Ok(mut simulation) = Simulation::new(&system, options.clone()) else { continue };
         let clock = std::time::Instant::now();
-        let summary = simulation.run(&mut Silent, &mut |_, _| {});
+        let summary = simulation.run(&mut Silent);
         let s = summary.statistics;
         let steps = s.steps as f64;
         let micro = clock.elapsed().as_secs_f64() * 1e6 / steps;

@@ -16,7 +16,6 @@ pub mod methods;
 pub mod newton;
 pub mod plan;
 pub mod proof;
-mod random;
 pub mod record;
 pub mod run;
 pub mod start;

@@ -3,6 +3,7 @@
 use crate::choices::ChoiceError;
 use crate::engines::StepError;
 use crate::start::{self, Assembly, AssemblyError};
+use bellcrank_model::read::Read;
 use bellcrank_model::{Dynamics, Point, State, System};
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::time::Instant;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use bellcrank_solve::{Options, Simulation};
 /// let read = bellcrank_model::read::read_model("four-bar.toml", &[])?;
-/// let simulation = Simulation::new(read.model.into_system(), Options::default())?;
+/// let simulation = Simulation::new(read, Options::default())?;
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
@@ -47,6 +48,14 @@ impl Machine {
         }
     }
 
+    /// The names of its inputs, in the order of their values in a state.
+    pub fn inputs(&self) -> Vec<String> {
+        match self {
+            Machine::Model(system) => system.model.inputs.iter().map(|input| input.name.clone()).collect(),
+            Machine::Equations { .. } => Vec::new(),
+        }
+    }
+
     /// The equations of motion; of a model those in Cartesian coordinates.
     pub fn dynamics(&self) -> Arc<dyn Dynamics> {
         match self {
@@ -75,6 +84,12 @@ impl From<Arc<System>> for Machine {
 impl From<&Arc<System>> for Machine {
     fn from(system: &Arc<System>) -> Machine {
         Machine::Model(system.clone())
+    }
+}
+
+impl From<Read> for Machine {
+    fn from(read: Read) -> Machine {
+        Machine::from(read.model.into_system())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an implicit method is to everything else: an affine law for the rates at the new time.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use bellcrank_model::{Point, Slopes};
 use std::ops::Range;
 

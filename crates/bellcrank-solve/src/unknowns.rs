@@ -1,7 +1,7 @@
 //! The unknowns of an implicit step: which of them exist, and where they stand in its vector.
 
 use crate::formulation::Formulation;
-use bellcrank_math::blocks::Class;
+use bellcrank_math::linear::blocks::Class;
 use bellcrank_model::{Dynamics, Unknown};
 use std::ops::Range;
 

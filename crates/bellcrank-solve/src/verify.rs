@@ -160,7 +160,7 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
     let one = |o: &Options| -> Result<(Kept, usize), String> {
         let mut kept = Kept { memory: Memory::default(), every: kept.every, seen: 0 };
         let mut s = make(o.clone()).map_err(|e| e.to_string())?;
-        let summary = s.run(&mut kept, &mut |_, _| {});
+        let summary = s.run(&mut kept);
         match summary.status {
             Status::Finished => Ok((kept, summary.statistics.steps)),
             Status::Interrupted => Err("it was interrupted".into()),

@@ -1,6 +1,6 @@
 //! Weighted norms: what one unit of error means for every unknown.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 
 /// Reciprocal tolerances of the tested unknowns; zero for those that do not decide.
 #[derive(Debug, Default)]

@@ -3,8 +3,9 @@
 mod common;
 
 use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};
+use bellcrank_solve::history::Taken;
 use bellcrank_solve::options::{MethodName, Options};
-use bellcrank_solve::record::Silent;
+use bellcrank_solve::record::OnStep;
 use bellcrank_solve::simulation::Simulation;
 use common::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -55,13 +56,13 @@ fn a_warm_step_allocates_nothing() {
             let options = Options { method, formulation, step, until: 6.0, ..Options::default() };
             let mut simulation = Simulation::new(s.clone(), options).expect("starts");
             let (mut steps, mut warm, mut last) = (0, 0, 0);
-            simulation.run(&mut Silent, &mut |_, _| {
+            simulation.run(&mut OnStep(|_: &Taken| {
                 steps += 1;
                 last = ALLOCATIONS.get();
                 if steps == 25 {
                     warm = last;
                 }
-            });
+            }));
             assert!(steps > 30, "{} took {steps} steps", method.name());
             // a re-centred rotation chart tells what it moved: one small list now and then
             let allowed = if text == SPATIAL { steps / 4 } else { 0 };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::analyses::inverse::{InverseError, inverse};
 use bellcrank_solve::analyses::modes::{Modes, modes};

@@ -373,7 +373,7 @@ fn a_saved_state_goes_on_as_the_run_would() {
     for until in [0.5, 1.0, 1.6, 2.1] {
         let options = |until| Options { rtol: 1e-9, ..options(MethodName::Dopri5, until) };
         let mut first = Simulation::new(s.clone(), options(until)).expect("starts");
-        first.run(&mut Silent, &mut |_, _| {});
+        first.run(&mut Silent);
         let state: State = first.state().clone();
         assert!(state.charts.modes.len() == 1 && !state.charts.modes.contains(&BY_VALUE));
         let rest = run_own(s.clone(), &state, options(3.0));
@@ -393,7 +393,7 @@ fn events_are_recorded_with_the_samples_around_them() {
     let options = Options { sample: Some(0.01), ..options(MethodName::Dopri5, 2.0) };
     let mut simulation = Simulation::new(s.clone(), options).expect("starts");
     let mut memory = Memory::default();
-    let summary = simulation.run(&mut memory, &mut |_, _| {});
+    let summary = simulation.run(&mut memory);
     // between events every sample lies on its parabola
     let (t, y) = (&memory.times, memory.column("ball.y").expect("a channel"));
     let touches: Vec<f64> = bounces(0.9, 0.9).take(5).collect();

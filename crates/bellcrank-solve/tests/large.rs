@@ -2,7 +2,7 @@
 
 mod common;
 
-use bellcrank_math::ordering;
+use bellcrank_math::linear::ordering;
 use bellcrank_model::Point;
 use bellcrank_solve::FormulationKind::{Ggl, Index3, Si2};
 use bellcrank_solve::options::{MethodName, Options};

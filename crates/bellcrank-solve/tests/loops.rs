@@ -312,7 +312,7 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
     for (rtol, bound) in [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-7)] {
         let options = Options { method: MethodName::Bdf, rtol, until: 1.0, ..Options::default() };
         let mut simulation = Simulation::new(s.clone(), options).expect("a run");
-        let summary = simulation.run(&mut bellcrank_solve::record::Silent, &mut |_, _| {});
+        let summary = simulation.run(&mut bellcrank_solve::record::Silent);
         assert_eq!(summary.status, bellcrank_solve::simulation::Status::Finished, "rtol {rtol:e}");
         let (q, layout) = (&simulation.state().q, s.layout());
         for (k, place) in SQUARES_AT_1.iter().enumerate() {
@@ -331,7 +331,7 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
 fn a_collapse_at_a_singular_position_says_so() {
     let culprit = "body `c1`".to_string();
     let text = StepError::NearSingular { t: 0.4, h: 1e-15, culprit, pivot: 2e-9, redundant: 1 }.to_string();
-    assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("--method dop853"), "{text}");
+    assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("`method: dop853`"), "{text}");
 }
 
 /// Elimination is what counts say on chains, nets and small machines; sweeps where there is no loop, loop-CG where factors fill in.

@@ -162,7 +162,7 @@ fn reactions_of_si2_have_no_start_up_transient_and_order_two() {
         let options = Options { method, formulation, step: Some(h), until: 0.01, ..Options::default() }
             .with(|o| o.parameters.rho = 0.9);
         let mut simulation = Simulation::new(s.clone(), options).unwrap();
-        let summary = simulation.run(&mut Silent, &mut |_, _| {});
+        let summary = simulation.run(&mut Silent);
         assert_eq!(summary.status, Status::Finished);
         if formulation == Some(Si2) {
             assert!(summary.drift.velocity < 3e-13, "{:e}", summary.drift.velocity);
@@ -186,7 +186,7 @@ fn multipliers_are_of_second_order_once_the_transient_is_gone() {
         let error = |k: i32| {
             let options = fixed(name, 0.5f64.powi(k), 1.0);
             let mut simulation = Simulation::new(s.clone(), options).unwrap();
-            simulation.run(&mut Silent, &mut |_, _| {});
+            simulation.run(&mut Silent);
             let lambda = &simulation.point().lambda[..2];
             lambda.iter().zip(force).fold(0.0f64, |m, (l, f)| m.max((l.abs() - f.abs()).abs()))
         };
@@ -201,7 +201,7 @@ fn course(text: &str, options: Options, channels: &[&str]) -> (Vec<f64>, usize, 
     let options = Options { sample: Some(options.until / 50.0), ..options };
     let mut simulation = Simulation::new(s.clone(), options).unwrap();
     let mut memory = Memory::default();
-    let summary = simulation.run(&mut memory, &mut |_, _| {});
+    let summary = simulation.run(&mut memory);
     assert_eq!(summary.status, Status::Finished);
     let values = channels.iter().flat_map(|c| memory.column(c).unwrap()).collect();
     let st = summary.statistics;

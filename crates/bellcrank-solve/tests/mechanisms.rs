@@ -21,7 +21,7 @@ fn record(text: &str, until: f64, samples: usize) -> Memory {
     };
     let mut memory = Memory::default();
     let mut simulation = Simulation::new(s, options).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let summary = simulation.run(&mut memory, &mut |_, _| {});
+    let summary = simulation.run(&mut memory);
     assert_eq!(summary.status, Status::Finished, "{text}");
     memory
 }

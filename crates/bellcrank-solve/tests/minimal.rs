@@ -261,7 +261,7 @@ fn accelerate(case: &Case, x: &[f64], u: &[f64], t: f64) -> Vec<f64> {
             (0..n).for_each(|k| m[i * n + k] += mass * by[i][0].dot(by[k][0]) + times(by[i][1]).dot(by[k][1]));
         }
     }
-    bellcrank_math::dense::least_squares(&m, n, n, &f, 1e-12).unwrap().x
+    bellcrank_math::linear::dense::least_squares(&m, n, n, &f, 1e-12).unwrap().x
 }
 
 /// The coordinates at the end.

@@ -16,7 +16,7 @@ fn proved(text: &str, options: Options) -> Summary {
     let s = system(text);
     let mut simulation = Simulation::new(s.clone(), options).unwrap();
     simulation.prove();
-    simulation.run(&mut Kept::default(), &mut |_, _| {})
+    simulation.run(&mut Kept::default())
 }
 
 fn verified(text: &str, options: Options) -> (Verification, Kept) {
@@ -24,7 +24,7 @@ fn verified(text: &str, options: Options) -> (Verification, Kept) {
     let start = s.initial_state();
     let mut simulation = Simulation::new(s.clone(), options.clone()).unwrap();
     let mut kept = Kept::new(&options, simulation.header().channels.len());
-    let summary = simulation.run(&mut kept, &mut |_, _| {});
+    let summary = simulation.run(&mut kept);
     let dynamics: Arc<dyn bellcrank_model::Dynamics> = s;
     (verify(&dynamics, &start, &options, &kept, &summary).unwrap(), kept)
 }
@@ -155,7 +155,7 @@ fn refused_steps_are_blamed_on_who_caused_them() {
         let options = Options { method, rtol: 1e-6, until: 2.0, ..Options::default() };
         let mut simulation = Simulation::new(s.clone(), options).unwrap();
         let (mut steps, mut other) = (Steps::default(), Steps::default());
-        let summary = simulation.run(&mut Tee(vec![&mut steps, &mut other]), &mut |_, _| {});
+        let summary = simulation.run(&mut Tee(vec![&mut steps, &mut other]));
         let n = summary.statistics;
         assert_eq!((steps.steps, steps.iterations, other.steps), (n.steps, n.iterations, n.steps));
         assert!((steps.sum - 2.0).abs() < 1e-12);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use bellcrank_math::dense::least_squares;
+use bellcrank_math::linear::dense::least_squares;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Piece, Slopes, Unknown};
 use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};

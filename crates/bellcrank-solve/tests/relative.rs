@@ -2,8 +2,8 @@
 
 mod common;
 
-use bellcrank_math::solver::LinearSolver;
-use bellcrank_math::tree::TreeLu;
+use bellcrank_math::linear::solver::LinearSolver;
+use bellcrank_math::linear::tree::TreeLu;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::{read_model, read_text};
 use bellcrank_model::testing::{Random, random_mechanism, values};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 fn attempt(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
     let options = Options { coordinates, ..options.clone() };
     let mut simulation = Simulation::new(system.clone(), options).unwrap_or_else(|e| panic!("{e}"));
-    simulation.run(&mut Silent, &mut |_, _| {})
+    simulation.run(&mut Silent)
 }
 
 fn run_in(system: &Arc<System>, coordinates: Coordinates, options: &Options) -> Summary {
@@ -77,10 +77,10 @@ fn every_example_and_problem_moves_as_in_cartesian_coordinates() {
         if system.model.bodies.iter().any(|b| b.body.bends()) {
             let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
             let refused = Simulation::new(system.clone(), options).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends") && refused.contains("leave --coordinates out"), "{path}: {refused}");
+            assert!(refused.contains("bends") && refused.contains("leave `coordinates` out"), "{path}: {refused}");
             let recursion = Options { solver: Solver::Recursion, ..Options::default() };
             let refused = Simulation::new(system, recursion).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(refused.contains("bends") && refused.contains("leave --solver out"), "{path}: {refused}");
+            assert!(refused.contains("bends") && refused.contains("leave `solver` out"), "{path}: {refused}");
             continue;
         }
         let until = read.settings.number("until").unwrap_or(1.0).min(1.0);

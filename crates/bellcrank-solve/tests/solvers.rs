@@ -23,7 +23,7 @@ fn chain(n: usize) -> String {
 
 fn run(text: &str, options: Options) -> Result<Summary, String> {
     let mut simulation = Simulation::new(system(text), options).map_err(|e| e.to_string())?;
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation.run(&mut Silent);
     assert_eq!(summary.status, Status::Finished);
     Ok(summary)
 }

@@ -61,7 +61,7 @@ fn go(text: &str, iteration: Iteration, on: ErrorScope) -> (Summary, Seen) {
             .with(|o| o.testing.scope = on);
     let mut simulation = Simulation::new(s.clone(), options).expect("starts");
     let mut seen = Seen::default();
-    let summary = simulation.run(&mut seen, &mut |_, _| {});
+    let summary = simulation.run(&mut seen);
     assert_eq!(summary.status, Status::Finished);
     (summary, seen)
 }

@@ -38,7 +38,7 @@ fn cases() -> Vec<(String, Options)> {
 fn steps_are_those_of_a_run_to_the_bit() {
     for (text, options) in cases() {
         let mut whole = simulation(&text, &options);
-        let summary = whole.run(&mut Silent, &mut |_, _| {});
+        let summary = whole.run(&mut Silent);
         let mut stepped = simulation(&text, &options);
         let (mut steps, mut events, mut before) = (0, 0, 0.0);
         while let Some(step) = stepped.step().unwrap() {
@@ -57,7 +57,7 @@ fn a_run_stops_at_any_time_and_is_as_accurate_there() {
     for (name, channel, tolerance) in [("bouncing-ball", "ball.y", 1e-7), ("stick-slip", "mass.x", 1e-6)] {
         let options = Options { rtol: 1e-9, until: 2.0, ..Options::default() };
         let mut through = simulation(&example(name), &options);
-        let end = last(&through.run(&mut Silent, &mut |_, _| {}), channel);
+        let end = last(&through.run(&mut Silent), channel);
         let mut halting = simulation(&example(name), &options);
         let id = halting.channel(channel).unwrap();
         for k in 1..=40 {
@@ -167,4 +167,70 @@ fn equations_of_their_own_have_coordinates_of_their_own() {
     let options = Options { coordinates: Coordinates::Relative, ..Options::default() };
     let refused = Simulation::new(machine, options).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(refused.contains("coordinates of their own"), "{refused}");
+}
+
+const MOTOR: &str = r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+parameter.mass = 1.5
+body.arm = { rod = { from = [0, 0], to = [0, -0.8], mass = "mass" } }
+joint.pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0] }
+force.motor = { type = "joint-actuator", joint = "pin", effort = "torque" }
+input.torque = { unit = "N m" }
+"#;
+
+#[test]
+fn a_controller_in_the_loop_holds_an_arm_up() {
+    for method in [MethodName::Auto, MethodName::Bdf, MethodName::GeneralizedAlpha] {
+        let step = (method == MethodName::GeneralizedAlpha).then_some(1e-3);
+        let mut s = simulation(MOTOR, &Options { method, step, until: 4.0, ..Options::default() });
+        let (torque, angle, rate) = (s.input("torque"), s.channel("pin.angle"), s.channel("pin.rate"));
+        let (torque, angle, rate) = (torque.unwrap(), angle.unwrap(), rate.unwrap());
+        assert!(s.input("speed").is_none());
+        for k in 1..=400 {
+            s.advance_to(0.01 * k as f64).unwrap();
+            let error = 1.0 - s.value(angle).unwrap();
+            let effort = 60.0 * error - 8.0 * s.value(rate).unwrap();
+            s.set_input(torque, effort).unwrap();
+            assert_eq!(s.input_value(torque), effort);
+        }
+        // what is left is what the weight of the arm bends the controller by
+        let (error, weight) = (1.0 - s.value(angle).unwrap(), 1.5 * 9.81 * 0.4);
+        let droop = weight * (1.0f64 - error).sin() / 60.0;
+        assert!((error - droop).abs() < 1e-3, "{}: {error} {droop}", method.name());
+        assert!(s.set_input(torque, f64::NAN).is_err());
+    }
+}
+
+#[test]
+fn an_input_that_is_set_once_is_the_same_number_written_out() {
+    let written = MOTOR.replace("effort = \"torque\"", "effort = 3.5").replace("input.torque = { unit = \"N m\" }", "");
+    let options = Options { rtol: 1e-9, until: 1.0, ..Options::default() };
+    let mut whole = simulation(&written, &options);
+    let end = last(&whole.run(&mut Silent), "pin.angle");
+    let mut s = simulation(MOTOR, &options);
+    let (torque, angle) = (s.input("torque").unwrap(), s.channel("pin.angle").unwrap());
+    s.set_input(torque, 3.5).unwrap();
+    s.advance_to(1.0).unwrap();
+    assert!((s.value(angle).unwrap() - end).abs() < 1e-8, "{} {end}", s.value(angle).unwrap());
+}
+
+#[test]
+fn a_parameter_changes_while_the_state_stays() {
+    let read = |mass: &str| {
+        let read = bellcrank_model::read::read_text("arm.toml", MOTOR, &[format!("parameter.mass={mass}")]);
+        read.unwrap_or_else(|e| panic!("{e}")).model.into_system()
+    };
+    let options = Options { until: 1.0, ..Options::default() };
+    let mut s = Simulation::new(read("1.5"), options).unwrap();
+    let torque = s.input("torque").unwrap();
+    s.set_input(torque, 2.0).unwrap();
+    s.advance_to(0.5).unwrap();
+    let (before, at_rest) = (s.state().clone(), s.accelerations().unwrap());
+    s.exchange(read("3.0")).unwrap();
+    let moved = s.state().q.iter().zip(&before.q).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+    assert!(moved < 1e-12 && s.t() == 0.5, "{moved:e}");
+    assert!(s.accelerations().unwrap() != at_rest);
+    assert_eq!(s.advance_to(1.0).unwrap(), 1.0);
+    // another machine is refused
+    assert!(s.exchange(system(FOUR_BAR)).is_err());
 }

@@ -8,10 +8,11 @@ mod canvas;
 
 use self::canvas::{Canvas, INK, Piece, WHITE, camera, hull};
 use crate::drawing::{Colour, Drawing, Style};
-use bellcrank_math::rotation::Quat;
+use bellcrank_math::Quat;
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_model::model::{Shape, Space};
+use bellcrank_model::scene::{Bend, Element, Scene, SceneFlexible, Triple};
 use bellcrank_results::Columns;
-use serde_json::Value;
 use std::io;
 
 const BODIES: [Colour; 8] = [
@@ -31,6 +32,8 @@ const PALE: f64 = 0.8;
 
 struct Body {
     shape: Shape,
+    /// Whether it is a point mass, which has no shape.
+    point: bool,
     pose: Vec<(Vec3, Mat3)>,
     colour: Colour,
     /// The points where something is attached, in its own frame.
@@ -48,18 +51,14 @@ struct Bending {
 }
 
 impl Bending {
-    fn new(v: &Value, columns: &Columns) -> io::Result<Option<Bending>> {
-        if !v.is_object() {
-            return Ok(None);
-        }
-        let line = (v["line"] == true).then(|| v["radius"].as_f64().unwrap_or(0.0));
+    fn new(of: &SceneFlexible, columns: &Columns) -> io::Result<Bending> {
         let mut modes = Vec::new();
-        for mode in list(&v["modes"]) {
-            let at = columns.names.iter().position(|n| mode["channel"] == n.as_str());
+        for mode in &of.modes {
+            let at = columns.names.iter().position(|n| *n == mode.channel);
             let values = columns.read(&at.into_iter().collect::<Vec<_>>())?.pop().unwrap_or_default();
-            modes.push((values, list(&mode["shape"]).iter().map(vector).collect()));
+            modes.push((values, vectors(&mode.shape)));
         }
-        Ok(Some(Bending { line, nodes: list(&v["nodes"]).iter().map(vector).collect(), modes }))
+        Ok(Bending { line: of.line.then_some(of.radius), nodes: vectors(&of.nodes), modes })
     }
 
     /// The nodes at a time, in the body's frame.
@@ -73,24 +72,15 @@ impl Bending {
     }
 }
 
-enum Shape {
-    Rod(f64, f64),
-    Cylinder(f64, f64),
-    Box(Vec3),
-    Sphere(f64),
-    Point,
-    Unknown,
-}
-
 /// A machine in motion.
 struct Machine<'a> {
-    scene: &'a Value,
+    scene: &'a Scene,
     bodies: Vec<Body>,
     canvas: Canvas,
 }
 
 /// Draws the scene of a result, `width` by `height` pixels.
-pub fn picture(scene: &Value, columns: &Columns, width: f64, height: f64) -> io::Result<Drawing> {
+pub fn picture(scene: &Scene, columns: &Columns, width: f64, height: f64) -> io::Result<Drawing> {
     let mut machine = Machine::new(scene, columns)?;
     let rows = machine.bodies.first().map_or(0, |b| b.pose.len());
     machine.traces(columns)?;
@@ -99,39 +89,33 @@ pub fn picture(scene: &Value, columns: &Columns, width: f64, height: f64) -> io:
     }
     if rows > 0 {
         machine.frame(rows - 1, 10, 0.0);
-        machine.canvas.shadow(vector(&scene["gravity"]));
+        machine.canvas.shadow(vector(&scene.gravity));
     }
     Ok(machine.canvas.paint(width, height))
 }
 
-fn vector(v: &Value) -> Vec3 {
-    Vec3([0, 1, 2].map(|i| v[i].as_f64().unwrap_or(0.0)))
+/// A vector; a number that is not finite counts as zero.
+fn vector(v: &Triple) -> Vec3 {
+    Vec3(v.0.0.map(|x| if x.is_finite() { x } else { 0.0 }))
 }
 
-fn list(v: &Value) -> &[Value] {
-    v.as_array().map_or(&[], |a| a)
-}
-
-fn index(v: &Value) -> Option<usize> {
-    v.as_u64().map(|k| k as usize)
+fn vectors(list: &[Triple]) -> Vec<Vec3> {
+    list.iter().map(vector).collect()
 }
 
 impl Machine<'_> {
-    fn new<'a>(scene: &'a Value, columns: &Columns) -> io::Result<Machine<'a>> {
-        let planar = scene["space"] == "plane";
+    fn new<'a>(scene: &'a Scene, columns: &Columns) -> io::Result<Machine<'a>> {
+        let planar = scene.space == Space::Plane;
         let mut bodies = Vec::new();
-        for (number, b) in list(&scene["bodies"]).iter().enumerate() {
-            let name = b["name"].as_str().unwrap_or("");
+        for (number, b) in scene.bodies.iter().enumerate() {
+            let name = &b.name;
             let at = |part: &str| columns.names.iter().position(|n| *n == format!("{name}.{part}"));
             let parts = ["x", "y", "z", "angle", "qw", "qx", "qy", "qz"].map(at);
             let wanted: Vec<usize> = parts.iter().flatten().copied().collect();
             let read = columns.read(&wanted)?;
             let column = |k: usize| parts[k].and_then(|c| wanted.iter().position(|w| *w == c)).map(|i| &read[i]);
             let rows = read.first().map_or(0, Vec::len);
-            let start = (
-                vector(&b["at"]),
-                Quat([0, 1, 2, 3].map(|i| b["rotation"][i].as_f64().unwrap_or(f64::from(u8::from(i == 0))))),
-            );
+            let start = (vector(&b.at), Quat(b.rotation));
             let pose = |i: usize| {
                 let value = |k: usize, or: f64| column(k).map_or(or, |c| c[i]);
                 let p = Vec3([0, 1, 2].map(|k| value(k, start.0[k])));
@@ -142,29 +126,20 @@ impl Machine<'_> {
                 };
                 (p, q.matrix())
             };
-            let s = &b["shape"];
-            let number_of = |key: &str| s[key].as_f64().unwrap_or(0.0);
-            let shape = match s["type"].as_str() {
-                Some("rod") => Shape::Rod(number_of("length"), number_of("radius")),
-                Some("cylinder") => Shape::Cylinder(number_of("length"), number_of("radius")),
-                Some("box") => Shape::Box(vector(&s["size"])),
-                Some("sphere") => Shape::Sphere(number_of("radius")),
-                _ if b["kind"] == "point" => Shape::Point,
-                _ => Shape::Unknown,
-            };
-            let colour = if matches!(shape, Shape::Point) { BODIES[0] } else { BODIES[number % BODIES.len()] };
-            let bending = Bending::new(&b["flexible"], columns)?;
+            let point = b.kind == "point" && b.shape == Shape::Unknown;
+            let colour = if point { BODIES[0] } else { BODIES[number % BODIES.len()] };
+            let bending = b.flexible.as_ref().map(|f| Bending::new(f, columns)).transpose()?;
             let points = bending.as_ref().map_or(vec![], |b| b.nodes.clone());
-            bodies.push(Body { shape, pose: (0..rows).map(pose).collect(), colour, points, bending });
+            bodies.push(Body { shape: b.shape, point, pose: (0..rows).map(pose).collect(), colour, points, bending });
         }
-        for e in list(&scene["joints"]).iter().chain(list(&scene["forces"])) {
-            for (body, on) in list(&e["between"]).iter().zip(list(&e["on"])) {
-                if let Some(b) = index(body).and_then(|k| bodies.get_mut(k)) {
+        for e in scene.joints.iter().chain(&scene.forces) {
+            for (body, on) in e.between.iter().zip(&e.on) {
+                if let Some(b) = body.and_then(|k| bodies.get_mut(k)) {
                     b.points.push(vector(on));
                 }
             }
         }
-        let camera = if planar { Mat3::IDENTITY } else { camera(vector(&scene["gravity"])) };
+        let camera = if planar { Mat3::IDENTITY } else { camera(vector(&scene.gravity)) };
         let canvas = Canvas { planar, camera, size: 1.0, pale: 0.0, pieces: vec![] };
         let mut machine = Machine { scene, bodies, canvas };
         machine.canvas.size = machine.radius();
@@ -176,11 +151,11 @@ impl Machine<'_> {
         let mut span = (Vec3([f64::INFINITY; 3]), Vec3([f64::NEG_INFINITY; 3]));
         for b in &self.bodies {
             let reach = match b.shape {
-                Shape::Rod(l, _) => l / 2.0,
-                Shape::Cylinder(l, r) => r.max(l / 2.0),
-                Shape::Box(s) => s.norm() / 2.0,
-                Shape::Sphere(r) => r,
-                _ => 0.0,
+                Shape::Rod { length, .. } => length / 2.0,
+                Shape::Cylinder { length, radius } => radius.max(length / 2.0),
+                Shape::Box { size } => size.norm() / 2.0,
+                Shape::Sphere { radius } => radius,
+                Shape::Unknown => 0.0,
             };
             for (p, r) in b.pose.iter().step_by((b.pose.len() / 50).max(1)) {
                 for q in b.points.iter().map(|x| *p + *r * *x).chain([*p]) {
@@ -225,12 +200,9 @@ impl Machine<'_> {
         for number in 0..self.bodies.len() {
             self.body(number, row, layer);
         }
-        for f in list(&self.scene["forces"]) {
-            self.force(f, row, below);
-        }
-        for j in list(&self.scene["joints"]) {
-            self.joint(j, row, above);
-        }
+        let scene = self.scene;
+        scene.forces.iter().for_each(|f| self.force(f, row, below));
+        scene.joints.iter().for_each(|j| self.joint(j, row, above));
         self.canvas.pale = 0.0;
     }
 
@@ -246,7 +218,7 @@ impl Machine<'_> {
             return self.bent(&nodes, radius, thin, layer, colour);
         }
         match b.shape {
-            Shape::Rod(length, radius) => {
+            Shape::Rod { length, radius } => {
                 let half = r.column(0) * (length / 2.0);
                 self.canvas.tube(
                     layer,
@@ -256,11 +228,11 @@ impl Machine<'_> {
                     colour,
                 );
             }
-            Shape::Cylinder(_, radius) if self.canvas.planar => {
+            Shape::Cylinder { radius, .. } if self.canvas.planar => {
                 self.canvas.disc(layer, p, radius, Style::outlined(colour.towards(WHITE, 0.35), edge, 1.4));
                 self.canvas.line(layer, &[p, p + r.column(0) * (0.92 * radius)], edge, 2.0);
             }
-            Shape::Cylinder(length, radius) => {
+            Shape::Cylinder { length, radius } => {
                 let half = r.column(2) * (length / 2.0);
                 self.canvas.tube(layer, p - half, p + half, radius, colour);
                 for side in [-1.0, 1.0] {
@@ -272,13 +244,13 @@ impl Machine<'_> {
                     }
                 }
             }
-            Shape::Box(s) if self.canvas.planar => {
+            Shape::Box { size: s } if self.canvas.planar => {
                 let corner = |x: f64, y: f64| self.canvas.seen(p + r * Vec3::new(x * s[0] / 2.0, y * s[1] / 2.0, 0.0));
                 let points = vec![corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
                 self.canvas
                     .put(layer, Piece::Area { points, style: Style::outlined(colour.towards(WHITE, 0.35), edge, 1.4) });
             }
-            Shape::Box(s) => {
+            Shape::Box { size: s } => {
                 for (i, side) in (0..3).flat_map(|i| [(i, -1.0), (i, 1.0)]) {
                     let (n, u, v) = (r.column(i), r.column((i + 1) % 3), r.column((i + 2) % 3));
                     let (u, v) = (u * (s[(i + 1) % 3] / 2.0), v * (s[(i + 2) % 3] / 2.0));
@@ -286,8 +258,8 @@ impl Machine<'_> {
                     self.canvas.face(layer, vec![c - u - v, c + u - v, c + u + v, c - u + v], n * side, colour);
                 }
             }
-            Shape::Sphere(radius) => self.canvas.ball(layer, p, radius, colour),
-            Shape::Point => {
+            Shape::Sphere { radius } => self.canvas.ball(layer, p, radius, colour),
+            Shape::Unknown if b.point => {
                 let part = if self.bodies.len() > 20 { 0.011 } else { 0.025 };
                 self.canvas.ball(layer, p, part * self.canvas.size, colour);
             }
@@ -329,30 +301,31 @@ impl Machine<'_> {
     }
 
     /// The points of an element in the world, and whether each is on the ground.
-    fn ends(&self, e: &Value, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
-        let end = |(k, (body, on)): (usize, (&Value, &Value))| {
-            let body = index(body).and_then(|k| self.bodies.get(k));
+    fn ends(&self, e: &Element, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
+        let bends: &[Bend] = e.bend.as_deref().unwrap_or_default();
+        let end = |(k, (number, on)): (usize, (&Option<usize>, &Triple))| {
+            let body = number.and_then(|k| self.bodies.get(k));
             let (p, r) = body.and_then(|b| b.pose.get(row).copied()).unwrap_or((Vec3::ZERO, Mat3::IDENTITY));
             let mut on = vector(on);
             // on a flexible body the point moves with the modes
-            for ((values, _), d) in
-                body.and_then(|b| b.bending.as_ref()).map_or(&[][..], |b| &b.modes).iter().zip(list(&e["bend"][k]))
-            {
+            let modes = body.and_then(|b| b.bending.as_ref()).map_or(&[][..], |b| &b.modes);
+            let bend = bends.get(k).and_then(|b| b.as_deref()).unwrap_or_default();
+            for ((values, _), d) in modes.iter().zip(bend) {
                 on += vector(d) * values.get(row).copied().unwrap_or(0.0);
             }
-            (p + r * on, index(&e["between"][k]), r)
+            (p + r * on, *number, r)
         };
-        list(&e["between"]).iter().zip(list(&e["on"])).enumerate().map(end).collect()
+        e.between.iter().zip(&e.on).enumerate().map(end).collect()
     }
 
-    fn joint(&mut self, j: &Value, row: usize, layer: u8) {
+    fn joint(&mut self, j: &Element, row: usize, layer: u8) {
         let ends = self.ends(j, row);
         let [(a, ground, ra), (b, body, _), ..] = ends[..] else { return };
         let grounded = ground.is_none() || body.is_none();
-        let axis = if j["axis"].is_array() { (ra * vector(&j["axis"][0])).normalized() } else { None };
+        let axis = j.axis.as_ref().and_then(|axis| (ra * vector(axis.first()?)).normalized());
         let s = self.canvas.size;
         let ink = INK;
-        match j["kind"].as_str().unwrap_or("") {
+        match &*j.kind {
             "distance" => self.canvas.line(layer, &[a, b], ink, 1.8),
             "belt" if self.canvas.planar => self.belt(ground, body, row, layer, ink),
             "revolute" | "spherical" if self.canvas.planar => {
@@ -375,7 +348,7 @@ impl Machine<'_> {
             "prismatic" | "cylindrical" | "point-on-line" if ground.is_none() && self.canvas.pale == 0.0 => {
                 let Some(axis) = axis else { return };
                 let Some(moving) = body.and_then(|k| self.bodies.get(k)) else { return };
-                let on = vector(&j["on"][1]);
+                let on = j.on.get(1).map_or(Vec3::ZERO, vector);
                 let along = moving.pose.iter().map(|(p, r)| (*p + *r * on - a).dot(axis));
                 let (low, high) = along.fold((0.0f64, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
                 let rail = [a + axis * (low - 0.1 * s), a + axis * (high + 0.1 * s)];
@@ -395,7 +368,7 @@ impl Machine<'_> {
         let round = |k: Option<usize>| {
             let b = self.bodies.get(k?)?;
             match b.shape {
-                Shape::Cylinder(_, r) => Some((b.pose.get(row)?.0, r)),
+                Shape::Cylinder { radius: r, .. } => Some((b.pose.get(row)?.0, r)),
                 _ => None,
             }
         };
@@ -410,14 +383,14 @@ impl Machine<'_> {
         }
     }
 
-    fn force(&mut self, f: &Value, row: usize, layer: u8) {
+    fn force(&mut self, f: &Element, row: usize, layer: u8) {
         let ends = self.ends(f, row);
         let [(a, ..), (b, ..)] = ends[..] else { return };
         let colour = STEEL;
-        let many = list(&self.scene["forces"]).len() > 12;
-        match f["kind"].as_str() {
-            Some("spring-damper") if many => self.canvas.line(layer, &[a, b], colour, 1.2),
-            Some("spring-damper") if f["spring"] == true => {
+        let many = self.scene.forces.len() > 12;
+        match &*f.kind {
+            "spring-damper" if many => self.canvas.line(layer, &[a, b], colour, 1.2),
+            "spring-damper" if f.spring == Some(true) => {
                 let (from, to) = (self.canvas.seen(a), self.canvas.seen(b));
                 let across = Vec3::new(from[1] - to[1], to[0] - from[0], 0.0).normalized().unwrap_or(Vec3::ZERO);
                 let turn = |k: usize| {
@@ -436,8 +409,8 @@ impl Machine<'_> {
                 let points = (0..=18).map(turn).collect();
                 self.canvas.put(layer, Piece::Line { points, style: Style::line(colour, 1.6) });
             }
-            Some("spring-damper") => self.canvas.line(layer, &[a, b], colour, 2.2),
-            Some("bushing") => {
+            "spring-damper" => self.canvas.line(layer, &[a, b], colour, 2.2),
+            "bushing" => {
                 let rubber = Colour::hex(0x3d3d46);
                 self.canvas.disc(layer, b, 0.036 * self.canvas.size, Style::outlined(rubber, rubber, 1.0));
                 let centre = self.canvas.seen(b) + Vec3::Z * (0.05 * self.canvas.size);
@@ -456,8 +429,8 @@ impl Machine<'_> {
 
     /// The paths of the probes.
     fn traces(&mut self, columns: &Columns) -> io::Result<()> {
-        for p in list(&self.scene["probes"]) {
-            let name = p["name"].as_str().unwrap_or("");
+        for p in &self.scene.probes {
+            let name = &p.name;
             let at = |axis: &&str| columns.names.iter().position(|n| *n == format!("{name}.{axis}"));
             let places: Vec<usize> = ["x", "y", "z"].iter().filter_map(at).collect();
             let read = columns.read(&places)?;
@@ -489,19 +462,20 @@ mod tests {
         let quarter = std::f64::consts::FRAC_PI_2;
         std::fs::write(&csv, format!("time [s],b.x,b.y,b.angle,b.mode1\n0,0,0,0,0\n1,5,0,{quarter},0.5\n")).unwrap();
         let columns = Columns::open(&csv).unwrap();
-        let scene = serde_json::json!({
+        let scene: Scene = serde_json::from_value(serde_json::json!({
             "space": "plane",
             "bodies": [{"name": "b", "kind": "flexible", "at": [0, 0, 0], "rotation": [1, 0, 0, 0], "shape": {"type": "unknown"},
                 "flexible": {"line": true, "radius": 0.1, "nodes": [[0, 0, 0], [1, 0, 0], [2, 0, 0]],
                     "modes": [{"channel": "b.mode1", "shape": [[0, 0, 0], [0, 1, 0], [0, 2, 0]]}]}}],
             "joints": [{"name": "j", "kind": "revolute", "between": [null, 0], "on": [[0, 0, 0], [2, 0, 0]], "bend": [null, [[0, 2, 0]]]}],
-        });
+        }))
+        .unwrap();
         let machine = Machine::new(&scene, &columns).unwrap();
         let near = |a: Vec3, b: [f64; 3]| (a - Vec3(b)).norm() < 1e-12;
         let bent = machine.bodies[0].bending.as_ref().unwrap().bent(1);
         assert!(near(bent[1], [1.0, 0.5, 0.0]) && near(bent[2], [2.0, 1.0, 0.0]), "{bent:?}");
         // turned by a right angle about the origin of the frame at (5, 0)
-        assert!(near(machine.ends(&scene["joints"][0], 1)[1].0, [4.0, 2.0, 0.0]));
+        assert!(near(machine.ends(&scene.joints[0], 1)[1].0, [4.0, 2.0, 0.0]));
         let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
         std::fs::remove_dir_all(&dir).unwrap();
         assert!(svg.contains("<polygon") && svg.contains("<circle") && !svg.contains("NaN"), "{svg}");

@@ -1,7 +1,8 @@
 //! Reports: the viewer and the results in one HTML file, which opens from a mail attachment.
 
 use crate::PAGE;
-use bellcrank_model::mesh::base64;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bellcrank_results::Results;
 use bellcrank_solve::evidence::Verdict;
 use serde_json::{Value, json};
@@ -165,7 +166,7 @@ fn thinned(frames: &Frames, bytes: usize) -> io::Result<(usize, usize, Vec<Strin
         let kept = all.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
         let bytes: Vec<u8> = kept.flat_map(|(_, x)| x.to_le_bytes()).collect();
         rows = bytes.len() / 8;
-        Ok(base64(&bytes))
+        Ok(STANDARD.encode(&bytes))
     });
     let columns = columns.collect::<io::Result<Vec<_>>>()?;
     Ok((rows, every, columns))

@@ -48,7 +48,7 @@ mod page {
 
     #[test]
     fn a_planar_model_moves_as_recorded() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("planar");
         write(s.path(), FOUR_BAR, 4.0, 801, four_bar()).unwrap();
         let server = start(s.path());
@@ -102,7 +102,7 @@ mod page {
 
     #[test]
     fn bodies_and_joints_are_picked_and_their_values_shown() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("pick");
         write(s.path(), DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
         let server = start(s.path());
@@ -147,7 +147,7 @@ mod page {
 
     #[test]
     fn plots_show_and_save_the_right_values() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("plots");
         write(s.path(), DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
         let server = start(s.path());
@@ -213,7 +213,7 @@ mod page {
 
     #[test]
     fn a_spatial_model_opens_in_space_and_turns() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("space");
         write(s.path(), TOP, 20.0, 2001, top).unwrap();
         let server = start(s.path());
@@ -252,7 +252,7 @@ mod page {
 
     #[test]
     fn a_thousand_bodies_are_drawn() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("thousand");
         write(s.path(), &cloud_model(1000), 2.0, 21, cloud(1000)).unwrap();
         let server = start(s.path());
@@ -285,7 +285,7 @@ mod page {
 
     #[test]
     fn ten_thousand_bodies_are_lines_until_one_comes_near() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("many");
         let n = 10_000;
         write(s.path(), &rods_model(n), 1.0, 31, rods(n)).unwrap();
@@ -339,7 +339,7 @@ mod page {
 
     #[test]
     fn names_are_shown_and_never_run() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("odd");
         write(s.path(), &odd_model(), 3.0, 31, odd).unwrap();
         let server = start(s.path());
@@ -359,7 +359,7 @@ mod page {
 
     #[test]
     fn a_report_works_from_a_file() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("report-file");
         let dir = s.path().join("r");
         write(&dir, DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
@@ -432,7 +432,7 @@ mod page {
 
     #[test]
     fn a_view_of_everything_stays_one_when_the_page_changes() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("fit");
         write(s.path(), FOUR_BAR, 4.0, 201, four_bar()).unwrap();
         let server = start(s.path());
@@ -470,7 +470,7 @@ mod page {
 
     #[test]
     fn a_live_run_is_followed_and_its_steps_are_shown() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let model = bellcrank_model::read::read_text("m.toml", FOUR_BAR, &[]).unwrap().model;
         let live = Live::new(&bellcrank_model::scene::scene(&model), &Options { port: Some(0), open: false }).unwrap();
         let mut run = live.recorder();
@@ -532,7 +532,7 @@ mod page {
 
     #[test]
     fn meshes_and_bending_bodies_are_drawn() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("mesh");
         let text = "model = { gravity = [0, 0, -9.81] }\nbody.part = { mass = 1, inertia = [1, 1, 1] }\n\
                     body.beam = { mass = 1, inertia = [1, 1, 1], at = [0, 1, 0] }\n\
@@ -547,11 +547,10 @@ mod page {
         // a tetrahedron and a beam of nine points with a parabola for a mode
         let corner = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
-        let bytes: Vec<u8> =
-            faces.iter().flatten().flat_map(|k: &usize| corner[*k]).flat_map(f32::to_le_bytes).collect();
+        let corners: Vec<f32> = faces.iter().flatten().flat_map(|k: &usize| corner[*k]).collect();
         let file = s.path().join("scene.json");
         let mut scene: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        scene["bodies"][0]["mesh"] = json!({"triangles": bellcrank_model::mesh::base64(&bytes)});
+        scene["bodies"][0]["mesh"] = json!(bellcrank_model::scene::SceneMesh::of(&corners));
         let along: Vec<f64> = (0..9).map(|i| f64::from(i) / 8.0).collect();
         scene["bodies"][1]["flexible"] = json!({
             "line": true,
@@ -594,7 +593,7 @@ mod page {
 
     #[test]
     fn every_state_of_a_run_is_told_on_the_page() {
-        let Some(mut browser) = browser() else { return };
+        let mut browser = browser();
         let s = Scratch::new("page-states");
         let says = |page: &mut Page| page.text("document.body.innerText");
 

@@ -5,23 +5,30 @@ mod common;
 
 use bellcrank_model::read::read_text;
 use bellcrank_results::json;
+use bellcrank_solve::history::Taken;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::{Header, Recorder, Report};
 use bellcrank_solve::simulation::Simulation;
 use common::Dice;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Counts frames and keeps none.
-struct Count(usize);
+/// Keeps no frames, and ends the run after five steps.
+struct Five {
+    steps: usize,
+    interrupt: Arc<AtomicBool>,
+}
 
-impl Recorder for Count {
+impl Recorder for Five {
     fn begin(&mut self, _: &Header) -> std::io::Result<()> {
         Ok(())
     }
     fn frame(&mut self, _: f64, _: &[f64]) -> std::io::Result<()> {
-        self.0 += 1;
         Ok(())
+    }
+    fn step(&mut self, _: &Taken) {
+        self.steps += 1;
+        self.interrupt.store(self.steps >= 5, Ordering::Relaxed);
     }
     fn end(&mut self, report: &dyn Report) -> std::io::Result<()> {
         assert!(json::report(report).contains_key("steps"));
@@ -174,11 +181,7 @@ fn attempt(text: &str, method: (MethodName, Option<f64>)) -> usize {
             1
         }
         Ok(mut simulation) => {
-            let mut steps = 0;
-            let summary = simulation.run(&mut Count(0), &mut |_, _| {
-                steps += 1;
-                interrupt.store(steps >= 5, Ordering::Relaxed);
-            });
+            let summary = simulation.run(&mut Five { steps: 0, interrupt });
             assert!(json::whole(&summary)["final"].is_object());
             2
         }

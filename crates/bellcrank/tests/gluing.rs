@@ -72,3 +72,36 @@ fn a_split_model_tells_the_largest_difference() {
         wrong.stderr
     );
 }
+
+#[test]
+fn the_whole_beside_a_cut_model_runs_in_the_coordinates_that_were_asked_for() {
+    let s = Scratch::new("cut-relative");
+    let model = example("four-bar.toml");
+    let run = |coordinates: &str| {
+        json(
+            &s,
+            &[
+                "run",
+                &model,
+                "--until",
+                "0.2",
+                "--rtol",
+                "1e-8",
+                "--split",
+                "B",
+                "--coordinates",
+                coordinates,
+                "--json",
+            ],
+        )
+    };
+    let (cartesian, relative) = (run("cartesian"), run("relative"));
+    assert_eq!(cartesian["coordinates"]["whole"], "cartesian");
+    assert_eq!(relative["coordinates"]["whole"], "relative");
+    // the parts are the same, the whole is another run
+    assert_eq!(relative["exchanges"], cartesian["exchanges"]);
+    assert_ne!(relative["differences"], cartesian["differences"]);
+    for d in relative["differences"].as_array().unwrap().iter().filter(|d| d["unit"] == "m" || d["unit"] == "rad") {
+        assert!(d["difference"].as_f64().unwrap() < 1e-5, "{d}");
+    }
+}

@@ -99,7 +99,7 @@ fn templates_run_at_once_and_nothing_is_overwritten() {
         assert_eq!(scratch.json(&format!("{name}.toml"), &["--until", "0.05"])["model"], name.as_str());
         let again = scratch.bellcrank(&["new", &name]);
         assert_eq!(again.code, 2);
-        assert!(again.stderr.contains("already there"), "{}", again.stderr);
+        assert!(again.stderr.contains("already exists"), "{}", again.stderr);
         assert_eq!(String::from_utf8(scratch.read(&format!("{name}.toml"))).unwrap(), text);
     }
     let listed = scratch.bellcrank(&["new", "--list"]).stdout;

@@ -4,7 +4,7 @@ use super::{Coordinator, largest};
 use crate::options::{Coupling, GlueError};
 use crate::port::{Motion, WIDTH, displacement, twist};
 use crate::subdomain::{Admittance, Window};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// An admittance that is expected to leave more than this fraction of the tolerance after one correction is asked for again.
 const NEAR: f64 = 0.3;

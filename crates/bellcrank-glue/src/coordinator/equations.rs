@@ -4,8 +4,8 @@ use super::window::Unknowns;
 use super::{Coordinator, largest, minus};
 use crate::options::{Coupling, Levels};
 use crate::subdomain::{Admittance, Window};
-use bellcrank_math::dense::least_squares;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::dense::least_squares;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// Singular values of the interface below this fraction of the largest count as zero: singular positions.
 const RANK: f64 = 1e-9;

@@ -4,13 +4,13 @@ use crate::foresee::Foresight;
 use crate::interface::Interface;
 use crate::port::Motion;
 use crate::subdomain::Admittance;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// The fraction of an admittance that each window invalidates, until it is measured.
 const AGEING: f64 = 0.01;
 
 /// The state of a glued run beside the states of its parts.
-#[derive(Clone)]
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
 pub(super) struct History {
     /// The committed time.
     pub t: f64,
@@ -34,14 +34,14 @@ pub(super) struct History {
 }
 
 /// The motions at the start of the last window, and its length.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Before {
     pub length: f64,
     pub motions: Vec<Motion>,
 }
 
 /// A load that was held over a window.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct HeldLoad {
     /// The middle of the window.
     pub middle: f64,
@@ -50,14 +50,14 @@ pub(super) struct HeldLoad {
 }
 
 /// F and Γᵀ, in the world.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Law {
     pub force: Vec<f64>,
     pub pull: Matrix,
 }
 
 /// The admittance of the interface, and how far it can be trusted.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct KnownAdmittance {
     pub matrix: Option<Admittance>,
     /// The length of the windows it is for.
@@ -72,7 +72,7 @@ pub(super) struct KnownAdmittance {
 }
 
 /// Where a run is among its windows.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Pace {
     /// Its start.
     pub start: f64,
@@ -81,26 +81,6 @@ pub(super) struct Pace {
     /// The length of the next window.
     pub length: f64,
 }
-
-bellcrank_model::kept_by_fields!(Before { length, motions });
-bellcrank_model::kept_by_fields!(HeldLoad { middle, load });
-bellcrank_model::kept_by_fields!(Law { force, pull });
-bellcrank_model::kept_by_fields!(KnownAdmittance { matrix, length, stale, told, age, ageing });
-bellcrank_model::kept_by_fields!(Pace { start, windows, length });
-bellcrank_model::kept_by_fields!(History {
-    t,
-    number,
-    motions,
-    before,
-    lambda,
-    mu,
-    foresight,
-    held,
-    law,
-    admittance,
-    accelerated,
-    pace,
-});
 
 impl History {
     /// That of a run which has not begun.

@@ -116,6 +116,11 @@ impl Coordinator {
         &self.report
     }
 
+    /// The parts, to look at.
+    pub fn all_parts(&self) -> &[Box<dyn Subdomain>] {
+        &self.parts
+    }
+
     /// The parts.
     pub fn parts(&mut self) -> &mut [Box<dyn Subdomain>] {
         &mut self.parts

@@ -7,7 +7,7 @@ use crate::foresee::Past;
 use crate::options::{Coupling, GlueError, Levels};
 use crate::port::{Motion, difference};
 use crate::subdomain::{Admittance, Response, Upcoming};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// Gaps below this fraction of a length (or of the speed) are closed.
 const CLOSED: f64 = 1e-6;

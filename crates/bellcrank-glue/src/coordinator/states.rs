@@ -4,13 +4,17 @@ use super::Coordinator;
 use super::history::History;
 use crate::options::{GlueError, Report};
 use crate::subdomain::write_whole;
-use bellcrank_model::{Point, tape};
+use bellcrank_model::{Point, snapshot};
 use std::path::Path;
 
 /// The file of the interface in a checkpoint.
 pub const INTERFACE_FILE: &str = "interface.state";
 
+/// What that file holds, in messages.
+const KIND: &str = "state of an interface";
+
 /// The interface's file: the state of the run, without the states of its parts.
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Written {
     id: String,
     history: History,
@@ -18,8 +22,6 @@ struct Written {
     report: Report,
     note: Vec<u64>,
 }
-
-bellcrank_model::kept_by_fields!(Written { id, history, interface, report, note });
 
 impl Coordinator {
     /// Keeps the committed state of all parts and of the interface in memory.
@@ -45,9 +47,9 @@ impl Coordinator {
         self.parts.iter_mut().try_for_each(|p| p.keep(folder, id))?;
         let (history, interface) = (self.history.clone(), self.interface.point().clone());
         let (id, note) = (id.to_string(), note.to_vec());
-        let mut written = Written { id, history, interface, report: self.report.clone(), note };
+        let written = Written { id, history, interface, report: self.report.clone(), note };
         let path = folder.join(INTERFACE_FILE);
-        write_whole(&path, &tape::write(&mut written))
+        write_whole(&path, &snapshot::encode(KIND, &written))
             .map_err(|e| GlueError::Unfit(format!("cannot write the checkpoint `{}`: {e}", path.display())))
     }
 
@@ -57,12 +59,9 @@ impl Coordinator {
         let path = folder.join(INTERFACE_FILE);
         let unfit = |why: String| GlueError::Unfit(format!("the checkpoint `{}` {why}", path.display()));
         let bytes = std::fs::read(&path).map_err(|e| unfit(format!("cannot be read: {e}")))?;
-        let (history, interface) = (self.history.clone(), self.interface.point().clone());
-        let report = self.report.clone();
-        let mut found = Written { id: String::new(), history, interface, report, note: Vec::new() };
-        tape::read(&mut found, &bytes).map_err(unfit)?;
-        if !self.history.fits(&found.history, self.interface.width()) || found.report.seconds.len() != self.parts.len()
-        {
+        let found: Written = snapshot::decode(KIND, &bytes).map_err(|e| unfit(e.to_string()))?;
+        let same = self.history.fits(&found.history, self.interface.width()) && self.interface.fits(&found.interface);
+        if !same || found.report.seconds.len() != self.parts.len() {
             return Err(unfit("belongs to another assembly".into()));
         }
         self.parts.iter_mut().try_for_each(|p| p.recover(folder, &found.id))?;

@@ -2,22 +2,9 @@
 
 #![allow(dead_code)]
 
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::random::Random;
 use std::sync::Arc;
-
-/// A reproducible stream of numbers in (−1, 1).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn number(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        ((self.number() * 0.5 + 0.5) * n as f64) as usize
-    }
-}
 
 /// Joint `rows` between bodies, with its Jacobian per body, by rows.
 #[derive(Clone)]
@@ -63,7 +50,7 @@ impl Sample {
     /// The planar ladder of m squares: 3m + 1 rods, 4m + 1 pins.
     pub fn ladder(m: usize) -> Sample {
         let mut s = Sample { bodies: vec![3; 3 * m + 1], ..Sample::default() };
-        let mut rng = Random(7);
+        let mut rng = Random::new(7);
         // rung 3i, upper rail 3i + 1 and lower rail 3i + 2 of square i, last rung 3m
         let angles: Vec<f64> =
             (0..3 * m + 1).map(|b| rng.number() * 0.2 + if b % 3 == 0 { -1.5 } else { 0.0 }).collect();
@@ -94,7 +81,7 @@ impl Sample {
     /// A net of n × n point masses in space with links to their neighbours, two corners held.
     pub fn net(n: usize) -> Sample {
         let mut s = Sample { bodies: vec![3; n * n], ..Sample::default() };
-        let mut rng = Random(3);
+        let mut rng = Random::new(3);
         let mut link = |a: usize, b: usize, along: usize| {
             let mut g: Vec<f64> = (0..3).map(|_| rng.number() * 0.1).collect();
             g[along] += 1.0;

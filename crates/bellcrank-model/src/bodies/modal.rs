@@ -24,7 +24,7 @@
 //! one (or the largest rotation, where no node is displaced): modal coordinates are metres then (or radians).
 
 use super::{ElasticMode, MAX_MODES, ModeField, Structure};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::{Mat3, Vec3};
 
 /// A node of a modal file.

@@ -2,7 +2,7 @@
 
 use super::{Piece, Unknown};
 use crate::parallel::MIN_BLOCKS;
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 
 /// What solvers may know of how derivatives are computed, to spare memory traffic. By default nothing.
 pub trait MatrixHints {

@@ -52,7 +52,7 @@ pub mod roles {
     pub use super::{Dynamics, Geometry, HasLayout, MatrixHints, Observable, StartRules, Switching, TreeRecursion};
 }
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 
 /// The grouping of unknowns and rows into blocks, which all roles share.
 pub trait HasLayout {

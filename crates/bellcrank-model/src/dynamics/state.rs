@@ -1,7 +1,8 @@
 //! What moves: the state of a machine, and a trial point of its equations.
 
 use super::{Layout, Mode};
-use bellcrank_math::{Quat, Vec3, team};
+use bellcrank_math::threads::team;
+use bellcrank_math::{Quat, Vec3};
 
 /// Implements `Clone` with a `clone_from` that reuses the buffers of every field; a derived one does not.
 #[macro_export]
@@ -20,7 +21,7 @@ macro_rules! clone_by_fields {
 
 /// What is constant within a step: the centres of the rotation charts, the last accepted joint angles, the modes of
 /// forces that switch, and the inputs.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Charts {
     /// The centre R_c of each rotation chart, R = R_c exp(φ̃).
     pub centres: Vec<Quat>,
@@ -40,7 +41,7 @@ pub struct Charts {
 clone_by_fields!(Charts { centres, angles, rates, time, modes, inputs });
 
 /// The state of a machine: small, and cloned freely for checkpoints and retries.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Time in s.
     pub t: f64,
@@ -69,7 +70,7 @@ impl State {
 }
 
 /// A trial point of the equations: a state with its rates and multipliers.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Point {
     /// Time in s.
     pub t: f64,
@@ -110,6 +111,16 @@ impl Point {
             mu: vec![0.0; layout.m_rates()],
             charts: state.charts.clone(),
         }
+    }
+
+    /// Whether another point has the same sizes.
+    pub fn fits(&self, other: &Point) -> bool {
+        let sizes = |p: &Point| [&p.q, &p.qdot, &p.v, &p.vdot, &p.z, &p.zdot, &p.lambda, &p.mu].map(Vec::len);
+        let charts = |p: &Point| {
+            let Charts { centres, angles, modes, inputs, .. } = &p.charts;
+            [centres.len(), angles.len(), modes.len(), inputs.len()]
+        };
+        sizes(self) == sizes(other) && charts(self) == charts(other)
     }
 
     /// Copies a state in; rates and multipliers keep their values. Does not allocate.

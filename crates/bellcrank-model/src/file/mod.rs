@@ -8,16 +8,16 @@
 //!
 //! Nothing here knows a body, a joint or a force: they describe their keys as [`Field`]s, and the same
 //! description reads the file, checks it, writes the JSON Schema and the table in the documentation.
-//! Every value remembers the [`Span`] it came from, so whoever refuses it later can still point there.
+//! Every value remembers the [`Span`] it came from, so that a later refusal can still point there.
 
 pub mod csv;
 pub mod diagnostic;
 pub mod expression;
+mod fast_toml;
 pub mod fields;
 pub mod json;
 pub mod overrides;
 pub mod parameters;
-mod plain;
 pub mod schema;
 pub mod source;
 pub mod suggest;

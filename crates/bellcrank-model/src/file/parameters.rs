@@ -217,7 +217,7 @@ fn cycles(entries: &[Entry], needs: &[Vec<usize>], rest: &[usize]) -> Diagnostic
     let mut walk_of = vec![0; entries.len()];
     let in_rest: Vec<bool> = (0..entries.len()).map(|i| rest.binary_search(&i).is_ok()).collect();
     for (walk, &first) in rest.iter().enumerate() {
-        // each of the rest needs one of the rest, so the walk ends where somebody was before
+        // each of the rest needs another of the rest, so the walk ends where it has been before
         let walk = walk + 1;
         let mut path = Vec::new();
         let mut i = first;

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// Reads a TOML document. `id` is the number of the source in its [`Sources`](super::Sources).
 pub fn parse(source: &Source, id: u32) -> Result<Node, Diagnostics> {
-    match super::plain::parse(source, id) {
+    match super::fast_toml::parse(source, id) {
         Some(root) => Ok(root),
         None => parse_all(source, id),
     }

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
     fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
         let named = v.name("joint");
         let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
-            // a joint with errors has been told of already
+            // a joint with errors has been reported already
             let wrong = self.root.get("joint").is_some_and(|section| section.get(named.name).is_some());
             let names: Vec<&str> = self.model.joints.iter().map(|j| j.name.as_str()).collect();
             let unknown = || named.unknown("joint", v.what(), names).into();
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
             if ["joint", "probe"].iter().any(|section| self.root.get(section).is_some_and(|s| s.get(owner).is_some()))
                 && !names.contains(&owner)
             {
-                return Err(Diagnostics::new()); // its own errors are told already
+                return Err(Diagnostics::new()); // its own errors have been reported
             }
             let absent = if names.contains(&owner) { "which has no coordinate" } else { "which is not in the model" };
             let message = format!("{} measures {}, {absent}", v.what(), suggest::quoted(channel.name));

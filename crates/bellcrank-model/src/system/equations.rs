@@ -3,7 +3,8 @@
 use super::*;
 use crate::forces::{MAX_STATES, Seen};
 use crate::parallel::{add_scaled, each_block, set_each_block};
-use bellcrank_math::{Vec3, rotation, team};
+use bellcrank_math::threads::team;
+use bellcrank_math::{Vec3, rotation};
 
 /// out += c x.
 #[inline]

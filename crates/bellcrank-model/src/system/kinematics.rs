@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::parallel::{MIN_BLOCKS, add_scaled, each_block};
-use bellcrank_math::{Quat, Vec3, rotation, team};
+use bellcrank_math::threads::team;
+use bellcrank_math::{Quat, Vec3, rotation};
 
 impl System {
     /// The poses of all bodies.

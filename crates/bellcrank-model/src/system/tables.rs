@@ -6,7 +6,8 @@
 use super::*;
 use crate::bodies::PoseKind;
 use crate::parallel::{MIN_BLOCKS, span};
-use bellcrank_math::{Vec3, team};
+use bellcrank_math::Vec3;
+use bellcrank_math::threads::team;
 use std::ops::Range;
 
 /// The most plain equations of one constraint.

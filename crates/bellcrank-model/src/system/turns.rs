@@ -1,7 +1,7 @@
 //! Joint angles over many turns: which turn an angle is on is counted from one accepted step to the next.
 
 use super::*;
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 
 /// Bodies may turn against each other by this much, in rad, before turns are counted again; angles are unambiguous up
 /// to π.

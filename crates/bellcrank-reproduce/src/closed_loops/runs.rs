@@ -2,8 +2,8 @@
 
 use super::models::system;
 use crate::clock::processor;
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::engines::explicit::Explicit;
 use bellcrank_solve::engines::srm::{Regularization, Srm};
@@ -301,7 +301,7 @@ impl Machine {
         let flops = loops.of_whole();
         (found.factor, found.solve) = (flops.factor as f64, flops.solve as f64);
         if eliminated {
-            let mut linear = bellcrank_math::solver::choose_nearly_symmetric(step.pattern());
+            let mut linear = bellcrank_math::linear::solver::choose_nearly_symmetric(step.pattern());
             let mut whole = right.clone();
             let began = processor(wall);
             linear.factor(&matrix).ok()?;
@@ -347,14 +347,14 @@ impl Machine {
     /// The coordinates at the end of an error-controlled run.
     pub fn controlled(&self, solver: Solver, rtol: f64, until: f64) -> Option<Vec<f64>> {
         let mut simulation = self.simulation(solver, rtol, until)?;
-        let summary = simulation.run(&mut Silent, &mut |_, _| {});
+        let summary = simulation.run(&mut Silent);
         (summary.status == Status::Finished).then(|| simulation.state().q.clone())
     }
 
     /// The singular positions that a run logs: time and words.
     pub fn singular_times(&self, solver: Solver, rtol: f64, until: f64) -> Vec<(f64, String)> {
         let Some(mut simulation) = self.simulation(solver, rtol, until) else { return Vec::new() };
-        let summary = simulation.run(&mut Silent, &mut |_, _| {});
+        let summary = simulation.run(&mut Silent);
         let singular = summary.events.into_iter().filter(|e| e.what.contains("singular"));
         singular.map(|e| (e.t, e.what)).collect()
     }
@@ -362,7 +362,7 @@ impl Machine {
     /// The largest error of the energy balance, relative to the largest kinetic energy that gravity could have given.
     pub fn energy_error(&self, rtol: f64, until: f64) -> f64 {
         let Some(mut simulation) = self.simulation(Solver::Auto, rtol, until) else { return f64::NAN };
-        let summary = simulation.run(&mut Silent, &mut |_, _| {});
+        let summary = simulation.run(&mut Silent);
         summary.energy.largest_error / summary.energy.initial.abs().max(1.0)
     }
 

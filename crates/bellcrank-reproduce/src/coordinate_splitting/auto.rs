@@ -17,7 +17,7 @@ fn tight(dynamics: &Arc<dyn Dynamics>, q: &[f64], v: &[f64], until: f64) -> Opti
     let state = State { q: q.to_vec(), v: v.to_vec(), ..State::default() };
     let options = Options { method: MethodName::Dop853, rtol: 1e-11, until, ..Options::default() };
     let mut simulation = Simulation::new(Machine::equations("reference", dynamics.clone(), &state), options).ok()?;
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation.run(&mut Silent);
     (summary.status == Status::Finished).then(|| simulation.state().q.clone())
 }
 

@@ -96,9 +96,7 @@ pub fn simulate(text: &str, changes: &[(&str, f64)], at_rest: bool, options: Opt
         let (start, _) = initial::assemble(&dynamics, &state).ok()?;
         statics::equilibrium(&dynamics, &start).ok()?.point.store(&mut state);
     }
-    let summary = Simulation::new(Machine::equations("bushings", dynamics, &state), options)
-        .ok()?
-        .run(&mut Silent, &mut |_, _| {});
+    let summary = Simulation::new(Machine::equations("bushings", dynamics, &state), options).ok()?.run(&mut Silent);
     (summary.status == Status::Finished).then_some(summary)
 }
 

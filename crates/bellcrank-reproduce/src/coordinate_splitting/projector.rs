@@ -1,9 +1,9 @@
 //! CS and CM as the papers write them, with an explicit dense projector: what the sparse table is held to.
 
 use super::partition::solve;
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::dense::DenseLu;
-use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::dynamics::{Dynamics, Point, Slopes};
 use bellcrank_model::hand_written::{Equations, HandWritten};
 use bellcrank_solve::formulation;

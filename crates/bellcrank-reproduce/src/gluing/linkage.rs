@@ -1,6 +1,6 @@
 //! The parallel four-bar of the paper, in relative angles and in Cartesian coordinates.
 
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 
 /// Lengths, masses and moments of inertia of the three moving links.
 const LENGTH: [f64; 3] = [1.0, 2.0, 1.0];

@@ -5,7 +5,7 @@ mod linkage;
 mod stability;
 
 use crate::report::{Claim, Report, Table};
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use linkage::{Cartesian, Linkage, Relative, exact};
 use std::f64::consts::PI;

@@ -54,7 +54,7 @@ impl Run {
     }
 
     fn record(&self, options: Options, out: &mut dyn Recorder) -> Option<Summary> {
-        let summary = self.start(options)?.run(out, &mut |_, _| {});
+        let summary = self.start(options)?.run(out);
         (summary.status == Status::Finished).then_some(summary)
     }
 }
@@ -167,7 +167,7 @@ pub fn top_reaction(formulation: FormulationKind, h: f64, reference: &[(String, 
     let (method, formulation) = (MethodName::GeneralizedAlpha, Some(formulation));
     let options = Options { method, formulation, step: Some(h), ..Options::default() }.with(|o| o.parameters.rho = 0.9);
     let mut simulation = Run::new(TOP, 0.01).start(options)?;
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation.run(&mut Silent);
     let exact = |c: &str| reference.iter().find(|(name, _)| name == c).map(|(_, x)| *x);
     let force = [exact("foot.fx")?, exact("foot.fy")?, exact("foot.fz")?];
     let lambda = &simulation.point().lambda;

@@ -6,11 +6,13 @@
 mod analyses;
 mod check;
 mod compare;
+mod plan;
 mod run;
 
 pub use analyses::{inverse, modes, verification};
 pub use check::check;
 pub use compare::comparison;
+pub use plan::plan;
 pub use run::run;
 
 use bellcrank_solve::Summary;

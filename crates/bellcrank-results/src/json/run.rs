@@ -45,6 +45,7 @@ struct RunJson<'a> {
     drift: DriftJson,
     energy: EnergyJson,
     choices: &'a [String],
+    plan: Map<String, Value>,
     solver: Option<&'a str>,
     refused: Vec<RefusedJson<'a>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -87,6 +88,7 @@ impl<'a> RunJson<'a> {
             drift: DriftJson { position: s.drift.position, velocity: s.drift.velocity },
             energy: EnergyJson { initial: s.energy.initial, last: s.energy.last, max_error: s.energy.largest_error },
             choices: &s.choices,
+            plan: super::plan(&s.plan),
             solver: s.solver.as_deref(),
             refused: s.refused.iter().map(|(name, c)| RefusedJson::of(name, c)).collect(),
             cut_joints: &s.cut,

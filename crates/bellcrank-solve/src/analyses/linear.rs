@@ -21,8 +21,8 @@
 //! Redundant rows are harmless: only the null space of G enters, and the curvature (Gᵀλ)_q on it is the
 //! same for every choice of the multipliers.
 
-use bellcrank_math::matrix::{Eigenpair, Matrix};
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::matrix::{Eigenpair, Matrix};
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::dynamics::{Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::fmt;

@@ -10,8 +10,8 @@ use crate::formulation;
 use crate::kkt::Kkt;
 use crate::newton::{Iteration, MatrixLoan, Newton, Residual, SetParts, Wants};
 use crate::step::Step;
-use bellcrank_math::blocks::BlockPattern;
-use bellcrank_math::matrix::Matrix;
+use bellcrank_math::linear::blocks::BlockPattern;
+use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::{Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown};
 use std::fmt;
@@ -402,7 +402,7 @@ pub fn least_reactions(dynamics: &dyn Dynamics, at: &mut Point) -> Option<()> {
         dynamics.add(1.0, Piece::GtLambda, &unit, &mut w, &mut column);
         (0..n).for_each(|i| *gt.at_mut(i, j) = column[i]);
     }
-    let found = bellcrank_math::dense::least_squares(&gt.values, n, m, &load, 1e-9).ok()?;
+    let found = bellcrank_math::linear::dense::least_squares(&gt.values, n, m, &load, 1e-9).ok()?;
     at.lambda.copy_from_slice(&found.x);
     Some(())
 }

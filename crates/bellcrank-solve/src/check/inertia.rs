@@ -5,7 +5,7 @@ use super::{Check, Severity};
 use crate::initial;
 use crate::kkt::each_block;
 use bellcrank_math::Mat3;
-use bellcrank_math::dense::symmetric_eigenvalues;
+use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_model::bodies::CentralInertia;
 use bellcrank_model::model::Shape;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};

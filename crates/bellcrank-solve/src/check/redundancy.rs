@@ -6,7 +6,7 @@ use super::{Check, DENSE, Redundancy, Severity};
 use crate::initial;
 use crate::kkt::{Kkt, MANY, RowScales, add_position_residual, turn};
 use crate::linear::rank::{rank, weights};
-use crate::random::Random;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::Space;
@@ -103,7 +103,7 @@ impl Elimination {
         start: &Point,
         freedom: usize,
         k: usize,
-        random: &mut Random,
+        random: &mut Xorshift,
         w: &mut Workspace,
     ) -> Option<Point> {
         let dynamics = self.dynamics.clone();
@@ -130,7 +130,7 @@ impl Elimination {
                 // where it goes, or would go: among many freedoms chance finds no branch of a singular position
                 1 if size(&start.v) > 1e-9 * length => start.v.clone(),
                 1 if size(&start.vdot) > 0.0 => start.vdot.clone(),
-                _ => self.weights.iter().map(|w| random.next() / w).collect(),
+                _ => self.weights.iter().map(|w| random.number() / w).collect(),
             };
             self.factor(start, w)?;
             let mut rates = vec![0.0; dynamics.layout().m()];
@@ -205,7 +205,7 @@ pub(super) fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, w: &mut 
     };
     let mut generic: Option<(Point, Found)> = None;
     let mut poses = 0;
-    let mut random = Random(7);
+    let mut random = Xorshift(7);
     let tries = if thorough { 4 } else { 2 };
     for k in 0..tries {
         let Some(there) = elimination.nearby(start, here.freedom, k, &mut random, w) else { continue };
@@ -335,7 +335,7 @@ fn tell_redundant(c: &mut Check, advice: Vec<String>) {
 mod tests {
     use super::*;
     use crate::linear::rank::RANK;
-    use bellcrank_math::dense::svd;
+    use bellcrank_math::linear::dense::svd;
     use bellcrank_model::read::read_text;
     use std::fmt::Write;
 
@@ -418,7 +418,7 @@ mod tests {
             let (_, dynamics, start, mut w) = started(text);
             let mut elimination = Elimination::new(&dynamics, &start, &mut w);
             // flat meshes with both diagonals are stiff, and only to first order redundant
-            let nearby = elimination.nearby(&start, 1, 0, &mut Random(7), &mut w);
+            let nearby = elimination.nearby(&start, 1, 0, &mut Xorshift(7), &mut w);
             assert_eq!(nearby.is_none(), text.contains("l0-1-1-0"));
             for at in std::iter::once(&start).chain(&nearby) {
                 let dense = rank(&*dynamics, at, &mut w).unwrap();

@@ -4,8 +4,8 @@ use super::{Check, DENSE};
 use crate::choices::{MethodName, Options};
 use crate::kkt::{Blocks, Kkt, dense};
 use crate::linear::rank::{rank, reduce, weights};
-use crate::random::Random;
-use bellcrank_math::dense::symmetric_eigenvalues;
+use bellcrank_math::linear::dense::symmetric_eigenvalues;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
 use std::sync::Arc;
 
@@ -78,8 +78,8 @@ fn largest(kkt: &mut Kkt, mass: &Blocks, n: usize, times: impl Fn(&[f64], &mut [
     const ITERATIONS: usize = 60;
     const SETTLED: f64 = 1e-10;
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let mut random = Random(5);
-    let load: Vec<f64> = (0..n).map(|_| random.next()).collect();
+    let mut random = Xorshift(5);
+    let load: Vec<f64> = (0..n).map(|_| random.number()).collect();
     let (mut x, mut y, mut found) = (vec![0.0; n], vec![0.0; n], 0.0);
     x.copy_from_slice(kkt.respond(&load).ok()?);
     for _ in 0..ITERATIONS {

@@ -6,7 +6,7 @@ use super::method::MethodName;
 use super::options::Options;
 use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver};
 use crate::newton::Iteration;
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 
 /// Most iterates of sequential regularization: more do not help, and can make it worse.
 pub const MAX_ITERATES: usize = 8;

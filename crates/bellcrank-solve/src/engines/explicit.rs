@@ -11,7 +11,7 @@ use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::cell::Cell;
 use std::ops::Range;

@@ -1,5 +1,6 @@
 //! Engines: what takes a step. Each advances an accepted state and can be asked inside its last step.
 
+mod error;
 pub mod explicit;
 pub mod implicit;
 pub mod kinematic;
@@ -7,8 +8,9 @@ mod progress;
 pub mod regularized;
 pub use regularized as srm;
 
+pub use error::StepError;
+
 use bellcrank_model::{Point, State, Unknown};
-use std::fmt;
 
 /// Counts of a run, all deterministic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,124 +66,6 @@ pub enum Revision {
         t: f64,
     },
 }
-
-/// Why a run cannot go on: in the user's words.
-#[derive(Clone, Debug, PartialEq)]
-pub enum StepError {
-    /// The step size fell to nothing.
-    Collapse {
-        /// When.
-        t: f64,
-        /// The last step size tried.
-        h: f64,
-        /// What kept it from converging or from being accurate, by the user's name.
-        culprit: String,
-        /// Whether Newton's iteration (or else the error test) failed.
-        convergence: bool,
-        /// Whether the step was fixed by the user.
-        fixed: bool,
-    },
-    /// The step size fell to nothing close to a position in which the constraints depend on each other.
-    NearSingular {
-        /// When.
-        t: f64,
-        /// The last step size tried.
-        h: f64,
-        /// Where it shows, by the user's name.
-        culprit: String,
-        /// The smallest relative pivot of a constraint.
-        pivot: f64,
-        /// How many equations were redundant.
-        redundant: usize,
-    },
-    /// The equations do not determine the motion.
-    Singular {
-        /// When.
-        t: f64,
-        /// The body or joint where it shows.
-        culprit: String,
-    },
-    /// The motion left the range of numbers.
-    NotFinite {
-        /// When.
-        t: f64,
-        /// The body where it shows.
-        culprit: String,
-    },
-    /// A mechanism without freedom cannot be closed.
-    Open {
-        /// When.
-        t: f64,
-        /// Why.
-        why: String,
-    },
-    /// Events follow each other without end and without time passing.
-    Chatter {
-        /// When.
-        t: f64,
-        /// What switches.
-        culprit: String,
-    },
-    /// A recorder failed.
-    Record(String),
-}
-
-impl fmt::Display for StepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StepError::Collapse { t, h, culprit, convergence, fixed } => {
-                let why = match (convergence, fixed) {
-                    (true, true) => "Newton's iteration does not converge with the fixed step",
-                    (true, false) => "Newton's iteration does not converge however small the step",
-                    _ => "the error stays too large however small the step",
-                };
-                write!(f, "the step collapsed at t = {t:.9} s (step {h:.3e} s): {why}; {culprit} is where it shows")?;
-                let help = match (convergence, fixed) {
-                    (true, true) => "use a smaller --step, or an error-controlled method (--method bdf)",
-                    (true, false) => {
-                        "look for a force that jumps, a stiffness of the wrong unit or a position that cannot be \
-                         reached; --iteration full is more robust, --rtol larger more forgiving"
-                    }
-                    _ => "look for a force that jumps or grows without bound near this time; try a larger --rtol",
-                };
-                write!(f, "\nhelp: {help}")
-            }
-            StepError::NearSingular { t, h, culprit, pivot, redundant } => {
-                let rank = match redundant {
-                    0 => "the rank of the constraints falls near by".to_string(),
-                    n => format!("the rank of the constraints has fallen by {n}"),
-                };
-                write!(
-                    f,
-                    "the step collapsed at t = {t:.9} s (step {h:.3e} s) at a singular position: {rank} (smallest pivot {pivot:.1e}), \
-                     and rounding is amplified beyond the tolerance; {culprit} is where it shows\n\
-                     help: use --method dop853, which steps over such positions, or a larger --rtol"
-                )
-            }
-            StepError::Singular { t, culprit } => write!(
-                f,
-                "the motion is not determined at t = {t:.9} s: {culprit} has no inertia in a direction that is free\n\
-                 help: give it a mass and an inertia, or hold it by a joint"
-            ),
-            StepError::NotFinite { t, culprit } => write!(
-                f,
-                "the motion left the range of numbers at t = {t:.9} s at {culprit}\n\
-                 help: look for a function of t that becomes infinite, or a force that grows without bound; \
-                 with a fixed step try a smaller --step"
-            ),
-            StepError::Open { t, why } => write!(f, "at t = {t:.9} s {why}"),
-            StepError::Chatter { t, culprit } => write!(
-                f,
-                "{culprit} switches without end at t = {t:.9} s\n\
-                 help: two contacts or stops may work against each other, or against a joint or a drive: make one of \
-                 them soft (`stiffness` instead of `restitution`, `velocity` instead of `static`)"
-            ),
-            StepError::Record(why) => write!(f, "{why}"),
-        }
-    }
-}
-
-impl std::error::Error for StepError {}
 
 /// The split of the coordinates in use, and how well it does.
 #[derive(Clone, Debug, Default, PartialEq)]

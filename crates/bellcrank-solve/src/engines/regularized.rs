@@ -16,7 +16,7 @@ use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::loops::Loops;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
 use std::sync::Arc;
 

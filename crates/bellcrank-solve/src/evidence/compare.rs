@@ -172,7 +172,7 @@ impl Reference {
 
     fn simulate(&self, options: Options, out: &mut dyn Recorder) -> Result<Summary, StartError> {
         let mut simulation = Simulation::new(&self.system, options)?;
-        Ok(simulation.run(out, &mut |_, _| {}))
+        Ok(simulation.run(out))
     }
 
     fn find_bodies(&mut self) {

@@ -7,9 +7,9 @@
 
 use super::partition::{Partition, SparseRow};
 use super::plan::{LARGE, LinearPlan};
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::dense::DenseLu;
-use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::sync::Arc;

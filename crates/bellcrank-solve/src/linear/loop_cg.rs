@@ -14,7 +14,7 @@ use super::kkt::Kkt;
 use super::loops::Loops;
 use super::plan::{FACTOR_COST, MANY_BODIES, loops_pay_for_accelerations};
 use super::projection::Projector;
-use bellcrank_math::solver::{Flops, LinearError};
+use bellcrank_math::linear::solver::{Flops, LinearError};
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 use std::sync::Arc;
 
@@ -407,8 +407,8 @@ impl LoopCg {
     /// loads at random.
     pub fn trial(&mut self, at: &Point, w: &mut Workspace) -> Result<usize, LinearError> {
         let plain = std::mem::replace(&mut self.cg.plain, true);
-        let mut random = crate::random::Random(5);
-        let load: Vec<f64> = (0..self.cg.mu.len()).map(|_| random.next()).collect();
+        let mut random = bellcrank_math::random::Xorshift(5);
+        let load: Vec<f64> = (0..self.cg.mu.len()).map(|_| random.number()).collect();
         self.parts.loops.factor(at, w)?;
         // S of loads, so that the smallest eigenvalues have the part that they have in motions
         self.parts.loops.mobility(&load, &mut self.parts.scratch, &mut self.cg.r)?;

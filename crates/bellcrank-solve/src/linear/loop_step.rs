@@ -16,9 +16,9 @@
 use super::loop_cg::{CORRECTION, Cg, LoopSystem};
 use super::loops::Loops;
 use crate::unknowns::Unknowns;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::solver::{self, Flops, LinearError, LinearSolver};
-use bellcrank_math::tree::TreeLu;
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
+use bellcrank_math::linear::tree::TreeLu;
 use bellcrank_model::{Dynamics, Point, Unknown};
 use std::ops::Range;
 use std::sync::Arc;

@@ -14,10 +14,10 @@
 //! ```
 
 use super::spanning::{Span, span};
-use crate::random::Random;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::solver::{LinearError, LinearSolver};
-use bellcrank_math::tree::TreeLu;
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::solver::{LinearError, LinearSolver};
+use bellcrank_math::linear::tree::TreeLu;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{Layout, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::ops::Range;
@@ -343,8 +343,8 @@ impl Loops {
 
     /// The largest eigenvalue of S by the power method, from below, to a percent where `most` steps allow.
     pub fn largest_mobility(&mut self, most: usize) -> Result<f64, LinearError> {
-        let mut random = Random(7);
-        let mut x: Vec<f64> = (0..self.size()).map(|_| random.next()).collect();
+        let mut random = Xorshift(7);
+        let mut x: Vec<f64> = (0..self.size()).map(|_| random.number()).collect();
         let (mut y, mut scratch) = (vec![0.0; x.len()], vec![0.0; self.dynamics.layout().n()]);
         let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut lambda = 0.0;

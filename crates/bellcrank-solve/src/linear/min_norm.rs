@@ -2,8 +2,8 @@
 
 use super::kkt::Kkt;
 use super::scales::RowScales;
-use crate::random::Random;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Point, Workspace};
 
 /// Most iterations for multipliers of least norm: loops are local, and take about ten.
@@ -69,8 +69,8 @@ impl Kkt {
     /// The constraint blocks whose multipliers can change without any effect at a realized point: random
     /// ones lose that part of themselves when they are made least; of a [`Self::proximal`] system.
     pub fn not_unique(&mut self, scales: &RowScales, at: &Point, w: &mut Workspace) -> Result<Vec<usize>, LinearError> {
-        let mut random = Random(11);
-        let any: Vec<f64> = (0..self.dynamics.layout().m()).map(|_| random.next()).collect();
+        let mut random = Xorshift(11);
+        let any: Vec<f64> = (0..self.dynamics.layout().m()).map(|_| random.number()).collect();
         let mut least = any.clone();
         self.least_multipliers(scales, at, w, &mut least)?;
         let blocks = self.dynamics.layout().constraints.iter().enumerate();
@@ -148,12 +148,12 @@ impl Kkt {
     /// rows that pull like a random pull of the dropped ones. Also for long chains, where [`Self::not_unique`] needs more
     /// and more iterations.
     pub fn taking_part(&mut self, scales: &RowScales) -> Result<Vec<usize>, LinearError> {
-        let mut random = Random(11);
+        let mut random = Xorshift(11);
         let (m, dropped) = (self.dynamics.layout().m(), self.dropped_rows());
         let mut pull = vec![0.0; m];
         // what sums up along a chain is rounded least where a torque counts like a force on the arms that it has
         let d = |i: usize| if scales.rows[i] == 1.0 { 1.0 } else { 1.0 / scales.turn };
-        dropped.iter().for_each(|&r| pull[r] = random.next() / d(r));
+        dropped.iter().for_each(|&r| pull[r] = random.number() / d(r));
         let mut lambda = vec![0.0; m];
         let mut largest = 0.0;
         // what rounding left is solved for again

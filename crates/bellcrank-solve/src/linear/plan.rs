@@ -2,7 +2,7 @@
 
 use crate::formulation::Formulation;
 use crate::newton::Iteration;
-use bellcrank_math::solver::Flops;
+use bellcrank_math::linear::solver::Flops;
 
 /// From this many bodies on velocities are condensed in steps of index 3, the matrices of fixed steps leave (Gᵀλ)_q out, since
 /// it costs more in the factors than the iterations it saves, and KKT systems are eliminated symmetrically, which spares half of

@@ -2,7 +2,7 @@
 
 use super::kkt::Kkt;
 use crate::constraints::{add_position_residual, add_velocity_residual};
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The rank of G by singular values, with rows of unit length and all coordinates in lengths of the model.
 
 use super::derivatives::dense;
-use bellcrank_math::dense::svd;
+use bellcrank_math::linear::dense::svd;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 

@@ -7,14 +7,12 @@ pub(crate) const STRETCH: f64 = 1e-4;
 pub(crate) const ROUNDING: f64 = 1e-6;
 
 /// The present time as a compensated sum [Kahan 1965], and the time that must not be passed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Clock {
     pub t: f64,
     carry: f64,
     pub stop: f64,
 }
-
-bellcrank_model::kept_by_fields!(Clock { t, carry, stop });
 
 impl Clock {
     pub fn at(t: f64) -> Clock {

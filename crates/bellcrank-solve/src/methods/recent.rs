@@ -1,22 +1,25 @@
 //! The last few values of something that has no history of its own.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use std::ops::Range;
 
 /// How many values can be kept: enough for a cubic.
 pub(crate) const KEPT: usize = 4;
 
 /// Values and their times, the newest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Recent {
     values: [Vec<f64>; KEPT],
     times: [f64; KEPT],
     count: usize,
 }
 
-bellcrank_model::kept_by_fields!(Recent { values, times, count });
-
 impl Recent {
+    /// Whether its values are of a length, or empty.
+    pub fn fits(&self, n: usize) -> bool {
+        self.count <= KEPT && self.values.iter().all(|v| v.is_empty() || v.len() == n)
+    }
+
     /// There is only `x`.
     pub fn start(&mut self, t: f64, x: &[f64]) {
         self.values.iter_mut().for_each(|v| {

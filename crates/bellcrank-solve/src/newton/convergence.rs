@@ -4,7 +4,7 @@
 //! about ρ/(1 − ρ) ‖Δ_m‖, which has to be below a third of the tolerance.
 
 use super::refresh::{AGING, Economy, SERVES};
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
 
 /// DASSL: an iteration that converges at a rate above this has failed.
 const SLOWEST: f64 = 0.9;

@@ -20,8 +20,8 @@ pub use iteration::{Iteration, NAMES};
 pub use refresh::Economy;
 pub use residual::{MatrixLoan, Residual, SetParts, Wants};
 
-use bellcrank_math::blocks::BlockMatrix;
-use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::linear::blocks::BlockMatrix;
+use bellcrank_math::linear::solver::LinearSolver;
 use convergence::{Convergence, Verdict};
 use fallback::CheapFirst;
 use refresh::Refresh;

@@ -1,7 +1,7 @@
 //! The equations that Newton's iteration solves, and the matrix they hand to the linear solver.
 
 use super::Iteration;
-use bellcrank_math::blocks::BlockMatrix;
+use bellcrank_math::linear::blocks::BlockMatrix;
 
 /// Equations r(x) = 0 that hold their present x themselves.
 pub trait Residual {

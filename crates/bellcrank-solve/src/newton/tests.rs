@@ -1,9 +1,9 @@
 //! Newton's iteration on one equation in one unknown.
 
 use super::*;
-use bellcrank_math::blocks::{BlockPattern, Class};
-use bellcrank_math::dense::DenseLu;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::blocks::{BlockPattern, Class};
+use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::solver::LinearError;
 use std::sync::Arc;
 
 /// x³ = 8.
@@ -78,11 +78,12 @@ fn a_new_matrix_in_every_iteration_converges_quadratically() {
 
 #[test]
 fn an_old_matrix_that_diverges_is_replaced_from_the_same_start() {
-    let mut newton = Newton::with_solver(dense(), pattern(), Iteration::Simplified, 40);
+    // a matrix of x = 6 contracts by 0.89 near the solution, one of x = 2 throws x = 6 far away
+    let mut newton = Newton::with_solver(dense(), pattern(), Iteration::Simplified, 400);
     assert!(newton.solve(&mut cube(2.001), |c| c.x = 2.001).is_ok());
-    let (mut of, mut restarts) = (cube(4.0), 0);
+    let (mut of, mut restarts) = (cube(6.0), 0);
     let solved = newton.solve(&mut of, |c| {
-        c.x = 4.0;
+        c.x = 6.0;
         restarts += 1;
     });
     assert!(restarts == 1 && solved.is_ok() && (of.x - 2.0).abs() < 1e-8, "{solved:?} {}", of.x);
@@ -94,9 +95,9 @@ fn the_robust_solver_takes_over_for_a_while() {
     let asked = || tries.load(std::sync::atomic::Ordering::Relaxed);
     let mut newton = Newton::with_solver(dense(), pattern(), Iteration::Full, 20);
     newton.prefer(Box::new(Failing(tries.clone())));
-    for solve in 1..=50 {
+    for solve in 1..50 {
         assert!(newton.solve(&mut cube(3.0), |c| c.x = 3.0).is_ok());
-        // each solve decides the rank once
+        // each solve decides the rank once, and the fiftieth decision is the cheap solver's again
         assert_eq!(asked(), 1, "solve {solve}");
     }
     assert!(newton.solve(&mut cube(3.0), |c| c.x = 3.0).is_ok());

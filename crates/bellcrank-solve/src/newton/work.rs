@@ -4,8 +4,8 @@ use super::convergence::{Convergence, Limits, amplified};
 use super::fallback::CheapFirst;
 use super::refresh::{KEPT, Quality, Refresh};
 use super::{Converged, Counts, Economy, Iteration, IterationError, MatrixLoan, Newton, PhaseClock, Residual};
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
-use bellcrank_math::solver::{self, LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::linear::solver::{self, LinearError, LinearSolver};
 use std::sync::Arc;
 
 impl Newton {

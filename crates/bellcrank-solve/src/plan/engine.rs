@@ -1,7 +1,7 @@
 //! From a plan to the engine that takes the steps.
 
 use super::{EnginePlan, ImplicitPlan, Origin, Reason, linear};
-use crate::choices::{ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
+use crate::choices::{ChoiceError, ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
@@ -46,8 +46,14 @@ pub(super) fn decide(
 }
 
 fn no_tree(t: f64) -> StepError {
-    let why = "these equations have no tree of bodies with masses of their own\nhelp: use --solver direct".into();
-    StepError::Open { t, why }
+    let reason = "these equations have no tree of bodies with masses of their own";
+    StepError::Unsuited { t, choice: Box::new(ChoiceError::new("solver", reason).try_with("solver", "direct")) }
+}
+
+fn no_loops(t: f64) -> StepError {
+    let reason = "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of their own, \
+                  and no force between two bodies or variable of its own beside their motion";
+    StepError::Unsuited { t, choice: Box::new(ChoiceError::new("solver", reason).try_without("solver")) }
 }
 
 fn tableau(method: MethodName) -> &'static Tableau {
@@ -80,13 +86,7 @@ impl EnginePlan {
             EnginePlan::Implicit(plan) => {
                 let engine = plan.build(dynamics, options, start);
                 if plan.solver == Solver::LoopCg && engine.loop_report().is_none() {
-                    return Err(StepError::Open {
-                        t: start.t,
-                        why: "loop-cg has no use for the matrices of these steps: it needs a tree of bodies with masses of \
-                              their own, and no force between two bodies or variable of its own beside their motion\nhelp: \
-                              leave --solver out"
-                            .into(),
-                    });
+                    return Err(no_loops(start.t));
                 }
                 engine
             }

@@ -16,7 +16,7 @@ pub use linear::{accelerations, refuse_additive};
 pub use revisions::Revision;
 
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
-use crate::engines::{Engine, StepError};
+use crate::engines::{self, Engine, StepError};
 use crate::linear::kkt::SharedKkt;
 use crate::linear::loop_cg::LoopCg;
 use crate::newton::Iteration;
@@ -210,6 +210,13 @@ impl Plan {
             let at = self.reasons.iter().position(|r| r.what == "stiffness").unwrap_or(self.reasons.len());
             self.reasons.insert(at, reason);
         }
+    }
+
+    /// Takes down what an engine decided anew about itself.
+    pub(crate) fn note_revisions(&mut self, found: Vec<engines::Revision>) {
+        self.revisions.extend(found.into_iter().map(|revision| match revision {
+            engines::Revision::WholeMatrix { t } => Revision::WholeMatrix { t },
+        }));
     }
 
     /// The solver in force: as asked, or as revised.

@@ -95,6 +95,37 @@ pub fn check_width(values: &[f64], channels: usize) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
+/// Calls a function after every step, and records nothing.
+///
+/// ```
+/// use bellcrank_solve::record::OnStep;
+/// let mut steps = 0;
+/// let mut count = OnStep(|_: &bellcrank_solve::history::Taken<'_>| steps += 1);
+/// # let _: &mut dyn bellcrank_solve::record::Recorder = &mut count;
+/// ```
+pub struct OnStep<F>(pub F);
+
+impl<F: FnMut(&Taken)> Recorder for OnStep<F> {
+    fn begin(&mut self, _: &Header) -> io::Result<()> {
+        Ok(())
+    }
+    fn frame(&mut self, _: f64, _: &[f64]) -> io::Result<()> {
+        Ok(())
+    }
+    fn step(&mut self, taken: &Taken) {
+        (self.0)(taken);
+    }
+    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+        Ok(())
+    }
+    fn wants_frames(&self) -> bool {
+        false
+    }
+    fn is_silent(&self) -> bool {
+        true
+    }
+}
+
 /// Records nothing.
 pub struct Silent;
 

@@ -34,6 +34,7 @@ impl Simulation {
     }
 
     fn change_engine(&mut self, engine: Box<dyn Engine>) {
+        self.plan.note_revisions(self.engine.revisions());
         self.earlier += self.engine.statistics();
         self.monitors.clock.leave(&*self.engine);
         self.engine = engine;

@@ -6,6 +6,7 @@
 
 mod handover;
 mod impact;
+mod inputs;
 mod monitors;
 mod observer;
 mod passing;
@@ -16,6 +17,7 @@ mod summary;
 
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;
+pub use inputs::InputId;
 pub use queries::{DenseMatrix, SparseMatrix};
 pub use stepping::{ChannelId, SavedState, StepTaken};
 pub use summary::{Drift, Energy, FinalValues, Names, Status, Summary};
@@ -26,7 +28,7 @@ use crate::history::{History, Taken};
 use crate::plan::{self, Decided, Plan, Posed};
 use crate::record::{Header, Recorder};
 use crate::start::Assembly;
-use bellcrank_math::team::Team;
+use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, Phase, StepView};
 use observer::Observer;
@@ -36,7 +38,7 @@ use std::sync::atomic::Ordering;
 
 /// A machine on its way through time.
 pub struct Simulation {
-    name: String,
+    about: About,
     options: Options,
     plan: Plan,
     engine: Box<dyn Engine>,
@@ -46,12 +48,19 @@ pub struct Simulation {
     /// Counts of engines that were left.
     earlier: Statistics,
     assembly: Assembly,
-    /// The joints that are not in the tree of relative coordinates.
-    cut: Vec<String>,
     /// The threads that help, while somebody steps.
     team: Option<Team>,
     /// Whether the observer's values are those of the present state.
     observed: bool,
+}
+
+/// Names of a machine.
+struct About {
+    model: String,
+    /// The inputs, in the order of their values.
+    inputs: Vec<String>,
+    /// The joints that are not in the tree of relative coordinates.
+    cut: Vec<String>,
 }
 
 /// What a step took.
@@ -106,7 +115,7 @@ impl Simulation {
         let energy = EnergyMonitor::new(&mut observer, point);
         let monitors = Monitors::new(energy, assembly.redundant, clock.started());
         Ok(Simulation {
-            name: machine.name().to_string(),
+            about: About { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
             options,
             plan,
             engine,
@@ -115,7 +124,6 @@ impl Simulation {
             monitors,
             earlier: Statistics::default(),
             assembly: posed.start.assembly,
-            cut: posed.cut,
             team: None,
             observed: false,
         })
@@ -150,7 +158,7 @@ impl Simulation {
 
     /// What is recorded.
     pub fn header(&self) -> Header {
-        Header { model: self.name.clone(), channels: self.observer.dynamics.channels() }
+        Header { model: self.about.model.clone(), channels: self.observer.dynamics.channels() }
     }
 
     /// Counts of work so far.
@@ -160,15 +168,14 @@ impl Simulation {
         s
     }
 
-    /// Runs to the end; `watch` sees the time and step size after every step. What was computed is recorded and marked
-    /// also after a failure.
-    pub fn run(&mut self, out: &mut dyn Recorder, watch: &mut dyn FnMut(f64, f64)) -> Summary {
+    /// Runs to the end. What was computed is recorded and marked also after a failure.
+    pub fn run(&mut self, out: &mut dyn Recorder) -> Summary {
         self.observed = false;
         let record = |e: std::io::Error| StepError::Record(e.to_string());
         // a million channels are not named for a recorder that wants no names
         let begun = if out.is_silent() { Ok(()) } else { out.begin(&self.header()).map_err(record) };
         let team = Team::of(self.plan.threads);
-        let ended = team.lead(|| begun.and_then(|()| self.advance(out, watch)));
+        let ended = team.lead(|| begun.and_then(|()| self.advance(out)));
         let mut summary = self.summary(ended);
         if let Err(e) = out.end(&summary).map_err(record)
             && summary.status == Status::Finished
@@ -178,7 +185,7 @@ impl Simulation {
         summary
     }
 
-    fn advance(&mut self, out: &mut dyn Recorder, watch: &mut dyn FnMut(f64, f64)) -> Result<Status, StepError> {
+    fn advance(&mut self, out: &mut dyn Recorder) -> Result<Status, StepError> {
         let until = self.options.until;
         let t0 = self.engine.state().t;
         let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
@@ -189,7 +196,6 @@ impl Simulation {
                 return Ok(Status::Interrupted);
             }
             self.advance_once(until, &mut sampler, out)?;
-            watch(self.engine.state().t, self.engine.step_size());
         }
         Ok(Status::Finished)
     }
@@ -270,6 +276,7 @@ impl Simulation {
     }
 
     fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {
+        self.plan.note_revisions(self.engine.revisions());
         let solver = self.engine.explain_solver();
         self.engine.release();
         self.observer.state.clone_from(self.engine.state());
@@ -283,13 +290,13 @@ impl Simulation {
         let (method, formulation, iteration) = self.engine.names();
         let t = self.engine.state().t;
         let mut summary = Summary {
-            model: self.name.clone(),
+            model: self.about.model.clone(),
             names: Names { method, formulation, iteration },
             choices: self.plan.notes().map(|note| note.line).collect(),
             plan: self.plan.clone(),
             solver,
             bodies: self.observer.dynamics.layout().bodies.len(),
-            cut: self.cut.clone(),
+            cut: self.about.cut.clone(),
             status: ended.unwrap_or_else(Status::Failed),
             statistics: self.statistics(),
             wall_seconds: 0.0,

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 /// What the equations say at a state. It has a point and a workspace of its own, so that no look disturbs the engine.
 pub(crate) struct Observer {
+    /// The equations while no mode holds a motion.
+    pub base: Arc<dyn Dynamics>,
     pub dynamics: Arc<dyn Dynamics>,
     /// Lent to explicit engines, which are done with it between steps.
     pub kkt: SharedKkt,
@@ -51,6 +53,7 @@ impl Observer {
             min_norm: None,
             projection: None,
             not_unique: Vec::new(),
+            base: dynamics.clone(),
             dynamics,
         };
         if redundant > 0 {

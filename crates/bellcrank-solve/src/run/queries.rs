@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::engines::StepError;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Piece, Slopes, Unknown};
 use std::sync::Arc;

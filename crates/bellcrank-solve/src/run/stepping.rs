@@ -5,7 +5,7 @@ use super::monitors::SavedMonitors;
 use crate::choices::{MethodName, Solver};
 use crate::engines::StepError;
 use crate::record::Silent;
-use bellcrank_math::team::Team;
+use bellcrank_math::threads::team::Team;
 use bellcrank_model::State;
 use bellcrank_model::dynamics::BY_VALUE;
 use std::sync::atomic::Ordering;

@@ -6,8 +6,8 @@ use super::massless::free_without_mass;
 use super::{Assembly, AssemblyError, Gap, Moved};
 use crate::linear::kkt::Kkt;
 use crate::linear::scales::MANY;
-use crate::random::Random;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{Scale, StartRow};
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::collections::HashMap;
@@ -112,9 +112,9 @@ fn close_positions(
     // another way round may lead there, from a start nearby
     let (scales, length) = (dynamics.scales(), dynamics.length());
     let held: Vec<usize> = (0..dynamics.layout().bodies.len()).filter(|&b| dynamics.held(b)).collect();
-    let mut random = Random(1);
+    let mut random = Xorshift(1);
     for far in DETOURS.into_iter().filter(|_| scales.len() <= MANY) {
-        let mut aside: Vec<f64> = scales.iter().map(|s| far * random.next() * reach(*s, length)).collect();
+        let mut aside: Vec<f64> = scales.iter().map(|s| far * random.number() * reach(*s, length)).collect();
         held.iter().for_each(|&b| aside[dynamics.layout().bodies[b].clone()].fill(0.0));
         let (mut trial, mut found) = (start.clone(), Assembly::default());
         dynamics.retract(1.0, &mut trial.q, &aside);

@@ -2,9 +2,9 @@
 
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::scales;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::lazy;
-use bellcrank_math::solver::LinearSolver;
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::deferred;
+use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::dynamics::{Scale, StartRow, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Closure {
         }
         let (n, m) = (layout.n(), layout.m());
         // a start that is consistent needs no factors
-        let linear = lazy::choose(&pattern);
+        let linear = deferred::choose(&pattern);
         let rhs = vec![0.0; pattern.dimension()];
         let row_scale = vec![1.0; rhs.len() - n];
         let frozen = vec![false; n];

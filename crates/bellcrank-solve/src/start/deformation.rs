@@ -3,7 +3,7 @@
 use super::assemble::{Closing, descend, name_of, reach, solve_velocities};
 use super::{Assembly, AssemblyError};
 use crate::linear::kkt::Kkt;
-use bellcrank_math::dense;
+use bellcrank_math::linear::dense;
 use bellcrank_model::dynamics::StartRow;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 use crate::linear::derivatives::{dense, each_block};
 use crate::linear::kkt::Kkt;
 use crate::linear::rank::{DENSE, rank, reduce, weights};
-use crate::random::Random;
-use bellcrank_math::dense::svd;
+use bellcrank_math::linear::dense::svd;
+use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -88,8 +88,8 @@ fn moved_by_little(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) 
     let added: Vec<f64> = weights.iter().map(|w| LITTLE * heaviest * w * w).collect();
     let mut kkt = Kkt::new(dynamics.clone());
     kkt.factor_heavier(&added, at, w).ok()?;
-    let mut random = Random(3);
-    let load: Vec<f64> = weights.iter().map(|w| random.next() * w).collect();
+    let mut random = Xorshift(3);
+    let load: Vec<f64> = weights.iter().map(|w| random.number() * w).collect();
     let mut moved = vec![0.0; load.len()];
     moved.copy_from_slice(kkt.respond(&load).ok()?);
     let size = |r: &std::ops::Range<usize>| {

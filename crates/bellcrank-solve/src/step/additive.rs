@@ -13,7 +13,7 @@
 use super::terms::offsets;
 use crate::stencil::Stencil;
 use crate::unknowns::Unknowns;
-use bellcrank_math::blocks::BlockPattern;
+use bellcrank_math::linear::blocks::BlockPattern;
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Unknown, Workspace};
 

@@ -2,7 +2,7 @@
 
 use super::terms::{Placed, Term};
 use crate::unknowns::{NONE, Unknowns};
-use bellcrank_math::blocks::BlockPattern;
+use bellcrank_math::linear::blocks::BlockPattern;
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 

@@ -6,7 +6,7 @@ use crate::linear::kkt::Kkt;
 use crate::linear::partition::Partition;
 use crate::newton::Iteration;
 use crate::weights::root_mean_square;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Piece, Point, Unknown};
 
 /// The system that gives the multipliers for given rates: [XXᵀ Gᵀ; G 0] of a partition, or [M Gᵀ; G 0].

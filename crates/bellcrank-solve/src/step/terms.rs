@@ -5,7 +5,7 @@ use crate::formulation::Formulation;
 use crate::linear::plan::MatrixPlan;
 use crate::newton::SetParts;
 use crate::unknowns::{ORDER, Unknowns};
-use bellcrank_math::blocks::{BlockPattern, Class};
+use bellcrank_math::linear::blocks::{BlockPattern, Class};
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Unknown};
 use std::sync::Arc;

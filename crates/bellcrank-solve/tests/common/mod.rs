@@ -31,7 +31,7 @@ fn finish(machine: Machine, options: Options) -> Summary {
         Ok(simulation) => simulation,
         Err(e) => panic!("{e}"),
     };
-    let summary = simulation.run(&mut Silent, &mut |_, _| {});
+    let summary = simulation.run(&mut Silent);
     assert_eq!(summary.status, Status::Finished);
     summary
 }

@@ -1,8 +1,8 @@
 //! A small client of the Chrome DevTools protocol over pipes: no network, no other tools.
 //! <https://chromedevtools.github.io/devtools-protocol/>
 //!
-//! The browser is `$BELLCRANK_CHROMIUM`, or a Chromium or Chrome on the path. Where there is none and the tests
-//! run as root on Debian, it is installed; else the tests say so and check nothing.
+//! The browser is `$BELLCRANK_CHROMIUM`, or a Chromium or Chrome on the path; without one, the tests fail. `./test` installs
+//! it where it can.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Software rendering on a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// How long to wait for the browser: software rendering is slow on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(180);
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 pub struct Browser {
@@ -25,55 +25,25 @@ pub struct Browser {
     events: HashMap<String, Vec<Value>>,
 }
 
-/// The one browser of all tests, one test at a time; `None` where there is none.
-pub fn browser() -> Option<MutexGuard<'static, Browser>> {
-    static BROWSER: OnceLock<Option<Mutex<Browser>>> = OnceLock::new();
-    let shared = BROWSER.get_or_init(|| match executable() {
-        Some(path) => Some(Mutex::new(Browser::start(&path))),
-        None => {
-            eprintln!(
-                "NOTE: there is no Chromium here, so the viewer's page is not tested; install Debian's `chromium`"
-            );
-            None
-        }
+/// The one browser of all tests, for one test at a time.
+///
+/// # Panics
+/// If there is none.
+pub fn browser() -> MutexGuard<'static, Browser> {
+    static BROWSER: OnceLock<Mutex<Browser>> = OnceLock::new();
+    let shared = BROWSER.get_or_init(|| {
+        let path = executable().expect("Chromium or Chrome on the path, or in BELLCRANK_CHROMIUM (./test installs it)");
+        Mutex::new(Browser::start(&path))
     });
-    shared.as_ref().map(|b| b.lock().unwrap_or_else(|e| e.into_inner()))
+    shared.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 fn executable() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("BELLCRANK_CHROMIUM") {
         return Some(path.into());
     }
-    let find = || {
-        let path = std::env::var_os("PATH")?;
-        std::env::split_paths(&path).flat_map(|dir| NAMES.map(|n| dir.join(n))).find(|p| p.is_file())
-    };
-    find().or_else(|| {
-        install();
-        find()
-    })
-}
-
-/// Installs Debian's Chromium where that is allowed.
-fn install() {
-    let run = |program: &str, arguments: &[&str]| {
-        let status = Command::new(program)
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .status();
-        status.is_ok_and(|s| s.success())
-    };
-    let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout == b"0\n");
-    if !root || !Path::new("/usr/bin/apt-get").exists() {
-        return;
-    }
-    eprintln!("installing Chromium for the tests of the viewer …");
-    let chromium = ["install", "-y", "--no-install-recommends", "chromium"];
-    if !run("apt-get", &chromium) {
-        let _ = run("apt-get", &["update"]) && run("apt-get", &chromium);
-    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).flat_map(|dir| NAMES.map(|n| dir.join(n))).find(|p| p.is_file())
 }
 
 impl Browser {
@@ -122,7 +92,7 @@ impl Browser {
             message["sessionId"] = session.into();
         }
         write!(self.stdin, "{message}\0").and_then(|()| self.stdin.flush()).expect("the browser listens");
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let answer = self.answers.recv_timeout(left).unwrap_or_else(|_| panic!("no answer to {method}"));
@@ -136,7 +106,7 @@ impl Browser {
         }
     }
 
-    /// Opens a page and waits until it is ready (or tells that it cannot be).
+    /// Opens a page and waits until it says that it is ready or has failed.
     pub fn open(&mut self, url: &str) -> Page<'_> {
         let mut page = self.blank();
         page.go(url);
@@ -217,7 +187,7 @@ impl Page<'_> {
 
     /// Waits until an expression holds.
     pub fn until(&mut self, expression: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let result = self.call(
                 "Runtime.evaluate",
@@ -228,7 +198,7 @@ impl Page<'_> {
             }
             assert!(
                 Instant::now() < end,
-                "it never came to be that {expression}; the page says {}",
+                "timed out waiting for {expression}; the page says {}",
                 self.call("Runtime.evaluate", json!({"expression": "document.body.innerText", "returnByValue": true}))
                     ["result"]["value"]
             );
@@ -265,13 +235,13 @@ impl Page<'_> {
         self.call("Input.dispatchKeyEvent", json!({"type": "keyUp", "key": key}));
     }
 
-    /// Bytes of the page's heap that are in use once its garbage is gone.
+    /// Bytes of the page's heap in use after garbage collection.
     pub fn heap(&mut self) -> f64 {
         self.call("HeapProfiler.collectGarbage", json!({}));
         self.call("Runtime.getHeapUsage", json!({}))["usedSize"].as_f64().unwrap()
     }
 
-    /// About how many bytes the page's scripts allocate while something is done, garbage included.
+    /// An estimate of the bytes that the page's scripts allocate during `what`, garbage included.
     pub fn allocated<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> f64 {
         let all = json!({"samplingInterval": 2048, "includeObjectsCollectedByMajorGC": true, "includeObjectsCollectedByMinorGC": true});
         self.call("HeapProfiler.startSampling", all);
@@ -284,7 +254,7 @@ impl Page<'_> {
         sum(&profile["head"])
     }
 
-    /// Keeps a picture for those who want to look: in the target folder, under `tmp/viewer`.
+    /// Keeps a screenshot to look at, in `tmp/viewer` of the target folder.
     pub fn picture(&mut self, name: &str) {
         let data = self.call("Page.captureScreenshot", json!({"format": "png"}));
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("viewer");
@@ -292,9 +262,9 @@ impl Page<'_> {
         std::fs::write(dir.join(format!("{name}.png")), unbase64(data["data"].as_str().unwrap())).unwrap();
     }
 
-    /// Errors of the page: exceptions, `console.error`, what the browser logs; and addresses it asked for.
+    /// The errors of the page (exceptions, `console.error`, what the browser logs), and the addresses it requested.
     pub fn complaints(&mut self) -> (Vec<String>, Vec<String>) {
-        self.eval("0"); // what was sent before this has come
+        self.eval("0"); // a round trip: all earlier events have arrived
         let (mut errors, mut addresses) = (vec![], vec![]);
         for event in self.browser.events.remove(&self.session).unwrap_or_default() {
             let p = &event["params"];
@@ -311,10 +281,10 @@ impl Page<'_> {
         (errors, addresses)
     }
 
-    /// Asserts that nothing went wrong, and that nothing but `base` was asked for.
+    /// Asserts that there were no errors, and no requests but to `base`.
     pub fn quiet(&mut self, base: &str) {
         let (errors, addresses) = self.complaints();
-        // the driver of a machine without a graphics processor warns about being slow
+        // software rendering warns that it is slow
         let errors: Vec<_> =
             errors.iter().filter(|e| !e.contains("GPU stall") && !e.contains("GL Driver Message")).collect();
         assert!(errors.is_empty(), "{errors:#?}");

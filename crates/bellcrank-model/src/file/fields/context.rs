@@ -19,7 +19,7 @@ pub struct Context<'a> {
     pub plane: bool,
     /// The free variables of functions: `t`, then the inputs of the model.
     pub variables: &'a [&'a str],
-    /// The model's folder, where its tables lie; `None` if the model is no file.
+    /// The model's folder, where its tables lie; `None` if the model was not read from a file.
     pub folder: Option<&'a Path>,
 }
 

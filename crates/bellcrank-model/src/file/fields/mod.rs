@@ -200,7 +200,7 @@ pub fn read<'a>(
             }
             None if !field.required => field.default_item().unwrap_or(Item::Absent),
             None => {
-                // a slip of this key has been told already
+                // a misspelling of this key has been reported already
                 if !slips.contains(&field.name) {
                     let unit = if field.unit.is_empty() { String::new() } else { format!(" [{}]", field.unit) };
                     problems.push(

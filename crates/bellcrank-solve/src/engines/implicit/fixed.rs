@@ -4,7 +4,7 @@ use crate::newton::Iteration;
 use crate::step::{Step, StepLimits};
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use bellcrank_model::State;
 
 /// Newton's tolerance, in lengths of the model: the last correction of a full Newton squares what is left, …

@@ -18,7 +18,7 @@ use crate::newton::{Converged, Iteration, IterationError, amplified};
 use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
-use bellcrank_math::solver::LinearError;
+use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use error_test::ErrorTest;

@@ -8,9 +8,9 @@ use crate::linear::plan::{LinearPlan, MatrixNeeds, MatrixPlan, loops_pay_for_ste
 use crate::linear::two_kkt::TwoKkt;
 use crate::newton::{Economy, Newton};
 use crate::step::Step;
-use bellcrank_math::dense::DenseLu;
-use bellcrank_math::lazy;
-use bellcrank_math::solver::{Flops, LinearSolver};
+use bellcrank_math::linear::deferred;
+use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::solver::{Flops, LinearSolver};
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl StepSolver {
 fn direct(step: &Step, plan: MatrixPlan, centred: bool, control: &Control) -> Newton {
     let (pattern, iteration, most) = (step.pattern(), control.iteration, control.max_iterations);
     if plan.decoupled {
-        let mut newton = Newton::with_solver(lazy::choose(pattern), pattern.clone(), iteration, most);
+        let mut newton = Newton::with_solver(deferred::choose(pattern), pattern.clone(), iteration, most);
         newton.prefer(Box::new(TwoKkt::new(pattern, &step.unknowns, plan.lean && centred)));
         return newton;
     }

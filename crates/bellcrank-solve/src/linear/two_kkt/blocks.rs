@@ -1,8 +1,8 @@
 //! Bodies and blocks of a step's matrix, as the two systems see them.
 
 use crate::unknowns::Unknowns;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
-use bellcrank_math::solver::{LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::linear::solver::{LinearError, LinearSolver};
 use bellcrank_model::Unknown;
 use std::ops::Range;
 use std::sync::Arc;

@@ -28,8 +28,8 @@ mod motion;
 mod position;
 
 use crate::unknowns::Unknowns;
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern};
-use bellcrank_math::solver::{Flops, LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver};
 use bellcrank_model::Unknown;
 use blocks::{Block, Body, Factor, Half, Owners, Slopes, invert, subtract};
 use motion::Motion;
@@ -330,7 +330,7 @@ mod tests {
     use crate::newton::{Iteration, Residual};
     use crate::start;
     use crate::step::Step;
-    use bellcrank_math::solver;
+    use bellcrank_math::linear::solver;
     use bellcrank_model::Dynamics;
     use bellcrank_model::read::read_text;
 

@@ -1,9 +1,9 @@
 //! The system of accelerations: rows of the balance under the columns of v, and rows of ġ.
 
 use super::blocks::{Body, Half, Owners, Slopes, without_values};
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::lazy;
-use bellcrank_math::solver::{LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::deferred;
+use bellcrank_math::linear::solver::{LinearError, LinearSolver};
 use bellcrank_model::Unknown;
 use std::ops::Range;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Motion {
             rows: rows.iter().map(|b| pattern.range(*b)).collect(),
             columns: columns.iter().map(|b| pattern.range(*b)).collect(),
             x: vec![0.0; own.dimension()],
-            linear: lazy::choose(&own),
+            linear: deferred::choose(&own),
             matrix: without_values(own),
         }
     }

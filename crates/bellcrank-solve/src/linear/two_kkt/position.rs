@@ -1,9 +1,9 @@
 //! The system of positions, (G S⁻¹W) δμ: what puts them onto g = 0.
 
 use super::blocks::{Block, Body, Half, Owners, Slopes, narrow, wide, without_values};
-use bellcrank_math::blocks::{BlockMatrix, BlockPattern, Class};
-use bellcrank_math::lazy;
-use bellcrank_math::solver::{LinearError, LinearSolver};
+use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
+use bellcrank_math::linear::deferred;
+use bellcrank_math::linear::solver::{LinearError, LinearSolver};
 use bellcrank_model::Unknown;
 use std::ops::Range;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Position {
             mu: pairs.iter().map(|p| pattern.range(p.1)).collect(),
             x: vec![0.0; own.dimension()],
             // with S = s I it is symmetric
-            linear: if lean { lazy::choose_nearly_symmetric(&own) } else { lazy::choose(&own) },
+            linear: if lean { deferred::choose_nearly_symmetric(&own) } else { deferred::choose(&own) },
             matrix: without_values(own),
             gradients,
             pulls,

@@ -1,10 +1,10 @@
 //! What generalized-α remembers of the last steps.
 
-use bellcrank_math::team;
+use bellcrank_math::threads::team;
 use bellcrank_model::Point;
 
 /// A state with its rates.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Node {
     pub(super) q: Vec<f64>,
     pub(super) qdot: Vec<f64>,
@@ -15,13 +15,20 @@ pub(super) struct Node {
 }
 
 /// The pseudo-rates of v and z.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Pseudo {
     pub(super) v: Vec<f64>,
     pub(super) z: Vec<f64>,
 }
 
 impl Node {
+    /// Whether it is of these sizes, or empty.
+    pub fn fits(&self, n: usize, nz: usize) -> bool {
+        let sized = |x: &Vec<f64>, n: usize| x.is_empty() || x.len() == n;
+        [&self.q, &self.qdot, &self.v, &self.vdot].iter().all(|x| sized(x, n))
+            && [&self.z, &self.zdot].iter().all(|x| sized(x, nz))
+    }
+
     pub(super) fn set(&mut self, p: &Point) {
         for (mine, theirs) in [
             (&mut self.q, &p.q),
@@ -35,6 +42,3 @@ impl Node {
         }
     }
 }
-
-bellcrank_model::kept_by_fields!(Node { q, qdot, v, vdot, z, zdot });
-bellcrank_model::kept_by_fields!(Pseudo { v, z });

@@ -27,8 +27,9 @@ use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square};
+use bellcrank_math::Vec3;
 use bellcrank_math::rotation::inverse_tangent;
-use bellcrank_math::{Vec3, team};
+use bellcrank_math::threads::team;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
 use coefficients::{Coefficients, Known};
@@ -68,7 +69,7 @@ const POINTS: usize = 2;
 const FAILURES: u32 = 25;
 
 /// The generalized-α method. Its fields are what a checkpoint keeps of it, in this order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct GeneralizedAlpha {
     parameters: AlphaParameters,
     controlled: bool,
@@ -104,33 +105,6 @@ pub struct GeneralizedAlpha {
     mu: Recent,
 }
 
-bellcrank_model::kept_by_fields!(GeneralizedAlpha {
-    parameters,
-    controlled,
-    additive,
-    soft,
-    strict,
-    clock,
-    h,
-    h_next,
-    t_next,
-    h_last,
-    past,
-    now,
-    before,
-    a,
-    next,
-    bend,
-    mean,
-    error_q,
-    error_z,
-    error,
-    error_before,
-    failures,
-    lambda,
-    mu,
-});
-
 impl GeneralizedAlpha {
     /// A method of fixed steps without history; [`Method::start`] sizes it.
     pub fn new(parameters: AlphaParameters) -> GeneralizedAlpha {
@@ -149,6 +123,19 @@ impl GeneralizedAlpha {
     /// For the additive formulation, whose accelerations are those without reactions.
     pub fn additive(self) -> GeneralizedAlpha {
         GeneralizedAlpha { additive: true, ..self }
+    }
+
+    /// Whether its memory is of the sizes of a point, or empty because no step was taken.
+    pub fn fits(&self, p: &Point) -> bool {
+        let (n, nz) = (p.v.len(), p.z.len());
+        let of_v = [&self.a.v, &self.next.v, &self.mean, &self.error_q];
+        let of_z = [&self.a.z, &self.next.z, &self.bend, &self.error_z];
+        let sized = |x: &[f64], n: usize| x.is_empty() || x.len() == n;
+        of_v.iter().all(|x| sized(x, n))
+            && of_z.iter().all(|x| sized(x, nz))
+            && [&self.now, &self.before].iter().all(|node| node.fits(n, nz))
+            && self.lambda.fits(p.lambda.len())
+            && self.mu.fits(p.mu.len())
     }
 
     /// The parameters of the next step.

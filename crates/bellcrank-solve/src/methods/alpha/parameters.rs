@@ -3,7 +3,7 @@
 use crate::stencil::NewmarkRatios;
 
 /// The four numbers of a generalized-α method.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AlphaParameters {
     /// Weight of the old pseudo-acceleration.
     pub alpha_m: f64,
@@ -65,5 +65,3 @@ impl Default for AlphaParameters {
         AlphaParameters::from_rho(0.8)
     }
 }
-
-bellcrank_model::kept_by_fields!(AlphaParameters { alpha_m, alpha_f, beta, gamma });

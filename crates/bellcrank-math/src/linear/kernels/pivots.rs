@@ -1,0 +1,314 @@
+//! Pivots of the diagonal blocks: inversion, rank decisions, rows to drop.
+//!
+//! A pivot is judged relative to its *magnitude*, Σ |contributions| to its diagonal entry.
+
+use super::inverse::{invert, is_safe, part};
+use crate::{
+    linear::{
+        blocks::Class,
+        interface::LinearError,
+        lanes::{Machine, Plain},
+        unchecked::at,
+    },
+    numbers::largest,
+};
+
+/// A multiplier's pivot below this fraction of its magnitude is noise: its constraint is redundant. Redundant rows were seen
+/// at 2e-15, independent ones at 0.1.
+const REDUNDANT: f64 = 1e-9;
+
+/// While the rank is frozen, a pivot to keep may fall to this fraction before it is lost in rounding.
+const LOST: f64 = 1e-13;
+
+/// Diagonal pivots above this fraction of their magnitude are taken without a search for a better one.
+const SAFE: f64 = 0.02;
+
+/// The same for multipliers of a symmetric matrix, whose blocks are definite, while the rows to drop are frozen: a smaller
+/// pivot means close to singular, and is reported.
+const SAFE_DEFINITE: f64 = 1e-4;
+
+/// The smallest pivot of a definite block, relative to its magnitude.
+fn smallest_pivot<const P: usize>(d: &[[f64; P]; P], magnitude: &[f64; P]) -> f64 {
+    let (mut w, mut smallest) = (*d, f64::INFINITY);
+    for k in 0..P {
+        smallest = smallest.min(w[k][k].abs() / magnitude[k]);
+        for i in k + 1..P {
+            let factor = w[i][k] / w[k][k];
+            for j in k + 1..P {
+                w[i][j] -= factor * w[k][j];
+            }
+        }
+    }
+    smallest
+}
+
+/// Inverts diagonal blocks, and keeps a record of their pivots.
+#[derive(Default)]
+pub struct Pivots {
+    /// Elimination position of the current node.
+    pub first: usize,
+    /// The smallest pivot kept, relative to its magnitude, of those that needed a search.
+    pub smallest: f64,
+    /// The same over multipliers alone.
+    pub closest: f64,
+    /// Elimination positions of the dropped rows.
+    pub dropped: Vec<usize>,
+    /// Whether blocks of multipliers are definite, as in symmetric matrices.
+    definite: bool,
+    /// Whether the rows to drop are fixed, and which they are.
+    frozen: bool,
+    given: Vec<bool>,
+    /// The last block inverted by `invert` or `search`.
+    pub inverse: Vec<f64>,
+    scratch: Scratch,
+}
+
+/// Room for `Pivots::search`.
+#[derive(Default)]
+struct Scratch {
+    work: Vec<f64>,
+    scale: Vec<f64>,
+    /// Pivot row of every column, or `usize::MAX`.
+    row_of: Vec<usize>,
+    row_used: Vec<bool>,
+}
+
+impl Pivots {
+    /// For blocks of up to `n` rows of `dimension`, of which up to `droppable` may be dropped in all. `definite`: blocks of
+    /// multipliers are.
+    pub fn new(n: usize, dimension: usize, droppable: usize, definite: bool) -> Pivots {
+        Pivots {
+            definite,
+            given: vec![false; dimension],
+            dropped: Vec::with_capacity(droppable),
+            inverse: vec![0.0; n * n],
+            scratch: Scratch {
+                work: vec![0.0; n * n],
+                scale: vec![0.0; n],
+                row_of: vec![0; n],
+                row_used: vec![false; n],
+            },
+            ..Pivots::default()
+        }
+    }
+
+    /// Starts a factorization.
+    pub fn start(&mut self) {
+        self.first = 0;
+        self.smallest = SAFE;
+        self.closest = SAFE;
+        self.dropped.clear();
+    }
+
+    /// From now on, pivots decide which rows are dropped.
+    pub fn decide(&mut self) {
+        self.frozen = false;
+    }
+
+    /// From now on, exactly the rows dropped last are dropped.
+    pub fn freeze(&mut self) {
+        self.given.fill(false);
+        self.dropped.iter().for_each(|&k| self.given[k] = true);
+        self.frozen = true;
+    }
+
+    /// Whether the rows to drop are fixed.
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// The fraction of its magnitude above which a pivot is taken without a search.
+    #[inline(always)]
+    fn safe(&self, class: Class) -> f64 {
+        if self.frozen && self.definite && class == Class::Multiplier { SAFE_DEFINITE } else { SAFE }
+    }
+
+    /// Whether some of the n rows from `first` on must be dropped again.
+    #[inline(always)]
+    fn holds_given(&self, first: usize, n: usize) -> bool {
+        self.frozen && self.given[first..first + n].contains(&true)
+    }
+
+    /// D⁻¹ for a node of one diagonal block, which is block-diagonal with blocks of K rows; K divides P.
+    #[inline(always)]
+    pub fn inverse<M: Machine, const P: usize, const K: usize>(
+        &mut self,
+        d: &[[f64; P]; P],
+        magnitude: &[f64; P],
+        class: Class,
+    ) -> Result<[[f64; P]; P], LinearError> {
+        let given = self.holds_given(self.first, P);
+        if given
+            && class == Class::Multiplier
+            && let Some(inverse) = self.without_given::<P>(d, magnitude)
+        {
+            return Ok(inverse);
+        }
+        // a definite block shows dependent rows in any order of its pivots
+        let definite = self.definite && class == Class::Multiplier;
+        let threshold = if definite { SAFE_DEFINITE } else { SAFE };
+        let (mut inverse, mut safe) = ([[0.0; P]; P], true);
+        for k in (0..P).step_by(K) {
+            // SAFETY: K divides P.
+            let magnitude = unsafe { at(magnitude, k) };
+            let (part, is_safe) = invert::<M, K>(&part(d, k, k), magnitude, threshold);
+            for i in 0..K {
+                inverse[k + i][k..k + K].copy_from_slice(&part[i]);
+            }
+            safe &= is_safe;
+        }
+        if safe && !given {
+            if definite && !self.frozen {
+                self.closest = self.closest.min(smallest_pivot(d, magnitude));
+            }
+            return Ok(inverse);
+        }
+        self.search(0, d.as_flattened(), P, P, magnitude, class)?;
+        let mut inverse = [[0.0; P]; P];
+        inverse.iter_mut().zip(self.inverse.chunks_exact(P)).for_each(|(row, from)| row.copy_from_slice(from));
+        Ok(inverse)
+    }
+
+    /// The inverse of the rows that stay, zero in those dropped before; `None` if a pivot is not safe.
+    fn without_given<const P: usize>(&mut self, d: &[[f64; P]; P], magnitude: &[f64; P]) -> Option<[[f64; P]; P]> {
+        let (mut d, mut magnitude) = (*d, *magnitude);
+        let given: [bool; P] = std::array::from_fn(|r| self.given[self.first + r]);
+        for r in (0..P).filter(|&r| given[r]) {
+            for c in 0..P {
+                (d[r][c], d[c][r]) = (0.0, 0.0);
+            }
+            (d[r][r], magnitude[r]) = (1.0, 1.0);
+        }
+        // not fused: this is compiled for any processor, where a fused product would be a function call
+        let (mut inverse, safe) = invert::<Plain<false>, P>(&d, &magnitude, self.safe(Class::Multiplier));
+        if !safe {
+            return None;
+        }
+        for r in (0..P).filter(|&r| given[r]) {
+            inverse[r][r] = 0.0;
+            self.dropped.push(self.first + r);
+        }
+        Some(inverse)
+    }
+
+    /// `inverse` ← D⁻¹ for the block `d` of n rows, `stride` apart, which begins with pivot k of its node.
+    pub fn invert(
+        &mut self,
+        k: usize,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<(), LinearError> {
+        let (threshold, mut safe) = (self.safe(class), true);
+        let w = &mut self.inverse[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        for k in 0..n {
+            safe &= is_safe(w[k * n + k], 1.0, magnitude[k], threshold);
+            exchange(w, n, k, k);
+        }
+        if safe && !self.holds_given(self.first + k, n) {
+            return Ok(());
+        }
+        self.search(k, d, stride, n, magnitude, class)
+    }
+
+    /// `invert` by Gauss–Jordan exchanges with complete pivoting, relative to the magnitudes of row and column. Rows without a
+    /// usable pivot, and those given, are dropped if the class allows it; their unknowns come out zero. Rows in errors are
+    /// elimination positions.
+    #[cold]
+    pub fn search(
+        &mut self,
+        k: usize,
+        d: &[f64],
+        stride: usize,
+        n: usize,
+        magnitude: &[f64],
+        class: Class,
+    ) -> Result<(), LinearError> {
+        let first = self.first + k;
+        let Scratch { work, scale: scales, row_of, row_used } = &mut self.scratch;
+        let w = &mut work[..n * n];
+        for i in 0..n {
+            w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
+        }
+        for i in 0..n {
+            let row = largest(&w[i * n..(i + 1) * n]);
+            if !row.is_finite() || w[i * n..(i + 1) * n].iter().any(|a| a.is_nan()) {
+                return Err(LinearError::NotFinite { row: first + i });
+            }
+            let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
+            scales[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
+        }
+        let given = |r: usize| self.frozen && self.given[first + r];
+        let least = match class {
+            Class::Multiplier if self.frozen => LOST,
+            Class::Multiplier => REDUNDANT,
+            _ => 0.0,
+        };
+        row_used[..n].fill(false);
+        row_of[..n].fill(usize::MAX);
+        let mut smallest = f64::INFINITY;
+        for _ in 0..n {
+            let mut best = (0.0, 0, 0);
+            for r in (0..n).filter(|&r| !row_used[r] && !given(r)) {
+                for c in (0..n).filter(|&c| row_of[c] == usize::MAX && !given(c)) {
+                    let size = w[r * n + c].abs() * scales[r] * scales[c];
+                    if size > best.0 {
+                        best = (size, r, c);
+                    }
+                }
+            }
+            let (size, r, c) = best;
+            if size == 0.0 || size < least {
+                break;
+            }
+            smallest = smallest.min(size);
+            row_used[r] = true;
+            row_of[c] = r;
+            exchange(w, n, r, c);
+        }
+        for row in (0..n).filter(|&r| !row_used[r]) {
+            // a row that was kept before has lost its pivot: the rank must be decided anew
+            if class != Class::Multiplier || (self.frozen && !given(row)) {
+                return Err(LinearError::Singular { row: first + row });
+            }
+            self.dropped.push(first + row);
+        }
+        // Row r of w now belongs to the unknown c it was exchanged with, column c to the row r.
+        self.inverse[..n * n].fill(0.0);
+        for c in 0..n {
+            for k in 0..n {
+                let (r, s) = (row_of[c], row_of[k]);
+                if r != usize::MAX && s != usize::MAX {
+                    self.inverse[c * n + s] = w[r * n + k];
+                }
+            }
+        }
+        self.smallest = self.smallest.min(smallest);
+        if class == Class::Multiplier {
+            self.closest = self.closest.min(smallest);
+        }
+        Ok(())
+    }
+}
+
+/// Exchanges unknown c with right-hand side r in y = W x: one step of Gauss–Jordan elimination.
+#[inline]
+fn exchange(w: &mut [f64], n: usize, r: usize, c: usize) {
+    let inverse = w[r * n + c].recip();
+    for j in 0..n {
+        w[r * n + j] *= inverse;
+    }
+    w[r * n + c] = inverse;
+    for i in (0..n).filter(|&i| i != r) {
+        let factor = w[i * n + c];
+        w[i * n + c] = 0.0;
+        for j in 0..n {
+            w[i * n + j] -= factor * w[r * n + j];
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! General sparse LU: the fallback for large systems that block elimination cannot factor.
+
+use super::{
+    blocks::{BlockMatrix, BlockPattern},
+    interface::{LinearError, LinearSolver},
+};
+use crate::numbers::recip_of_power;
+use faer::{
+    MatMut,
+    linalg::solvers::Solve,
+    sparse::{
+        SparseColMatRef, SymbolicSparseColMat,
+        linalg::solvers::{Lu, SymbolicLu},
+    },
+};
+use std::sync::Arc;
+
+/// Sparse LU of the scalar matrix with partial pivoting, by faer; rows and columns equilibrated.
+///
+/// It does not detect redundant constraints, and its numeric phases allocate.
+#[derive(Default)]
+pub struct SparseLu {
+    scalar: Option<(SymbolicSparseColMat<usize>, SymbolicLu<usize>)>,
+    lu: Option<Lu<usize, f64>>,
+    /// Row, column and place in the block matrix of every entry, by columns.
+    entries: Vec<(u32, u32, u32)>,
+    expected: usize,
+    row_scale: Vec<f64>,
+    column_scale: Vec<f64>,
+}
+
+impl SparseLu {
+    /// A solver that has seen no pattern yet.
+    pub fn new() -> SparseLu {
+        SparseLu::default()
+    }
+}
+
+impl LinearSolver for SparseLu {
+    fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
+        let n = pattern.dimension();
+        self.entries.clear();
+        for i in 0..pattern.blocks() {
+            for (j, offset) in pattern.row(i) {
+                let mut from = offset as u32;
+                for r in pattern.range(i) {
+                    for c in pattern.range(j) {
+                        self.entries.push((r as u32, c as u32, from));
+                        from += 1;
+                    }
+                }
+            }
+        }
+        self.entries.sort_unstable_by_key(|&(r, c, _)| (c, r));
+        let mut starts = vec![0; n + 1];
+        for &(_, c, _) in &self.entries {
+            starts[c as usize + 1] += 1;
+        }
+        for c in 0..n {
+            starts[c + 1] += starts[c];
+        }
+        let rows = self.entries.iter().map(|&(r, ..)| r as usize).collect();
+        let symbolic = SymbolicSparseColMat::new_checked(n, n, starts, None, rows);
+        let too_large = LinearError::TooLarge { entries: pattern.values() };
+        let factors = SymbolicLu::try_new(symbolic.as_ref()).map_err(|_| too_large)?;
+        self.scalar = Some((symbolic, factors));
+        self.lu = None;
+        self.expected = pattern.values();
+        self.row_scale = vec![1.0; n];
+        self.column_scale = vec![1.0; n];
+        Ok(())
+    }
+
+    fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        let fits = a.values.len() == self.expected;
+        let Some((symbolic, factors)) = self.scalar.as_ref().filter(|_| fits) else {
+            return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
+        };
+        let mut largest = vec![0.0; self.row_scale.len()];
+        for &(r, _, from) in &self.entries {
+            let a = a.values[from as usize];
+            if !a.is_finite() {
+                return Err(LinearError::NotFinite { row: r as usize });
+            }
+            largest[r as usize] = a.abs().max(largest[r as usize]);
+        }
+        self.row_scale.iter_mut().zip(&largest).for_each(|(s, &m)| *s = recip_of_power(m));
+        largest.fill(0.0);
+        for &(r, c, from) in &self.entries {
+            let a = a.values[from as usize] * self.row_scale[r as usize];
+            largest[c as usize] = a.abs().max(largest[c as usize]);
+        }
+        self.column_scale.iter_mut().zip(&largest).for_each(|(s, &m)| *s = recip_of_power(m));
+        let scaled = |&(r, c, from): &(u32, u32, u32)| {
+            a.values[from as usize] * self.row_scale[r as usize] * self.column_scale[c as usize]
+        };
+        let values: Vec<f64> = self.entries.iter().map(scaled).collect();
+        let matrix = SparseColMatRef::new(symbolic.as_ref(), &values);
+        self.lu =
+            Some(Lu::try_new_with_symbolic(factors.clone(), matrix).map_err(|_| LinearError::Singular { row: 0 })?);
+        Ok(())
+    }
+
+    fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
+        let n = self.row_scale.len();
+        let Some(lu) = self.lu.as_ref().filter(|_| b.len() == n) else {
+            return Err(LinearError::Sizes { expected: n, found: b.len() });
+        };
+        b.iter_mut().zip(&self.row_scale).for_each(|(b, s)| *b *= s);
+        lu.solve_in_place(MatMut::from_column_major_slice_mut(b, n, 1));
+        b.iter_mut().zip(&self.column_scale).for_each(|(b, s)| *b *= s);
+        match b.iter().position(|x| !x.is_finite()) {
+            Some(row) => Err(LinearError::Singular { row }),
+            None => Ok(()),
+        }
+    }
+
+    fn dropped(&self) -> &[usize] {
+        &[]
+    }
+
+    /// 1: faer does not tell.
+    fn smallest_kept_pivot(&self) -> f64 {
+        1.0
+    }
+
+    fn reveals_rank(&self) -> bool {
+        false
+    }
+
+    fn name(&self) -> &'static str {
+        "sparse LU"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::samples::{Form, Sample};
+    use crate::numbers::largest;
+    use crate::random::Random;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "faer uses SIMD that Miri does not know")]
+    fn agrees_with_block_elimination() {
+        for form in [Form::Index3, Form::Ggl] {
+            let a = Sample::ladder(40).matrix(form, 100.0, &mut Random::new(2));
+            let b: Vec<f64> = (0..a.pattern().dimension()).map(|i| (i as f64).sin()).collect();
+            let (mut x, mut y) = (b.clone(), b);
+            let mut sparse = SparseLu::new();
+            sparse.analyze(a.pattern()).unwrap();
+            sparse.factor(&a).unwrap();
+            sparse.solve(&mut x).unwrap();
+            let mut lu = crate::linear::block_lu::BlockLu::new();
+            lu.analyze(a.pattern()).unwrap();
+            lu.factor(&a).unwrap();
+            lu.solve(&mut y).unwrap();
+            let scale = largest(&y);
+            assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-10 * scale));
+        }
+    }
+}

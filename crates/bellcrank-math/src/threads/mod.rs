@@ -1,0 +1,4 @@
+//! Threads that share short tasks.
+
+mod handover;
+pub mod team;

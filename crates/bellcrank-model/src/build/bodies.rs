@@ -1,0 +1,317 @@
+//! Bodies and their shapes, probes, inputs, starts and tables.
+
+// Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
+
+use super::element;
+use super::value::{BodyRef, Matrix, Numbers, Orientation, Scalar, Text, Vector};
+
+element! {
+    /// A rod from point to point; the body's x axis runs along it.
+    table Rod none
+    required {
+        /// One end at the start, in the world, in m.
+        from: Vector = "from",
+        /// The other end, in m.
+        to: Vector = "to",
+    }
+    optional {
+        /// Mass, in kg. Default: the body's.
+        mass: Scalar = "mass",
+        /// Radius, in m. Default: thin.
+        radius: Scalar = "radius",
+    }
+}
+
+element! {
+    /// A box with edges along the body's axes.
+    table Cuboid none
+    required {
+        /// Lengths of the edges along x, y (and z), in m.
+        size: Vector = "size",
+    }
+    optional {
+        /// Mass, in kg. Default: the body's.
+        mass: Scalar = "mass",
+    }
+}
+
+element! {
+    /// A solid sphere.
+    table Sphere none
+    required {
+        /// Radius, in m.
+        radius: Scalar = "radius",
+    }
+    optional {
+        /// Mass, in kg. Default: the body's.
+        mass: Scalar = "mass",
+    }
+}
+
+element! {
+    /// A solid cylinder along the body's z axis.
+    table Cylinder none
+    required {
+        /// Radius, in m.
+        radius: Scalar = "radius",
+    }
+    optional {
+        /// Length along z, in m. Default: the radius.
+        length: Scalar = "length",
+        /// Mass, in kg. Default: the body's.
+        mass: Scalar = "mass",
+    }
+}
+
+element! {
+    /// What the body looks like: an STL or glTF file.
+    table Mesh none
+    required {
+        /// A file in the model's folder: .stl, .gltf or .glb.
+        file: Text = "file",
+    }
+    optional {
+        /// Length of a unit of the file: 0.001 for millimetres, in m. Default: 1.
+        scale: Scalar = "scale",
+        /// Origin of the file, in the body's frame, in m. Default: the centre of mass.
+        at: Vector = "at",
+    }
+}
+
+element! {
+    /// The section: a circle, a tube or a rectangle.
+    table Section none
+    required {
+    }
+    optional {
+        /// Radius of a circle, in m.
+        radius: Scalar = "radius",
+        /// Inner radius of a tube, in m. Default: none.
+        inner: Scalar = "inner",
+        /// Edge of a rectangle along the body's z, in m.
+        width: Scalar = "width",
+        /// Edge of a rectangle along the body's y, in m.
+        height: Scalar = "height",
+    }
+}
+
+element! {
+    /// A flexible beam from point to point, its frame at the first.
+    table Beam none
+    required {
+        /// The end A at the start, in the world: the origin of the body's frame, in m.
+        from: Vector = "from",
+        /// The end B; the body's x axis runs from A to B, in m.
+        to: Vector = "to",
+        /// Modulus of elasticity E, in Pa.
+        youngs_modulus: Scalar = "youngs_modulus",
+    }
+    optional {
+        /// In space: where the body's y axis points, as far as it can. Default: any.
+        up: Vector = "up",
+        /// Mass, in kg. Default: from `density`.
+        mass: Scalar = "mass",
+        /// Density, instead of `mass`, in kg/m³. Default: from `mass`.
+        density: Scalar = "density",
+        /// Shear modulus G, for torsion, in Pa. Default: E/2.6.
+        shear_modulus: Scalar = "shear_modulus",
+        /// The section: a circle, a tube or a rectangle. Default: by its moments.
+        section: Section = "section",
+        /// Area of the section, in m². Default: of the section.
+        area: Scalar = "area",
+        /// Second moment of area against bending towards the body's y; in space \[towards y, towards z\], in m⁴. Default: of the section.
+        second_moment: Numbers = "second_moment",
+        /// Torsion constant J (space), in m⁴. Default: of the section.
+        torsion_constant: Scalar = "torsion_constant",
+        /// What the modes leave at rest: `pinned` both ends on the x axis, `clamped` the end A with its direction. Default: pinned.
+        ends: Text = "ends",
+        /// Number of modes that stretch it. Default: 1.
+        axial: Scalar = "axial",
+        /// Number of modes that bend it; in space \[towards y, towards z\]. Default: 2.
+        bending: Numbers = "bending",
+        /// Number of modes that twist it (space). Default: 1.
+        torsion: Scalar = "torsion",
+        /// Adds the deflections under forces and moments at the ends to the modes of each kind. Default: false.
+        static_modes: bool = "static_modes",
+        /// Damping ratio of every mode with the frame held. Default: 0.
+        damping: Scalar = "damping",
+        /// Instead of `damping`: α and β of the damping matrix α M + β K, in 1/s, s. Default: none.
+        rayleigh: Numbers = "rayleigh",
+        /// `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings. Default: undeformed.
+        start: Text = "start",
+        /// Modal coordinates at the start, in the order of the modes, in m, rad. Default: none.
+        deflection: Numbers = "deflection",
+        /// Their rates at the start, in m/s, rad/s. Default: none.
+        deflection_rate: Numbers = "deflection_rate",
+    }
+}
+
+element! {
+    /// A flexible body from the modes in a file.
+    table Modal none
+    required {
+        /// A modal file in the model's folder: nodes, modes, stiffness.
+        file: Text = "file",
+    }
+    optional {
+        /// Damping ratio of every mode with the frame held. Default: 0.
+        damping: Scalar = "damping",
+        /// Instead of `damping`: α and β of the damping matrix α M + β K, in 1/s, s. Default: none.
+        rayleigh: Numbers = "rayleigh",
+        /// `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings. Default: undeformed.
+        start: Text = "start",
+        /// Modal coordinates at the start, in the order of the modes, in m, rad. Default: none.
+        deflection: Numbers = "deflection",
+        /// Their rates at the start, in m/s, rad/s. Default: none.
+        deflection_rate: Numbers = "deflection_rate",
+    }
+}
+
+element! {
+    /// A body; without a shape and an inertia it is a point mass. `ground` is the fixed world.
+    section Body none
+    required {
+    }
+    optional {
+        /// Mass; zero where joints hold the body, in kg. Default: from the shape.
+        mass: Scalar = "mass",
+        /// Moments of inertia about the centre of mass, in the body's frame, in kg m². Default: from the shape; without a shape the body is a point mass.
+        inertia: Matrix = "inertia",
+        /// Centre of mass (of a flexible body: origin of its frame) at the start, in the world, in m. Default: from the shape, else the origin.
+        at: Vector = "at",
+        /// Angle at the start (plane), in rad. Default: 0.
+        angle: Scalar = "angle",
+        /// Rotation at the start (space): quaternion \[w, x, y, z\], { axis, angle } or 3×3 matrix, body to world. Default: along the world's axes.
+        orientation: Orientation = "orientation",
+        /// Velocity of the same point at the start, in m/s. Default: at rest.
+        velocity: Vector = "velocity",
+        /// Angular velocity at the start, in the world, in rad/s. Default: at rest.
+        angular_velocity: Vector = "angular_velocity",
+        /// Keep this body's start when the model is assembled. Default: false.
+        fixed: bool = "fixed",
+        /// `natural` for thin rods. Default: rigid.
+        coordinates: Text = "coordinates",
+        /// A rod from point to point; the body's x axis runs along it.
+        rod: Rod = "rod",
+        /// A box with edges along the body's axes.
+        box_: Cuboid = "box",
+        /// A solid sphere.
+        sphere: Sphere = "sphere",
+        /// A solid cylinder along the body's z axis.
+        cylinder: Cylinder = "cylinder",
+        /// What the body looks like: an STL or glTF file.
+        mesh: Mesh = "mesh",
+        /// A flexible beam from point to point, its frame at the first.
+        beam: Beam = "beam",
+        /// A flexible body from the modes in a file.
+        modal: Modal = "modal",
+    }
+}
+
+element! {
+    /// A point whose motion is recorded.
+    section Probe none
+    required {
+        /// The body it sits on.
+        body: BodyRef = "body",
+    }
+    optional {
+        /// The point in the world at the start, in m. Default: the centre of mass.
+        at: Vector = "at",
+        /// Instead of `at`: the point in the body's frame, in m.
+        on: Vector = "on",
+    }
+}
+
+element! {
+    /// Coordinates and rates of a joint at the start.
+    section Start none
+    required {
+    }
+    optional {
+        /// Angle of a joint that turns, in rad. Default: as drawn.
+        angle: Scalar = "angle",
+        /// Position of a joint that slides, in m. Default: as drawn.
+        position: Scalar = "position",
+        /// Rate of the angle, or of the position of a slide, in rad/s, m/s. Default: 0.
+        rate: Scalar = "rate",
+        /// Rate of the position of a joint that also turns, in m/s. Default: 0.
+        speed: Scalar = "speed",
+        /// Second angle of a joint that has two, in rad. Default: as drawn.
+        angle2: Scalar = "angle2",
+        /// Second position of a joint that has two, in m. Default: as drawn.
+        position2: Scalar = "position2",
+        /// Rate of the second angle or position, in rad/s, m/s. Default: 0.
+        rate2: Scalar = "rate2",
+        /// Rate of the second position of a joint that also turns, in m/s. Default: 0.
+        speed2: Scalar = "speed2",
+    }
+}
+
+element! {
+    /// A number that can be set while a run goes on.
+    section Input none
+    required {
+    }
+    optional {
+        /// Its value until it is set. Default: 0.
+        start: Scalar = "start",
+        /// Its unit, in the results. Default: none.
+        unit: Text = "unit",
+        /// What it means. Default: none.
+        doc: Text = "doc",
+    }
+}
+
+element! {
+    /// A function of time from a file.
+    table Table none
+    required {
+        /// A CSV file in the model's folder.
+        table: Text = "table",
+    }
+    optional {
+        /// Name of the column of times \[s\]. Default: the first.
+        time: Text = "time",
+        /// Factor on the values. Default: 1.
+        scale: Scalar = "scale",
+        /// Twice differentiable, or without overshoot but only once differentiable. Default: spline.
+        interpolation: Text = "interpolation",
+        /// Name of the column of values. Default: the second of two.
+        column: Text = "column",
+    }
+}
+
+element! {
+    /// A vector of functions of time from a file.
+    table TableVector none
+    required {
+        /// A CSV file in the model's folder.
+        table: Text = "table",
+        /// Names of the columns of its components.
+        columns: Text = "columns",
+    }
+    optional {
+        /// Name of the column of times \[s\]. Default: the first.
+        time: Text = "time",
+        /// Factor on the values. Default: 1.
+        scale: Scalar = "scale",
+        /// Twice differentiable, or without overshoot but only once differentiable. Default: spline.
+        interpolation: Text = "interpolation",
+    }
+}
+
+element! {
+    /// Pairs of numbers from a file.
+    table TablePairs none
+    required {
+        /// A CSV file in the model's folder.
+        table: Text = "table",
+    }
+    optional {
+        /// Names of the two columns. Default: the only two.
+        columns: Text = "columns",
+        /// Factor on the values. Default: 1.
+        scale: Scalar = "scale",
+    }
+}

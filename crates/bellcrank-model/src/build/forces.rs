@@ -1,0 +1,337 @@
+//! Every kind of force.
+
+// Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
+
+use super::element;
+use super::value::{Bodies, BodyRef, JointRef, Matrix, Numbers, Pairs, Points, Scalar, Text, Vector};
+
+element! {
+    /// A spring and damper along the line between two points: tension F(l − length) + damping · dl/dt with F(s) = stiffness · s, or F the curve through given points (monotone where they are, beyond them straight). A one-sided one acts in tension (a cable) or in compression (a stop) alone.
+    force SpringDamper "spring-damper"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z.
+        axis: Points = "axis",
+        /// Second axis. Default: any.
+        axis2: Points = "axis2",
+        /// Stiffness, in N/m. Default: a `curve`.
+        stiffness: Scalar = "stiffness",
+        /// Pairs \[elongation, tension\] instead of `stiffness`, in m, N.
+        curve: Pairs = "curve",
+        /// Viscous damping, in N s/m. Default: 0.
+        damping: Scalar = "damping",
+        /// Unstretched length, in m. Default: that at the start.
+        length: Scalar = "length",
+        /// Acts only when longer than `length`. Default: false.
+        tension_only: bool = "tension_only",
+        /// Acts only when shorter than `length`. Default: false.
+        compression_only: bool = "compression_only",
+        /// Elongation over which the damping of a one-sided spring sets in, in m. Default: 1 % of `length`.
+        engagement: Scalar = "engagement",
+    }
+}
+
+element! {
+    /// A spring and damper about an axis: torque −F(θ − angle) − damping · dθ/dt on the second body with F(s) = stiffness · s, or F the curve through given points. In the plane θ is the second body's angle less the first's; in space it is counted from the start.
+    force TorsionalSpringDamper "torsional-spring-damper"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z.
+        axis: Points = "axis",
+        /// Second axis. Default: any.
+        axis2: Points = "axis2",
+        /// Stiffness, in N m/rad. Default: a `curve`.
+        stiffness: Scalar = "stiffness",
+        /// Pairs \[angle, torque\] instead of `stiffness`, in rad, N m.
+        curve: Pairs = "curve",
+        /// Viscous damping, in N m s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Angle at which the spring is at rest, in rad. Default: 0.
+        angle: Scalar = "angle",
+    }
+}
+
+element! {
+    /// Nonlinear springs by direction, in addition to `stiffness`.
+    table BushingCurves none
+    required {
+    }
+    optional {
+        /// Pairs \[displacement, force\], in m, N.
+        x: Pairs = "x",
+        /// Pairs \[displacement, force\], in m, N.
+        y: Pairs = "y",
+        /// Pairs \[displacement, force\] (space), in m, N.
+        z: Pairs = "z",
+        /// Pairs \[angle, torque\] (space), in rad, N m.
+        rx: Pairs = "rx",
+        /// Pairs \[angle, torque\] (space), in rad, N m.
+        ry: Pairs = "ry",
+        /// Pairs \[angle, torque\] (space), in rad, N m.
+        rz: Pairs = "rz",
+        /// Pairs \[angle, torque\] (plane), in rad, N m.
+        angle: Pairs = "angle",
+    }
+}
+
+element! {
+    /// Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. Rotations stay below half a turn.
+    force Bushing "bushing"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z.
+        axis: Points = "axis",
+        /// Second axis. Default: any.
+        axis2: Points = "axis2",
+        /// Diagonal or full symmetric matrix, in N/m, N m/rad. Default: none.
+        stiffness: Matrix = "stiffness",
+        /// Diagonal or full symmetric matrix, in N s/m, N m s/rad. Default: none.
+        damping: Matrix = "damping",
+        /// Nonlinear springs by direction, in addition to `stiffness`. Default: none.
+        curve: BushingCurves = "curve",
+        /// Displacement and rotation vector at which the springs are at rest, in m, rad. Default: none.
+        offset: Numbers = "offset",
+        /// Force and torque on the second body that stay, in the directions of the first frame, in N, N m. Default: none.
+        preload: Numbers = "preload",
+    }
+}
+
+element! {
+    /// A force at a point of a body as a function of time, in the world's directions or in those of the body.
+    force Force "force"
+    required {
+        /// The body it acts on.
+        body: BodyRef = "body",
+        /// The force, each component a function of t, in N.
+        force: Vector = "force",
+    }
+    optional {
+        /// The point in the world at the start, in m. Default: the centre of mass.
+        at: Vector = "at",
+        /// Instead of `at`: the point in the body's frame, in m.
+        on: Vector = "on",
+        /// Whose directions it has; with `body` it turns with the body (a follower load). Default: world.
+        frame: Text = "frame",
+    }
+}
+
+element! {
+    /// A torque on a body as a function of time: a number in the plane, three in space, in the world's directions or in those of the body.
+    force Torque "torque"
+    required {
+        /// The body it acts on.
+        body: BodyRef = "body",
+        /// The torque, a function of t, in N m.
+        torque: Vector = "torque",
+    }
+    optional {
+        /// The point in the world at the start, in m. Default: the centre of mass.
+        at: Vector = "at",
+        /// Instead of `at`: the point in the body's frame, in m.
+        on: Vector = "on",
+        /// Whose directions it has; with `body` it turns with the body (a follower load). Default: world.
+        frame: Text = "frame",
+    }
+}
+
+element! {
+    /// Drag at a point of a body: −c |u| u with the velocity u of the point relative to the wind and c = ½ · density · cd · area, the same from every side.
+    force Drag "drag"
+    required {
+        /// The body it acts on.
+        body: BodyRef = "body",
+    }
+    optional {
+        /// The point in the world at the start, in m. Default: the centre of mass.
+        at: Vector = "at",
+        /// Instead of `at`: the point in the body's frame, in m.
+        on: Vector = "on",
+        /// Drag coefficient.
+        cd: Scalar = "cd",
+        /// Area it refers to, in m².
+        area: Scalar = "area",
+        /// Density of the medium (air at sea level), in kg/m³. Default: 1.225.
+        density: Scalar = "density",
+        /// Instead of `cd`, `area` and `density`: c, in kg/m.
+        coefficient: Scalar = "coefficient",
+        /// Velocity of the medium, a function of t, in m/s. Default: none.
+        wind: Vector = "wind",
+    }
+}
+
+element! {
+    /// Gravity between two points, as a rule the centres of mass: constant · m₁ m₂/r² along the line between them. (The gravity of the earth's surface is `gravity` under \[model\].).
+    force Attraction "attraction"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z.
+        axis: Points = "axis",
+        /// Second axis. Default: any.
+        axis2: Points = "axis2",
+        /// The two masses, in kg. Default: those of the bodies.
+        masses: Numbers = "masses",
+        /// Constant of gravitation \[CODATA 2018\], in m³/(kg s²). Default: 6.6743e-11.
+        constant: Scalar = "constant",
+    }
+}
+
+element! {
+    /// Friction along a joint coordinate x: −viscous · dx/dt − coulomb · tanh((dx/dt)/velocity). The level `coulomb` is given, it does not follow the reaction of the joint; below `velocity` the joint creeps instead of sticking. With `static` it sticks: dry friction is then exactly `coulomb` against the sliding, and x is held while that takes no more than `static`; sticking and slipping are events.
+    force JointFriction "joint-friction"
+    required {
+        /// The joint it acts on.
+        joint: JointRef = "joint",
+    }
+    optional {
+        /// Which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …. Default: its only one.
+        coordinate: Text = "coordinate",
+        /// Viscous friction, in N s/m, N m s/rad. Default: 0.
+        viscous: Scalar = "viscous",
+        /// Dry friction: the force or torque when sliding, in N, N m. Default: 0.
+        coulomb: Scalar = "coulomb",
+        /// Rate at which dry friction reaches 76 % of its level, in m/s, rad/s. Default: 0.01.
+        velocity: Scalar = "velocity",
+        /// The force or torque up to which it sticks, at least `coulomb`, in N, N m. Default: creeps.
+        static_: Scalar = "static",
+    }
+}
+
+element! {
+    /// Stops at the limits of a joint coordinate x: at the depth d beyond `lower` or `upper` they push back by stiffness · d · (1 + damping · dd/dt), and never pull. With `restitution` they are hard: x bounces off, and rests where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+    force Stop "stop"
+    required {
+        /// The joint it acts on.
+        joint: JointRef = "joint",
+    }
+    optional {
+        /// Which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …. Default: its only one.
+        coordinate: Text = "coordinate",
+        /// Lower limit of the coordinate, in m, rad. Default: no limit.
+        lower: Scalar = "lower",
+        /// Upper limit of the coordinate, in m, rad. Default: no limit.
+        upper: Scalar = "upper",
+        /// Stiffness of the stops, in N/m, N m/rad. Default: `restitution`.
+        stiffness: Scalar = "stiffness",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Instead of `stiffness`: impacts, which leave this part of the speed (0 to 1). Default: a soft one.
+        restitution: Scalar = "restitution",
+        /// With `restitution`: an impact that would leave less than this ends at rest, in m/s, rad/s. Default: 0.001.
+        rest_speed: Scalar = "rest_speed",
+    }
+}
+
+element! {
+    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+    force Contact "contact"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m. Default: the centres of mass.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Normal of the plane of the first body. Default: two spheres.
+        normal: Vector = "normal",
+        /// Radius of the sphere, in m. Default: that of the second body.
+        radius: Scalar = "radius",
+        /// Radii of two spheres, in m. Default: those of the bodies.
+        radii: Numbers = "radii",
+        /// Stiffness, in N/m^exponent. Default: `restitution`.
+        stiffness: Scalar = "stiffness",
+        /// Exponent of the depth: 3/2 after Hertz, 1 for a spring. Default: 1.5.
+        exponent: Scalar = "exponent",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Coefficient of friction. Default: 0.
+        friction: Scalar = "friction",
+        /// Speed of sliding at which friction reaches 71 % of its level, in m/s. Default: 0.01.
+        velocity: Scalar = "velocity",
+        /// Instead of `stiffness`: impacts, which leave this part of the speed (0 to 1). Default: a soft one.
+        restitution: Scalar = "restitution",
+        /// With `restitution`: an impact that would leave less than this ends at rest, in m/s, rad/s. Default: 0.001.
+        rest_speed: Scalar = "rest_speed",
+    }
+}
+
+element! {
+    /// A force (or torque) along a joint coordinate as a function of time, kept within `limits` and following with a first-order `lag`. It acts on the second body of the joint and against the first.
+    force JointActuator "joint-actuator"
+    required {
+        /// The joint it acts on.
+        joint: JointRef = "joint",
+        /// The force or torque, a function of t, in N, N m.
+        effort: Scalar = "effort",
+    }
+    optional {
+        /// Which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …. Default: its only one.
+        coordinate: Text = "coordinate",
+        /// Least and greatest effort; reaching and leaving them are events, in N, N m. Default: none.
+        limits: Numbers = "limits",
+        /// Time constant with which the effort follows its command, in s. Default: 0.
+        lag: Scalar = "lag",
+        /// Effort at the start, with `lag`, in N, N m. Default: 0.
+        start: Scalar = "start",
+    }
+}
+
+element! {
+    /// A controller: the effort kp·e + ∫ki·e dt + kd·de/dt along a joint coordinate, with the error e of what it measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a `reference`. `limits` hold the effort and stop the integral from winding up; `lag` delays it.
+    force Pid "pid"
+    required {
+        /// The joint it acts on.
+        joint: JointRef = "joint",
+        /// What is measured should be this, a function of t.
+        reference: Scalar = "reference",
+    }
+    optional {
+        /// Which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …. Default: its only one.
+        coordinate: Text = "coordinate",
+        /// What is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a probe, `cart.vx` of a body. Default: the coordinate it acts on.
+        measure: Text = "measure",
+        /// Effort per error. Default: 0.
+        kp: Scalar = "kp",
+        /// Effort per integral of the error. Default: 0.
+        ki: Scalar = "ki",
+        /// Effort per rate of the error. Default: 0.
+        kd: Scalar = "kd",
+        /// Least and greatest effort; reaching and leaving them are events, in N, N m. Default: none.
+        limits: Numbers = "limits",
+        /// Time in which the integral follows the effort while the limits hold it, in s. Default: kp/ki.
+        windup: Scalar = "windup",
+        /// Time constant with which the effort follows its command, in s. Default: 0.
+        lag: Scalar = "lag",
+        /// Effort at the start, with `lag`, in N, N m. Default: 0.
+        start: Scalar = "start",
+    }
+}

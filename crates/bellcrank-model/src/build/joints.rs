@@ -1,0 +1,393 @@
+//! Every kind of joint.
+
+// Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
+
+use super::element;
+use super::value::{Bodies, BodyRef, JointRef, Joints, Numbers, Points, Scalar, Vector};
+
+element! {
+    /// Holds two bodies together; no motion stays free.
+    joint Fixed "fixed"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A hinge: one turn about `axis`.
+    joint Revolute "revolute"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A slide: one shift along `axis`, no turn.
+    joint Prismatic "prismatic"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A shaft in a sleeve: one turn about `axis` and one shift along it. Only in space; in the plane use a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
+    joint Cylindrical "cylindrical"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A ball joint: the points stay together, all turns are free (in the plane the same as a revolute).
+    joint Spherical "spherical"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A Hooke's joint: a cross that turns in the first body about `axis` and in the second about `axis2`, which is perpendicular to `axis`. Only in space; in the plane use a revolute joint.
+    joint Universal "universal"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may bend at the point where they meet, and turn by equal angles at every bend. Only in space; in the plane use a revolute joint.
+    joint ConstantVelocity "constant-velocity"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A flat face on another: two shifts in the plane normal to `axis` (the first along `axis2`), one turn about it. Only in space; in the plane use no joint: bodies of a planar model move so by themselves.
+    joint Planar "planar"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all turns are free.
+    joint PointOnLine "point-on-line"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A point of the second body stays in the plane of the first that is normal to `axis`, all turns are free. Only in space; in the plane use a point-on-line joint.
+    joint PointOnPlane "point-on-plane"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A massless bar between two points, one on each body.
+    joint Distance "distance"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+        /// The distance, in m. Default: that at the start.
+        length: Scalar = "length",
+    }
+}
+
+element! {
+    /// A screw in its nut: a turn about `axis` is a shift along it. Only in space; in the plane use a rack joint between a revolute and a prismatic one.
+    joint Screw "screw"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+        /// Shift of the second body along `axis` with a turn about it; negative for a left-handed thread, in m.
+        pitch: Scalar = "pitch",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// Two wheels in mesh: the angle of the second of two turning `joints` is `ratio` times that of the first, counted from the start, over any number of turns.
+    joint Gear "gear"
+    required {
+        /// The two joints whose motions it ties.
+        joints: Joints = "joints",
+        /// Turns of the second joint with one of the first; negative for wheels that mesh from outside.
+        ratio: Scalar = "ratio",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// A belt or chain that does not slip, over pulleys on two turning `joints`: both give out as much of it as they take in.
+    joint Belt "belt"
+    required {
+        /// The two joints whose motions it ties.
+        joints: Joints = "joints",
+        /// Radii of the pulleys, in m.
+        radii: Numbers = "radii",
+    }
+    optional {
+        /// The pulleys turn opposite ways. Default: false.
+        crossed: bool = "crossed",
+    }
+}
+
+element! {
+    /// A pinion and its rack: the first of two `joints` turns, and the second slides by `radius` times the angle.
+    joint Rack "rack"
+    required {
+        /// The two joints whose motions it ties.
+        joints: Joints = "joints",
+        /// Pitch radius of the pinion; negative if the rack slides back when the pinion turns on, in m.
+        radius: Scalar = "radius",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// A motor that holds one coordinate of another joint (or its rate) to a function of time; give one of the keys by which the joint's results are named.
+    joint Drive "drive"
+    required {
+        /// The joint it acts on.
+        joint: JointRef = "joint",
+    }
+    optional {
+        /// The angle, up to full turns, in rad. Default: free.
+        angle: Scalar = "angle",
+        /// The position, in m. Default: free.
+        position: Scalar = "position",
+        /// The rate, from wherever the start is, in rad/s, m/s. Default: free.
+        rate: Scalar = "rate",
+        /// The rate of the slide of a joint that also turns, in m/s. Default: free.
+        speed: Scalar = "speed",
+        /// The second angle, in rad. Default: free.
+        angle2: Scalar = "angle2",
+        /// The second position, in m. Default: free.
+        position2: Scalar = "position2",
+        /// The rate of the second motion, in rad/s, m/s. Default: free.
+        rate2: Scalar = "rate2",
+        /// The rate of the second slide, in m/s. Default: free.
+        speed2: Scalar = "speed2",
+    }
+}
+
+element! {
+    /// Leads a point of a body along a path in the world.
+    joint DrivePoint "drive-point"
+    required {
+        /// The body whose point it holds.
+        body: BodyRef = "body",
+        /// Where the point is, in the world, in m.
+        position: Vector = "position",
+    }
+    optional {
+        /// The point in the world at the start, in m. Default: the centre of mass.
+        at: Vector = "at",
+        /// Instead of `at`: the point in the body's frame, in m.
+        on: Vector = "on",
+    }
+}
+
+element! {
+    /// A skate or blade on the second body: its point has no velocity across the edge `axis`; in space `axis2` is the direction across. A nonholonomic joint.
+    joint KnifeEdge "knife-edge"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A thin disk on the second body that rolls on a plane of the first without slip (in the plane: a wheel on a line). The first point lies in that plane, the second is the centre of the disk, and `axis` is its axle.
+    joint RollingDisk "rolling-disk"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+        /// Radius of the disk, in m.
+        radius: Scalar = "radius",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+        /// Normal of the plane it rolls on. Default: z, in the plane y.
+        normal: Vector = "normal",
+    }
+}

@@ -1,0 +1,195 @@
+//! Why a run cannot go on, and what to do about it.
+
+use crate::choices::{ChoiceError, Suggestion, Voice, advice};
+use std::fmt;
+
+/// Why a run cannot go on. What to do about it is data too: [`StepError::advice`] and [`StepError::instead`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum StepError {
+    /// The step size fell to nothing.
+    Collapse {
+        /// When.
+        t: f64,
+        /// The last step size tried.
+        h: f64,
+        /// What kept it from converging or from being accurate, by the user's name.
+        culprit: String,
+        /// Whether Newton's iteration (or else the error test) failed.
+        convergence: bool,
+        /// Whether the step was fixed by the user.
+        fixed: bool,
+    },
+    /// The step size fell to nothing close to a position in which the constraints depend on each other.
+    NearSingular {
+        /// When.
+        t: f64,
+        /// The last step size tried.
+        h: f64,
+        /// Where it shows, by the user's name.
+        culprit: String,
+        /// The smallest relative pivot of a constraint.
+        pivot: f64,
+        /// How many equations were redundant.
+        redundant: usize,
+    },
+    /// The equations do not determine the motion.
+    Singular {
+        /// When.
+        t: f64,
+        /// The body or joint where it shows.
+        culprit: String,
+    },
+    /// The motion left the range of numbers.
+    NotFinite {
+        /// When.
+        t: f64,
+        /// The body where it shows.
+        culprit: String,
+    },
+    /// A mechanism without freedom cannot be closed.
+    Open {
+        /// When.
+        t: f64,
+        /// Why.
+        why: String,
+    },
+    /// Events follow each other without end and without time passing.
+    Chatter {
+        /// When.
+        t: f64,
+        /// What switches.
+        culprit: String,
+    },
+    /// A choice does not suit the equations.
+    Unsuited {
+        /// When.
+        t: f64,
+        /// Which, why, and what to choose instead.
+        choice: Box<ChoiceError>,
+    },
+    /// A recorder failed.
+    Record(String),
+}
+
+impl StepError {
+    /// When it happened; none for a recorder that failed.
+    pub fn t(&self) -> Option<f64> {
+        match self {
+            StepError::Collapse { t, .. }
+            | StepError::NearSingular { t, .. }
+            | StepError::Singular { t, .. }
+            | StepError::NotFinite { t, .. }
+            | StepError::Open { t, .. }
+            | StepError::Chatter { t, .. }
+            | StepError::Unsuited { t, .. } => Some(*t),
+            StepError::Record(_) => None,
+        }
+    }
+
+    /// Where it shows, by the user's name of a body, joint or force.
+    pub fn culprit(&self) -> Option<&str> {
+        match self {
+            StepError::Collapse { culprit, .. }
+            | StepError::NearSingular { culprit, .. }
+            | StepError::Singular { culprit, .. }
+            | StepError::NotFinite { culprit, .. }
+            | StepError::Chatter { culprit, .. } => Some(culprit),
+            _ => None,
+        }
+    }
+
+    /// What is wrong, in one sentence without advice.
+    pub fn reason(&self) -> String {
+        match self {
+            StepError::Collapse { t, h, culprit, convergence, fixed } => {
+                let why = match (convergence, fixed) {
+                    (true, true) => "Newton's iteration does not converge with the fixed step",
+                    (true, false) => "Newton's iteration does not converge however small the step",
+                    _ => "the error stays too large however small the step",
+                };
+                format!("the step collapsed at t = {t:.9} s (step {h:.3e} s): {why}; {culprit} is where it shows")
+            }
+            StepError::NearSingular { t, h, culprit, pivot, redundant } => {
+                let rank = match redundant {
+                    0 => "the rank of the constraints falls near by".to_string(),
+                    n => format!("the rank of the constraints has fallen by {n}"),
+                };
+                format!(
+                    "the step collapsed at t = {t:.9} s (step {h:.3e} s) at a singular position: {rank} (smallest pivot {pivot:.1e}), \
+                     and rounding is amplified beyond the tolerance; {culprit} is where it shows"
+                )
+            }
+            StepError::Singular { t, culprit } => format!(
+                "the motion is not determined at t = {t:.9} s: {culprit} has no inertia in a direction that is free"
+            ),
+            StepError::NotFinite { t, culprit } => {
+                format!("the motion left the range of numbers at t = {t:.9} s at {culprit}")
+            }
+            StepError::Open { t, why } => format!("at t = {t:.9} s {why}"),
+            StepError::Chatter { t, culprit } => format!("{culprit} switches without end at t = {t:.9} s"),
+            StepError::Unsuited { t, choice } => format!("at t = {t:.9} s {}", choice.reason(Voice::Rust)),
+            StepError::Record(why) => why.clone(),
+        }
+    }
+
+    /// What to look for in the model; empty where there is nothing to say.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            StepError::Collapse { convergence: true, fixed: false, .. } => {
+                "look for a force that jumps, a stiffness of the wrong unit or a position that cannot be reached"
+            }
+            StepError::Collapse { convergence: false, .. } => {
+                "look for a force that jumps or grows without bound near this time"
+            }
+            StepError::Singular { .. } => "give it a mass and an inertia, or hold it by a joint",
+            StepError::NotFinite { .. } => {
+                "look for a function of t that becomes infinite, or a force that grows without bound"
+            }
+            StepError::Chatter { .. } => {
+                "two contacts or stops may work against each other, or against a joint or a drive: make one of them soft \
+                 (`stiffness` instead of `restitution`, `velocity` instead of `static`)"
+            }
+            _ => "",
+        }
+    }
+
+    /// Other choices that may help, best first.
+    pub fn instead(&self) -> Vec<Suggestion> {
+        match self {
+            StepError::Collapse { convergence: true, fixed: true, .. } => {
+                vec![Suggestion::smaller("step"), Suggestion::to("method", "bdf").note(", which controls its error")]
+            }
+            StepError::Collapse { convergence: true, fixed: false, .. } => vec![
+                Suggestion::to("iteration", "full").note(", which is more robust"),
+                Suggestion::larger("rtol").note(", which is more forgiving"),
+            ],
+            StepError::Collapse { .. } => vec![Suggestion::larger("rtol")],
+            StepError::NearSingular { .. } => vec![
+                Suggestion::to("method", "dop853").note(", which steps over such positions"),
+                Suggestion::larger("rtol"),
+            ],
+            StepError::NotFinite { .. } => vec![Suggestion::smaller("step").note(" if it is fixed")],
+            StepError::Unsuited { choice, .. } => choice.instead.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is wrong and what to do, in the words of a user interface.
+    pub fn say(&self, voice: Voice) -> String {
+        let choices = advice(&self.instead(), voice);
+        let help: Vec<&str> = [self.advice(), &choices].into_iter().filter(|part| !part.is_empty()).collect();
+        match help.is_empty() {
+            true => self.reason(),
+            false => format!("{}\nhelp: {}", self.reason(), help.join("; ")),
+        }
+    }
+}
+
+impl fmt::Display for StepError {
+    /// As a user of the library reads it: options are named as the fields of [`crate::Options`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.say(Voice::Rust))
+    }
+}
+
+impl std::error::Error for StepError {}

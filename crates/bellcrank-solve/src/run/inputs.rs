@@ -1,0 +1,79 @@
+//! What changes from outside while a run goes on: inputs, and parameters of the model.
+
+use super::{Machine, Simulation, StartError};
+use crate::choices::{ChoiceError, Coordinates};
+use crate::engines::StepError;
+use bellcrank_model::State;
+
+/// An input of a model, by its place in [`bellcrank_model::Model`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InputId(pub usize);
+
+impl Simulation {
+    /// The input of a name: `[input.torque]` of the model file.
+    pub fn input(&self, name: &str) -> Option<InputId> {
+        self.about.inputs.iter().position(|input| input == name).map(InputId)
+    }
+
+    /// The present value of an input; NaN for an input of another model.
+    pub fn input_value(&self, input: InputId) -> f64 {
+        self.engine.state().charts.inputs.get(input.0).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Sets an input from now on. Forces jump, so what a method remembers of the motion before is no longer true: BDF
+    /// begins anew at first order, and one-step methods go on with a fresh evaluation and step size. A value that an input
+    /// has already changes nothing.
+    pub fn set_input(&mut self, input: InputId, value: f64) -> Result<(), StepError> {
+        let t = self.t();
+        if !value.is_finite() {
+            return Err(StepError::Open { t, why: format!("an input cannot be {value}") });
+        }
+        let mut state = self.engine.state().clone();
+        let Some(present) = state.charts.inputs.get_mut(input.0) else {
+            return Err(StepError::Open { t, why: "the input is of another model".into() });
+        };
+        if *present == value {
+            return Ok(());
+        }
+        *present = value;
+        self.go_on_from(&state)
+    }
+
+    /// Goes on with a model of the same bodies, joints and forces whose parameters are others. The state stays, and is
+    /// put back onto constraints that have moved.
+    pub fn exchange(&mut self, machine: impl Into<Machine>) -> Result<(), StartError> {
+        let machine = machine.into();
+        if self.plan.coordinates == Coordinates::Relative {
+            let reason = "a tree of relative coordinates belongs to its parameters: they cannot change in a run";
+            return Err(ChoiceError::new("coordinates", reason).try_with("coordinates", "cartesian").into());
+        }
+        let dynamics = machine.dynamics();
+        let (now, new) = (self.observer.base.layout(), dynamics.layout());
+        let same = now.bodies == new.bodies && now.constraints == new.constraints && now.nz() == new.nz();
+        if !same {
+            let why = "the other model has other bodies, joints or forces".into();
+            return Err(StepError::Open { t: self.t(), why }.into());
+        }
+        self.observed = false;
+        self.observer.state.clone_from(self.engine.state());
+        self.observer.base = dynamics.clone();
+        self.observer.take(dynamics);
+        self.observer.hold();
+        let start = self.observer.consistent()?;
+        self.rebuild(&start)?;
+        self.passing.restart();
+        Ok(())
+    }
+
+    /// Goes on from a state of the same equations, in the middle of a run.
+    fn go_on_from(&mut self, state: &State) -> Result<(), StepError> {
+        self.observed = false;
+        let start = self.observer.complete(state)?;
+        match self.plan.method() {
+            Some(_) => self.engine.restart(&start)?,
+            None => self.rebuild(&start)?,
+        }
+        self.passing.restart();
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! `bellcrank check MODEL`.
+
+use crate::cli::places::{place, refused};
+use crate::cli::{Failure, output, print};
+use bellcrank_model::file::{Diagnostic, Report};
+use bellcrank_model::model::Input;
+use bellcrank_model::read::Read;
+use bellcrank_results::json;
+use bellcrank_solve::choices::Options;
+use clap::Args;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Options of `check`.
+#[derive(Args)]
+pub struct Check {
+    /// The model file (TOML, or JSON by its ending).
+    model: String,
+    /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
+    #[arg(long = "set", value_name = "K=V")]
+    set: Vec<String>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks at a model. What keeps it from running makes the command fail.
+pub fn check(args: Check) -> Result<(), Failure> {
+    let bad = |report: Report| {
+        let object = serde_json::json!({ "model": args.model, "runs": false, "errors": report.to_json() });
+        let printed = if args.json { print(&object.to_string()) } else { Ok(()) };
+        printed.err().unwrap_or(Failure::BadInput(report.to_string()))
+    };
+    let mut read = output::parsed(&args.model, &args.set).map_err(bad)?;
+    let options = Options::from_settings(&read.settings).map_err(|e| bad(refused(&read, &[], e)))?;
+    let system = Arc::new(std::mem::take(&mut read.model).into_system());
+    let found = bellcrank_solve::check::check(&system, &options);
+    match args.json {
+        true => {
+            let mut object = with_places(json::check(&found), &read);
+            if !system.model.inputs.is_empty() {
+                let input =
+                    |i: &Input| serde_json::json!({ "name": i.name, "start": i.start, "unit": i.unit, "doc": i.doc });
+                object["inputs"] = system.model.inputs.iter().map(input).collect();
+            }
+            print(&object.to_string())?
+        }
+        false => print(&format!("{found}{}", inputs(&system.model.inputs)))?,
+    }
+    match found.runs() {
+        true => Ok(()),
+        false => Err(Failure::BadInput(format!("{}: the model cannot run\nhelp: see the errors above", args.model))),
+    }
+}
+
+/// The inputs in one line, as in "inputs: torque = 0 N m".
+fn inputs(inputs: &[Input]) -> String {
+    if inputs.is_empty() {
+        return String::new();
+    }
+    let one = |i: &Input| format!("{} = {} {}", i.name, i.start, i.unit).trim_end().to_string();
+    format!("\ninputs: {}", inputs.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// The findings with `file`, `line` and `column` of the first that each is about, where the file has it.
+pub fn with_places(mut check: Value, read: &Read) -> Value {
+    let findings = check.get_mut("findings").and_then(Value::as_array_mut);
+    for finding in findings.into_iter().flatten() {
+        let place = finding["names"][0].as_str().and_then(|name| place(read, name));
+        let Some(span) = place else { continue };
+        let told = read.document.report(Diagnostic::note("").at(span).into()).to_json();
+        ["file", "line", "column"].iter().for_each(|key| finding[*key] = told[0][*key].clone());
+    }
+    check
+}

@@ -1,0 +1,146 @@
+//! The command line of Bellcrank: data to stdout, words to stderr, a hint at the end of every error.
+//!
+//! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
+
+mod bench;
+mod check;
+mod compare;
+mod digest;
+mod flags;
+mod gallery;
+mod glue;
+mod inverse;
+mod modes;
+mod network;
+mod new;
+mod output;
+mod places;
+mod plan;
+mod plot;
+mod progress;
+mod reproduce;
+mod run;
+mod statics;
+mod view;
+
+use bellcrank_model::file::diagnostic::escaped;
+use bellcrank_solve::choices::fields;
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Multibody dynamics: from a model file to a trusted result.
+#[derive(Parser)]
+#[command(name = "bellcrank", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulates a model file.
+    Run(Box<run::Run>),
+    /// Finds the pose in which all forces balance, and tells whether it is stable.
+    Statics(statics::Statics),
+    /// Linearizes a model about a state: frequencies, damping and mode shapes.
+    Modes(modes::Modes),
+    /// Computes the forces and torques that a prescribed motion takes.
+    Inverse(inverse::Inverse),
+    /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
+    Check(check::Check),
+    /// Prints what a run would do, decision by decision, without running it.
+    Plan(Box<plan::Plan>),
+    /// Computes the tables of a paper again, ours beside the paper's.
+    Reproduce(reproduce::Reproduce),
+    /// Runs parts with their own models and solvers, joined at their ports.
+    Glue(glue::Glue),
+    /// Serves a part to coordinators on this machine, or with keys to others.
+    Serve(network::Serve),
+    /// Makes a small authority, certificates and a token for parts that are far away.
+    Keys(network::MakeKeys),
+    /// Shows results in the browser.
+    View(view::View),
+    /// Runs a model with many methods and tolerances: what each costs and how accurate it is.
+    Compare(compare::Compare),
+    /// Measures the speed of large and small machines, beside other programs.
+    Bench(bench::Bench),
+    /// Plots channels of a result: in the terminal, or for a paper as SVG or PNG.
+    Plot(plot::Plot),
+    /// Writes a commented model to start from.
+    New(new::New),
+    /// Runs all examples and makes a page with their pictures and numbers.
+    Gallery(gallery::Gallery),
+    /// Prints the JSON Schema of model files, for editors.
+    Schema,
+    /// Prints the reference of the model file: every section, joint and force with its keys.
+    Reference,
+}
+
+/// How a command fails, with the message for stderr.
+pub enum Failure {
+    /// Exit code 2.
+    BadInput(String),
+    /// Exit code 1.
+    Failed(String),
+}
+
+/// Runs the program with these arguments, the first of which is its name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = Cli::parse_from(arguments);
+    let result = match cli.command {
+        Command::Run(options) => run::run(*options),
+        Command::Statics(options) => statics::run(options),
+        Command::Modes(options) => modes::run(options),
+        Command::Inverse(options) => inverse::run(options),
+        Command::Check(options) => check::check(options),
+        Command::Plan(options) => plan::plan(*options),
+        Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Glue(options) => glue::glue(options),
+        Command::Serve(options) => network::serve(options),
+        Command::Keys(options) => network::keys(options),
+        Command::View(options) => view::view(options),
+        Command::Compare(options) => compare::compare(options),
+        Command::Bench(options) => bench::bench(options),
+        Command::Plot(options) => plot::plot(options),
+        Command::New(options) => new::new(options),
+        Command::Gallery(options) => gallery::gallery(options),
+        Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
+        Command::Reference => print(&bellcrank_model::reference::markdown(fields())),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::BadInput(text)) => fail(&text, 2),
+        Err(Failure::Failed(text)) => fail(&text, 1),
+    }
+}
+
+fn fail(text: &str, code: u8) -> ExitCode {
+    let prefix = if text.starts_with("error: ") { "" } else { "error: " };
+    tell(&format!("{prefix}{}", text.trim_end()));
+    ExitCode::from(code)
+}
+
+/// Words for people, on stderr; what could fool a terminal is escaped, and a reader that went away is no error.
+fn tell(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stderr().lock();
+    let _ = text.lines().try_for_each(|line| writeln!(out, "{}", escaped(line)));
+}
+
+/// Prints to stdout; a reader that went away is no error.
+fn print(text: &str) -> Result<(), Failure> {
+    print_with(|out| out.write_all(text.trim_end().as_bytes()))
+}
+
+/// Prints what `write` writes, and a line feed.
+fn print_with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    match write(&mut out).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("cannot write to stdout: {e}")))
+        }
+        _ => Ok(()),
+    }
+}

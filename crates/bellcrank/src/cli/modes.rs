@@ -1,0 +1,160 @@
+//! `bellcrank modes MODEL`.
+
+use crate::cli::places::spoken;
+use crate::cli::{Failure, output, print};
+use bellcrank_model::dynamics::roles::*;
+use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_results::{csv, json};
+use bellcrank_solve::analyses::modes::{self as analysis, Mode};
+use bellcrank_solve::analyses::statics::equilibrium;
+use bellcrank_solve::kkt::Kkt;
+use bellcrank_solve::options::Options;
+use bellcrank_solve::record::Silent;
+use bellcrank_solve::simulation::{Simulation, Status};
+use clap::Args;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Options of `modes`.
+#[derive(Args)]
+pub struct Modes {
+    /// The model file (TOML, or JSON by its ending).
+    model: String,
+    /// About which state: equilibrium, start, or a time of the run in s (default: the start if it moves, else
+    /// the equilibrium).
+    #[arg(long, value_name = "STATE")]
+    at: Option<String>,
+    /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
+    #[arg(long = "set", value_name = "K=V")]
+    set: Vec<String>,
+    /// Writes modes.json and modes.csv, with all shapes, to this folder.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Prints one JSON object with all modes and shapes.
+    #[arg(long)]
+    json: bool,
+    /// Prints this many modes.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    count: usize,
+}
+
+/// Where the model is linearized.
+enum About {
+    Equilibrium,
+    Start,
+    Time(f64),
+}
+
+/// Linearizes a model and prints its modes.
+pub fn run(args: Modes) -> Result<(), Failure> {
+    let read = output::read(&args.model, &args.set)?;
+    let system = Arc::new(read.model.compile());
+    let start = output::assembled(&args.model, &system, 0.0)?;
+    let about = match args.at.as_deref() {
+        Some("equilibrium") => About::Equilibrium,
+        Some("start") => About::Start,
+        Some(word) => match word.trim_start_matches("t=").parse::<f64>() {
+            Ok(t) if t >= 0.0 && t.is_finite() => About::Time(t),
+            _ => {
+                let help = "use `equilibrium`, `start`, or a time in s such as --at 2.5";
+                return Err(Failure::BadInput(format!("unknown state `{word}` for --at\nhelp: {help}")));
+            }
+        },
+        None if start.v.iter().any(|v| *v != 0.0) => About::Start,
+        None => About::Equilibrium,
+    };
+    let failed = |e: &dyn std::fmt::Display| Failure::Failed(format!("{}: {e}", args.model));
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let (point, words) = match about {
+        About::Start => (start, "the start".to_string()),
+        About::Equilibrium => {
+            let found = equilibrium(&dynamics, &start).map_err(|e| failed(&e))?;
+            (found.point, "the equilibrium".to_string())
+        }
+        About::Time(t) => (reached(&args.model, &system, t)?, format!("t = {t} s")),
+    };
+    let found = analysis::modes(&*dynamics, &point).map_err(|e| failed(&e))?;
+    let object = json::modes(&found, &system.model.name, &words);
+    if args.json {
+        print(&object.to_string())?;
+    } else {
+        let (d, _, nz) = found.linearization.counts;
+        let states = if nz > 0 { format!(" and {}", output::plural(nz, "state", "states")) } else { String::new() };
+        crate::cli::tell(&format!(
+            "{}: modes about {words}, {}{states}",
+            system.model.name,
+            output::plural(d, "degree of freedom", "degrees of freedom")
+        ));
+        if point.v.iter().any(|v| *v != 0.0) {
+            crate::cli::tell(
+                "  the state moves: exact about a steady motion of shafts and wheels, else for the instant",
+            );
+        }
+        print(&table(&found, args.count))?;
+        let growing = found.modes.iter().filter(|m| m.grows()).count();
+        if growing > 0 {
+            crate::cli::tell(&format!("unstable: {} grow", output::plural(growing, "mode", "modes")));
+        }
+        if found.modes.len() > args.count {
+            crate::cli::tell(&format!("and {} more (--count N, --json or --out DIR)", found.modes.len() - args.count));
+        }
+    }
+    match &args.out {
+        Some(folder) => {
+            output::write(folder, &[("modes.json", format!("{object:#}\n")), ("modes.csv", csv::modes(&found))])
+        }
+        None => Ok(()),
+    }
+}
+
+/// The state a run reaches, with its accelerations and reactions.
+fn reached(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
+    let failed = |e: String| Failure::Failed(format!("{path}: {e}"));
+    if t == 0.0 {
+        return output::assembled(path, system, 0.0);
+    }
+    let options = Options { until: t, rtol: 1e-10, ..Options::default() };
+    let mut simulation = Simulation::new(system.clone(), options).map_err(|e| failed(spoken(e)))?;
+    if let Status::Failed(e) = simulation.run(&mut Silent).status {
+        return Err(failed(e.to_string()));
+    }
+    let mut point = Point::at(simulation.state(), system.layout());
+    let mut w = system.workspace();
+    system.realize(&point, &mut w);
+    let mut kkt = Kkt::new(system.clone());
+    kkt.accelerate(&mut point, &mut w).map_err(|e| failed(e.to_string()))?;
+    system.rates(&point.q, &point.v, &mut point.qdot);
+    Ok(point)
+}
+
+fn table(found: &analysis::Modes, count: usize) -> String {
+    let mut out =
+        format!("{:>5}  {:>16}  {:>12}  {:>26}  moves most\n", "mode", "frequency [Hz]", "damping", "eigenvalue [1/s]");
+    for (k, (mode, shape)) in found.modes.iter().zip(&found.shapes).enumerate().take(count) {
+        let size = |i: &usize| shape[*i].0.hypot(shape[*i].1);
+        let most = (0..shape.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
+        let name = most.map_or("", |i| found.components[i].0.as_str());
+        out += &format!(
+            "{:>5}  {:>16.9}  {:>12}  {:>26}  {name}\n",
+            k + 1,
+            mode.frequency(),
+            damping(mode),
+            eigenvalue(mode),
+        );
+    }
+    out
+}
+
+fn damping(mode: &Mode) -> String {
+    match mode {
+        m if m.rigid => "rigid".into(),
+        m if !m.oscillates() => if m.grows() { "grows" } else { "decays" }.into(),
+        m => format!("{:.6}", if m.damping().abs() < 5e-10 { 0.0 } else { m.damping() }),
+    }
+}
+
+fn eigenvalue(mode: &Mode) -> String {
+    let (re, im) = mode.eigenvalue;
+    let re = if re.abs() < 1e-9 * re.hypot(im) { 0.0 } else { re };
+    if im > 0.0 { format!("{re:.6} ± {im:.6}i") } else { format!("{re:.6}") }
+}

@@ -1,0 +1,193 @@
+//! `bellcrank serve PART`, `bellcrank keys DIR`, and how `glue` reaches parts.
+
+use crate::cli::{Failure, print, tell};
+use bellcrank_glue::{Remote, RemoteEntry, read_part_model};
+use bellcrank_net::keys::{make, read_token};
+use bellcrank_net::server::runtime;
+use bellcrank_net::{
+    AccessPolicy, Address, GrpcLink, Keys, Limits, PartOffer, RemotePart, RunRegistry, Server, Show, StateFolder,
+    Timeouts,
+};
+use clap::Args;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How remote parts are reached.
+#[derive(Args)]
+pub struct Reach {
+    /// The folder of keys for parts by address: ca.pem, client.pem, client.key (see `bellcrank keys`).
+    #[arg(long, value_name = "DIR")]
+    tls: Option<PathBuf>,
+    /// The file of the token that parts require.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Seconds of silence after which a part is lost.
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    timeout: f64,
+}
+
+/// Connects to remote parts.
+pub struct Network<'a> {
+    reach: &'a Reach,
+    timeouts: Timeouts,
+}
+
+impl<'a> Network<'a> {
+    /// With the options of the command.
+    pub fn new(reach: &'a Reach) -> Result<Network<'a>, Failure> {
+        let good = reach.timeout.is_finite() && (0.05..=86_400.0).contains(&reach.timeout);
+        if !good {
+            return Err(Failure::BadInput("--timeout takes seconds, from 0.05 to 86400".into()));
+        }
+        let timeouts = Timeouts { silence: Duration::from_secs_f64(reach.timeout), ..Timeouts::default() };
+        Ok(Network { reach, timeouts })
+    }
+
+    /// Connects to a part at its address.
+    pub fn connect(&mut self, to: &RemoteEntry) -> Result<Box<dyn Remote>, String> {
+        let here = |e: String| format!("part `{}`: {e}", to.part);
+        let keys = to.tls.as_ref().or(self.reach.tls.as_ref().filter(|_| to.url.starts_with("https://")));
+        let keys = keys.map(|folder| Keys::read(folder)).transpose().map_err(here)?;
+        let token = to.token_file.as_ref().or(self.reach.token_file.as_ref());
+        let token = token.map(|file| read_token(file)).transpose().map_err(here)?;
+        let address = Address::new(&to.url, keys.as_ref(), token.as_deref(), self.timeouts.silence).map_err(here)?;
+        let part = RemotePart::connect(&to.part, Box::new(GrpcLink::new(address)), self.timeouts);
+        Ok(Box::new(part.map_err(|e| e.to_string())?))
+    }
+}
+
+/// Options of `serve`.
+#[derive(Args)]
+pub struct Serve {
+    /// The model of the part: its probes are its ports.
+    part: PathBuf,
+    /// Where to listen. An address other than loopback needs --tls.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7070")]
+    listen: String,
+    /// The folder of keys: ca.pem, server.pem, server.key (see `bellcrank keys`). Coordinators need a client key, or the token.
+    #[arg(long, value_name = "DIR")]
+    tls: Option<PathBuf>,
+    /// Coordinators need the token in this file, but no key of their own.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The name of the part; that of its file if left out.
+    #[arg(long)]
+    name: Option<String>,
+    /// What others may see beside the motion of ports: the channels of ports, or all.
+    #[arg(long, value_name = "ports|all", default_value = "ports")]
+    show: String,
+    /// The folder of stored states; beside the model, in PART.kept, if left out.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Limit of simultaneous runs.
+    #[arg(long, default_value_t = Limits::default().runs)]
+    runs: usize,
+    /// Limit of one message, in megabytes.
+    #[arg(long, value_name = "MB", default_value_t = 16)]
+    message: usize,
+    /// Limit of messages per second and run.
+    #[arg(long, default_value_t = Limits::default().rate)]
+    rate: f64,
+    /// Seconds after which a run without a link is forgotten.
+    #[arg(long, value_name = "S", default_value_t = 600.0)]
+    linger: f64,
+    /// Prints no messages.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Serves a part until it is interrupted.
+pub fn serve(args: Serve) -> Result<(), Failure> {
+    let bad = Failure::BadInput;
+    let address = args.listen.to_socket_addrs().ok().and_then(|mut a| a.next());
+    let address: SocketAddr = address
+        .ok_or_else(|| bad(format!("`{}` is not an address to listen at\nhelp: write HOST:PORT", args.listen)))?;
+    let show = match args.show.as_str() {
+        "ports" => Show::Ports,
+        "all" => Show::All,
+        other => return Err(bad(format!("--show takes ports or all, not `{other}`"))),
+    };
+    let good = args.rate.is_finite()
+        && args.rate >= 1.0
+        && args.linger.is_finite()
+        && args.linger > 0.0
+        && args.runs > 0
+        && args.message > 0;
+    if !good {
+        return Err(bad("--runs, --message, --rate and --linger must be positive".into()));
+    }
+    let policy = AccessPolicy {
+        mutual: args.tls.is_some() && args.token_file.is_none(),
+        keys: args.tls.as_ref().map(|folder| Keys::read(folder)).transpose().map_err(bad)?,
+        token: args.token_file.as_ref().map(|file| read_token(file)).transpose().map_err(bad)?,
+    };
+    policy.check(&address).map_err(bad)?;
+    let stem = args.part.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = args.name.unwrap_or(stem);
+    let part = read_part_model(&name, &args.part).map_err(bad)?;
+    let text = std::fs::read(&args.part).map_err(|e| bad(format!("cannot read `{}`: {e}", args.part.display())))?;
+    let path = args.keep.unwrap_or_else(|| args.part.with_extension("kept"));
+    let limits = Limits {
+        runs: args.runs,
+        message: args.message << 20,
+        rate: args.rate,
+        linger: Duration::from_secs_f64(args.linger),
+    };
+    let offer = Arc::new(PartOffer::new(part, &text, show));
+    let ports = offer.ports().join(", ");
+    let store = Arc::new(StateFolder { path, most: 4 * args.runs });
+    let registry = Arc::new(RunRegistry::new(offer, store, limits));
+    let runtime = runtime().map_err(Failure::Failed)?;
+    let scheme = if policy.keys.is_some() { "https" } else { "http" };
+    let who = match (&policy.keys, policy.mutual, &policy.token) {
+        (_, true, _) => "coordinators need a client key",
+        (_, _, Some(_)) => "coordinators need the token",
+        _ => "this machine only",
+    };
+    runtime.block_on(async {
+        let server = Server::bind(address, registry, policy).map_err(Failure::Failed)?;
+        // stdout gets the address alone, for scripts: the system may have chosen the port
+        print(&format!("{scheme}://{}", server.address()))?;
+        tell(&format!("serves part `{name}` with the ports {ports}; {who}"));
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let mut stop = Some(stop);
+        let _ = ctrlc::set_handler(move || match stop.take() {
+            Some(stop) => _ = stop.send(()),
+            None => std::process::exit(1),
+        });
+        let quiet = args.quiet;
+        let log = Arc::new(move |text: &str| {
+            if !quiet {
+                tell(text)
+            }
+        });
+        let stopped = async { _ = stopped.await };
+        tokio::select! {
+            ended = server.serve(log, std::future::pending()) => ended.map_err(Failure::Failed),
+            () = stopped => Ok(()),
+        }
+    })
+}
+
+/// Options of `keys`.
+#[derive(Args)]
+pub struct MakeKeys {
+    /// The folder to write to. An existing authority and an existing token are kept.
+    folder: PathBuf,
+    /// A name or address of a machine with parts; may be repeated. This machine is always included.
+    #[arg(long, value_name = "HOST")]
+    host: Vec<String>,
+}
+
+/// Makes keys.
+pub fn keys(args: MakeKeys) -> Result<(), Failure> {
+    let files = make(&args.folder, &args.host).map_err(Failure::BadInput)?;
+    tell(&format!("{}: {}", args.folder.display(), files.join(", ")));
+    tell(
+        "a part needs ca.pem, server.pem, server.key; the coordinator ca.pem, client.pem, client.key; with --token-file also token",
+    );
+    tell("ca.key can make more keys: keep it private");
+    Ok(())
+}

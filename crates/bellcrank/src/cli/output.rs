@@ -1,0 +1,71 @@
+//! What the commands share: reading a model and its options, assembling it, writing a few files.
+
+use crate::cli::Failure;
+use crate::cli::places::refused;
+use bellcrank_model::file::Report;
+use bellcrank_model::read::{Read, read_model};
+use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::choices::{Options, Said, in_file, understood};
+use bellcrank_solve::initial;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads a model with overrides; every key of `[solve]` must be an option.
+pub fn read(path: &str, overrides: &[String]) -> Result<Read, Failure> {
+    parsed(path, overrides).map_err(|report| Failure::BadInput(report.to_string()))
+}
+
+/// Like [`read`], with the report of what is wrong.
+pub fn parsed(path: &str, overrides: &[String]) -> Result<Read, Report> {
+    let read = read_model(path, overrides)?;
+    match understood(&in_file(&read.settings)) {
+        Ok(_) => Ok(read),
+        Err(e) => Err(refused(&read, &[], e)),
+    }
+}
+
+/// The options of the command line over those of the file over the defaults.
+pub fn options(read: &Read, arguments: &[Said]) -> Result<Options, Failure> {
+    let chosen = Options::from_arguments(&read.settings, arguments);
+    chosen.map_err(|e| Failure::BadInput(refused(read, arguments, e).to_string()))
+}
+
+/// The start of a model at a time, assembled.
+pub fn assembled(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let mut state = system.initial_state();
+    (state.t, state.charts.time) = (t, t);
+    let (point, _) = initial::assemble(&dynamics, &state).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
+    Ok(point)
+}
+
+/// Writes files into a folder, each whole or not at all.
+pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
+    let failed = |path: &Path, e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", path.display()));
+    std::fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
+    for (name, text) in files {
+        let (path, part) = (folder.join(name), folder.join(format!("{name}.part")));
+        std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path)).map_err(|e| failed(&path, e))?;
+    }
+    crate::cli::tell(&format!("results: {}", folder.display()));
+    Ok(())
+}
+
+/// Nine digits after the point; what rounds to nothing has no sign.
+pub fn nine_digits(x: f64) -> String {
+    let text = format!("{x:.9}");
+    if text == "-0.000000000" { text[1..].into() } else { text }
+}
+
+/// Nine digits after the point, or of the fraction where the number is very large or small.
+pub fn figure(x: f64) -> String {
+    match x.abs() {
+        0.0 | 1e-3..1e7 => nine_digits(x),
+        _ => format!("{x:.9e}"),
+    }
+}
+
+/// One thing or many.
+pub fn plural(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}

@@ -1,0 +1,255 @@
+//! `bellcrank plot RESULT CHANNEL…`: curves of recorded channels, or a picture of the machine.
+
+use crate::cli::{Failure, print, tell};
+use bellcrank_model::file::diagnostic::escaped;
+use bellcrank_model::file::suggest;
+use bellcrank_results::{Columns, names};
+use bellcrank_view::drawing::Drawing;
+use bellcrank_view::picture;
+use bellcrank_view::plot::{Axis, Curve, Figure, draw, terminal};
+use clap::Args;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// Options of `plot`.
+#[derive(Args)]
+pub struct Plot {
+    /// The folder that `run --out` wrote, or a results.parquet or results.csv from it.
+    result: PathBuf,
+    /// Channels by name, such as crank.angle, or with * and ? for many, such as '*.x'; none lists them all.
+    channels: Vec<String>,
+    /// Writes the plot to this file, FILE.svg or FILE.png, instead of the terminal; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    save: Vec<PathBuf>,
+    /// Draws the machine instead of channels: its last pose, some earlier ones in pale, and the paths of its probes.
+    #[arg(long, requires = "save", conflicts_with_all = ["channels", "x", "log", "title"])]
+    picture: bool,
+    /// A channel for the horizontal axis instead of time, for orbits and phase portraits.
+    #[arg(long, value_name = "CHANNEL")]
+    x: Option<String>,
+    /// Logarithmic vertical axes.
+    #[arg(long)]
+    log: bool,
+    /// A heading.
+    #[arg(long)]
+    title: Option<String>,
+    /// From this time on, in s.
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    from: Option<f64>,
+    /// Up to this time, in s.
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    to: Option<f64>,
+}
+
+/// Plots channels, those of one unit in one panel.
+pub fn plot(args: Plot) -> Result<(), Failure> {
+    args.save.iter().try_for_each(|path| Format::of(path).map(|_| ()))?;
+    let bad = |e: std::io::Error| Failure::BadInput(e.to_string());
+    let columns = Columns::open(&args.result).map_err(bad)?;
+    if !columns.note.is_empty() {
+        tell(&format!("note: {}", columns.note));
+    }
+    if args.picture {
+        let path = args.result.join(names::SCENE);
+        let scene = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let Some(scene) = scene else {
+            let help = "name the folder that `bellcrank run --out` wrote";
+            return Err(Failure::BadInput(format!("{} cannot be read\nhelp: {help}", path.display())));
+        };
+        return save(&picture(&scene, &columns, 640.0, 420.0).map_err(bad)?, &args.save);
+    }
+    if args.channels.is_empty() {
+        let each = columns.names.iter().zip(&columns.units).map(|(name, unit)| labelled(name, unit));
+        return print(&each.collect::<Vec<_>>().join("\n"));
+    }
+    let mut chosen: Vec<usize> = Vec::new();
+    for pattern in &args.channels {
+        for k in matching(&args.result, &columns, pattern)? {
+            if !chosen.contains(&k) {
+                chosen.push(k);
+            }
+        }
+    }
+    let x = match &args.x {
+        None => 0,
+        Some(name) => match matching(&args.result, &columns, name)?[..] {
+            [one] => one,
+            _ => {
+                let help = "name one channel for the horizontal axis";
+                return Err(Failure::BadInput(format!(
+                    "{} matches several channels\nhelp: {help}",
+                    suggest::quoted(name)
+                )));
+            }
+        },
+    };
+    let read: Vec<usize> = [0, x].into_iter().chain(chosen.iter().copied()).collect();
+    let data = columns.read(&read).map_err(bad)?;
+    let (from, to) = (args.from.unwrap_or(f64::NEG_INFINITY), args.to.unwrap_or(f64::INFINITY));
+    let rows: Vec<usize> = (0..data[0].len()).filter(|i| (from..=to).contains(&data[0][*i])).collect();
+    if rows.is_empty() {
+        let span = data[0].first().zip(data[0].last());
+        let help = span.map_or("the result holds no frames".into(), |(a, b)| format!("the result covers {a} to {b} s"));
+        return Err(Failure::BadInput(format!("there are no frames between these times\nhelp: {help}")));
+    }
+    let label = |k: usize| labelled(&columns.names[k], &columns.units[k]);
+    let mut figures: Vec<(String, Figure)> = Vec::new();
+    for (k, values) in chosen.iter().zip(&data[2..]) {
+        let unit = &columns.units[*k];
+        let points = rows.iter().map(|i| (data[1][*i], values[*i])).collect();
+        let curve = Curve { name: escaped(&columns.names[*k]), points, marked: false };
+        match figures.iter_mut().find(|(u, _)| u == unit) {
+            Some((_, figure)) => figure.curves.push(curve),
+            None => {
+                let ordinate = Axis { label: label(*k), logarithmic: args.log };
+                let abscissa = Axis::linear(if x == 0 { "t [s]".into() } else { label(x) });
+                figures.push((unit.clone(), Figure { abscissa, ordinate, curves: vec![curve], ..Figure::default() }));
+            }
+        }
+    }
+    for (unit, figure) in &mut figures {
+        if let Some(common) = common(&figure.curves) {
+            figure.ordinate.label = labelled(&common, unit);
+        }
+    }
+    let mut figures: Vec<Figure> = figures.into_iter().map(|(_, f)| f).collect();
+    figures[0].title = args.title.map_or(String::new(), |t| escaped(&t));
+    show(&figures, &args.save)
+}
+
+/// Writes figures to files, or to the terminal if there are none.
+pub fn show(figures: &[Figure], save: &[PathBuf]) -> Result<(), Failure> {
+    if save.is_empty() {
+        return print(&in_terminal(figures));
+    }
+    self::save(&draw(figures), save)
+}
+
+fn save(drawing: &Drawing, files: &[PathBuf]) -> Result<(), Failure> {
+    for path in files {
+        let bytes = match Format::of(path)? {
+            Format::Svg => drawing.to_svg().into_bytes(),
+            Format::Png => drawing.to_png(2.0).ok_or_else(|| Failure::Failed("the picture is too large".into()))?,
+        };
+        std::fs::write(path, bytes).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))?;
+        tell(&format!("plot: {}", path.display()));
+    }
+    Ok(())
+}
+
+/// Figures as text, as wide as `COLUMNS` says or 80, with colours where a terminal shows them.
+pub fn in_terminal(figures: &[Figure]) -> String {
+    let wide = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let coloured = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let rows = if figures.len() > 1 { 10 } else { 18 };
+    terminal(figures, wide.unwrap_or(80).clamp(40, 200), rows, coloured)
+}
+
+/// The kinds of pictures.
+pub enum Format {
+    /// Scalable.
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+impl Format {
+    /// The kind that the ending of a file name asks for.
+    pub fn of(path: &Path) -> Result<Format, Failure> {
+        match path.extension().and_then(|e| e.to_str()).map(str::to_lowercase).as_deref() {
+            Some("svg") => Ok(Format::Svg),
+            Some("png") => Ok(Format::Png),
+            _ => Err(Failure::BadInput(format!(
+                "cannot tell the kind of picture from {}\nhelp: let the file end with .svg or .png",
+                path.display()
+            ))),
+        }
+    }
+}
+
+fn labelled(name: &str, unit: &str) -> String {
+    let name = escaped(name);
+    if unit.is_empty() { name } else { format!("{name} [{unit}]") }
+}
+
+/// What all names share behind their last dot, where there are several names.
+fn common(curves: &[Curve]) -> Option<String> {
+    let part = |c: &Curve| c.name.rsplit_once('.').map(|(_, part)| part.to_string());
+    let first = part(curves.first()?);
+    match (curves.len(), first) {
+        (0 | 1, _) => None,
+        (_, Some(first)) if curves.iter().all(|c| part(c).as_ref() == Some(&first)) => Some(first),
+        _ => Some(String::new()),
+    }
+}
+
+/// The channels that match a name or pattern.
+fn matching(result: &Path, columns: &Columns, pattern: &str) -> Result<Vec<usize>, Failure> {
+    if let Some(k) = columns.names.iter().position(|n| n == pattern) {
+        return Ok(vec![k]);
+    }
+    let letters: Vec<char> = pattern.chars().collect();
+    let found: Vec<usize> = (1..columns.names.len()).filter(|k| matches(&letters, &columns.names[*k])).collect();
+    if !found.is_empty() && pattern.contains(['*', '?']) {
+        return Ok(found);
+    }
+    let names = || columns.names.iter().map(String::as_str);
+    let of_body = || names().filter(|n| n.rsplit_once('.').is_some_and(|(body, _)| body == pattern));
+    let help = if of_body().next().is_some() {
+        format!("`{pattern}` has {}; '{pattern}.*' plots them all", suggest::list(of_body()))
+    } else if let Some(near) = suggest::nearest(pattern, names()) {
+        format!("did you mean `{near}`?")
+    } else {
+        format!("channels are {}; bellcrank plot {} lists them all", suggest::list(names()), result.display())
+    };
+    let what = if pattern.contains(['*', '?']) { "matches" } else { "is called" };
+    Err(Failure::BadInput(escaped_lines(&format!("no channel {what} {}\nhelp: {help}", suggest::quoted(pattern)))))
+}
+
+fn escaped_lines(text: &str) -> String {
+    text.lines().map(escaped).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a name fits a pattern: `*` is any text, `?` any letter.
+fn matches(pattern: &[char], name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None; // the place behind the last star, and how far that star matched
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                p += 1;
+                star = Some((p, n));
+            }
+            Some(c) if *c == '?' || *c == name[n] => (p, n) = (p + 1, n + 1),
+            _ => match &mut star {
+                Some((behind, eaten)) => {
+                    *eaten += 1;
+                    (p, n) = (*behind, *eaten);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_as_in_a_shell() {
+        let fits = |pattern: &str, name: &str| matches(&pattern.chars().collect::<Vec<_>>(), name);
+        for (pattern, name) in
+            [("*.x", "crank.x"), ("body.*.x", "body.a.b.x"), ("*", ""), ("c?ank.*", "crank.vx"), ("a*b*c", "aXbYbZc")]
+        {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in
+            [("*.x", "crank.vx"), ("crank", "crank.x"), ("?", ""), ("a*b*c", "aXbYbZ"), ("body.*.x", "body.x")]
+        {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The arguments of `run`.
+
+use crate::cli::flags::{All, Flags};
+use bellcrank_solve::choices::Said;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `run`; those of the solver are also keys of `[solve]` in the model file, and win over it.
+#[derive(Args, Default)]
+pub struct Run {
+    /// The model file (TOML, or JSON by its ending).
+    pub model: String,
+    #[command(flatten)]
+    pub solve: Flags<All>,
+    /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
+    #[arg(long = "set", value_name = "K=V")]
+    pub set: Vec<String>,
+    /// Runs the model whole and in parts, cut at these joints (or forces), and tells the largest difference.
+    #[arg(long, value_name = "JOINTS", value_delimiter = ',')]
+    pub split: Vec<String>,
+    /// Writes results.parquet, results.csv and summary.json to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs it again, more finely, and tells how accurate it was.
+    #[arg(long)]
+    pub verify: bool,
+    /// Writes a report with the moving scene, plots and the evidence of accuracy: one HTML file.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", value_parser = html_file)]
+    pub report: Option<PathBuf>,
+    /// A plot in the report: a channel, or several with commas between; may be repeated.
+    #[arg(long = "plot", value_name = "CHANNELS", requires = "report")]
+    pub plots: Vec<String>,
+    #[command(flatten)]
+    pub watch: Watch,
+    /// Prints one JSON object with counts, drift, energy and the final values.
+    #[arg(long)]
+    pub json: bool,
+    /// No progress bar and no summary.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// A run in the browser.
+#[derive(Args, Default)]
+pub struct Watch {
+    /// Shows the run in the browser while it goes on.
+    #[arg(long)]
+    pub live: bool,
+    /// With --live: prints the address and opens no browser.
+    #[arg(long, requires = "live")]
+    pub no_open: bool,
+    /// With --live: the port to serve on, on this machine only.
+    #[arg(long, requires = "live")]
+    pub port: Option<u16>,
+}
+
+impl Run {
+    /// All as the file says.
+    pub fn of(model: &str) -> Run {
+        Run { model: model.to_string(), ..Run::default() }
+    }
+
+    /// With a report there, and the accuracy told in it.
+    pub fn with_report(self, file: PathBuf) -> Run {
+        Run { report: Some(file), verify: true, ..self }
+    }
+
+    /// The same into a folder, without a word.
+    pub fn into_folder(self, out: PathBuf) -> Run {
+        Run { out: Some(out), quiet: true, ..self }
+    }
+
+    /// What the command line says of the solver.
+    pub fn said(&self) -> &[Said] {
+        &self.solve.0
+    }
+
+    /// Whether people are told about the run.
+    pub fn talks(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
+    /// Where the report goes, if there is one.
+    pub fn report_file(&self) -> Option<PathBuf> {
+        let file = self.report.as_ref()?;
+        Some(match (file.as_os_str().is_empty(), &self.out) {
+            (false, _) => file.clone(),
+            (true, Some(out)) => out.join("report.html"),
+            (true, None) => PathBuf::from("report.html"),
+        })
+    }
+}
+
+/// The file of a report; nothing stands for report.html.
+fn html_file(text: &str) -> Result<PathBuf, &'static str> {
+    let path = PathBuf::from(text);
+    let html = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"));
+    // a model that was meant is not overwritten
+    if text.is_empty() || html { Ok(path) } else { Err("a report is an HTML file: name it like report.html") }
+}

@@ -1,0 +1,247 @@
+//! `bellcrank run MODEL`.
+
+mod args;
+mod tell;
+
+pub use args::Run;
+
+use crate::cli::check::with_places;
+use crate::cli::digest::sha256;
+use crate::cli::places::{placed, refused};
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, output, print_with};
+use bellcrank_model::dynamics::roles::*;
+use bellcrank_model::file::{Diagnostic, Report, suggest};
+use bellcrank_model::read::Read;
+use bellcrank_model::scene;
+use bellcrank_model::system::System;
+use bellcrank_results::{Folder, json};
+use bellcrank_solve::check::{self, Check};
+use bellcrank_solve::choices::{Options, Voice};
+use bellcrank_solve::engines::StepError;
+use bellcrank_solve::evidence::Evidence;
+use bellcrank_solve::record::{Recorder, Tee};
+use bellcrank_solve::run::{Machine, Simulation, StartError, Status, Summary};
+use bellcrank_solve::verify::{self, Kept, Verification};
+use bellcrank_view::Live;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A run that is asked for: what to run, and how.
+struct Job {
+    args: Run,
+    read: Read,
+    system: Arc<System>,
+    options: Options,
+    plots: Vec<Vec<String>>,
+    found: Check,
+}
+
+/// A run that came to its end, or did not.
+struct Ended {
+    summary: Summary,
+    kept: Option<Kept>,
+    verification: Result<Verification, String>,
+}
+
+/// Runs a model.
+pub fn run(args: Run) -> Result<(), Failure> {
+    let mut read = output::read(&args.model, &args.set)?;
+    let options = output::options(&read, args.said())?;
+    let system = Arc::new(std::mem::take(&mut read.model).into_system());
+    if !args.split.is_empty() {
+        return crate::cli::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
+    }
+    interrupt_at_ctrl_c(&options);
+    let plots = chosen_plots(&args.plots, &system)?;
+    let mut job = Job { args, read, system, options, plots, found: Check::default() };
+    let simulation = job.start()?;
+    if job.args.talks() {
+        tell::start(&job.system, &simulation, &job.found);
+    }
+    let live = job.open_live()?;
+    let ended = job.simulate(simulation, live.as_ref())?;
+    let told = job.tell(&ended)?;
+    job.report(&ended, &told)?;
+    if let Some(live) = live {
+        job.serve(live);
+    }
+    job.outcome(&ended.summary)
+}
+
+/// The first Ctrl-C ends the run cleanly, the second at once.
+fn interrupt_at_ctrl_c(options: &Options) {
+    let interrupt = options.resources.interrupt.clone();
+    let _ = ctrlc::set_handler(move || {
+        if interrupt.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+}
+
+impl Job {
+    /// The simulation at its start, which is assembled once: the check looks at the same one.
+    fn start(&mut self) -> Result<Simulation, Failure> {
+        let failed = |e: StartError| match e {
+            StartError::Option(e) => Failure::BadInput(refused(&self.read, self.args.said(), e).to_string()),
+            StartError::Assembly(e) => Failure::BadInput(placed(&self.read, &e)),
+            StartError::Step(e) => Failure::Failed(placed(&self.read, &e.say(Voice::CommandLine))),
+        };
+        let machine = Machine::from(&self.system);
+        let start = machine.assemble().map_err(|e| failed(e.into()))?;
+        if !self.args.quiet || self.args.json {
+            self.found = check::brief(&self.system, &self.options, &start);
+        }
+        let mut simulation = Simulation::assembled(&machine, start, self.options.clone()).map_err(failed)?;
+        if self.args.report.is_some() {
+            simulation.prove();
+        }
+        Ok(simulation)
+    }
+
+    fn open_live(&self) -> Result<Option<Live>, Failure> {
+        let watch = &self.args.watch;
+        if !watch.live {
+            return Ok(None);
+        }
+        let failed = |e: std::io::Error| Failure::Failed(e.to_string());
+        let options = bellcrank_view::Options { port: watch.port, open: !watch.no_open };
+        let live = Live::new(&scene::scene(&self.system.model), &options).map_err(failed)?;
+        bellcrank_view::tell(live.server(), options.open, &mut std::io::stderr()).map_err(failed)?;
+        Ok(Some(live))
+    }
+
+    /// Runs to the end, and once more, finer, if the accuracy is asked for.
+    fn simulate(&self, mut simulation: Simulation, live: Option<&Live>) -> Result<Ended, Failure> {
+        let (args, options) = (&self.args, &self.options);
+        let mut progress = Progress::new(options.until, args.talks());
+        let mut folder = args.out.as_ref().map(|out| {
+            let drawn = self.system.clone();
+            Folder::new(out).with_scene(move |out| scene::write(&drawn.model, out))
+        });
+        let keeps = args.verify || args.report.is_some();
+        let mut kept = keeps.then(|| Kept::new(options, simulation.header().channels.len()));
+        let mut watcher = live.map(Live::recorder);
+        let mut recorders: Vec<&mut dyn Recorder> = Vec::new();
+        recorders.extend(folder.as_mut().map(|r| r as &mut dyn Recorder));
+        recorders.extend(kept.as_mut().map(|r| r as &mut dyn Recorder));
+        recorders.extend(watcher.as_mut().map(|r| r as &mut dyn Recorder));
+        recorders.push(&mut progress);
+        let summary = simulation.run(&mut Tee(recorders));
+        progress.finish();
+        if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
+            return Err(Failure::BadInput(placed(&self.read, why))); // nothing was computed: the folder was no good
+        }
+        let verification = match (&kept, args.verify, &summary.status) {
+            (Some(kept), true, Status::Finished) => {
+                verify::verify_with(&|o| Simulation::new(self.system.clone(), o), options, kept, &summary)
+            }
+            (_, true, _) => Err("the run did not reach its end".into()),
+            _ => Err("--verify would tell".into()),
+        };
+        Ok(Ended { summary, kept, verification })
+    }
+
+    /// Prints what is asked for, and gives the summary as JSON.
+    fn tell(&self, ended: &Ended) -> Result<serde_json::Value, Failure> {
+        let (args, Ended { summary, verification, .. }) = (&self.args, ended);
+        let mut told = json::run(summary);
+        if args.verify {
+            let object = match verification {
+                Ok(v) => json::verification(v),
+                Err(why) => serde_json::json!({ "error": why }),
+            };
+            if let Some(out) = &args.out {
+                bellcrank_results::folder::amend(out, "verification", &object)
+                    .map_err(|e| Failure::Failed(e.to_string()))?;
+            }
+            told.insert("verification".into(), object);
+        }
+        if args.json {
+            told.insert("findings".into(), with_places(json::check(&self.found), &self.read)["findings"].take());
+            print_with(|out| json::write(&told, json::FinalValues::of(summary), out))?;
+        } else if args.talks() {
+            tell::end(summary, args.out.as_ref());
+            if args.verify {
+                tell::verification(verification, summary);
+            }
+        }
+        Ok(told.into())
+    }
+
+    /// Writes the report, if one is asked for.
+    fn report(&self, ended: &Ended, told: &serde_json::Value) -> Result<(), Failure> {
+        let (Some(file), Some(kept)) = (self.args.report_file(), &ended.kept) else { return Ok(()) };
+        let text = self.read.document.sources.0.first().map_or("", |s| s.text.as_str());
+        let evidence = Evidence {
+            system: &self.system,
+            options: &self.options,
+            summary: &ended.summary,
+            frames: &kept.memory,
+            verification: ended.verification.as_ref().map_err(String::as_str),
+        };
+        let source = bellcrank_view::Source {
+            name: &self.args.model,
+            text,
+            sha256: sha256(text.as_bytes()),
+            overridden: &self.args.set,
+        };
+        let failed = |e: std::io::Error| Failure::Failed(format!("cannot write {}: {e}", file.display()));
+        let html = bellcrank_view::truth_report(&evidence, &source, told, self.plots.clone()).map_err(failed)?;
+        std::fs::write(&file, html).map_err(failed)?;
+        if self.args.talks() {
+            tell::line(format!("report: {}", file.display()));
+        }
+        Ok(())
+    }
+
+    /// Serves the page of a live run until it is closed.
+    fn serve(&self, live: Live) {
+        let interactive = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let interrupted = || self.options.resources.interrupt.load(Ordering::Relaxed);
+        if self.args.talks() && !interrupted() && (interactive || live.watched()) {
+            tell::line("the page is served until it is closed (Ctrl-C ends it)".into());
+        }
+        live.wait(interactive, interrupted);
+    }
+
+    /// How the command ends.
+    fn outcome(&self, summary: &Summary) -> Result<(), Failure> {
+        match &summary.status {
+            Status::Failed(e) => Err(Failure::Failed(placed(&self.read, &e.say(Voice::CommandLine)))),
+            Status::Interrupted => {
+                let message = format!("interrupted at t = {} s", summary.t);
+                let help = match &self.args.out {
+                    Some(out) => format!("what was recorded up to there is in {}", out.display()),
+                    None => "with --out DIR what was computed up to there would be kept".into(),
+                };
+                let problem = Diagnostic::error(message).help(help);
+                Err(Failure::Failed(self.read.document.report(problem.into()).to_string()))
+            }
+            Status::Finished => Ok(()),
+        }
+    }
+}
+
+/// The channels of each plot; a name that is none is refused before anything is run.
+fn chosen_plots(wanted: &[String], system: &System) -> Result<Vec<Vec<String>>, Failure> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let channels: Vec<String> = system.channels().into_iter().map(|c| c.name).collect();
+    let known = |name: &str| channels.iter().any(|c| c == name);
+    let mut plots = Vec::new();
+    for text in wanted {
+        let names: Vec<&str> = if known(text) { vec![text.as_str()] } else { text.split(',').map(str::trim).collect() };
+        if let Some(name) = names.iter().find(|n| !known(n)) {
+            let mut problem = Diagnostic::error(format!("there is no channel {}", suggest::quoted(name)));
+            problem = match suggest::nearest(name, channels.iter().map(String::as_str)) {
+                Some(near) => problem.help(format!("did you mean {}?", suggest::quoted(near))),
+                None => problem.help("--json prints all channels with their final values"),
+            };
+            return Err(Failure::BadInput(Report::from(problem).to_string()));
+        }
+        plots.push(names.into_iter().map(String::from).collect());
+    }
+    Ok(plots)
+}

@@ -1,0 +1,28 @@
+//! `bellcrank view [RESULT_DIR]`: serves a result folder to the browser.
+
+use crate::cli::Failure;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `view`.
+#[derive(Args)]
+pub struct View {
+    /// The folder that `run --out` wrote.
+    #[arg(default_value = "results")]
+    folder: PathBuf,
+    /// The port to serve on, on this machine only.
+    #[arg(long)]
+    port: Option<u16>,
+    /// Prints the address without opening a browser.
+    #[arg(long)]
+    no_open: bool,
+}
+
+/// Serves the viewer until the program ends.
+pub fn view(args: View) -> Result<(), Failure> {
+    let options = bellcrank_view::Options { port: args.port, open: !args.no_open };
+    bellcrank_view::view(&args.folder, &options, &mut std::io::stderr()).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Failure::BadInput(e.to_string()),
+        _ => Failure::Failed(e.to_string()),
+    })
+}

@@ -12,9 +12,9 @@ mod method;
 mod revisions;
 pub mod scale;
 
+pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use coordinates::Posed;
 pub use linear::{accelerations, refuse_additive};
-pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use revisions::Revision;
 
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};

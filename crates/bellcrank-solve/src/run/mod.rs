@@ -244,6 +244,12 @@ impl Simulation {
             self.monitors.history.blame(from, self.engine.refusals());
             return Err(e);
         }
+        if self.engine.state().t <= from {
+            // accepted, but below the resolution of time: the run would never end
+            let (h, fixed) = (self.engine.step_size(), self.options.step.is_some());
+            let culprit = "the model".into();
+            return Err(StepError::Collapse { t: from, h, culprit, convergence: false, fixed });
+        }
         Ok(Effort { order, iterations: self.engine.statistics().iterations - iterations })
     }
 

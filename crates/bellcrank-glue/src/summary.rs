@@ -113,7 +113,7 @@ impl GluedSummary {
     pub fn of(run: &Coordinator, model: &str, status: GluedStatus) -> GluedSummary {
         let Report { windows, rejected, exchanges, most, admittances, recoveries, residuals, seconds } =
             run.report().clone();
-        let part = |(part, seconds): (&Box<dyn crate::Subdomain>, f64)| {
+        let part = |part: &dyn crate::Subdomain, seconds: f64| {
             let d = part.description();
             let network = part.traffic().map(|t| NetworkSummary {
                 address: t.address,
@@ -143,7 +143,7 @@ impl GluedSummary {
             model: model.to_string(),
             status,
             t: run.time(),
-            parts: run.all_parts().iter().zip(seconds).map(part).collect(),
+            parts: run.all_parts().iter().zip(seconds).map(|(p, seconds)| part(&**p, seconds)).collect(),
             counts: Counts {
                 windows,
                 rejected,

@@ -29,7 +29,7 @@ pub enum Machine {
         /// The equations of motion.
         dynamics: Arc<dyn Dynamics>,
         /// Where they start, before assembly.
-        state: State,
+        state: Box<State>,
     },
 }
 
@@ -37,7 +37,7 @@ impl Machine {
     /// Equations in coordinates of their own, from a state. A compiled model passed here runs in Cartesian coordinates
     /// from a state other than its `[start]`.
     pub fn equations(name: impl Into<String>, dynamics: Arc<dyn Dynamics>, state: &State) -> Machine {
-        Machine::Equations { name: name.into(), dynamics, state: state.clone() }
+        Machine::Equations { name: name.into(), dynamics, state: Box::new(state.clone()) }
     }
 
     /// The name for headers and summaries.

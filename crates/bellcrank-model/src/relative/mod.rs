@@ -133,8 +133,8 @@ impl Relative {
     pub fn mass_solve(&self, at: &Point, w: &mut Workspace, x: &mut [f64]) -> Result<(), usize> {
         let t = space(w);
         self.ready(at, t);
-        let done = self.divide_by_mass(t, x);
-        done
+
+        self.divide_by_mass(t, x)
     }
 
     fn state_at(&self, system: &System, at: &Point) -> State {
@@ -296,8 +296,8 @@ impl Dynamics for Relative {
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
         let t = space(w);
         self.fill(at, t);
-        let energy = self.cartesian.energy(&t.point, &mut t.cartesian);
-        energy
+
+        self.cartesian.energy(&t.point, &mut t.cartesian)
     }
 }
 

@@ -30,8 +30,8 @@ impl Switching for Relative {
     fn modes(&self, at: &Point, w: &mut Workspace) -> Vec<Mode> {
         let t = space(w);
         self.fill(at, t);
-        let modes = self.cartesian.modes(&t.point, &mut t.cartesian);
-        modes
+
+        self.cartesian.modes(&t.point, &mut t.cartesian)
     }
 
     fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
@@ -72,8 +72,8 @@ impl TreeRecursion for Relative {
 
     fn recursion(&self, at: &mut Point, w: &mut Workspace) -> Result<(), usize> {
         let t = space(w);
-        let done = self.forward_dynamics(at, t);
-        done
+
+        self.forward_dynamics(at, t)
     }
 }
 
@@ -104,7 +104,7 @@ impl Observable for Relative {
         let t = space(w);
         self.rnea_joint_loads(at, t);
         let mut inner = std::mem::take(&mut t.cartesian);
-        crate::system::channels::observe(&self.cartesian, &t.point, &mut inner, |j, w| self.reaction(j, &t, w), out);
+        crate::system::channels::observe(&self.cartesian, &t.point, &mut inner, |j, w| self.reaction(j, t, w), out);
         t.cartesian = inner;
     }
 }

@@ -52,7 +52,7 @@ pub struct Refusal {
     pub h: f64,
     /// Whether Newton's iteration (or else the error test) refused it.
     pub convergence: bool,
-    /// What was furthest from being acceptable: a block of unknowns, for [`bellcrank_model::Dynamics::name`].
+    /// What was furthest from being acceptable: a block of unknowns, for [`Observable::name`](bellcrank_model::dynamics::Observable::name).
     pub owner: (Unknown, usize),
 }
 

@@ -166,7 +166,7 @@ fn a_part_is_served_to_other_machines_with_keys_only() {
     let token = keys.join("token").to_string_lossy().into_owned();
     assert!(refused(&["--listen", "0.0.0.0:0"]).contains("only with certificates"));
     assert!(refused(&["--listen", "0.0.0.0:0", "--token-file", &token]).contains("only with certificates"));
-    assert!(refused(&["--listen", "nowhere"]).contains("is no address"));
+    assert!(refused(&["--listen", "nowhere"]).contains("is not an address"));
     assert!(refused(&["--tls", "nowhere"]).contains("ca.pem"));
     assert!(refused(&["--show", "everything"]).contains("ports or all"));
     std::fs::write(folder.join("short"), "abc\n").unwrap();

@@ -2,12 +2,14 @@
 
 use crate::coordinator::Coordinator;
 use crate::cut::{CutError, cut};
+use crate::options::GluedRunError;
 use crate::options::{Coupling, GlueError, GlueOptions, INSIDE, Levels};
-use crate::run::{GluedRunError, GluedSimulation};
+use crate::run::GluedSimulation;
 use crate::subdomain::PartError;
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::options::{Coordinates, MethodName};
+use bellcrank_solve::plan::Revision;
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::run::{Simulation, StartError, Status};
 use bellcrank_solve::start;
@@ -107,22 +109,30 @@ pub fn run_cut(system: &Arc<System>, options: Options, names: &[&str]) -> Result
         };
         parts.push(part.map_err(CutRunError::Part)?);
     }
+    let mut whole = Memory::default();
+    let of_whole = simulation.run(&mut whole);
+    if let Status::Failed(e) = of_whole.status {
+        return Err(CutRunError::Whole(e.to_string()));
+    }
     let rtol = options.step.is_none().then_some(options.rtol);
     let tolerances = rtol.map_or(Levels::all(1e-10), Levels::within);
-    let glue = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
+    let mut glue = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
+    // parts and whole are to start alike
+    let softened = of_whole.plan.revisions.iter().any(|r| matches!(r, Revision::SoftStart { .. }));
+    glue.soft = (coupling != Coupling::Windows).then_some(softened);
     let failed = |e: GlueError| CutRunError::Glue(e.into());
     let coordinator = Coordinator::new(parts, cut.interface, 0.0, glue).map_err(failed)?;
     let mut glued = Memory::default();
     let mut run = GluedSimulation::new(&system.model.name, coordinator, until, sample).with_plain_names();
-    let summary = run.run(&mut glued, &mut ());
+    let mut summary = run.run(&mut glued, &mut ());
     if let GluedStatus::Failed(e) = summary.status {
         return Err(CutRunError::Glue(e));
     }
-    let mut whole = Memory::default();
-    if let Status::Failed(e) = simulation.run(&mut whole).status {
-        return Err(CutRunError::Whole(e.to_string()));
-    }
-    let differences = differences(&whole, &glued);
+    // what is redundant inside a part the whole knows
+    let of_parts = std::mem::replace(&mut summary.reactions_not_unique, of_whole.not_unique);
+    let more: Vec<String> = of_parts.into_iter().filter(|n| !summary.reactions_not_unique.contains(n)).collect();
+    summary.reactions_not_unique.extend(more);
+    let differences = differences(&whole, &glued, &summary.reactions_not_unique);
     Ok(CutRun { summary, glued, whole, coordinates: options.coordinates, differences })
 }
 
@@ -133,12 +143,19 @@ fn start(system: &Arc<System>) -> Result<Point, CutRunError> {
     Ok(assembled.map_err(|e| CutRunError::Start(e.into()))?.0)
 }
 
-/// The largest difference for each unit, over the times that both have.
-fn differences(whole: &Memory, glued: &Memory) -> Vec<Difference> {
+/// The largest difference for each unit, over the times that both have, without reactions that are not unique.
+fn differences(whole: &Memory, glued: &Memory, not_unique: &[String]) -> Vec<Difference> {
+    let is_unique = |channel: &str| {
+        let joint = channel.rsplit_once('.').map_or(channel, |(joint, _)| joint);
+        !not_unique.iter().any(|name| name.split('`').nth(1) == Some(joint))
+    };
     let common = common_times(&whole.times, &glued.times);
     let mut out: Vec<Difference> = Vec::new();
     for (j, channel) in whole.header.channels.iter().enumerate() {
         let Some(k) = glued.header.channels.iter().position(|c| c.name == channel.name) else { continue };
+        if matches!(channel.unit, "N" | "N m") && !is_unique(&channel.name) {
+            continue;
+        }
         for &(row, i) in &common {
             let (a, b, t) = (whole.row(row)[j], glued.row(i)[k], whole.times[row]);
             let at = out.iter().position(|d| d.unit == channel.unit).unwrap_or_else(|| {

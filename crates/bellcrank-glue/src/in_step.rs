@@ -7,6 +7,7 @@ use crate::part_system::{PartState, PartSystem};
 use crate::port::{WIDTH, responses, turnings, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_math::linear::matrix::Matrix;
+use bellcrank_math::linear::solver::choose_pivoting;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
@@ -17,6 +18,7 @@ use bellcrank_solve::methods::Method;
 use bellcrank_solve::methods::alpha::{AlphaParameters, GeneralizedAlpha};
 use bellcrank_solve::newton::{Iteration, Newton};
 use bellcrank_solve::options::{Options, Tested};
+use bellcrank_solve::start::without_mass;
 use bellcrank_solve::stencil::Stencil;
 use bellcrank_solve::step::Step;
 use bellcrank_solve::tolerances::Tolerances;
@@ -38,6 +40,8 @@ pub struct InStep {
     step: Step,
     newton: Newton,
     kkt: Kkt,
+    /// The same without nonholonomic rows, where there are some: they do not hold what shifts the positions.
+    holonomic: Option<Kkt>,
     tolerances: Tolerances,
     weights: Weights,
     w: Workspace,
@@ -88,7 +92,14 @@ impl InStep {
         let method = GeneralizedAlpha::new(parameters);
         settle(&part.system, &method, &mut state, &mut start, &mut w);
         let step = Step::new(dynamics.clone(), formulation, start.clone());
-        let newton = Newton::new(step.pattern().clone(), Iteration::Full, MAX_ITERATIONS);
+        let pattern = step.pattern().clone();
+        let newton = match without_mass(&*dynamics, &start).is_empty() {
+            true => Newton::new(pattern, Iteration::Full, MAX_ITERATIONS),
+            false => {
+                let solver = choose_pivoting(&pattern).map_err(|e| part.error(e))?;
+                Newton::with_solver(solver, pattern, Iteration::Full, MAX_ITERATIONS)
+            }
+        };
         let shifts = Matrix::zeros(dynamics.layout().n(), WIDTH * part.ports.len());
         Ok(InStep {
             state: PartState::new(Committed { state, point: start, method: method.clone(), started: false }),
@@ -97,6 +108,7 @@ impl InStep {
             step,
             newton,
             kkt: Kkt::new(dynamics.clone()),
+            holonomic: dynamics.layout().rates.iter().any(|r| r.is_empty()).then(|| Kkt::proximal(dynamics.clone())),
             // errors as fractions of the size of the machine: the coordinator divides by its tolerance
             tolerances: Tolerances::new(&*part.system, &Options { rtol: 1.0, ..Options::default() }, Tested::QV),
             weights: Weights::default(),
@@ -130,9 +142,12 @@ impl InStep {
         let (n, system) = (self.part.system.layout().n(), self.part.system.clone());
         self.w.invalidate();
         system.realize(&self.step.point, &mut self.w);
-        self.kkt.factor(&self.step.point, &mut self.w).map_err(|e| self.part.error(e))?;
+        let kkt = match &mut self.holonomic {
+            Some(kkt) => kkt.factor_holonomic(&self.step.point, &mut self.w).map(|()| kkt),
+            None => self.kkt.factor(&self.step.point, &mut self.w).map(|()| &mut self.kkt),
+        };
         let b = twists(&self.part.ports, &system, &self.w, n);
-        let mut shifts = responses(&mut self.kkt, &b).map_err(|e| self.part.error(e))?;
+        let mut shifts = kkt.and_then(|kkt| responses(kkt, &b)).map_err(|e| self.part.error(e))?;
         // rates of the coordinates, not velocities
         let mut rates = vec![0.0; n];
         for k in 0..shifts.columns {

@@ -151,6 +151,16 @@ impl Interface {
         out
     }
 
+    /// Loads on its coordinates as forces: torques by an arm of one length.
+    pub fn as_forces(&self, own: &[f64]) -> Vec<f64> {
+        let (mut out, arm) = (own.to_vec(), self.system.length());
+        for range in &self.system.layout().bodies {
+            let turning = if range.len() == 3 { range.end - 1 } else { range.start + 3 };
+            out[turning..range.end].iter_mut().for_each(|x| *x /= arm);
+        }
+        out
+    }
+
     /// Twists that follow loads in the world, as rates in the frames of the bodies, which turn by a displacement δ that
     /// follows them too: ∂(Rᵀω) = Rᵀ∂ω − (Rᵀδ) × (Rᵀω).
     pub fn turn(&self, place: &Matrix, twist: &mut Matrix) {

@@ -35,10 +35,10 @@ pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
 pub use in_step::InStep;
 pub use interface::Interface;
-pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, INSIDE, Levels, Report};
+pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GluedRunError, INSIDE, Levels, Report};
 pub use own_solver::OwnSolver;
 pub use port::{Motion, Port, WIDTH};
 
-pub use run::{GluedProgress, GluedRunError, GluedSimulation};
+pub use run::{GluedProgress, GluedSimulation};
 pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Upcoming, Window, write_whole};
 pub use summary::{Counts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};

@@ -40,6 +40,9 @@ pub struct GlueOptions {
     pub tolerances: Levels,
     /// Limit of attempts per window.
     pub max_attempts: usize,
+    /// Whether the first windows are taken with damping, because something fast dies out within them; none: the parts find
+    /// out.
+    pub soft: Option<bool>,
 }
 
 impl Default for GlueOptions {
@@ -51,6 +54,7 @@ impl Default for GlueOptions {
             grid: None,
             tolerances: Levels::all(1e-10),
             max_attempts: 20,
+            soft: None,
         }
     }
 }
@@ -119,6 +123,8 @@ pub struct Report {
     pub residuals: Levels,
     /// Seconds spent in each part.
     pub seconds: Vec<f64>,
+    /// The joints between parts whose reactions are not unique: those of least size are taken.
+    pub not_unique: Vec<String>,
 }
 
 /// Why a glued run cannot go on.
@@ -179,3 +185,23 @@ impl From<PartError> for GlueError {
         GlueError::Part(e)
     }
 }
+
+/// Why a glued run stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GluedRunError {
+    /// The run itself failed.
+    Glue(GlueError),
+    /// Results or checkpoints cannot be written or read.
+    Record(String),
+}
+
+impl fmt::Display for GluedRunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GluedRunError::Glue(e) => write!(f, "{e}"),
+            GluedRunError::Record(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for GluedRunError {}

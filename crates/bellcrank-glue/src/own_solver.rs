@@ -9,8 +9,9 @@ use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use bellcrank_solve::Options;
+use bellcrank_solve::constraints::add_velocity_residual;
 use bellcrank_solve::linear::kkt::Kkt;
-use bellcrank_solve::simulation::engine;
+use bellcrank_solve::simulation::{Timetable, engine};
 use std::sync::Arc;
 
 /// Size of a finite difference, as a fraction of the load: motion follows held loads almost linearly, and smaller differences
@@ -60,6 +61,19 @@ impl OwnSolver {
         Ok(point)
     }
 
+    /// Refuses drives whose rates jump: the impact would go through the ports to the other parts.
+    fn refuse_jolts(&mut self, at: &Point) -> Result<(), PartError> {
+        let system = self.part.system.clone();
+        let mut rates = vec![0.0; system.layout().m()];
+        add_velocity_residual(&*system, 1.0, at, &mut self.w, &mut rates);
+        let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        if largest(&rates) > 1e-6 * largest(&at.v).max(1e-3) {
+            let why = "the rate of a drive jumps, which glued parts cannot resolve: run the whole machine";
+            return Err(self.part.error(format!("at t = {} s {why}", at.t)));
+        }
+        Ok(())
+    }
+
     fn response(&mut self, state: &State) -> Result<Response, PartError> {
         let point = self.complete(state)?;
         let ports = self.part.ports.iter().map(|p| p.motion(&self.part.system, &point, &self.w)).collect();
@@ -74,8 +88,23 @@ impl OwnSolver {
         let dynamics: Arc<dyn Dynamics> = self.part.system.clone();
         let options = Options { until: window.to, ..self.options.clone() };
         let mut engine = engine(&dynamics, &options, &point).map_err(|e| self.part.error(e))?;
+        let mut timetable = Timetable::new(dynamics.courses());
         while engine.state().t < window.to {
-            engine.step(window.to).map_err(|e| self.part.error(e))?;
+            while let Some(b) = timetable.due(engine.state(), window.to) {
+                let ends = window.to - b.before <= 64.0 * f64::EPSILON * window.to.abs();
+                if b.bends || ends {
+                    let mut behind = engine.state().clone();
+                    behind.t = if ends { window.to } else { b.after };
+                    let behind = self.complete(&behind)?;
+                    self.refuse_jolts(&behind)?;
+                    engine.restart(&behind).map_err(|e| self.part.error(e))?;
+                }
+            }
+            if engine.state().t >= window.to {
+                break;
+            }
+            let stop = timetable.stop(engine.state(), window.to, engine.step_size(), options.step.is_some());
+            engine.step(stop).map_err(|e| self.part.error(e))?;
             engine.settle();
         }
         self.steps += engine.statistics().steps;

@@ -2,10 +2,9 @@
 
 use crate::checkpoint::{Checkpoints, Watch};
 use crate::coordinator::Coordinator;
-use crate::options::GlueError;
+use crate::options::{GlueError, GluedRunError};
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_solve::record::{Header, Recorder};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -26,26 +25,6 @@ pub struct GluedSimulation {
     checkpoints: Option<Checkpoints>,
     resume: bool,
 }
-
-/// Why a glued run stopped.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GluedRunError {
-    /// The run itself failed.
-    Glue(GlueError),
-    /// Results or checkpoints cannot be written or read.
-    Record(String),
-}
-
-impl fmt::Display for GluedRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GluedRunError::Glue(e) => write!(f, "{e}"),
-            GluedRunError::Record(why) => write!(f, "{why}"),
-        }
-    }
-}
-
-impl std::error::Error for GluedRunError {}
 
 impl From<GlueError> for GluedRunError {
     fn from(e: GlueError) -> GluedRunError {

@@ -1,8 +1,7 @@
 //! The summary of a glued run, as plain data.
 
 use crate::coordinator::Coordinator;
-use crate::options::{Levels, Report};
-use crate::run::GluedRunError;
+use crate::options::{GluedRunError, Levels, Report};
 use serde::{Serialize, Serializer};
 
 /// How a glued run ended, and what it took.
@@ -20,6 +19,8 @@ pub struct GluedSummary {
     /// Counts and residuals.
     #[serde(flatten)]
     pub counts: Counts,
+    /// The joints whose reactions are not unique: between parts, those of least size are taken.
+    pub reactions_not_unique: Vec<String>,
     /// The reason of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -111,7 +112,7 @@ pub struct NetworkSummary {
 impl GluedSummary {
     /// The present state of a run.
     pub fn of(run: &Coordinator, model: &str, status: GluedStatus) -> GluedSummary {
-        let Report { windows, rejected, exchanges, most, admittances, recoveries, residuals, seconds } =
+        let Report { windows, rejected, exchanges, most, admittances, recoveries, residuals, seconds, not_unique } =
             run.report().clone();
         let part = |part: &dyn crate::Subdomain, seconds: f64| {
             let d = part.description();
@@ -154,6 +155,7 @@ impl GluedSummary {
                 residuals,
                 tolerances: run.options().tolerances,
             },
+            reactions_not_unique: not_unique,
             error,
         }
     }

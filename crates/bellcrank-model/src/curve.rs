@@ -22,7 +22,12 @@ pub struct Curve {
     /// ∫ from x₀ to 0.
     area_to_zero: f64,
     beyond: Beyond,
+    /// The knots that matter: no cubic over several pieces stands in for what is between two of them.
+    knots: Box<[f64]>,
 }
+
+/// Within this fraction of the range of its values a cubic may stand in for several pieces of a curve.
+const ALIKE: f64 = 1e-4;
 
 /// f(x₀ + s) = y + s (d + s (c₂ + s c₃)).
 struct Cubic {
@@ -62,12 +67,19 @@ impl Curve {
         let rise: Vec<f64> = y.windows(2).zip(&h).map(|(w, h)| (w[1] - w[0]) / h).collect();
         let slope = if rise.len() == 1 { vec![rise[0]; 2] } else { slopes(&h, &rise) };
         let area = vec![0.0; x.len()].into();
-        let mut curve = Curve { x: x.into(), y: y.into(), slope: slope.into(), area, area_to_zero: 0.0, beyond };
+        let knots = knots_that_matter(&x, &y, &slope, beyond);
+        let mut curve = Curve { x: x.into(), y: y.into(), slope: slope.into(), area, area_to_zero: 0.0, beyond, knots };
         for i in 1..curve.x.len() {
             curve.area[i] = curve.piece(i - 1, curve.x[i]).integral();
         }
         curve.area_to_zero = curve.at(0.0).integral();
         Ok(curve)
+    }
+
+    /// The number of the stretch between two knots that matter in which all of lo … hi lies.
+    pub fn stretch(&self, lo: f64, hi: f64) -> Option<usize> {
+        let k = self.knots.partition_point(|k| *k <= lo);
+        self.knots.get(k).is_none_or(|next| hi < *next).then_some(k)
     }
 
     fn piece(&self, i: usize, x: f64) -> Cubic {
@@ -120,6 +132,50 @@ impl Cubic {
         let Cubic { s, y, d, c2, c3, area } = self;
         area + s * (y + s * (d / 2.0 + s * (c2 / 3.0 + s * c3 / 4.0)))
     }
+}
+
+/// A few of the knots, chosen from left to right, each as far on as the cubic from the last one meets all knots between
+/// them. A table of many samples of a smooth signal has few of them; where a pulse rises out of nothing there is one. At its
+/// ends a curve matters where it is bent there.
+fn knots_that_matter(x: &[f64], y: &[f64], slope: &[f64], beyond: Beyond) -> Box<[f64]> {
+    let last = x.len() - 1;
+    let (low, high) = y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(*y), b.max(*y)));
+    let range = high - low;
+    let still = |k: usize| slope[k].abs() * (x[last] - x[0]) <= 1e-9 * range;
+    let bent = |k: usize| match beyond {
+        Beyond::Hold => !still(k) || y[if k == 0 { 1 } else { last - 1 }] != y[k],
+        Beyond::Line => true,
+    };
+    let meets = |i: usize, j: usize| {
+        let h = x[j] - x[i];
+        (i + 1..j).all(|k| {
+            let s = (x[k] - x[i]) / h;
+            let (a, b) = (s * s * (3.0 - 2.0 * s), s * (1.0 - s));
+            let cubic = y[i] + (y[j] - y[i]) * a + h * b * ((1.0 - s) * slope[i] - s * slope[j]);
+            let steep = (slope[k] * h).abs().min(range);
+            (cubic - y[k]).abs() <= ALIKE * range.max(0.0) + 1e-3 * ALIKE * steep
+        })
+    };
+    let mut knots = Vec::new();
+    let mut i = 0;
+    while i < last {
+        // twice as far while that does, then back by halves
+        let (mut good, mut bad) = (i + 1, None);
+        while bad.is_none() && good < last {
+            let next = (i + 2 * (good - i)).min(last);
+            if meets(i, next) { good = next } else { bad = Some(next) }
+        }
+        while let Some(far) = bad.filter(|far| far - good > 1) {
+            let middle = good + (far - good) / 2;
+            if meets(i, middle) { good = middle } else { bad = Some(middle) }
+        }
+        i = good;
+        if i < last {
+            knots.push(x[i]);
+        }
+    }
+    let first = bent(0).then_some(x[0]);
+    first.into_iter().chain(knots).chain(bent(last).then_some(x[last])).collect()
 }
 
 /// Weighted harmonic means of the neighbouring rises; zero where the points turn.

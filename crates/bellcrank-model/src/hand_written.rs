@@ -1,6 +1,7 @@
 //! Equations written by hand, in place of a compiled model.
 
 use crate::dynamics::*;
+use crate::model::Subject;
 
 /// M(q) v̇ = f(t, q, v) − Gᵀλ, g(t, q) = 0, q̇ = v, with the derivatives Newton needs.
 ///
@@ -120,7 +121,7 @@ impl<E: Equations> TreeRecursion for HandWritten<E> {}
 impl<E: Equations> MatrixHints for HandWritten<E> {}
 
 impl<E: Equations> Observable for HandWritten<E> {
-    fn name(&self, of: Unknown, _block: usize) -> String {
+    fn subject(&self, of: Unknown, _block: usize) -> Subject {
         match of {
             Unknown::Q | Unknown::V | Unknown::Z => "the coordinates".into(),
             Unknown::Lambda | Unknown::Mu => "the constraints".into(),

@@ -21,11 +21,12 @@ pub mod scene;
 pub mod settings;
 pub mod snapshot;
 pub mod space;
+mod subject;
 pub mod system;
 #[doc(hidden)]
 pub mod testing;
 
 pub use dynamics::{Charts, Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
-pub use model::Model;
+pub use model::{Model, Place, Subject};
 pub use relative::Relative;
 pub use system::{System, channels};

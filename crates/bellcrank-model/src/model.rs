@@ -3,9 +3,10 @@
 use crate::bodies::{Body, Coordinates, each};
 use crate::forces::Force;
 use crate::frames::Attachment;
-use crate::joints::Joint;
+use crate::joints::{Joint, Motion};
 use crate::mesh::Mesh;
 pub use crate::space::Space;
+pub use crate::subject::{Place, Subject};
 use bellcrank_math::{Quat, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -39,15 +40,30 @@ impl Model {
         self.inputs.iter().position(|i| i.name == name)
     }
 
+    /// Whether a drive leads a motion between two places.
+    pub fn drives(&self, ends: &[End], motion: Motion) -> bool {
+        self.joints.iter().any(|j| j.joint.drives() == Some(motion) && j.ends.get(..2) == ends.get(..2))
+    }
+
     /// The user's name of what stands at a place.
     pub fn name_of(&self, place: Place) -> Option<&str> {
         match place {
             Place::Body(i) => self.bodies.get(i).map(|b| b.name.as_str()),
-            Place::Joint(i) => self.joints.get(i).map(|j| j.name.as_str()),
+            Place::Joint(i) | Place::Start(i) => self.joints.get(i).map(|j| j.name.as_str()),
             Place::Force(i) => self.forces.get(i).map(|f| f.name.as_str()),
             Place::Probe(i) => self.probes.get(i).map(|p| p.name.as_str()),
             Place::Input(i) => self.inputs.get(i).map(|i| i.name.as_str()),
         }
+    }
+
+    /// What stands at a place, as messages name it.
+    pub fn subject(&self, place: Place) -> Subject {
+        let name = self.name_of(place).unwrap_or_default();
+        let words = match place {
+            Place::Start(_) => format!("the start of joint `{name}`"),
+            _ => format!("{} `{name}`", place.section()),
+        };
+        Subject { words, place: Some(place) }
     }
 
     /// Gives every place on a flexible body its station.
@@ -197,34 +213,6 @@ pub struct Input {
     pub unit: &'static str,
     /// What it means; may be empty.
     pub doc: String,
-}
-
-/// Something in a model that a message is about, by its number among its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// One of [`Model::bodies`].
-    Body(usize),
-    /// One of [`Model::joints`].
-    Joint(usize),
-    /// One of [`Model::forces`].
-    Force(usize),
-    /// One of [`Model::probes`].
-    Probe(usize),
-    /// One of [`Model::inputs`].
-    Input(usize),
-}
-
-impl Place {
-    /// The section of the model file that such things stand in, which is also the word for one of them.
-    pub fn section(self) -> &'static str {
-        match self {
-            Place::Body(_) => "body",
-            Place::Joint(_) => "joint",
-            Place::Force(_) => "force",
-            Place::Probe(_) => "probe",
-            Place::Input(_) => "input",
-        }
-    }
 }
 
 /// A joint coordinate that is given at the start.

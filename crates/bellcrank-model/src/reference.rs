@@ -105,7 +105,9 @@ pub fn markdown(solve: &'static [Field]) -> String {
     section("`[probe.NAME]`", "A point whose motion is recorded.", &[PROBE]);
     section(
         "`[start]`",
-        "Joint coordinates at the start: `pin = { rate = 1.0 }`; the rest is assembled. A turn has `angle` and `rate`, \
+        "Joint coordinates at the start: `pin = { rate = 1.0 }`. They hold exactly, full turns included; joints that are not \
+         named stay as drawn and at rest, unless loops move them, which is told. What contradicts another given value, or a \
+         joint, is an error that names both. A turn has `angle` and `rate`, \
         a slide `position` and `rate`, or `speed` where the joint also turns; the results have the same names.",
         &[START],
     );

@@ -8,91 +8,101 @@ pub use bellcrank_math::random::Random;
 /// A model file of `bodies` bodies that hang on each other at random by every kind of joint a tree may have, closed by
 /// `loops` joints more; in the plane, or in space.
 pub fn random_mechanism(random: &mut Random, bodies: usize, loops: usize, plane: bool) -> String {
-    let point = |random: &mut Random| -> String {
-        let n = if plane { 2 } else { 3 };
-        let x: Vec<String> = (0..n).map(|_| format!("{}", random.number())).collect();
-        format!("[{}]", x.join(", "))
-    };
-    let pick = |random: &mut Random, n: usize| ((random.number() + 1.0) * 0.5 * n as f64) as usize % n.max(1);
+    let mut draw = Draw { random, plane };
     let mut text = String::from(match plane {
         true => "model = { plane = \"xy\", gravity = [0.3, -9.81] }\n[body]\n",
         false => "model = { gravity = [0.3, -9.81, 0.7] }\n[body]\n",
     });
-    for b in 0..bodies {
-        let (at, v) = (point(random), point(random));
-        let inertia = |random: &mut Random| 1.0 + 0.3 * random.number();
-        let rest = match plane {
-            true if pick(random, 4) == 0 => {
-                let to = point(random);
-                text += &format!(
-                    "b{b} = {{ rod = {{ from = {at}, to = {to}, mass = 0.7 }}, coordinates = \"natural\" }}\n"
-                );
-                continue;
-            }
-            true => format!(
-                "inertia = {}, angle = {}, angular_velocity = {}",
-                inertia(random),
-                random.number(),
-                random.number()
-            ),
-            false => {
-                let [x, y, z] = [0; 3].map(|_| inertia(random));
-                let (axis, turn, w) = (point(random), random.number(), point(random));
-                format!(
-                    "inertia = [{x}, {y}, {z}], orientation = {{ axis = {axis}, angle = {turn} }}, angular_velocity = {w}"
-                )
-            }
-        };
-        text += &format!("b{b} = {{ mass = {}, at = {at}, velocity = {v}, {rest} }}\n", 1.5 + random.number());
-    }
+    (0..bodies).for_each(|b| text += &draw.body(b));
     text += "[joint]\n";
-    let kinds =
-        ["revolute", "prismatic", "spherical", "fixed", "revolute", "cylindrical", "universal", "planar", "screw"];
-    for b in 0..bodies {
-        let kind = kinds[pick(random, if plane { 5 } else { kinds.len() })];
-        let carrier = match pick(random, b + 2) {
+    (0..bodies).for_each(|b| text += &draw.joint(b));
+    (0..loops).for_each(|l| text += &draw.closing(l, bodies));
+    text
+}
+
+/// Draws the lines of a model file.
+struct Draw<'a> {
+    random: &'a mut Random,
+    plane: bool,
+}
+
+impl Draw<'_> {
+    fn pick(&mut self, n: usize) -> usize {
+        ((self.random.number() + 1.0) * 0.5 * n as f64) as usize % n.max(1)
+    }
+
+    fn point(&mut self) -> String {
+        let n = if self.plane { 2 } else { 3 };
+        let x: Vec<String> = (0..n).map(|_| format!("{}", self.random.number())).collect();
+        format!("[{}]", x.join(", "))
+    }
+
+    fn inertia(&mut self) -> f64 {
+        1.0 + 0.3 * self.random.number()
+    }
+
+    fn body(&mut self, b: usize) -> String {
+        let (at, v) = (self.point(), self.point());
+        if self.plane && self.pick(4) == 0 {
+            let to = self.point();
+            return format!("b{b} = {{ rod = {{ from = {at}, to = {to}, mass = 0.7 }}, coordinates = \"natural\" }}\n");
+        }
+        let rest = if self.plane {
+            let (inertia, angle, rate) = (self.inertia(), self.random.number(), self.random.number());
+            format!("inertia = {inertia}, angle = {angle}, angular_velocity = {rate}")
+        } else {
+            let [x, y, z] = [0; 3].map(|_| self.inertia());
+            let (axis, turn, w) = (self.point(), self.random.number(), self.point());
+            format!(
+                "inertia = [{x}, {y}, {z}], orientation = {{ axis = {axis}, angle = {turn} }}, angular_velocity = {w}"
+            )
+        };
+        format!("b{b} = {{ mass = {}, at = {at}, velocity = {v}, {rest} }}\n", 1.5 + self.random.number())
+    }
+
+    /// The joint that carries a body, if any.
+    fn joint(&mut self, b: usize) -> String {
+        const KINDS: [&str; 9] =
+            ["revolute", "prismatic", "spherical", "fixed", "revolute", "cylindrical", "universal", "planar", "screw"];
+        let kind = KINDS[self.pick(if self.plane { 5 } else { KINDS.len() })];
+        let carrier = match self.pick(b + 2) {
             0 => "ground".to_string(),
-            k if k > b => continue, // a tree of its own, that moves freely
+            k if k > b => return String::new(), // a tree of its own, that moves freely
             k => format!("b{}", k - 1),
         };
         let mut names = [carrier, format!("b{b}")];
-        if pick(random, 3) == 0 {
+        if self.pick(3) == 0 {
             names.reverse();
         }
-        let at = point(random);
-        let axis = point(random);
+        let (at, axis) = (self.point(), self.point());
         let more = match kind {
             "screw" => format!(", axis = {axis}, pitch = 0.6"),
             "universal" => {
-                let z = random.vec3();
-                let x = z.any_perpendicular();
+                let z = self.random.vec3();
                 let list = |v: Vec3| format!("[{}, {}, {}]", v[0], v[1], v[2]);
-                format!(", axis = {}, axis2 = {}", list(z), list(x))
+                format!(", axis = {}, axis2 = {}", list(z), list(z.any_perpendicular()))
             }
             "spherical" | "fixed" => String::new(),
-            "revolute" if plane => String::new(),
+            "revolute" if self.plane => String::new(),
             _ => format!(", axis = {axis}"),
         };
-        text += &format!(
-            "j{b} = {{ type = \"{kind}\", between = [\"{}\", \"{}\"], at = {at}{more} }}\n",
-            names[0], names[1]
-        );
+        let [first, second] = names;
+        format!("j{b} = {{ type = \"{kind}\", between = [\"{first}\", \"{second}\"], at = {at}{more} }}\n")
     }
-    for l in 0..loops {
-        let (first, second) = (pick(random, bodies), pick(random, bodies));
-        let names = if first == second {
-            ["ground".to_string(), format!("b{first}")]
-        } else {
-            [first, second].map(|b| format!("b{b}"))
+
+    /// A joint that closes a loop.
+    fn closing(&mut self, l: usize, bodies: usize) -> String {
+        let [first, second] = match (self.pick(bodies), self.pick(bodies)) {
+            (a, b) if a == b => ["ground".to_string(), format!("b{a}")],
+            (a, b) => [a, b].map(|b| format!("b{b}")),
         };
-        let place = match pick(random, 3) {
-            0 => format!("type = \"distance\", at = [{}, {}]", point(random), point(random)),
-            1 => format!("type = \"point-on-line\", at = {}, axis = {}", point(random), point(random)),
-            _ => format!("type = \"spherical\", at = {}", point(random)),
+        let place = match self.pick(3) {
+            0 => format!("type = \"distance\", at = [{}, {}]", self.point(), self.point()),
+            1 => format!("type = \"point-on-line\", at = {}, axis = {}", self.point(), self.point()),
+            _ => format!("type = \"spherical\", at = {}", self.point()),
         };
-        text += &format!("l{l} = {{ {place}, between = [\"{}\", \"{}\"] }}\n", names[0], names[1]);
+        format!("l{l} = {{ {place}, between = [\"{first}\", \"{second}\"] }}\n")
     }
-    text
 }
 
 /// A piece at a point.

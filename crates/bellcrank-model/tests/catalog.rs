@@ -106,6 +106,7 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[6, 0.2], [0.5, 0.1]]\nradii = [9, 5]\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"r\"]\non = [[6, 0.2], [0.5, 0]]\nradii = [0.1, 0.2]\nrestitution = 0.4",
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"r\"]\non = [[0.1, 0.2], [0.5, 0]]\nnormal = [0.2, 1]\nradius = 0.2\nrestitution = 0.4",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.5, 0]]\nnormal = [0.2, 1]\nradius = 0.2\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"stop\"\njoint = \"j\"\nlower = -0.2\nrestitution = 0.3\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
         "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
     ];
@@ -161,6 +162,8 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[6, 0.2, 0], [0.5, 0.1, 0.2]]\nradii = [9, 5]\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"p\"]\non = [[6, 0.2, 0.1], [0, 0, 0]]\nradii = [0.1, 0.2]\nrestitution = 0.4",
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nnormal = [0.2, 1, 0.3]\nradius = 0.2\nrestitution = 0.4",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nnormal = [0.2, 1, 0.3]\nradius = 0.2\nrestitution = 0.4\nfriction = 0.3",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[6, 0.2, 0.1], [0, 0, 0]]\nradii = [0.1, 0.2]\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
@@ -271,7 +274,7 @@ fn held_samples() -> Vec<(std::sync::Arc<dyn Dynamics>, Point, String)> {
     let mut out = Vec::new();
     for (text, element) in samples().into_iter().filter(|(_, e)| e.starts_with("[force")) {
         let s = system(&text);
-        for mode in 1..=3 {
+        for mode in 1..=5 {
             let Some(held) = s.holding(&[mode]) else { continue };
             let mut p = Point::at(&s.initial_state(), held.layout());
             p.charts.modes = vec![mode];
@@ -308,6 +311,19 @@ fn what_forces_hold_has_its_derivatives_and_rates() {
                         (exact[i] - difference).abs() < 2e-6 * (1.0 + difference.abs()),
                         "{piece:?} {i} of\n{element}"
                     );
+                }
+            }
+            // friction of what slides follows its λ
+            let by_lambda = derivative(&*s, Piece::Force, Unknown::Lambda, Slopes::default(), &p);
+            for j in 0..s.layout().m() {
+                let [plus, minus] = [1.0, -1.0].map(|h| {
+                    let mut moved = p.clone();
+                    moved.lambda[j] += h;
+                    values(&*s, Piece::Force, &moved)
+                });
+                for i in 0..plus.len() {
+                    let difference = 0.5 * (plus[i] - minus[i]);
+                    assert!((by_lambda[i][j] - difference).abs() < 1e-9, "∂Force/∂λ {i} {j} of\n{element}");
                 }
             }
             // the last row: its λ pulls along the row, and what it does is told by the force

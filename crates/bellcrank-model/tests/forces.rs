@@ -252,7 +252,7 @@ fn messages_about_contact() {
         "type = 'contact'; between = ['ground', 'a']; radii = [1, -2]; stiffness = 1",
         "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 1.5",
         "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 0.5; stiffness = 1",
-        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 0.5; friction = 0.2",
+        "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; restitution = 0.5; friction = 0.2; velocity = 1",
         "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; stiffness = 1; rest_speed = 1",
         "type = 'contact'; between = ['ground', 'a']; normal = [0, 1]; stiffness = 1; velocity = 1",
         "type = 'contact'; between = ['p', 'a']; normal = [0, 1]; stiffness = 1",

@@ -38,7 +38,7 @@ pub struct Setting {
     pub as_dassl: bool,
     /// Whether the errors of all steps share a hundred tolerances.
     pub shared: bool,
-    /// Give up after so many steps.
+    /// The number of steps after which a run is given up.
     pub max_steps: usize,
 }
 
@@ -182,6 +182,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         as_dassl: s.as_dassl,
         linear,
         matrix,
+        longest: f64::INFINITY,
     };
     let names = ("bdf", form.name);
     // DASSL's norm of ẏ runs over all unknowns, and the rates of multipliers start at zero

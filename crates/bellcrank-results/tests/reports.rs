@@ -42,7 +42,7 @@ fn keys_of_a_run_stay() {
     let keys: Vec<&str> = told.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = "model status method formulation iteration steps rejected error_test_failures \
         convergence_failures residual_evaluations jacobian_evaluations factorizations iterations wall_seconds \
-        degrees_of_freedom redundant_equations reactions_unique reactions_not_unique event_count events drift energy \
+        degrees_of_freedom redundant_equations reactions_unique reactions_not_unique event_count events doubts drift energy \
         choices plan solver refused final";
     assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!((&told["status"], &told["reactions_unique"]), (&object!("finished"), &object!(true)));

@@ -1,5 +1,9 @@
 //! Events: where switch functions fall through zero, found on the dense output of a step.
 //!
+//! A step is looked at in a few parts. Where a function is a gap, its rate is known too, and every part of the step is halved
+//! until a bound says that the gap stays open there, or it is closed at a look (`approach.rs`): nothing that has a size is passed
+//! through. Of other functions the dips between looks are followed.
+//!
 //! No switch function is negative while the modes of the state are right. Modes are kept during a step, so
 //! the motion and its dense output are smooth also beyond the event, and a root of a switch function there
 //! is where the event is. The step ends at the first of them; the modes change, velocities may jump, and
@@ -9,7 +13,12 @@
 //! it does is looked for on ever longer parts of the first step: one that was positive may fall again in the
 //! same step (a ball that bounces low), one that never is falls at once.
 
+use crate::approach::{self, Sight};
+use bellcrank_model::dynamics::Approach;
 use std::fmt;
+
+/// Gives the switch functions at any time in a step, and how they move.
+pub type Look<'a, E> = dyn FnMut(f64, &mut [f64], &mut [Approach]) -> Result<(), E> + 'a;
 
 /// Something that happened at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +46,7 @@ pub struct Found {
     pub switch: usize,
 }
 
-/// Equal parts of a step at whose ends switch functions are looked at.
+/// Equal parts of a step at whose ends switch functions are looked at, at least.
 const PARTS: usize = 4;
 
 /// The first step after an event is also looked at after these powers of ¼ of it.
@@ -52,6 +61,9 @@ const NOTHING: f64 = 1e-13;
 const REFINEMENTS: usize = 12;
 const REACH: f64 = 0.9;
 
+/// Most looks that are spent on proving that one function has no root in a part of a step.
+const MOST_LOOKS: usize = 2000;
+
 /// Watches switch functions from step to step.
 #[derive(Debug, Default)]
 pub struct Watch {
@@ -61,7 +73,9 @@ pub struct Watch {
     times: Vec<f64>,
     /// The values at these times, one row for each; the last row is the first of the next step.
     values: Vec<f64>,
-    buffer: Vec<f64>,
+    /// How the functions move, alike.
+    approaches: Vec<Approach>,
+    buffer: (Vec<f64>, Vec<Approach>),
 }
 
 impl Watch {
@@ -81,18 +95,15 @@ impl Watch {
     }
 
     /// The first event in the step between two times; `look` gives the switch functions at any time in it.
-    pub fn find<E>(
-        &mut self,
-        from: f64,
-        to: f64,
-        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
-    ) -> Result<Option<Found>, E> {
+    pub fn find<E>(&mut self, from: f64, to: f64, look: &mut Look<E>) -> Result<Option<Found>, E> {
         let n = self.n;
         if n == 0 {
             return Ok(None);
         }
         let fresh = !std::mem::replace(&mut self.started, true);
-        self.sample(from, to, fresh, look)?;
+        if self.sample(from, to, fresh, look)? {
+            return Ok(None);
+        }
         let mut first: Option<Found> = None;
         for k in 0..n {
             let Some((a, b)) = self.bracket(k, fresh, look)? else { continue };
@@ -107,54 +118,67 @@ impl Watch {
         Ok(first)
     }
 
-    fn sample<E>(
-        &mut self,
-        from: f64,
-        to: f64,
-        fresh: bool,
-        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// Looks at both ends of a step and, unless everything is far away, at times between. Tells whether everything is.
+    fn sample<E>(&mut self, from: f64, to: f64, fresh: bool, look: &mut Look<E>) -> Result<bool, E> {
         let (n, h) = (self.n, to - from);
         self.times.clear();
-        self.times.push(from);
         if fresh {
-            self.times.extend((2..=SHORTER).rev().map(|i| from + h * 0.25f64.powi(i)));
             self.values.clear();
-            self.values.resize(n, 0.0);
-            look(from, &mut self.values)?;
+            self.approaches.clear();
+            self.look(from, look)?;
         } else {
             let last = self.values.len() - n;
             self.values.copy_within(last.., 0);
+            self.approaches.copy_within(last.., 0);
             self.values.truncate(n);
+            self.approaches.truncate(n);
+            self.times.push(from);
         }
-        self.times.extend((1..PARTS).map(|i| from + h * i as f64 / PARTS as f64));
-        self.times.push(to);
-        for &t in &self.times[1..] {
-            let at = self.values.len();
-            self.values.resize(at + n, 0.0);
-            look(t, &mut self.values[at..])?;
+        self.look(to, look)?;
+        if !fresh && (0..n).all(|k| approach::far(&self.sight(0, k), &self.sight(1, k))) {
+            return Ok(true);
         }
-        Ok(())
+        let parts = approach::parts(h, [&self.approaches[..n], &self.approaches[n..]], PARTS);
+        let shorter = (2..=SHORTER).rev().map(|i| 0.25f64.powi(i)).filter(|part| fresh && part * (parts as f64) < 1.0);
+        for part in shorter.chain((1..parts).map(|i| i as f64 / parts as f64)) {
+            self.look(from + h * part, look)?;
+        }
+        // the end was looked at second
+        self.times[1..].rotate_left(1);
+        self.values[n..].rotate_left(n);
+        self.approaches[n..].rotate_left(n);
+        Ok(false)
+    }
+
+    /// One more row of values.
+    fn look<E>(&mut self, t: f64, look: &mut Look<E>) -> Result<(), E> {
+        let at = self.values.len();
+        self.times.push(t);
+        self.values.resize(at + self.n, 0.0);
+        self.approaches.resize(at + self.n, Approach::default());
+        self.approaches[at..].fill(Approach::default());
+        look(t, &mut self.values[at..], &mut self.approaches[at..])
     }
 
     fn value(&self, j: usize, k: usize) -> f64 {
         self.values[j * self.n + k]
     }
 
+    fn sight(&self, j: usize, k: usize) -> Sight {
+        Sight { t: self.times[j], value: self.value(j, k), approach: self.approaches[j * self.n + k] }
+    }
+
     /// Two times between which function `k` falls through zero for the first time; twice the start where it
     /// falls from there.
-    fn bracket<E>(
-        &mut self,
-        k: usize,
-        fresh: bool,
-        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
-    ) -> Result<Option<(f64, f64)>, E> {
+    fn bracket<E>(&mut self, k: usize, fresh: bool, look: &mut Look<E>) -> Result<Option<(f64, f64)>, E> {
         let count = self.times.len();
         let size = (0..count).fold(0.0f64, |m, j| m.max(self.value(j, k).abs()));
         if !size.is_finite() {
             return Ok(None);
         }
         let noise = NOTHING.max(NOISE * size);
+        let mut pairs = (1..count).map(|j| approach::acceleration(&self.sight(j - 1, k), &self.sight(j, k)));
+        let most = pairs.try_fold(0.0f64, |most, one| one.map(|one| most.max(one)));
         let mut armed = !fresh || self.value(0, k) > noise;
         for j in 1..count {
             let x = self.value(j, k);
@@ -165,6 +189,15 @@ impl Watch {
             if x < 0.0 {
                 return Ok(Some((self.times[j - 1], self.times[j])));
             }
+            if let Some(most) = most {
+                let (a, b) = (self.sight(j - 1, k), self.sight(j, k));
+                if !approach::proven(&a, &b, most)
+                    && let Some(bracket) = self.search(k, a, b, most, look)?
+                {
+                    return Ok(Some(bracket));
+                }
+                continue;
+            }
             // a dip between samples
             if j + 1 < count && self.value(j - 1, k) > x && self.value(j + 1, k) >= x {
                 let triple = [j - 1, j, j + 1].map(|j| (self.times[j], self.value(j, k)));
@@ -173,19 +206,48 @@ impl Watch {
                 }
             }
         }
-        let falls = !armed && self.value(count - 1, k) < -noise;
+        let (start, end) = (self.value(0, k), self.value(count - 1, k));
+        // a gap that opens from a little beyond zero does not fall
+        let falls = !armed && end < -noise && (most.is_none() || end < start);
         Ok(falls.then_some((self.times[0], self.times[0])))
+    }
+
+    /// Two times between which gap `k` closes in a part of the step at whose ends it is open, if it ever does there; with
+    /// |ẍ| ≤ `most`.
+    fn search<E>(
+        &mut self,
+        k: usize,
+        a: Sight,
+        b: Sight,
+        most: f64,
+        look: &mut Look<E>,
+    ) -> Result<Option<(f64, f64)>, E> {
+        let (mut values, mut approaches) = self.buffer();
+        // the parts that are still open, the earliest on top
+        let (mut open, mut looks, mut found) = (vec![(a, b)], 0, None);
+        while let Some((a, b)) = open.pop() {
+            let t = approach::next_look(&a, &b);
+            if approach::proven(&a, &b, most) || t <= a.t || t >= b.t || looks == MOST_LOOKS {
+                continue;
+            }
+            looks += 1;
+            approaches.fill(Approach::default());
+            look(t, &mut values, &mut approaches)?;
+            let middle = Sight { t, value: values[k], approach: approaches[k] };
+            if middle.value < 0.0 {
+                found = Some((a.t, t));
+                break;
+            }
+            open.extend([(middle, b), (a, middle)]);
+        }
+        self.buffer = (values, approaches);
+        Ok(found)
     }
 
     /// A time at which function `k` is negative near the lowest of three samples, if it ever is: the lowest
     /// points of parabolas are followed while they go on falling.
-    fn dip<E>(
-        &mut self,
-        k: usize,
-        mut samples: [(f64, f64); 3],
-        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
-    ) -> Result<Option<f64>, E> {
-        let mut values = self.buffer();
+    fn dip<E>(&mut self, k: usize, mut samples: [(f64, f64); 3], look: &mut Look<E>) -> Result<Option<f64>, E> {
+        let (mut values, mut approaches) = self.buffer();
         let mut low = None;
         for _ in 0..REFINEMENTS {
             let [(a, fa), (b, fb), (c, fc)] = samples;
@@ -198,7 +260,7 @@ impl Watch {
             if !promising {
                 break;
             }
-            look(t, &mut values)?;
+            look(t, &mut values, &mut approaches)?;
             let f = values[k];
             if f < 0.0 {
                 low = Some(t);
@@ -211,28 +273,23 @@ impl Watch {
                 (false, false) => [samples[0], samples[1], (t, f)],
             };
         }
-        self.buffer = values;
+        self.buffer = (values, approaches);
         Ok(low)
     }
 
     /// Room for one row of values.
-    fn buffer(&mut self) -> Vec<f64> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.resize(self.n, 0.0);
-        buffer
+    fn buffer(&mut self) -> (Vec<f64>, Vec<Approach>) {
+        let (mut values, mut approaches) = std::mem::take(&mut self.buffer);
+        values.resize(self.n, 0.0);
+        approaches.resize(self.n, Approach::default());
+        (values, approaches)
     }
 
     /// The root of function `k` in a bracket to the last digits of the time, on its negative side, by
     /// interpolation, truncation and projection: never slower than bisection [Oliveira & Takahashi 2021].
-    fn root<E>(
-        &mut self,
-        k: usize,
-        mut a: f64,
-        mut b: f64,
-        look: &mut dyn FnMut(f64, &mut [f64]) -> Result<(), E>,
-    ) -> Result<f64, E> {
-        let mut values = self.buffer();
-        let mut f = |t: f64| look(t, &mut values).map(|()| values[k]);
+    fn root<E>(&mut self, k: usize, mut a: f64, mut b: f64, look: &mut Look<E>) -> Result<f64, E> {
+        let (mut values, mut approaches) = self.buffer();
+        let mut f = |t: f64| look(t, &mut values, &mut approaches).map(|()| values[k]);
         let (mut fa, mut fb) = (f(a)?, f(b)?);
         let half = f64::EPSILON * a.abs().max(b.abs());
         let slack = 0.2 / (b - a);
@@ -263,7 +320,7 @@ impl Watch {
                 break;
             }
         }
-        self.buffer = values;
+        self.buffer = (values, approaches);
         Ok(b)
     }
 }
@@ -271,12 +328,14 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bellcrank_math::Vec3;
+    use bellcrank_model::dynamics::Track;
     use std::convert::Infallible;
 
     /// The first event of functions of time in a step, and how often they were looked at.
     fn first(watch: &mut Watch, from: f64, to: f64, f: &dyn Fn(f64) -> Vec<f64>) -> (Option<Found>, usize) {
         let mut count = 0;
-        let found = watch.find::<Infallible>(from, to, &mut |t, out| {
+        let found = watch.find::<Infallible>(from, to, &mut |t, out, _| {
             count += 1;
             out.copy_from_slice(&f(t));
             Ok(())
@@ -327,6 +386,37 @@ mod tests {
         assert_eq!(falls, Some(Found { t: 2.0, switch: 0 }));
         assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|_| vec![-1e-16]).0, None);
         assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|t| vec![(t - 2.0).powi(2)]).0, None);
+    }
+
+    #[test]
+    fn gaps_far_away_take_one_look_and_those_that_pass_through_are_found() {
+        // two balls of radius ½ that come from ±100 at 10 each, in steps of any length
+        let sight = |t: f64, out: &mut [f64], approaches: &mut [Approach]| {
+            let d = Vec3::new(20.0 * t - 200.0, 0.1, 0.0);
+            out[0] = d.norm() - 1.0;
+            let rate = Vec3::new(20.0, 0.0, 0.0);
+            approaches[0].track = Track::Sphere { d, rate, radius: 1.0, outside: true };
+        };
+        let exact = 10.0 - 0.99f64.sqrt() / 20.0;
+        for h in [0.7, 3.0, 14.0, 20.0] {
+            let (mut watch, mut t, mut far) = (Watch::new(1), 0.0, 0);
+            loop {
+                let mut count = 0;
+                let found = watch.find::<Infallible>(t, t + h, &mut |t, out, approaches| {
+                    count += 1;
+                    sight(t, out, approaches);
+                    Ok(())
+                });
+                far += (count == 1) as usize;
+                if let Some(found) = found.unwrap_or_else(|e| match e {}) {
+                    assert!((found.t - exact).abs() < 1e-13 && count < 60, "{h}: {found:?} {count}");
+                    break;
+                }
+                t += h;
+                assert!(t < 11.0, "{h}: passed through");
+            }
+            assert!(far >= if h < 1.0 { 8 } else { 0 }, "{h}: {far}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! values, simulations and the recorders that watch them.
 
 pub mod analyses;
+mod approach;
 pub mod check;
 pub mod choices;
 pub mod constraints;
@@ -23,6 +24,7 @@ pub mod stencil;
 pub mod step;
 pub mod tolerances;
 pub mod unknowns;
+pub mod verdict;
 pub mod verify;
 pub mod weights;
 

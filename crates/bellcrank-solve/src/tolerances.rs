@@ -11,9 +11,19 @@ use bellcrank_model::{Point, State};
 /// was up to 700 times. Hand-written equations keep the plain tolerance of the literature.
 const LOCAL: f64 = 0.1;
 
+/// Leeway makes no step err by more than the tolerance itself, nor by less than rounding.
+const COARSEST: f64 = 10.0;
+const FINEST: f64 = 1e-13;
+
 /// Less than half of that where velocities are not tested: then nothing but the coordinates bounds them
 /// (stiff bushing at rtol 1e-4: an error of 9e-4 m instead of 2e-3 m).
 const COORDINATES_ALONE: f64 = 0.4;
+
+/// One over the size of the machine for a length, 1 for an angle and for numbers of an unknown kind.
+pub(crate) fn units(dynamics: &dyn Dynamics) -> Vec<f64> {
+    let length = dynamics.length();
+    dynamics.scales().iter().map(|scale| if *scale == Scale::Length { 1.0 / length } else { 1.0 }).collect()
+}
 
 /// Tolerances of a run. It keeps the largest speeds so far, so that velocities are weighed by what the machine does.
 pub struct Tolerances {
@@ -24,6 +34,8 @@ pub struct Tolerances {
     speed: f64,
     spin: f64,
     tested: Tested,
+    /// How many times the usual tolerance is allowed.
+    leeway: f64,
     absolute: bool,
     /// Whether velocities belong to the convergence test even where the error test leaves them out.
     pub velocities_converge: bool,
@@ -44,6 +56,7 @@ impl Tolerances {
             speed: length / options.until,
             spin: 1.0 / options.until,
             tested,
+            leeway: 1.0,
             absolute: !dynamics.scales().contains(&Scale::Magnitude) && dynamics.layout().nz() == 0,
             velocities_converge: false,
             multipliers_converge: false,
@@ -62,7 +75,8 @@ impl Tolerances {
     }
 
     fn local(&self) -> f64 {
-        if self.tested == Tested::Q && self.velocities_converge { COORDINATES_ALONE * LOCAL } else { LOCAL }
+        let part = if self.tested == Tested::Q && self.velocities_converge { COORDINATES_ALONE } else { 1.0 };
+        part * LOCAL * self.leeway
     }
 
     fn q_tolerance(&self, i: usize, q: f64) -> f64 {
@@ -75,15 +89,15 @@ impl Tolerances {
 
     fn v_tolerance(&self, i: usize, v: f64) -> f64 {
         match self.scales[i] {
-            Scale::Length => LOCAL * (self.rtol * self.speed + self.atol.unwrap_or(0.0)),
-            Scale::Angle => LOCAL * (self.rtol * self.spin + self.atol.unwrap_or(0.0)),
+            Scale::Length => LOCAL * self.leeway * (self.rtol * self.speed + self.atol.unwrap_or(0.0)),
+            Scale::Angle => LOCAL * self.leeway * (self.rtol * self.spin + self.atol.unwrap_or(0.0)),
             Scale::Magnitude => self.own(v),
         }
     }
 
     /// DASSL's componentwise tolerance.
     fn own(&self, x: f64) -> f64 {
-        self.rtol * x.abs() + self.atol.unwrap_or(self.rtol)
+        self.leeway * (self.rtol * x.abs() + self.atol.unwrap_or(self.rtol))
     }
 
     /// The weights of the error test: those of the convergence test, without the velocities where they
@@ -111,6 +125,11 @@ impl Tolerances {
         let multiplier = |x: f64| if all { 1.0 / self.own(x) } else { 0.0 };
         fill(&mut out.lambda, point.lambda.len(), &|i| multiplier(point.lambda[i]));
         fill(&mut out.mu, point.mu.len(), &|i| multiplier(point.mu[i]));
+    }
+
+    /// Errors may be this many times as large from now on, within what makes sense for a step.
+    pub(crate) fn set_leeway(&mut self, leeway: f64) {
+        self.leeway = leeway.clamp((FINEST / self.rtol).min(1.0), COARSEST);
     }
 
     /// Whether weights of fixed steps depend on no state.

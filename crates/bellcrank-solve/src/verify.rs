@@ -1,17 +1,20 @@
 //! How accurate a run was: it is computed again, twice, more finely, and all channels are compared.
 //!
-//! With y₁ the run, y₂ one with half the step (or a tenth of the tolerance) and y₃ one with a quarter (a
+//! With y₁ the run, y₂ one with a finer step (or a tenth of the tolerance) and y₃ one with a still finer one (a
 //! hundredth), and errors that fall by the factor ρ from each to the next,
 //!
 //! ```text
 //! |y₁ − y₃| = e (1 − ρ⁻²)      |y₂ − y₃| = e (ρ⁻¹ − ρ⁻²)      ρ = |y₁ − y₃| / |y₂ − y₃| − 1
 //! ```
 //!
-//! gives the error e of the run and ρ: with halved steps ρ = 2ᵖ, with p the order [Richardson 1911]. Nothing is
+//! gives the error e of the run and ρ: with steps 2.1 times finer ρ = 2.1ᵖ, with p the order [Richardson 1911]. Nothing is
 //! assumed of the method; where the three runs do not come closer to each other, that is what is told.
+//!
+//! No two runs look at the same times: fixed steps are not halved but divided by 2.1, and those of error control may be no
+//! longer than a part of the run that is another one for each. So what one run has stepped over is seen by the others.
 
 use crate::choices::{MethodName, Options};
-use crate::record::{Header, Memory, Recorder, Report};
+use crate::record::{ColumnMemory, Header, Memory, Recorder, Report};
 use crate::run::{Machine, Simulation, StartError, Status, Summary};
 use bellcrank_model::{Dynamics, State};
 use std::io;
@@ -19,6 +22,11 @@ use std::sync::Arc;
 
 /// Most values that are kept of a run for comparison; of longer ones every second, third … frame.
 const VALUES: usize = 1 << 25;
+/// How much finer the steps of the next run are. No whole number: its steps end elsewhere.
+const FINER: f64 = 2.1;
+/// The fewest steps of a finer run with error control, and how many times more the next one has.
+const FEWEST: f64 = 256.0;
+const MORE: f64 = 1.618;
 /// The least relative tolerance there is.
 const LEAST: f64 = 1e-13;
 /// Relative differences below this are rounding: no order can be seen in them.
@@ -36,11 +44,21 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// For a run with these options and so many channels.
+    /// For a run with these options and this number of channels.
     pub fn new(options: &Options, channels: usize) -> Kept {
         let rows = options.until / options.sample_distance();
         let every = (rows * (channels + 1) as f64 / VALUES as f64).ceil().max(1.0) as usize;
         Kept { memory: Memory::default(), every, seen: 0 }
+    }
+
+    /// The frames of a run that is over.
+    pub fn of(frames: &ColumnMemory, options: &Options) -> Kept {
+        let mut kept = Kept::new(options, frames.header().channels.len());
+        kept.memory.header = frames.header().clone();
+        // memory takes any frame of the right width
+        let _ = frames.replay(&mut |t, values| kept.frame(t, values));
+        kept.memory.ended = frames.ended().cloned();
+        kept
     }
 }
 
@@ -94,7 +112,7 @@ pub struct Verification {
     pub channels: Vec<Deviation>,
     /// ρ: by what factor the next finer run is better.
     pub factor: Option<f64>,
-    /// The observed order: of fixed steps log₂ ρ; else the exponent of error against number of steps.
+    /// The observed order: of fixed steps ln ρ / ln 2.1; else the exponent of error against number of steps.
     pub order: Option<f64>,
     /// Whether the runs come closer to each other, so that the errors mean something.
     pub converges: bool,
@@ -104,12 +122,61 @@ pub struct Verification {
     pub fixed: bool,
 }
 
-/// The run with 2ᵏ times as many steps, or a 10ᵏ-th of the tolerance; nothing where there is no such.
+/// Whether runs with more and more precision agree. Texts, reports and JSON all take it from here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Agreement {
+    /// They come closer to each other: the errors mean something.
+    Converge,
+    /// They do not, but all of them agree to a hundredth to the end.
+    Agree,
+    /// They do not, and differ by more than a hundredth after this time, in s.
+    Until(f64),
+}
+
+impl Agreement {
+    /// The word for it in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Agreement::Converge => "converge",
+            Agreement::Agree => "agree",
+            Agreement::Until(_) => "differ",
+        }
+    }
+
+    /// What is to be doubted, for people.
+    pub fn doubt(self) -> Option<&'static str> {
+        match self {
+            Agreement::Converge => None,
+            Agreement::Agree => Some(
+                "finer runs do not come closer to each other, but all agree to 1 %; the error may be a few times what is told",
+            ),
+            Agreement::Until(_) => {
+                Some("finer runs do not come closer to each other: the motion is chaotic, or jumps at other times")
+            }
+        }
+    }
+}
+
+impl Verification {
+    /// Whether the runs agree.
+    pub fn agreement(&self) -> Agreement {
+        match (self.converges, self.agrees_until) {
+            (true, _) => Agreement::Converge,
+            (false, None) => Agreement::Agree,
+            (false, Some(t)) => Agreement::Until(t),
+        }
+    }
+}
+
+/// The run with 2.1ᵏ times as many steps, or a 10ᵏ-th of the tolerance and steps that are not long; nothing where there is no
+/// such.
 pub fn finer(options: &Options, k: i32) -> Option<Options> {
     let mut o = options.clone();
     match &mut o.step {
-        Some(h) => *h /= 2.0f64.powi(k),
+        Some(h) => *h = tidy(*h / FINER.powi(k)),
         None => {
+            let longest = tidy(o.until / (FEWEST * MORE.powi(k)));
+            o.testing.max_step = Some(o.testing.max_step.map_or(longest, |h| h.min(longest)));
             o.rtol = tenth(o.rtol, k);
             o.testing.atol = o.testing.atol.map(|a| tenth(a, k));
             if o.rtol < LEAST * 0.999 {
@@ -123,7 +190,10 @@ pub fn finer(options: &Options, k: i32) -> Option<Options> {
 
 /// x / 10ᵏ as a person would write it: 1e-9, not 9.999999999999999e-10.
 fn tenth(x: f64, k: i32) -> f64 {
-    let x = x / 10.0f64.powi(k);
+    tidy(x / 10.0f64.powi(k))
+}
+
+fn tidy(x: f64) -> f64 {
     format!("{x:.12e}").parse().unwrap_or(x)
 }
 
@@ -182,7 +252,10 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
     }
     let last = &finer[fine.len() - 1];
     let against = match last.step {
-        Some(h) => format!("a run with a step of {h:e} s, {} of this one's", ["half", "a quarter"][fine.len() - 1]),
+        Some(h) => {
+            let finer = ["2.1", "4.4"][fine.len() - 1];
+            format!("a run with a step of {h:.4e} s, {finer} times finer than this one's")
+        }
         None => {
             format!("a run with rtol {:e}, {} of this one's", last.rtol, ["a tenth", "a hundredth"][fine.len() - 1])
         }
@@ -193,7 +266,7 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
     (found.against, found.fixed) = (against, options.step.is_some());
     if let Some(factor) = found.factor {
         found.order = match found.fixed {
-            true => Some(factor.log2()),
+            true => Some(factor.ln() / FINER.ln()),
             false => {
                 let n = &found.steps;
                 let more = (n[2] as f64 / n[0] as f64).ln() / 2.0;
@@ -423,6 +496,8 @@ mod tests {
         assert_eq!(finer(&o(1e-6), 2).unwrap().rtol, 1e-8);
         assert!(finer(&o(1e-12), 1).is_some() && finer(&o(1e-12), 2).is_none());
         let fixed = Options { step: Some(0.1), ..Options::default() };
-        assert_eq!(finer(&fixed, 2).unwrap().step, Some(0.025));
+        assert_eq!(finer(&fixed, 2).unwrap().step, Some(tidy(0.1 / 4.41)));
+        let longest = |k| finer(&o(1e-6), k).unwrap().testing.max_step.unwrap();
+        assert!(longest(1) < 1.0 / 400.0 && longest(2) < longest(1));
     }
 }

@@ -3,10 +3,14 @@
 mod common;
 
 use bellcrank_math::linear::matrix::Matrix;
+use bellcrank_model::dynamics::Observable;
 use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_solve::analyses::about::{About, operating_point};
 use bellcrank_solve::analyses::inverse::{InverseError, inverse};
 use bellcrank_solve::analyses::modes::{Modes, modes};
+use bellcrank_solve::analyses::state_space::{StateSpaceError, state_space};
 use bellcrank_solve::analyses::statics::{Equilibrium, StaticsError, equilibrium, least_reactions};
+use bellcrank_solve::options::Options;
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::start;
 use common::*;
@@ -554,4 +558,323 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     let error = inverse(&undriven, 1.0, 0.1, &mut Memory::default()).unwrap_err();
     assert!(matches!(&error, InverseError::Free { freedoms: 1, .. }), "{error}");
     assert!(error.to_string().contains("`pin.angle`") && error.to_string().contains("body `rod`"), "{error}");
+}
+
+/// The benchmark bicycle at a speed, z downwards [Meijaard, Papadopoulos, Ruina & Schwab 2007].
+fn bicycle(speed: f64) -> String {
+    let (rear, front) = (speed / 0.3, speed / 0.35);
+    format!(
+        r#"
+model = {{ gravity = [0, 0, 9.81] }}
+[body.rear]
+mass = 2
+inertia = [0.0603, 0.12, 0.0603]
+at = [0, 0, -0.3]
+angular_velocity = [0, {:?}, 0]
+[body.frame]
+mass = 85
+inertia = [[9.2, 0, 2.4], [0, 11, 0], [2.4, 0, 2.8]]
+at = [0.3, 0, -0.9]
+velocity = [{speed:?}, 0, 0]
+angular_velocity = [0, 0, 0]
+[body.fork]
+mass = 4
+inertia = [[0.05892, 0, -0.00756], [0, 0.06, 0], [-0.00756, 0, 0.00708]]
+at = [0.9, 0, -0.7]
+angular_velocity = [0, 0, 0]
+[body.front]
+mass = 3
+inertia = [0.1405, 0.28, 0.1405]
+at = [1.02, 0, -0.35]
+angular_velocity = [0, {:?}, 0]
+[joint]
+hub = {{ type = "revolute", between = ["frame", "rear"], at = [0, 0, -0.3], axis = [0, 1, 0] }}
+head = {{ type = "revolute", between = ["frame", "fork"], at = [1.1, 0, 0], axis = ["sin(pi/10)", 0, "cos(pi/10)"] }}
+axle = {{ type = "revolute", between = ["fork", "front"], at = [1.02, 0, -0.35], axis = [0, 1, 0] }}
+road = {{ type = "rolling-disk", between = ["ground", "rear"], at = [[0, 0, 0], [0, 0, -0.3]], normal = [0, 0, -1], axis = [0, 1, 0], radius = 0.3 }}
+way = {{ type = "rolling-disk", between = ["ground", "front"], at = [[1.02, 0, 0], [1.02, 0, -0.35]], normal = [0, 0, -1], axis = [0, 1, 0], radius = 0.35 }}
+"#,
+        -rear, -front
+    )
+}
+
+#[test]
+fn a_bicycle_that_rides_is_judged_as_it_rides() {
+    // stable between the weave speed 4.292 and the capsize speed 6.024 m/s
+    for (speed, stable) in [(3.5, false), (5.0, true), (7.0, false)] {
+        let s = system(&bicycle(speed));
+        let found = bellcrank_solve::check::check(&s, &Default::default());
+        let spectrum = found.spectrum.expect("a spectrum");
+        assert_eq!(spectrum.falling.is_none(), stable, "{speed} m/s: {spectrum:?}");
+        let modes = modes(&*s, &assembled(&s)).expect("modes");
+        assert_eq!(modes.modes.iter().all(|m| !m.grows()), stable, "{speed} m/s");
+        if speed == 5.0 {
+            assert!((spectrum.decay - 14.078_389_692_798_22).abs() < 1e-7, "{spectrum:?}");
+            let weave = f64::hypot(0.775_341_882_195_85, 4.464_867_713_788_23) / (2.0 * PI);
+            assert!(spectrum.frequencies.iter().any(|f| (f - weave).abs() < 1e-7), "{spectrum:?}");
+        }
+    }
+}
+
+/// A mass on a spring that pushes it away, and a controller with a lag that holds it.
+fn held_up(kp: f64) -> String {
+    format!(
+        r#"
+model = {{ plane = "xy" }}
+body.cart = {{ mass = 1, inertia = 1 }}
+joint.slide = {{ type = "prismatic", between = ["ground", "cart"], at = [0, 0], axis = [1, 0] }}
+force.away = {{ type = "spring-damper", between = ["ground", "cart"], at = [[0, -1], [0, 0]], stiffness = 40, damping = 0, length = 2 }}
+force.pid = {{ type = "pid", joint = "slide", measure = "slide.position", reference = 0, kp = {kp:?}, kd = 30, lag = 0.01 }}
+"#
+    )
+}
+
+#[test]
+fn statics_and_check_judge_a_controller_that_lags_as_modes_do() {
+    for (kp, stable) in [(200.0, true), (10.0, false), (9000.0, false)] {
+        let s = system(&held_up(kp));
+        let found = rest(&s);
+        let stability = found.stability.clone().expect("a verdict");
+        let grows = modes(&*s, &found.point).expect("modes").modes.iter().any(|m| m.grows());
+        let spectrum = bellcrank_solve::check::check(&s, &Default::default()).spectrum.expect("a spectrum");
+        assert_eq!(stability.word() == "stable", stable, "kp {kp}: {stability:?}");
+        assert_eq!((!grows, spectrum.falling.is_none()), (stable, stable), "kp {kp}: {spectrum:?}");
+    }
+}
+
+#[test]
+fn a_free_wheel_is_one_rigid_mode_and_named() {
+    let text = r#"
+model = { plane = "xy" }
+body.a = { box = { size = [0.1, 0.1], mass = 1 } }
+body.w = { cylinder = { radius = 0.3, length = 0.1, mass = 5 } }
+joint.s = { type = "prismatic", between = ["ground", "a"], at = [0, 0], axis = [0, 1] }
+joint.hub = { type = "revolute", between = ["a", "w"], at = [0, 0] }
+force.k = { type = "spring-damper", between = ["ground", "a"], at = [[0, -1], [0, 0]], stiffness = 1000, damping = 5 }
+"#;
+    let s = system(text);
+    let found = rest(&s);
+    let stability = found.stability.clone().expect("a verdict");
+    assert_eq!((stability.word(), stability.zero), ("neutral", 1), "{stability:?}");
+    assert_eq!(stability.free, ["hub.angle"]);
+    let rigid = modes(&*s, &found.point).expect("modes").modes.iter().filter(|m| m.rigid).count();
+    assert_eq!(rigid, 1);
+}
+
+#[test]
+fn what_rounding_leaves_of_a_drive_is_not_a_motion() {
+    let mut text = held_up(200.0);
+    text += "body.road = { mass = 1, inertia = 1 }\njoint.up = { type = \"prismatic\", between = [\"ground\", \"road\"], at = [0, 0], axis = [0, 1] }\n";
+    text += "joint.bump = { type = \"drive\", joint = \"up\", position = \"1e-29*t\" }\n";
+    let s = system(&text);
+    let point = assembled(&s);
+    assert!(point.v.iter().any(|v| *v != 0.0) && !bellcrank_solve::analyses::linear::moves(&*s, &point));
+    let modes = modes(&*s, &point).expect("modes");
+    assert!(modes.linearization.at_rest);
+}
+
+#[test]
+fn a_controller_does_not_add_to_what_inverse_asks_of_its_drive() {
+    let arm = |more: &str| {
+        system(&format!(
+            r#"
+model = {{ plane = "xy", gravity = [0, -9.81] }}
+body.arm = {{ mass = 2, inertia = 0.5, at = [1, 0] }}
+joint.pin = {{ type = "revolute", between = ["ground", "arm"], at = [0, 0] }}
+joint.motor = {{ type = "drive", joint = "pin", angle = "0.5*sin(2*t)" }}
+{more}
+"#
+        ))
+    };
+    let peak = |more: &str| {
+        let found = inverse(&arm(more), 3.0, 0.01, &mut Memory::default()).unwrap_or_else(|e| panic!("{e}"));
+        (found.demands[0].peak, found.left_out)
+    };
+    let (alone, none) = peak("");
+    assert!(none.is_empty());
+    let pid = "force.hold = { type = \"pid\", joint = \"pin\", measure = \"pin.angle\", reference = 3, kp = 1e5, ki = 10, lag = 0.1, start = 5e4 }";
+    let (with, left) = peak(pid);
+    assert_eq!((with, left), (alone, vec!["hold".to_string()]));
+    let push = "force.push = { type = \"joint-actuator\", joint = \"pin\", effort = 700 }";
+    assert_eq!(peak(push).0, alone);
+}
+
+/// A cantilever with a load at its tip that bends it by a part of its length.
+fn bent(part: f64) -> String {
+    // δ = F L³/(3 E I), with E I = 1000 N m² and L = 10 m
+    let load = -part * 10.0 * 3.0 * 1000.0 / 1000.0;
+    format!(
+        r#"
+model = {{ plane = "xy" }}
+body.mast = {{ beam = {{ from = [0, 0], to = [10, 0], density = 1000, area = 1e-3, second_moment = 1e-6, youngs_modulus = 1e9, ends = "clamped", bending = 3 }} }}
+joint.foot = {{ type = "fixed", between = ["ground", "mast"], at = [0, 0] }}
+force.tip = {{ type = "force", body = "mast", at = [10, 0], force = [0, {load:?}] }}
+"#
+    )
+}
+
+#[test]
+fn a_beam_bent_far_beyond_its_theory_says_so() {
+    let slight = rest(&system(&bent(0.05)));
+    assert_eq!(slight.beyond, []);
+    let found = rest(&system(&bent(3.1)));
+    assert_eq!(found.beyond.len(), 1, "{:?}", found.beyond);
+    assert_eq!(found.beyond[0].name, "body `mast`");
+    assert!((found.beyond[0].ratio - 3.1).abs() < 0.1, "{:?}", found.beyond);
+    // while it runs: when it began, and how far it went
+    let summary = run(&system(&bent(0.4)), Options { until: 2.0, ..Options::default() });
+    let excess = &summary.beyond[0];
+    assert!(excess.since > 0.0 && excess.since < 2.0 && excess.worst > 0.3, "{excess:?}");
+    assert!(excess.to_string().contains("body `mast` bends by"), "{excess}");
+    let summary = run(&system(&bent(0.02)), Options { until: 2.0, ..Options::default() });
+    assert_eq!(summary.beyond, []);
+}
+
+#[test]
+fn a_bushing_in_the_plane_counts_its_turns() {
+    // a wheel that winds up a bushing: J φ″ = −k φ, from φ′ = 30 rad/s; φ goes to 15 rad
+    let text = r#"
+model = { plane = "xy" }
+body.wheel = { mass = 1, inertia = 2, angular_velocity = 30, angle = 7 }
+force.bush = { type = "bushing", between = ["ground", "wheel"], at = [0, 0], stiffness = [1e3, 1e3, 8] }
+"#;
+    let quarter = PI / 4.0;
+    let summary = run(&system(text), Options { until: quarter, rtol: 1e-9, ..Options::default() });
+    assert!((last(&summary, "wheel.angle") - 7.0 - 15.0).abs() < 1e-6, "{}", last(&summary, "wheel.angle"));
+    assert!(last(&summary, "wheel.wz").abs() < 1e-5);
+}
+
+#[test]
+fn a_bushing_in_space_beyond_half_a_turn_says_so() {
+    let text = |rate: f64| {
+        format!(
+            "body.wheel = {{ mass = 1, inertia = [2, 2, 2], angular_velocity = [0, 0, {rate:?}] }}\nforce.bush = {{ type = \"bushing\", between = [\"ground\", \"wheel\"], at = [0, 0, 0], stiffness = [1e3, 1e3, 1e3, 8, 8, 8] }}"
+        )
+    };
+    let summary = run(&system(&text(3.0)), Options { until: 3.0, ..Options::default() });
+    assert_eq!(summary.beyond, []);
+    let summary = run(&system(&text(9.0)), Options { until: 0.5, ..Options::default() });
+    assert_eq!(summary.beyond.len(), 1);
+    assert!(summary.beyond[0].name.contains("bush") && summary.beyond[0].since > 0.3, "{:?}", summary.beyond);
+    assert!(summary.events.iter().any(|e| e.name.contains("bush")), "{:?}", summary.events);
+}
+
+#[test]
+fn check_statics_and_modes_agree_on_every_example() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let mut compared = (0, 0);
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let Ok(read) = bellcrank_model::read::read_model(path.to_str().unwrap(), &[]) else { continue };
+        let s = Arc::new(read.model.into_system());
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if s.layout().n() > 200 {
+            continue;
+        }
+        let dynamics: Arc<dyn Dynamics> = s.clone();
+        let grows = |at: &Point| modes(&*s, at).ok().map(|m| m.modes.iter().any(|m| m.grows()));
+        let start = assembled(&s);
+        let spectrum = bellcrank_solve::check::check(&s, &Default::default()).spectrum;
+        if let (Some(spectrum), Some(grows)) = (spectrum, grows(&start)) {
+            assert_eq!(spectrum.falling.is_some(), grows, "{name} at its start: {spectrum:?}");
+            compared.0 += 1;
+        }
+        if let Ok(found) = equilibrium(&dynamics, &start)
+            && let (Some(stability), Some(grows)) = (found.stability, grows(&found.point))
+        {
+            assert_eq!(matches!(stability.word(), "unstable" | "flutter"), grows, "{name} at rest: {stability:?}");
+            compared.1 += 1;
+        }
+    }
+    assert!(compared.0 > 15 && compared.1 > 10, "{compared:?}");
+}
+
+/// A rod of 2 kg and 1 m that stands on a hinge, a motor at the hinge and a lagging one, a cart below.
+const UPRIGHT: &str = r#"
+    model = { plane = "xy", gravity = [0, -9.81] }
+    input.torque = { start = 0.5 }
+    body.b = { rod = { from = [0, 0], to = [0, 1], mass = 2 } }
+    joint.pin = { type = "revolute", between = ["ground", "b"], at = [0, 0] }
+    force.motor = { type = "joint-actuator", joint = "pin", effort = "3*torque - 1.5" }
+"#;
+
+/// C (s − A)⁻¹ B + D of one input and one output at a real s.
+fn transfer(text: &str, output: &str, s: f64) -> f64 {
+    let system = system(text);
+    let (point, _) = operating_point(&system, Some(About::Start), &Options::default()).expect("a start");
+    let channel = system.channels().iter().position(|c| c.name == output).expect("a channel");
+    let m = state_space(&system, &point, &[0], &[channel]).expect("a linear model");
+    let n = m.a.rows;
+    let shifted = Matrix::from_fn(n, n, |i, j| if i == j { s } else { 0.0 } - m.a.at(i, j));
+    let x = shifted.solve(&m.b).expect("no pole there");
+    m.c.times(&x).at(0, 0) + m.d.at(0, 0)
+}
+
+#[test]
+fn the_transfer_of_a_standing_rod_is_that_of_its_equation() {
+    // I φ̈ = m g l/2 φ + 3 τ
+    let (inertia, moment) = (2.0 / 3.0, 2.0 * 9.81 * 0.5);
+    for s in [0.7, 2.0, 11.0] {
+        let angle = 3.0 / (inertia * s * s - moment);
+        let close =
+            |found: f64, want: f64| assert!((found - want).abs() < 1e-9 * want.abs().max(1.0), "{found} {want}");
+        close(transfer(UPRIGHT, "pin.angle", s), angle);
+        close(transfer(UPRIGHT, "pin.rate", s), s * angle);
+        close(transfer(UPRIGHT, "b.x", s), -0.5 * angle);
+        close(transfer(UPRIGHT, "torque", s), 1.0);
+    }
+}
+
+#[test]
+fn an_input_that_drives_a_rate_is_refused_by_name() {
+    let text = format!("{UPRIGHT}\njoint.turn = {{ type = \"drive\", joint = \"pin\", rate = \"torque\" }}");
+    let system = system(&text);
+    let (point, _) = operating_point(&system, Some(About::Start), &Options::default()).expect("a start");
+    let error = state_space(&system, &point, &[0], &[]).expect_err("a refusal");
+    assert_eq!(error, StateSpaceError::Drives { input: "torque".into() });
+    assert!(error.to_string().contains("input `torque` drives a rate"), "{error}");
+}
+
+#[test]
+fn a_linear_model_in_space_with_states_predicts_the_difference_of_two_runs() {
+    use bellcrank_solve::Simulation;
+    // a top that spins and is pushed through a lag
+    let text = r#"
+        model = { gravity = [0, 0, -9.81] }
+        input.push = {}
+        body.top = { mass = 1, inertia = [0.02, 0.02, 0.03], at = [0, 0, 0.2], angular_velocity = [0, 0, 40] }
+        joint.tip = { type = "spherical", between = ["ground", "top"], at = [0, 0, 0] }
+        force.wind = { type = "force", body = "top", force = ["push", "0.5*push", 0] }
+    "#;
+    let system = system(text);
+    let (point, _) = operating_point(&system, Some(About::Start), &Options::default()).expect("a start");
+    let names = ["top.x", "top.y", "top.vx", "top.wx"];
+    let channel = |name: &str| system.channels().iter().position(|c| c.name == name).expect("a channel");
+    let outputs = names.map(channel);
+    let m = state_space(&system, &point, &[0], &outputs).expect("a linear model");
+    // x(t) = ∫ exp(A τ) B dτ by its series
+    let (t, n) = (0.02, m.a.rows);
+    let (mut x, mut term) = (vec![0.0; n], m.b.column(0).iter().map(|b| b * t).collect::<Vec<f64>>());
+    for k in 2..60 {
+        x.iter_mut().zip(&term).for_each(|(x, d)| *x += d);
+        term = m.a.apply(&term).iter().map(|a| a * t / k as f64).collect();
+    }
+    let predicted = m.c.apply(&x);
+    let end = |push: f64| {
+        let mut s = Simulation::new(&system, Options { until: t, rtol: 1e-12, ..Options::default() }).expect("a start");
+        s.set_input(s.input("push").expect("the input"), push).expect("a push");
+        s.advance_to(t).expect("the end");
+        let all = s.observe().expect("channels").to_vec();
+        outputs.map(|k| all[k])
+    };
+    let small = 1e-3;
+    let (up, down) = (end(small), end(-small));
+    for i in 0..names.len() {
+        let seen = (up[i] - down[i]) / (2.0 * small);
+        let size = predicted.iter().fold(1e-6f64, |m, x| m.max(x.abs()));
+        assert!((seen - predicted[i]).abs() < 2e-4 * size.max(seen.abs()), "{}: {seen} {}", names[i], predicted[i]);
+    }
 }

@@ -135,9 +135,22 @@ fn the_report_shows_before_and_after() {
     let mut state = s.initial_state();
     state.q[3] += 0.01;
     let (_, report) = assemble(&s, &state).unwrap();
-    let mut names: Vec<&str> = report.gaps.iter().map(|g| g.name.as_str()).collect();
+    let mut names: Vec<&str> = report.gaps.iter().map(|g| g.of.words.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["joint `b`", "joint `c`"]);
     assert!(report.gaps.iter().all(|g| (g.before - 0.01).abs() < 1e-12 && g.after < 1e-12));
     assert_eq!(report.moved.len(), 3);
+}
+
+#[test]
+fn errors_carry_their_place_in_the_model_as_data() {
+    let open = system(&FOUR_BAR.replace(
+        "[joint]",
+        "[joint]\nfar = { type = \"distance\", between = [\"ground\", \"crank\"], at = [[90, 0], [0, 0]], length = 1 }",
+    ));
+    let error = assemble(&open, &open.initial_state()).unwrap_err();
+    let culprit = error.culprit();
+    let place = culprit.place.expect("a place");
+    assert_eq!(open.model.subject(place), *culprit);
+    assert!(matches!(place, bellcrank_model::Place::Joint(_)) && error.reason().contains(&culprit.words), "{error}");
 }

@@ -45,7 +45,11 @@ const WRONG: &[Wrong] = &[
         |o| (o.method, o.testing.scope) = (MethodName::Dop853, ErrorScope::Independent),
         "on",
     ),
-    (&[("errors", "run")], |o| o.testing.budget = ErrorBudget::Run, "errors"),
+    (
+        &[("method", "bdf"), ("step", "1e-3"), ("errors", "run")],
+        |o| (o.method, o.step, o.testing.budget) = (MethodName::Bdf, Some(1e-3), ErrorBudget::Run),
+        "errors",
+    ),
     (
         &[("method", "bdf"), ("max_order", "9")],
         |o| (o.method, o.parameters.max_order) = (MethodName::Bdf, 9),

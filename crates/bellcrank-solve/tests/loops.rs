@@ -2,6 +2,7 @@
 
 mod common;
 
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::engines::regularized::{Regularization, Srm};
@@ -12,7 +13,8 @@ use bellcrank_solve::linear::loop_cg::LoopCg;
 use bellcrank_solve::linear::loops::Loops;
 use bellcrank_solve::methods::tableau::{EULER, RK2, RK4};
 use bellcrank_solve::options::{MethodName, Options, Solver};
-use bellcrank_solve::simulation::Simulation;
+use bellcrank_solve::record::Silent;
+use bellcrank_solve::simulation::{Simulation, Status};
 use bellcrank_solve::start;
 use common::*;
 use std::fmt::Write;
@@ -205,7 +207,7 @@ fn all_iterates_march_in_one_sweep_and_a_step_costs_the_same_for_every_body() {
     let entries = |n: usize| {
         let s = system(&windows(n, true));
         let at = start(&s);
-        let how = Regularization { iterates: 3, epsilon: None, all: false, stabilized: true };
+        let how = Regularization { iterates: 3, epsilon: None, published: false, all: false, stabilized: true };
         let mut srm = Srm::new(s.clone(), &RK2, 1e-3, how, &at).expect("a tree").expect("a start");
         let before = srm.sweeps();
         srm.step(1.0).expect("a step");
@@ -218,13 +220,91 @@ fn all_iterates_march_in_one_sweep_and_a_step_costs_the_same_for_every_body() {
     assert!((large as f64 / small as f64 - 201.0 / 21.0).abs() < 0.6, "{small} and {large}");
 }
 
+/// Two four-bars side by side, one of them a thousand times as heavy, and larger.
+fn light_and_heavy() -> String {
+    let mut text = String::from("model = { plane = \"xy\", gravity = [0, -9.81] }\n");
+    for (name, x, size, density) in [("s", 0.0, 0.1, 1.0), ("l", 10.0, 1.0, 1000.0)] {
+        let p = |a: f64, b: f64| format!("[{}, {}]", x + size * a, size * b);
+        let (o, a, b, c) = (p(0.0, 0.0), p(0.5, 0.8), p(2.1, 1.2), p(2.0, 0.0));
+        for (bar, from, to, mass) in [("crank", &o, &a, 2.0), ("coupler", &a, &b, 3.0), ("rocker", &c, &b, 2.0)] {
+            let _ =
+                writeln!(text, "[body.{name}_{bar}]\nrod = {{ from = {from}, to = {to}, mass = {} }}", mass * density);
+        }
+        for (joint, one, other, at) in [
+            ("a", "ground", "crank", &o),
+            ("b", "crank", "coupler", &a),
+            ("c", "coupler", "rocker", &b),
+            ("d", "rocker", "ground", &c),
+        ] {
+            let end = |n: &str| if n == "ground" { n.to_string() } else { format!("{name}_{n}") };
+            let (one, other) = (end(one), end(other));
+            let _ = writeln!(
+                text,
+                "[joint.{name}_{joint}]\ntype = \"revolute\"\nbetween = [\"{one}\", \"{other}\"]\nat = {at}"
+            );
+        }
+    }
+    text + "[start]\nl_a = { rate = 1.5 }\n"
+}
+
+#[test]
+fn a_heavy_loop_beside_a_light_one_is_closed_as_well() {
+    let s = system(&light_and_heavy());
+    let drift = |published: bool| {
+        let how = Regularization { iterates: 2, epsilon: None, published, all: false, stabilized: true };
+        let mut srm = Srm::new(s.clone(), &RK2, 5e-4, how, &start(&s)).expect("a tree").expect("a start");
+        (0..400).for_each(|_| srm.step(1.0).unwrap_or_else(|e| panic!("{e}")));
+        srm.loop_report().expect("a report").drift[1].0
+    };
+    let (weighed, published) = (drift(false), drift(true));
+    assert!(weighed < 2e-3 && published > 50.0 * weighed, "{weighed:e} {published:e}");
+}
+
+#[test]
+fn a_loop_that_opens_beyond_its_bound_fails_by_the_name_of_its_joint() {
+    let s = system(FOUR_BAR);
+    let o =
+        Options { method: MethodName::Rk2, solver: Solver::Srm, step: Some(2e-2), until: 4.0, ..Options::default() };
+    let summary = Simulation::new(s.clone(), o).expect("a start").run(&mut Silent);
+    let Status::Failed(error) = summary.status else { panic!("{:?}", summary.loops) };
+    assert!(matches!(&error, StepError::OpenLoop { gap, bound, .. } if gap > bound), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("joint `") && said.contains("at t = ") && said.contains("step"), "{said}");
+}
+
+#[test]
+fn every_example_with_loops_is_closed_within_the_bound_or_fails() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    for name in
+        ["belt-drive", "bennett", "four-bar", "scissor-lift", "seven-body", "slider-crank", "spatial-slider-crank"]
+    {
+        let s = system(&std::fs::read_to_string(format!("{folder}/{name}.toml")).expect("an example"));
+        let h = if name == "seven-body" { 1e-5 } else { 5e-4 };
+        let o = Options {
+            method: MethodName::Rk2,
+            solver: Solver::Srm,
+            step: Some(h),
+            until: 1000.0 * h,
+            ..Options::default()
+        };
+        let summary = Simulation::new(s.clone(), o).expect("a start").run(&mut Silent);
+        let report = summary.loops.expect("a report");
+        match summary.status {
+            // angles count like lengths here, and no example is shorter than .05 m
+            Status::Finished => assert!(report.drift[1].0 <= 0.01 * s.length().max(1.0), "{name}: {:?}", report.drift),
+            Status::Failed(e) => assert!(matches!(e, StepError::OpenLoop { .. }), "{name}: {e}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
 #[test]
 fn epsilon_below_its_limit_is_unstable_and_above_it_is_not() {
     let s = system(FOUR_BAR);
     let at = start(&s);
     for tableau in [&EULER, &RK2, &RK4] {
         let drift = |part: f64| {
-            let how = |epsilon| Regularization { iterates: 1, epsilon, all: false, stabilized: true };
+            let how = |epsilon| Regularization { iterates: 1, epsilon, published: true, all: false, stabilized: true };
             let limit =
                 Srm::new(s.clone(), tableau, 1e-4, how(None), &at).expect("a tree").expect("a start").epsilon().1;
             let mut srm =
@@ -330,7 +410,8 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
 #[test]
 fn a_collapse_at_a_singular_position_says_so() {
     let culprit = "body `c1`".to_string();
-    let text = StepError::NearSingular { t: 0.4, h: 1e-15, culprit, pivot: 2e-9, redundant: 1 }.to_string();
+    let text =
+        StepError::NearSingular { t: 0.4, h: 1e-15, culprit: culprit.into(), pivot: 2e-9, redundant: 1 }.to_string();
     assert!(text.contains("t = 0.4") && text.contains("fallen by 1") && text.contains("`method: dop853`"), "{text}");
 }
 

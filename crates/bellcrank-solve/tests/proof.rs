@@ -36,11 +36,14 @@ fn forces_make_the_rate_of_momentum_and_impulses_its_change() {
             let options = Options { method, rtol: 1e-8, until: 2.0, ..Options::default() };
             let p = *proved(text, options).proof.unwrap();
             let what = format!("{} {plane}: {p:?}", method.name());
-            assert!(p.known && p.points > 20 && p.largest_load.0 > 10.0 && p.largest_momentum.0 > 1.0, "{what}");
-            assert!(p.reaction_error.0 < 1e-10 * p.largest_load.0, "{what}");
-            assert!(p.reaction_error.1 < 1e-10 * p.largest_load.1, "{what}");
-            assert!(p.impulse_error.0 < 1e-5 * p.largest_momentum.0, "{what}");
-            assert!(p.impulse_error.1 < 1e-5 * p.largest_momentum.1, "{what}");
+            assert!(
+                p.known && p.points > 20 && p.largest_load.linear > 10.0 && p.largest_momentum.linear > 1.0,
+                "{what}"
+            );
+            assert!(p.reaction_error.linear < 1e-10 * p.largest_load.linear, "{what}");
+            assert!(p.reaction_error.angular < 1e-10 * p.largest_load.angular, "{what}");
+            assert!(p.impulse_error.linear < 1e-5 * p.largest_momentum.linear, "{what}");
+            assert!(p.impulse_error.angular < 1e-5 * p.largest_momentum.angular, "{what}");
             assert!(p.acceleration < 1e-9, "{what}");
             assert_eq!(p.conserved.iter().flatten().count(), if plane { 3 } else { 0 }, "{what}");
             assert!(p.seconds.iter().map(|(_, s)| s).sum::<f64>() > 0.0);

@@ -5,7 +5,7 @@ mod common;
 use bellcrank_model::State;
 use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::run::{Machine, Simulation};
+use bellcrank_solve::run::{Machine, SavedState, Simulation};
 use common::{FOUR_BAR, SPATIAL, last, system};
 
 fn example(name: &str) -> String {
@@ -234,4 +234,50 @@ fn a_parameter_changes_while_the_state_stays() {
     assert_eq!(s.advance_to(1.0).unwrap(), 1.0);
     // another machine is refused
     assert!(s.exchange(system(FOUR_BAR)).is_err());
+}
+
+#[test]
+fn a_saved_state_goes_through_bytes_into_another_simulation() {
+    for (text, options) in cases() {
+        let mut first = simulation(&text, &options);
+        first.advance_to(0.4 * options.until).unwrap();
+        let saved = first.save().unwrap();
+        first.advance_to(options.until).unwrap();
+        let bytes = saved.to_bytes();
+        let mut other = simulation(&text, &options);
+        other.restore(&SavedState::from_bytes(&bytes).unwrap()).unwrap();
+        other.advance_to(options.until).unwrap();
+        assert_eq!(bits(other.state()), bits(first.state()), "{text}");
+        assert!(SavedState::from_bytes(&bytes[1..]).is_err() && SavedState::from_bytes(b"").is_err());
+    }
+}
+
+#[test]
+fn a_state_of_another_machine_is_refused() {
+    let mut ball = simulation(&example("bouncing-ball"), &Options::default());
+    let saved = ball.save().unwrap();
+    let error = simulation(FOUR_BAR, &Options::default()).restore(&saved).unwrap_err();
+    assert!(error.to_string().contains("another machine"), "{error}");
+}
+
+#[test]
+fn required_forces_of_the_accelerations_are_the_reactions() {
+    let mut s = simulation(FOUR_BAR, &Options::default());
+    s.advance_to(0.1).unwrap();
+    let (a, lambda, g) = (s.accelerations().unwrap(), s.reactions().unwrap(), s.constraint_jacobian());
+    let mut want = vec![0.0; a.len()];
+    g.entries.iter().for_each(|&(i, j, x)| want[j] -= x * lambda[i]);
+    let found = s.required_forces(&a).unwrap();
+    let size = want.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+    assert!(found.iter().zip(&want).all(|(f, w)| (f - w).abs() < 1e-9 * size), "{found:?} {want:?}");
+    assert!(s.required_forces(&a[1..]).is_err());
+}
+
+#[test]
+fn whoever_waits_is_asked_after_every_step() {
+    let options = Options { until: 1.0, ..Options::default() };
+    let mut s = simulation(FOUR_BAR, &options);
+    let mut seen = Vec::new();
+    s.advance_watched(0.5, &mut |t| seen.push(t)).unwrap();
+    assert!(seen.len() > 3 && seen.is_sorted() && seen.last() == Some(&0.5));
 }

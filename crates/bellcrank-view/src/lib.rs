@@ -25,6 +25,7 @@
 //! | `/api/column/3?from=0&to=100` | one column |
 //! | `/api/live` | news of a run that goes on, as server-sent events ([`Live`]) |
 
+mod broadcast;
 pub mod drawing;
 mod http;
 mod live;
@@ -36,7 +37,8 @@ mod server;
 mod truth;
 
 pub use bellcrank_solve::evidence::Verdict;
-pub use live::{Live, LiveRecorder};
+pub use broadcast::LiveRecorder;
+pub use live::Live;
 pub use open::{tell, view};
 pub use picture::picture;
 pub use report::{Diagram, Fact, Frames, Report, Section, report, report_of, section};

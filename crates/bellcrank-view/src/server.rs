@@ -1,8 +1,8 @@
 //! A server for one result folder, or for one live run, on the loopback interface.
 
 use crate::PAGE;
+use crate::broadcast::Shared;
 use crate::http::{Body, Connection, Refusal, Request, Response};
-use crate::live::Shared;
 use bellcrank_results::Results;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -7,7 +7,7 @@ use bellcrank_results::PROGRAM;
 use bellcrank_solve::evidence::{Evidence, Judged, Verdict};
 use bellcrank_solve::history::Stretch;
 use bellcrank_solve::run::{Names, Status};
-use bellcrank_solve::verify::{Deviation, Verification, nominal_order};
+use bellcrank_solve::verify::{Agreement, Deviation, Verification, nominal_order};
 use serde_json::Value;
 
 /// Events and culprits of rejected steps that are listed.
@@ -126,22 +126,27 @@ fn short(e: &Evidence) -> String {
     };
     let Names { method, formulation, iteration } = s.names;
     let iteration = if iteration == "none" { String::new() } else { format!(" with {iteration} iteration") };
-    let accuracy = match e.verification {
-        Ok(v) if !v.converges => "Runs with more and more precision do not agree: see below up to when.".into(),
-        Ok(v) => match v.worst() {
-            Some(w) => format!(
-                "Its error is at most {} in {} ({} of the largest {}), found by comparison with {}.",
-                with(w.error, w.unit),
-                w.name,
-                figure(w.relative()),
-                if w.unit.is_empty() { "value" } else { w.unit },
-                v.against
-            ),
-            None => "There were no channels to compare.".into(),
-        },
-        Err(why) => format!("Its accuracy is not known: {why}."),
-    };
+    let accuracy = e.verification.map_or_else(|why| format!("Its accuracy is not known: {why}."), in_short);
     format!("{ended}. It used {method} on {formulation}{iteration}. {accuracy}")
+}
+
+/// The accuracy in a sentence.
+fn in_short(v: &Verification) -> String {
+    let Some(w) = v.worst() else { return "There were no channels to compare.".into() };
+    let error = format!(
+        "{} in {} ({} of the largest {}), found by comparison with {}",
+        with(w.error, w.unit),
+        w.name,
+        figure(w.relative()),
+        if w.unit.is_empty() { "value" } else { w.unit },
+        v.against
+    );
+    let until = |t: f64| format!("Runs with more and more precision agree to 1 % until t = {} s only", figure(t));
+    match (v.agreement(), v.agreement().doubt()) {
+        (Agreement::Until(t), Some(doubt)) => format!("{}: {doubt}.", until(t)),
+        (_, Some(doubt)) => format!("Its error is about {error}; {doubt}."),
+        (_, None) => format!("Its error is at most {error}."),
+    }
 }
 
 fn accuracy(e: &Evidence) -> Section {
@@ -165,20 +170,20 @@ fn accuracy(e: &Evidence) -> Section {
     }
     let steps: Vec<String> = v.steps.iter().map(usize::to_string).collect();
     s.facts.push(told("Compared with", &v.against, format!("steps: {}", steps.join(", then "))));
-    if !v.converges {
-        let note = match v.agrees_until {
-            None => "but all runs agree: the error may be a few times what is shown",
-            Some(_) => "the motion is chaotic, or has jumps whose times differ: single values mean little after that",
-        };
-        s.facts.push(fact("Convergence", "finer runs do not come closer to each other", verdicts.convergence, note));
+    if let Some(doubt) = v.agreement().doubt() {
+        s.facts.push(fact("Convergence", v.agreement().word(), verdicts.convergence, doubt));
     }
     if let Some(t) = v.agrees_until {
         let note = "where they first differ by more";
         s.facts.push(fact("All runs agree to 1 % until", with(t, "s"), Verdict::Doubtful, note));
     }
     if let Some(f) = v.factor {
-        let half = if v.fixed { "half the step" } else { "a tenth of the tolerance" };
-        s.facts.push(told("Error with more precision", format!("{} times smaller", figure(f)), format!("with {half}")));
+        let finer = if v.fixed { "a step 2.1 times finer" } else { "a tenth of the tolerance, with shorter steps" };
+        s.facts.push(told(
+            "Error with more precision",
+            format!("{} times smaller", figure(f)),
+            format!("with {finer}"),
+        ));
     }
     s.facts.push(order(v, e.summary.names.method, verdicts.order));
     s.table = vec![headed(&["unit", "worst channel", "error", "root mean square", "relative", "at t in s"])];
@@ -300,6 +305,10 @@ fn steps(e: &Evidence) -> Section {
             format!("{} matrices, {} factorizations, {} iterations", matrices.0, matrices.1, matrices.2),
         ),
     ];
+    for excess in &e.summary.beyond {
+        let value = format!("{} {}", excess.name, excess.limit.words(excess.worst));
+        facts.push(fact("Beyond its theory", value, e.beyond(), format!("since t = {} s", figure(excess.since))));
+    }
     facts.extend(e.summary.choices.iter().map(|c| told("Chosen", c, "")));
     facts.extend(e.summary.solver.iter().map(|s| told("Linear systems", s, "")));
     facts.extend(e.summary.events.iter().take(EVENTS).map(|c| told("Event", c.to_string(), "")));
@@ -411,7 +420,29 @@ fn model(e: &Evidence, source: &Source) -> Section {
 
 #[cfg(test)]
 mod tests {
-    use super::figure;
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_report_says_what_its_table_says() {
+        let deviation = Deviation { name: "a.x".into(), unit: "m", error: 1e-3, mean: 1e-4, scale: 1.0, t: 0.5 };
+        let mut v = Verification {
+            against: "a finer run".into(),
+            steps: vec![10, 20, 40],
+            channels: vec![deviation],
+            factor: None,
+            order: None,
+            converges: false,
+            agrees_until: None,
+            fixed: true,
+        };
+        let head = in_short(&v);
+        assert!(head.contains("all agree to 1 %") && head.contains(v.agreement().doubt().unwrap_or("?")), "{head}");
+        v.agrees_until = Some(2.0);
+        let head = in_short(&v);
+        assert!(head.contains("until t = 2.00 s") && head.contains("chaotic"), "{head}");
+        v.converges = true;
+        assert!(in_short(&v).starts_with("Its error is at most") && v.agreement().doubt().is_none());
+    }
 
     #[test]
     fn figures_are_short_and_true() {

@@ -66,6 +66,7 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod places;
 
 pub use bellcrank_glue as glue;
 pub use bellcrank_results as results;

@@ -541,3 +541,48 @@ fn coordinates_that_are_not_there_and_contradictions_are_told() {
     let both = told(&["--coordinates", "cartesian", "--solver", "recursion"]);
     assert!(both.contains("recursion runs in relative coordinates"), "{both}");
 }
+
+#[test]
+fn what_a_run_cannot_vouch_for_is_told_and_strict_makes_it_a_status() {
+    let s = Scratch::new("strict");
+    let bennett = root().join("examples/bennett.toml").to_string_lossy().into_owned();
+    let open = PENDULUM.replace("at = [\"length\", 0]", "at = [0.8, 0]")
+        + "[body.other]\nmass = 1\ninertia = 0.1\nat = [2, 0]\n\
+        [joint.hinge]\ntype = \"revolute\"\nbetween = [\"bob\", \"other\"]\non = [[0.5, 0], [-0.6, 0]]\n";
+    s.write("pendulum.toml", PENDULUM).write("open.toml", &open);
+    let soft = "model = { plane = \"xy\", gravity = [0, -9.81] }\nbody.ball = { mass = 1, sphere = { radius = 0.1 }, at = [0, 0.3] }\n\
+        force.floor = { type = \"contact\", between = [\"ground\", \"ball\"], normal = [0, 1], stiffness = 500 }\n";
+    s.write("soft.toml", soft);
+    let cases: [(&[&str], &str); 5] = [
+        (&["soft.toml"], "theory"),
+        (&["pendulum.toml"], ""),
+        (&["pendulum.toml", "--method", "hht", "--step", "0.3", "--until", "5"], "energy"),
+        (&["open.toml"], "start"),
+        (&[&bennett, "--until", "0.1"], "reactions"),
+    ];
+    for (arguments, kind) in cases {
+        let run = |more: &[&str]| s.bellcrank(&[&["run"], arguments, more].concat());
+        let (plain, strict) = (run(&["--json"]), run(&["--quiet", "--strict"]));
+        let v: Value = serde_json::from_str(&plain.stdout).unwrap();
+        let kinds: Vec<&str> = v["doubts"].as_array().unwrap().iter().map(|d| d["kind"].as_str().unwrap()).collect();
+        let doubtful = !kind.is_empty();
+        assert_eq!((plain.code, strict.code), (0, if doubtful { 3 } else { 0 }), "{arguments:?}: {}", strict.stderr);
+        assert_eq!(kinds.contains(&kind), doubtful, "{arguments:?}: {kinds:?}");
+        for stderr in [&plain.stderr, &strict.stderr] {
+            assert_eq!(stderr.contains("warning: "), doubtful, "{arguments:?}: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn all_exit_statuses_stand_in_one_table() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let help = Scratch::new("statuses").bellcrank(&["--help"]).stdout;
+    for (status, meaning) in bellcrank::cli::STATUSES {
+        assert!(
+            readme.replace('`', "").contains(&format!("| {status} | {meaning} |")),
+            "README lacks {status}: {meaning}"
+        );
+        assert!(help.contains(meaning), "--help lacks {status}: {meaning}");
+    }
+}

@@ -36,7 +36,7 @@ fn the_accuracy_is_told_in_units_in_words_and_in_the_summary() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("accuracy: the largest error is"), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("half the step makes it") && ended.stderr.contains("(rk4 has 4)"),
+        ended.stderr.contains("a step 2.1 times finer makes it") && ended.stderr.contains("(rk4 has 4)"),
         "{}",
         ended.stderr
     );

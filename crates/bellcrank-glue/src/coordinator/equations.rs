@@ -1,14 +1,11 @@
 //! The equations of the interface: their residuals, and one Newton step.
 
+use super::least::Equations;
 use super::window::Unknowns;
 use super::{Coordinator, largest, minus};
 use crate::options::{Coupling, Levels};
 use crate::subdomain::{Admittance, Window};
-use bellcrank_math::linear::dense::least_squares;
 use bellcrank_math::linear::matrix::Matrix;
-
-/// Singular values of the interface below this fraction of the largest count as zero: singular positions.
-const RANK: f64 = 1e-9;
 
 /// The residuals of the interface at the present motion.
 pub(super) struct Residuals {
@@ -111,7 +108,14 @@ impl Coordinator {
         let moved = rows.times(&answers);
         let k = Matrix::from_fn(rows.rows, m + p, |i, j| moved.at(i, 1 + j));
         let wanted: Vec<f64> = (0..rows.rows).map(|i| -rest.rows[i] - moved.at(i, 0)).collect();
-        let Some(delta) = scaled_least_squares(&k, &wanted) else { return false };
+        let Some(equations) = Equations::new(&k) else { return false };
+        let mut delta = equations.least_change(&wanted);
+        let moving = equations.moving();
+        if let Some(moving) = &moving {
+            let at: Vec<f64> = x.lambda.iter().chain(&x.mu).take(m + p).copied().collect();
+            delta.iter_mut().zip(moving.apply(&at)).zip(&at).for_each(|((d, kept), at)| *d += kept - at);
+        }
+        self.history.admittance.moving = moving;
         let by_multipliers = Matrix::from_fn(columns, m + p, |i, j| answers.at(i, 1 + j)).times(&column(&delta));
         let change: Vec<f64> = (0..columns).map(|i| answers.at(i, 0) + by_multipliers.at(i, 0)).collect();
         x.load.iter_mut().zip(self.in_world(&change[..n])).for_each(|(x, c)| *x += c);
@@ -168,19 +172,4 @@ fn column(x: &[f64]) -> Matrix {
 /// ½(A + B).
 pub(super) fn halved(a: &Matrix, b: &Matrix) -> Matrix {
     Matrix::from_fn(a.rows, a.columns, |i, j| 0.5 * (a.at(i, j) + b.at(i, j)))
-}
-
-/// The smallest x that minimizes |A x − b|, after rows and columns are scaled to one.
-pub(super) fn scaled_least_squares(a: &Matrix, b: &[f64]) -> Option<Vec<f64>> {
-    if a.rows == 0 || a.columns == 0 {
-        return Some(vec![0.0; a.columns]);
-    }
-    let unit = |x: f64| if x > 0.0 { 1.0 / x } else { 1.0 };
-    let columns: Vec<f64> = (0..a.columns).map(|j| unit(largest(&a.column(j)))).collect();
-    let scaled = Matrix::from_fn(a.rows, a.columns, |i, j| a.at(i, j) * columns[j]);
-    let rows: Vec<f64> = (0..a.rows).map(|i| unit(largest(scaled.row(i)))).collect();
-    let scaled = Matrix::from_fn(a.rows, a.columns, |i, j| scaled.at(i, j) * rows[i]);
-    let b: Vec<f64> = b.iter().zip(&rows).map(|(b, r)| b * r).collect();
-    let found = least_squares(&scaled.values, a.rows, a.columns, &b, RANK).ok()?;
-    Some(found.x.iter().zip(&columns).map(|(x, c)| x * c).collect())
 }

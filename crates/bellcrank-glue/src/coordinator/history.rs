@@ -69,6 +69,8 @@ pub(super) struct KnownAdmittance {
     /// The windows it has served, and the fraction of it that each of them made wrong.
     pub age: usize,
     pub ageing: f64,
+    /// What it takes from (λ, μ) if they are to be least: A⁺A of the last correction; none where they are unique.
+    pub moving: Option<Matrix>,
 }
 
 /// Where a run is among its windows.
@@ -96,7 +98,7 @@ impl History {
             foresight: Foresight::default(),
             held: None,
             law: Law { force: vec![0.0; n], pull: Matrix::zeros(n, m) },
-            admittance: KnownAdmittance { matrix: None, length: 1.0, stale: true, told: None, age: 0, ageing: AGEING },
+            admittance: KnownAdmittance { stale: true, ageing: AGEING, length: 1.0, ..KnownAdmittance::default() },
             accelerated: true,
             pace: None,
         }
@@ -120,9 +122,12 @@ impl History {
             let all = [&y.place, &y.velocity, &y.place_by_shift, &y.velocity_by_shift];
             all.iter().all(|a| (a.rows, a.columns) == (n, n))
         };
+        let multipliers = self.lambda.len() + self.mu.len();
+        let fits_moving = |a: &Matrix| a.rows == a.columns && a.rows <= multipliers;
         let loads = self.law.force.len();
         sizes(self) == sizes(other)
             && other.admittance.matrix.as_ref().is_none_or(fits_admittance)
+            && other.admittance.moving.as_ref().is_none_or(fits_moving)
             && other.held.as_ref().is_none_or(|h| h.load.len() == loads)
             && other.foresight.fits(self.lambda.len(), self.mu.len(), loads)
     }

@@ -23,12 +23,14 @@
 //! | `window.rs`     | one window: predict, try, correct, commit                               |
 //! | `equations.rs`  | the residuals of the interface, and one Newton step                     |
 //! | `admittance.rs` | how the ports follow the loads: told by parts, by differences, learned  |
+//! | `least.rs`      | multipliers of least size where joints are redundant                    |
 //! | `pace.rs`       | a run: the length of the next window                                    |
 //! | `states.rs`     | save, restore, checkpoints                                              |
 
 mod admittance;
 mod equations;
 mod history;
+mod least;
 mod pace;
 mod start;
 mod states;

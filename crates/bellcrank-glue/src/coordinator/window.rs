@@ -2,6 +2,7 @@
 
 use super::equations::{Residuals, halved};
 use super::history::{Before, HeldLoad};
+use super::least::not_unique;
 use super::{Coordinator, largest, minus};
 use crate::foresee::Past;
 use crate::options::{Coupling, GlueError, Levels};
@@ -18,7 +19,10 @@ const PATIENCE: usize = 6;
 
 /// A window is accepted as predicted only if its loads balance to this fraction of the tolerance: the imbalance of a prediction
 /// is systematic and moves the machine a little more in every window, while gaps do not add up.
-const PREDICTED: f64 = 1e-4;
+pub(super) const PREDICTED: f64 = 1e-4;
+
+/// The loads of a window agree if their imbalance is below this many tolerances of balance, as a fraction of themselves.
+const AGREE: f64 = 10.0;
 
 /// A first guess that displaces ports by more than this many lengths beyond what the springs between them ask for is given up.
 const FAR: f64 = 0.05;
@@ -122,8 +126,9 @@ impl Coordinator {
             pull = halved(&pull, &self.history.law.pull);
         }
         let of_order = |order: usize| {
-            let (lambda, mut mu, force) = self.history.foresight.values(order, when, window.to);
+            let (mut lambda, mut mu, force) = self.history.foresight.values(order, when, window.to);
             mu.resize(self.history.mu.len(), 0.0);
+            self.make_least(&mut lambda, &mut mu);
             let mut load = force;
             if held {
                 load.iter_mut().zip(&self.history.law.force).for_each(|(a, b)| *a = 0.5 * (*a + b));
@@ -138,12 +143,22 @@ impl Coordinator {
         (0..self.history.foresight.orders()).map(of_order).collect()
     }
 
+    /// Takes from multipliers what moves nothing, by the last correction.
+    fn make_least(&self, lambda: &mut [f64], mu: &mut [f64]) {
+        let Some(moving) = &self.history.admittance.moving else { return };
+        let all: Vec<f64> = lambda.iter().chain(&*mu).take(moving.columns).copied().collect();
+        lambda.iter_mut().chain(mu).zip(moving.apply(&all)).for_each(|(x, least)| *x = least);
+    }
+
     /// Crosses one window; false if its error is too large and nothing was committed.
     ///
     /// A first window in which something fast dies out is taken back and passed with damping, as a run of the whole does;
     /// error control finds a shorter one instead.
     pub fn window(&mut self, length: f64) -> Result<bool, GlueError> {
         let fresh = self.history.number == 0 && self.options.rtol.is_none();
+        if fresh && self.options.soft == Some(true) {
+            self.parts.iter_mut().try_for_each(|p| p.soften())?;
+        }
         let mut crossed = self.cross(length);
         if fresh && matches!(crossed, Ok(Crossed::Rough) | Err(GlueError::Diverged { .. } | GlueError::Part(_))) {
             self.parts.iter_mut().try_for_each(|p| p.soften())?;
@@ -180,9 +195,12 @@ impl Coordinator {
                 2 => search.second = Some(worst),
                 _ => {}
             }
-            if worst <= 1.0 {
+            let agree = self.loads_agree(&rest, &search.x);
+            if worst <= 1.0 && self.is_sure(attempt, agree) {
                 return self.accept(search, trial, y, &left);
             }
+            // measured by an old admittance, an imbalance may look harmless that is none
+            self.history.admittance.stale |= worst <= 1.0 && self.parts_tell();
             self.correct(&mut search, trial.motions, y, &rest, left.dynamics, worst)?;
         }
         let gaps = self.interface.position();
@@ -262,10 +280,11 @@ impl Coordinator {
             self.report.rejected += 1;
             return Ok(Crossed::Rejected);
         }
-        if trial.rough && self.options.rtol.is_none() {
+        if trial.rough && self.options.rtol.is_none() && self.options.soft.is_none() {
             return Ok(Crossed::Rough);
         }
         self.report.residuals.raise_to(left);
+        self.record_not_unique();
         self.score(&predicted, &x, &y);
         self.history.admittance.matrix = Some(y);
         self.age_admittance(first, second);
@@ -304,6 +323,26 @@ impl Coordinator {
         if solved { Ok(()) } else { Err(self.diverged(length, &rest.rows)) }
     }
 
+    /// Whether the loads that were tried are those that the interface gives, as a fraction of themselves; torques count as
+    /// forces on an arm of one length. An imbalance that moves next to nothing in one window adds up over many.
+    ///
+    /// Joints alone need no such test: what their loads miss shows as a gap.
+    fn loads_agree(&self, rest: &Residuals, x: &Unknowns) -> bool {
+        if self.interface.system().model.forces.is_empty() {
+            return true;
+        }
+        let size = |own: &[f64]| largest(&self.interface.as_forces(own));
+        size(&rest.load) <= AGREE * self.options.tolerances.dynamics * size(&self.interface.to_own().apply(&x.load))
+    }
+
+    /// Whether small residuals can be believed. What was predicted stands if its loads agree. What was corrected may also be
+    /// measured by the displacement that its imbalance causes, if the admittance is of this window: at a dead centre an old one
+    /// is zero in the very direction of the load.
+    fn is_sure(&self, attempt: usize, agree: bool) -> bool {
+        let learned = self.options.coupling == Coupling::Windows;
+        agree || (attempt > 1 && (learned || self.history.admittance.age == 0))
+    }
+
     /// The largest residual, in tolerances.
     fn worst(&self, left: &Levels, rest: &Residuals, length: f64, attempt: usize) -> f64 {
         let (allowed, size) = (&self.options.tolerances, self.interface.system_length());
@@ -319,6 +358,19 @@ impl Coordinator {
         let fraction = if attempt == 1 { PREDICTED } else { 1.0 };
         let dynamics = left.dynamics / (fraction * allowed.dynamics * size);
         [position, velocity, dynamics].into_iter().fold(0.0f64, |m, x| if x.is_nan() { f64::NAN } else { m.max(x) })
+    }
+
+    /// Remembers the joints whose multipliers are not unique.
+    fn record_not_unique(&mut self) {
+        let Some(moving) = &self.history.admittance.moving else { return };
+        let m = self.interface.rows().0;
+        let names: Vec<String> =
+            not_unique(moving).filter(|row| *row < m).map(|row| self.interface.owner(row)).collect();
+        for name in names {
+            if !self.report.not_unique.contains(&name) {
+                self.report.not_unique.push(name);
+            }
+        }
     }
 
     /// Scores every order of prediction by the displacement its loads would have been off.

@@ -16,7 +16,15 @@ pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
     Box::new(Robust::for_pattern(pattern))
 }
 
-/// The same for symmetric matrices.
+/// A solver that pivots across the whole matrix, analyzed: dense, or sparse where it is large.
+pub fn choose_pivoting(pattern: &Arc<BlockPattern>) -> Result<Box<dyn LinearSolver>, LinearError> {
+    let mut solver: Box<dyn LinearSolver> =
+        if pattern.dimension() <= SMALL { Box::new(DenseLu::new()) } else { Box::new(SparseLu::new()) };
+    solver.analyze(pattern)?;
+    Ok(solver)
+}
+
+/// The same as [`choose`] for symmetric matrices.
 pub fn choose_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
     Box::new(Robust::for_symmetric(pattern, POOR))
 }
@@ -105,13 +113,7 @@ impl Robust {
     fn factor_with_pivoting(&mut self, a: &BlockMatrix) -> Result<&mut dyn LinearSolver, LinearError> {
         let pivoting = match self.pivoting.take() {
             Some(solver) => self.pivoting.insert(solver),
-            None => {
-                let pattern = a.pattern();
-                let mut solver: Box<dyn LinearSolver> =
-                    if pattern.dimension() <= SMALL { Box::new(DenseLu::new()) } else { Box::new(SparseLu::new()) };
-                solver.analyze(pattern)?;
-                self.pivoting.insert(solver)
-            }
+            None => self.pivoting.insert(choose_pivoting(a.pattern())?),
         };
         pivoting.factor(a)?;
         Ok(pivoting.as_mut())

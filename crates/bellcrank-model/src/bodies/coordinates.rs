@@ -45,6 +45,11 @@ pub trait Coordinates {
     fn plane_angle(&self) -> Option<usize> {
         None
     }
+    /// Whether its coordinates are an end and a link, as those of a thin rod: neither its velocity nor its angular velocity is
+    /// one of theirs.
+    fn is_link(&self) -> bool {
+        false
+    }
     /// The point that moves with the velocity coordinates, in the world.
     fn origin(&self, frame: &BodyFrame) -> Vec3 {
         self.point(frame, &self.centre())

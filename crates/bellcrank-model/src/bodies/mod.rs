@@ -30,6 +30,7 @@ pub use rigid::Rigid;
 pub use rod::Rod;
 pub use structure::{ElasticMode, ModeField, Structure};
 
+use crate::space::Space;
 use coordinates::or_one;
 
 /// A body of the catalog, with its constants.
@@ -70,6 +71,14 @@ impl Body {
     /// What the body is in a spanning tree.
     pub fn in_tree(&self) -> &dyn InTree {
         each!(self, b => b)
+    }
+
+    /// A rigid body of unit mass and inertia, to be moved and not weighed.
+    pub(crate) fn rigid(space: Space) -> Body {
+        match space {
+            Space::Plane => Body::Planar(Planar::new(1.0, 1.0)),
+            Space::Space => Body::Rigid(Rigid::new(1.0, bellcrank_math::Mat3::IDENTITY)),
+        }
     }
 
     /// Whether it bends.

@@ -66,6 +66,9 @@ impl Rod {
 }
 
 impl Coordinates for Rod {
+    fn is_link(&self) -> bool {
+        true
+    }
     fn kind(&self) -> &'static str {
         "rod"
     }

@@ -33,7 +33,7 @@ pub enum ModeField {
     Nodes(Vec<ModalNode>),
 }
 
-/// What a flexible body is made of: constants of its modes.
+/// What a flexible body is made of: constants of its modes. Each integral of the theory is one of its fields.
 #[derive(Clone, Debug)]
 pub struct Structure {
     /// Two or three.
@@ -69,6 +69,11 @@ pub struct Structure {
 }
 
 impl Structure {
+    /// Whether rates of deformation are given at the start.
+    pub fn moves_at_start(&self) -> bool {
+        self.start_rates.iter().any(|rate| *rate != 0.0)
+    }
+
     /// Number of modes.
     pub fn count(&self) -> usize {
         self.modes.len()

@@ -89,7 +89,7 @@ element! {
 }
 
 element! {
-    /// Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. Rotations stay below half a turn.
+    /// Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. In the plane turns are counted from the start; in space rotations stay below half a turn, and a run that goes farther says so.
     force Bushing "bushing"
     required {
         /// Two bodies, or `ground` and a body.
@@ -246,11 +246,13 @@ element! {
         restitution: Scalar = "restitution",
         /// With `restitution`: an impact that would leave less than this ends at rest, in m/s, rad/s. Default: 0.001.
         rest_speed: Scalar = "rest_speed",
+        /// With `restitution`: bodies that start beyond the touch are moved out to it; without, such a start is an error. Default: false.
+        push_out: bool = "push_out",
     }
 }
 
 element! {
-    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact has Coulomb's friction too, and what rests slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
     force Contact "contact"
     required {
         /// Two bodies, or `ground` and a body.
@@ -281,6 +283,8 @@ element! {
         restitution: Scalar = "restitution",
         /// With `restitution`: an impact that would leave less than this ends at rest, in m/s, rad/s. Default: 0.001.
         rest_speed: Scalar = "rest_speed",
+        /// With `restitution`: bodies that start beyond the touch are moved out to it; without, such a start is an error. Default: false.
+        push_out: bool = "push_out",
     }
 }
 

@@ -28,17 +28,21 @@
 //! assert!(report.to_string().contains("body `bob`"));
 //! ```
 //!
+//! A file that was read can be changed and written again, without its comments: [`Model::open`].
+//!
 //! The types of [`bodies`], [`joints`] and [`forces`] are generated from the catalogs that read the file; their fields, units
 //! and defaults are those of the reference.
 
 pub mod bodies;
 pub mod forces;
 pub mod joints;
+mod parse;
 mod toml;
 pub mod value;
 
 use crate::file::Report;
 use crate::read::{Read, read_text};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use value::Value;
 pub use value::{Bodies, BodyRef, JointRef, Joints, Matrix, Numbers, Orientation, Pairs, Points, Scalar, Text, Vector};
@@ -129,7 +133,7 @@ pub trait ForceElement: Element {}
 /// A section `[kind.NAME]`, or `[kind]` where the name is empty.
 #[derive(Clone, Debug, PartialEq)]
 struct Section {
-    kind: &'static str,
+    kind: Cow<'static, str>,
     name: String,
     entries: Vec<(String, Value)>,
 }
@@ -147,7 +151,7 @@ impl Model {
     pub fn spatial(name: impl Into<String>) -> Model {
         let name = name.into();
         let header = vec![("name".to_string(), Value::Text(name.clone()))];
-        let header = Section { kind: "model", name: String::new(), entries: header };
+        let header = Section { kind: "model".into(), name: String::new(), entries: header };
         Model { name, folder: PathBuf::new(), sections: vec![header] }
     }
 
@@ -222,7 +226,7 @@ impl Model {
     fn entry(&mut self, kind: &'static str, name: &str, key: &str, value: Value) {
         let at = self.sections.iter().position(|s| s.kind == kind && s.name == name);
         let at = at.unwrap_or_else(|| {
-            self.sections.push(Section { kind, name: name.to_string(), entries: Vec::new() });
+            self.sections.push(Section { kind: kind.into(), name: name.to_string(), entries: Vec::new() });
             self.sections.len() - 1
         });
         self.sections[at].entries.push((key.to_string(), value));
@@ -232,7 +236,21 @@ impl Model {
         let kind_entry = E::KIND.map(|kind| ("type".to_string(), Value::Text(kind.to_string())));
         let entries = element.entries().into_iter().map(|(key, value)| (key.to_string(), value));
         let entries = kind_entry.into_iter().chain(entries).collect();
-        self.sections.push(Section { kind, name: name.to_string(), entries });
+        self.sections.push(Section { kind: kind.into(), name: name.to_string(), entries });
+    }
+
+    /// Adds `[section.NAME]` by its keys and values, for programs that have no types for them: `type` is a key like any
+    /// other. Without a name the keys go into `[section]`. Nothing is checked before the model is read.
+    pub fn add(&mut self, section: &str, name: &str, entries: impl IntoIterator<Item = (String, Value)>) {
+        let entries: Vec<_> = entries.into_iter().collect();
+        let at = self.sections.iter().position(|s| name.is_empty() && s.kind == section && s.name.is_empty());
+        match at {
+            Some(at) => self.sections[at].entries.extend(entries),
+            None => {
+                let kind = Cow::Owned(section.to_string());
+                self.sections.push(Section { kind, name: name.to_string(), entries });
+            }
+        }
     }
 
     /// The model as the text of a file.
@@ -252,7 +270,11 @@ impl Model {
 
     /// The same with overrides, such as `parameter.k=200`.
     pub fn read_with(&self, overrides: &[String]) -> Result<Read, Report> {
-        let path = self.folder.join(format!("{}.toml", self.name));
-        read_text(&path.to_string_lossy(), &self.to_toml(), overrides)
+        read_text(&self.path().to_string_lossy(), &self.to_toml(), overrides)
+    }
+
+    /// The file that it would be in: messages name it, and tables are looked for beside it.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(format!("{}.toml", self.name))
     }
 }

@@ -11,7 +11,9 @@ pub(super) fn text(sections: &[Section]) -> String {
         let gap = if out.is_empty() { "" } else { "\n" };
         let name = if section.name.is_empty() { String::new() } else { format!(".{}", key(&section.name)) };
         // writing to a string cannot fail
-        let _ = writeln!(out, "{gap}[{}{name}]", section.kind);
+        if !section.kind.is_empty() {
+            let _ = writeln!(out, "{gap}[{}{name}]", key(&section.kind));
+        }
         for (name, value) in &section.entries {
             let _ = write!(out, "{} = ", key(name));
             write_value(value, &mut out);
@@ -42,6 +44,15 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+impl std::fmt::Display for Value {
+    /// As it stands in a file.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = String::new();
+        write_value(self, &mut text);
+        f.write_str(&text)
+    }
 }
 
 fn write_value(value: &Value, out: &mut String) {

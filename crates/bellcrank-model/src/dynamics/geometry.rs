@@ -50,6 +50,11 @@ pub trait Geometry: HasLayout {
         false
     }
 
+    /// The tangent displacement δ that leads from one state to another, in whatever charts they are.
+    fn differ(&self, from: &State, to: &State, delta: &mut [f64]) {
+        delta.iter_mut().zip(&to.q).zip(&from.q).for_each(|((d, to), from)| *d = to - from);
+    }
+
     /// Whether q̇ = v: there is no rotation chart.
     fn flat(&self) -> bool {
         true

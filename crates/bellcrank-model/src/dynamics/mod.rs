@@ -21,11 +21,12 @@
 //! | what moves, and scratch | [`State`], [`Point`], [`Workspace`] |
 //! | charts and scales | [`Geometry`] |
 //! | assembly of the start | [`StartRules`] |
-//! | events | [`Switching`] |
+//! | events, breakpoints in time | [`Switching`], [`Course`] |
 //! | accelerations by recursion | [`TreeRecursion`] |
 //! | names, channels, momentum | [`Observable`] |
 //! | matrices | [`Targets`], [`MatrixHints`] |
 
+mod courses;
 mod geometry;
 mod layout;
 mod matrix;
@@ -36,13 +37,14 @@ mod switching;
 mod tree;
 mod workspace;
 
+pub use courses::{Ahead, Break, Course};
 pub use geometry::{CHART_LIMIT, Geometry, Scale};
 pub use layout::{Layout, Piece, Slopes, Unknown};
 pub use matrix::{MatrixHints, Targets};
-pub use observable::{Balance, Channel, Energy, Observable};
-pub use start::{StartRow, StartRules};
+pub use observable::{Balance, Beyond, Channel, Energy, Limit, Observable};
+pub use start::{Given, StartRow, StartRules};
 pub use state::{ChartChange, ChartMove, Charts, Point, State};
-pub use switching::{BY_VALUE, Crossing, Impact, Mode, Switching};
+pub use switching::{Approach, BY_VALUE, Candidate, Crossing, DryModes, GapModes, HoldingLaw, Mode, Switching, Track};
 pub use tree::{Carries, TreeRecursion};
 pub use workspace::{Cache, Workspace};
 

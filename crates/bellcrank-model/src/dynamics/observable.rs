@@ -1,6 +1,7 @@
 //! What can be seen of a machine from outside: names, channels, energy and momentum.
 
 use super::{HasLayout, Point, Unknown, Workspace};
+use crate::subject::Subject;
 
 /// Energies of a point, in J, and the power that enters from outside, in W.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,6 +31,76 @@ pub struct Balance {
     pub bodies: Vec<[f64; 6]>,
 }
 
+/// Up to where the equations of an element are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Limit {
+    /// The deflection of a body that bends, in its lengths: strains are linear.
+    Deflection,
+    /// The rate at which a body that bends turns, in its lowest natural frequencies: there is no geometric stiffening.
+    Spin,
+    /// The rotation of a bushing in space, in half turns: beyond one the rotation vector jumps.
+    Turn,
+    /// The depth of a soft contact, in radii of the smaller sphere: its law is one of small dents.
+    Depth,
+}
+
+impl Limit {
+    /// Good up to here.
+    pub fn bound(self) -> f64 {
+        match self {
+            // bending shortens a beam by some δ²/L, 1 % of its length here
+            Limit::Deflection => 0.1,
+            // the stiffness is wrong by about (Ω/ω)², a tenth here
+            Limit::Spin => 0.3,
+            Limit::Turn => 0.9,
+            // the dent of a sphere is small against its radius after Hertz
+            Limit::Depth => 0.2,
+        }
+    }
+
+    /// The word for it in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Limit::Deflection => "deflection",
+            Limit::Spin => "spin",
+            Limit::Turn => "turn",
+            Limit::Depth => "depth",
+        }
+    }
+
+    /// What went too far, for people.
+    pub fn words(self, ratio: f64) -> String {
+        match self {
+            Limit::Deflection => {
+                format!("bends by {ratio:.2} of its length; its theory is linear, and good to about {}", self.bound())
+            }
+            Limit::Spin => format!(
+                "turns at {ratio:.2} of its lowest natural frequency; its theory has no geometric stiffening, and is good to \
+                 about {}",
+                self.bound()
+            ),
+            Limit::Turn => format!("turns by {:.0} degrees; it is good to half a turn", 180.0 * ratio),
+            Limit::Depth => {
+                format!(
+                    "is pressed in by {ratio:.2} of its radius; its law is one of small dents, good to about {}",
+                    self.bound()
+                )
+            }
+        }
+    }
+}
+
+/// Something beyond the [`Limit`] of its equations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beyond {
+    /// The user's name of it.
+    pub name: String,
+    /// Which limit.
+    pub limit: Limit,
+    /// Where it is, in the units of the limit.
+    pub ratio: f64,
+}
+
 /// A recorded quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
@@ -43,13 +114,18 @@ pub struct Channel {
 ///
 /// By default the unknowns themselves are recorded, power may flow, and there is no balance of momentum.
 pub trait Observable: HasLayout {
-    /// The user's name of the body, joint or force that owns a block of unknowns.
-    fn name(&self, of: Unknown, block: usize) -> String {
+    /// The body, joint or force that owns a block of unknowns.
+    fn subject(&self, of: Unknown, block: usize) -> Subject {
         match of {
-            Unknown::Q | Unknown::V => format!("coordinates {:?}", self.layout().bodies[block]),
-            Unknown::Z => format!("states {:?}", self.layout().states[block]),
-            Unknown::Lambda | Unknown::Mu => format!("constraint rows {:?}", self.layout().constraints[block]),
+            Unknown::Q | Unknown::V => format!("coordinates {:?}", self.layout().bodies[block]).into(),
+            Unknown::Z => format!("states {:?}", self.layout().states[block]).into(),
+            Unknown::Lambda | Unknown::Mu => format!("constraint rows {:?}", self.layout().constraints[block]).into(),
         }
+    }
+
+    /// The words for it alone.
+    fn name(&self, of: Unknown, block: usize) -> String {
+        self.subject(of, block).words
     }
 
     /// The recorded quantities, in the order of [`observe`](Observable::observe).
@@ -81,6 +157,17 @@ pub trait Observable: HasLayout {
     /// Whether energy leaves or enters other than through gravity and springs.
     fn has_power(&self) -> bool {
         true
+    }
+
+    /// Whether anything can leave the range in which its equations are right.
+    fn limited(&self) -> bool {
+        false
+    }
+
+    /// What is beyond the range in which its equations are right, at a realized point.
+    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<Beyond> {
+        let _ = (at, w);
+        Vec::new()
     }
 
     /// Whether constraints do work, so that the power depends on λ.

@@ -1,18 +1,31 @@
 //! What is given at the start, and what assembly may change.
 
 use super::{HasLayout, Point, Workspace};
+use crate::relative::Relative;
+use crate::subject::Subject;
 
-/// A joint coordinate that is given at the start.
+/// What is given at the start by an equation of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Given {
+    /// The joint coordinate of this number.
+    Joint(usize),
+    /// A component of the velocity of this body, where it is not one of its coordinates' rates.
+    Velocity(usize, usize),
+    /// A component of the angular velocity of this body.
+    Spin(usize, usize),
+}
+
+/// A joint coordinate, or a component of a velocity, that is given at the start.
 #[derive(Clone, Debug)]
 pub struct StartRow {
-    /// The number of the joint coordinate.
-    pub coordinate: usize,
+    /// What is given.
+    pub given: Given,
     /// Its value, if given.
     pub value: Option<f64>,
     /// Its rate, if given.
     pub rate: Option<f64>,
-    /// The user's name of the joint.
-    pub name: String,
+    /// What messages call it: the start of its joint, or the body's key.
+    pub subject: Subject,
 }
 
 /// The rules of assembly: which values are given, which ones follow.
@@ -24,16 +37,57 @@ pub trait StartRules: HasLayout {
         Vec::new()
     }
 
-    /// The residuals of a start row at a realized point, of the coordinate and of its rate, and their common
-    /// gradient as (body, row) pairs.
-    fn start_row(&self, row: &StartRow, at: &Point, w: &Workspace) -> (f64, f64, Vec<(usize, Vec<f64>)>) {
+    /// The residuals of a start row at a realized point, of the coordinate (full turns included) and of its rate, and
+    /// their common gradient as (block of coordinates, row) pairs. Always the same blocks, whatever the point.
+    fn start_row(&self, row: &StartRow, at: &Point, w: &mut Workspace) -> (f64, f64, Vec<(usize, Vec<f64>)>) {
         let _ = (row, at, w);
         (0.0, 0.0, Vec::new())
     }
 
-    /// Whether velocity `i` is given at the start, so that the others follow it.
+    /// Whether velocity `i` is given at the start: it is kept, and the others follow it.
     fn velocity_given(&self, i: usize) -> bool {
         let _ = i;
+        false
+    }
+
+    /// What gives velocity `i`, for messages.
+    fn giver(&self, i: usize) -> Subject {
+        format!("velocity {i}").into()
+    }
+
+    /// The same machine in the coordinates of its joints, which are zero at a point with closed joints. A start changes
+    /// these as little as possible, so that joints nobody named stay as drawn and at rest. None where there are no joints.
+    fn on_joints(&self, at: &Point) -> Option<Relative> {
+        let _ = at;
+        None
+    }
+
+    /// Takes over the poses of the bodies from a point in the coordinates of the joints, and the turns counted there.
+    fn take_poses(&self, from: &Relative, point: &Point, to: &mut Point) {
+        let _ = (from, point, to);
+    }
+
+    /// Takes over the velocities of the bodies from a point in the coordinates of the joints. Rates of deformation stay.
+    fn take_velocities(&self, from: &Relative, point: &Point, to: &mut Point) {
+        let _ = (from, point, to);
+    }
+
+    /// The joint coordinates that may move though nobody gave them, at a realized point: names, values and rates.
+    fn not_given(&self, at: &Point, w: &Workspace) -> Vec<(String, f64, f64)> {
+        let _ = (at, w);
+        Vec::new()
+    }
+
+    /// The largest angle by which a change of the coordinates turns anything, if it is known better than from the angles
+    /// among the coordinates.
+    fn largest_turn(&self, delta: &[f64]) -> Option<f64> {
+        let _ = delta;
+        None
+    }
+
+    /// Whether the rows of a constraint follow a function of time.
+    fn prescribed(&self, constraint: usize) -> bool {
+        let _ = constraint;
         false
     }
 

@@ -58,6 +58,16 @@ pub struct State {
 clone_by_fields!(State { t, q, v, z, charts });
 
 impl State {
+    /// The displacement to another state: differences of coordinates, and log(R⁻¹R') where a rotation chart begins.
+    pub(crate) fn turn_between(&self, to: &State, charts: impl Iterator<Item = usize>, delta: &mut [f64]) {
+        delta.iter_mut().zip(&to.q).zip(&self.q).for_each(|((d, to), from)| *d = to - from);
+        for (i, (a, b)) in charts.zip(self.charts.centres.iter().zip(&to.charts.centres)) {
+            let pose = |centre: &Quat, q: &[f64]| centre.then(Quat::exp(Vec3::from_slice(&q[i..i + 3])));
+            let turn = pose(a, &self.q).conjugate().then(pose(b, &to.q)).log();
+            delta[i..i + 3].copy_from_slice(&turn.0);
+        }
+    }
+
     /// Whether `other` has the same sizes.
     pub fn fits(&self, other: &State) -> bool {
         let sizes = |s: &State| {

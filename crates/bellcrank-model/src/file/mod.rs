@@ -25,7 +25,7 @@ pub mod toml;
 pub mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Report, Severity};
-pub use expression::{Expression, Jet};
+pub use expression::{Expression, Jet, OwnFunction};
 pub use fields::{Context, Field, FieldKind, Named, Values, choose, read};
 pub use overrides::Layout;
 pub use parameters::{Parameter, Parameters};

@@ -133,7 +133,7 @@ impl Stage {
             (_, 0) => (LEAST, "reaches its least effort"),
             _ => (GREATEST, "reaches its greatest effort"),
         };
-        Switch { mode, what, jump: None }
+        Switch { mode, what }
     }
 }
 
@@ -150,6 +150,9 @@ const LEAST: Mode = 2;
 const GREATEST: Mode = 3;
 
 impl Force for Actuator {
+    fn courses(&self) -> Vec<&Expression> {
+        vec![&self.effort]
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         self.stage.along.push(at, self.effort(at), out);
     }
@@ -191,7 +194,7 @@ impl Force for Actuator {
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
         self.stage.switch_values(at.mode, self.effort.value_with(at.t, at.inputs), out);
     }
-    fn cross(&self, k: usize, at: &Seen) -> Switch {
-        self.stage.cross(k, at.mode)
+    fn cross(&self, k: usize, at: &Seen) -> Option<Switch> {
+        Some(self.stage.cross(k, at.mode))
     }
 }

@@ -1,10 +1,12 @@
 //! A bushing: six springs and dampers between two frames, coupled by full matrices.
 
 use super::characteristic::curve;
-use super::{Ends, Force, Kind, Made, Placement, Seen};
+use super::{Along, Ends, Force, Kind, Made, Placement, Seen};
 use crate::curve::Curve;
+use crate::dynamics::Limit;
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, LIN, Stiffness};
+use crate::joints::{Motion, Z};
 use crate::space::Space;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 
@@ -18,7 +20,11 @@ struct Bushing {
     curves: Vec<(usize, Curve)>,
     offset: [Vec3; 2],
     preload: [Vec3; 2],
+    space: Space,
 }
+
+/// The angle in the plane.
+const TURN: Along = Along { motion: Motion::Rotate(Z), first: 0 };
 
 /// A 6×6 matrix as 3×3 parts over (d, θ).
 #[derive(Clone, Copy, Default)]
@@ -30,7 +36,8 @@ pub const KIND: Kind = Kind {
     doc: "Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame \
           seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on \
           the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. \
-          Rotations stay below half a turn.",
+          In the plane turns are counted from the start; in space rotations stay below half a turn, and a run that goes \
+          farther says so.",
     fields: &[
         Field::optional(
             "stiffness",
@@ -141,6 +148,7 @@ fn make(values: &Values, place: &Placement) -> Made {
         curves,
         offset: vectors("offset")?,
         preload: vectors("preload")?,
+        space: place.space,
     }))
 }
 
@@ -166,12 +174,18 @@ struct Offset {
 }
 
 impl Offset {
-    fn of(at: &Seen) -> Offset {
+    /// In space θ is a rotation vector, below half a turn; in the plane an angle of any size, with N = 1.
+    fn of(at: &Seen, space: Space) -> Offset {
         let [f1, f2] = [&at.ends[0], &at.ends[1]];
         let reach = f2.p - f1.p;
         let slip = f2.v - f1.v - f1.w.cross(reach);
-        let theta = Quat::from_matrix(&(f1.r.transpose() * f2.r)).log();
-        let n = rotation::inverse_tangent(theta);
+        let (theta, n) = match space {
+            Space::Plane => (Vec3::Z * TURN.value(at), Mat3::IDENTITY),
+            Space::Space => {
+                let theta = Quat::from_matrix(&(f1.r.transpose() * f2.r)).log();
+                (theta, rotation::inverse_tangent(theta))
+            }
+        };
         let turn = f2.r.transpose_times(f2.w - f1.w);
         let x = [f1.r.transpose_times(reach), theta];
         Offset { x, rate: [f1.r.transpose_times(slip), n * turn], reach, slip, turn, n }
@@ -214,7 +228,7 @@ fn gradient(at: &Seen, o: &Offset) -> [[[Mat3; 2]; 2]; 2] {
 
 impl Force for Bushing {
     fn load(&self, at: &Seen, out: &mut [Covector]) {
-        let o = Offset::of(at);
+        let o = Offset::of(at, self.space);
         let [f, t] = self.effort(&o);
         let force = at.ends[0].r * f;
         let torque = at.ends[1].r * o.n.transpose_times(t);
@@ -225,12 +239,16 @@ impl Force for Bushing {
     }
 
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
-        let o = Offset::of(at);
+        let o = Offset::of(at, self.space);
         let (r1, r2) = (at.ends[0].r, at.ends[1].r);
         let grad = gradient(at, &o);
         // ∂ẋ/∂displacement at fixed twists
         let to1 = r1.transpose();
-        let n_turn = rotation::inverse_tangent_derivative(o.x[1], o.turn); // ∂(N turn)/∂θ
+        let slope = |theta: Vec3, x: Vec3| match self.space {
+            Space::Plane => Mat3::ZERO,
+            Space::Space => rotation::inverse_tangent_derivative(theta, x),
+        };
+        let n_turn = slope(o.x[1], o.turn); // ∂(N turn)/∂θ
         let mut rate_grad = [[[Mat3::ZERO; 2]; 2]; 2];
         for end in 0..2 {
             let sign = if end == 0 { -1.0 } else { 1.0 };
@@ -247,7 +265,7 @@ impl Force for Bushing {
         }
         let e = self.effort(&o);
         let force = r1 * e[0];
-        let (torque_1, n_torque) = (o.n.transpose_times(e[1]), rotation::inverse_tangent_derivative(-o.x[1], e[1]));
+        let (torque_1, n_torque) = (o.n.transpose_times(e[1]), slope(-o.x[1], e[1]));
         let torque = r2 * torque_1;
         let (kk, cc) = (self.tangent(&o).0, &self.damping.0);
         for j in 0..2 {
@@ -287,14 +305,14 @@ impl Force for Bushing {
     }
 
     fn stored(&self, at: &Seen) -> f64 {
-        let o = Offset::of(at);
+        let o = Offset::of(at, self.space);
         let x = self.deformation(&o);
         let e = self.stiffness.times(x);
         let along = |half: usize| (e[half] * 0.5 - self.preload[half]).dot(x[half]);
         along(0) + along(1) + self.curves.iter().map(|(p, curve)| curve.integral(x[p / 3][p % 3])).sum::<f64>()
     }
     fn power(&self, at: &Seen) -> f64 {
-        let o = Offset::of(at);
+        let o = Offset::of(at, self.space);
         let e = self.damping.times(o.rate);
         -(e[0].dot(o.rate[0]) + e[1].dot(o.rate[1]))
     }
@@ -306,5 +324,19 @@ impl Force for Bushing {
     }
     fn rotational(&self, _end: usize) -> bool {
         true
+    }
+    fn measures(&self) -> Option<Motion> {
+        (self.space == Space::Plane).then_some(TURN.motion)
+    }
+    fn counts_from_start(&self) -> bool {
+        true
+    }
+    fn is_limited(&self) -> bool {
+        let turns = self.stiffness.0[1].iter().any(|m| *m != Mat3::ZERO) || self.curves.iter().any(|(p, _)| *p > 2);
+        turns && self.space == Space::Space
+    }
+    fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
+        let turned = || Offset::of(at, self.space).x[1].norm() / std::f64::consts::PI;
+        self.is_limited().then(|| (Limit::Turn, turned()))
     }
 }

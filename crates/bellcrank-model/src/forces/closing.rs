@@ -1,15 +1,24 @@
 //! Where a gap closes: a soft law that pushes, or a hard one with impacts.
 
 use super::Switch;
-use crate::dynamics::{BY_VALUE, Mode};
+use crate::dynamics::{BY_VALUE, GapModes, HoldingLaw, Mode};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
-use crate::frames::Row;
 
 /// The gap is open.
 pub const OPEN: Mode = 1;
 /// The gap is closed: a soft law pushes, a hard one holds it. A stop has two gaps, the second is closed in
 /// the mode after this.
 pub const CLOSED: Mode = 2;
+/// A hard gap is closed because others hold it so: it has no row of its own.
+pub const CARRIED: Mode = 4;
+/// A hard gap is closed and does not slide.
+pub const STUCK: Mode = 5;
+
+/// How far a gap that others hold closed may go beyond before it is looked at again, in m or rad.
+const SLACK: f64 = 1e-8;
+
+/// The part of `rest_speed` below which sliding is none.
+const SLOW: f64 = 1e-3;
 
 /// A gap and a rate of it that count as none at the start.
 const TOUCH: f64 = 1e-9;
@@ -33,6 +42,8 @@ pub enum Closing {
         restitution: f64,
         /// The rate after an impact below which it rests.
         rest: f64,
+        /// Whether a start beyond the touch is moved out to it.
+        push_out: bool,
     },
 }
 
@@ -78,15 +89,24 @@ pub const REST_SPEED: Field = Field::optional(
     "with `restitution`: an impact that would leave less than this ends at rest",
 );
 
+/// The key `push_out`.
+pub const PUSH_OUT: Field = Field::optional(
+    "push_out",
+    FieldKind::Flag,
+    "",
+    "false",
+    "with `restitution`: bodies that start beyond the touch are moved out to it; without, such a start is an error",
+);
+
 impl Closing {
     /// From `stiffness`, `damping` and, where there is one, `exponent`; or from `restitution` and `rest_speed`.
     pub fn read(values: &Values, exponent: Option<f64>) -> Result<Closing, Diagnostics> {
         let what = values.what();
         let soft_keys = ["stiffness", "damping", "exponent"];
         let Some(restitution) = values.optional_number("restitution") else {
-            if values.has("rest_speed") {
-                let message = format!("`rest_speed` of {what} is for impacts");
-                return Err(values.error_at("rest_speed", message).help("add `restitution`, or leave it out").into());
+            if let Some(key) = ["rest_speed", "push_out"].into_iter().find(|key| values.has(key)) {
+                let message = format!("`{key}` of {what} is for impacts");
+                return Err(values.error_at(key, message).help("add `restitution`, or leave it out").into());
             }
             let Some(stiffness) = values.optional_number("stiffness") else {
                 let help = "add `stiffness = …` for a soft one, or `restitution = …` (0 to 1) for impacts";
@@ -107,7 +127,8 @@ impl Closing {
             let message = format!("`restitution` of {what} is {restitution}: impacts would make energy");
             return Err(values.error_at("restitution", message).help("give a number from 0 to 1").into());
         }
-        Ok(Closing::Hard { restitution, rest: values.number("rest_speed") })
+        let (rest, push_out) = (values.number("rest_speed"), values.flag("push_out"));
+        Ok(Closing::Hard { restitution, rest, push_out })
     }
 
     /// Whether a gap counts as closed for the force, in a mode of which `closed` is the one that says so.
@@ -147,25 +168,44 @@ impl Closing {
         }
     }
 
+    /// The switch function of an open gap, and of one that others hold closed.
+    pub fn while_open(&self, mode: Mode, gap: f64) -> f64 {
+        if mode == CARRIED { gap + SLACK } else { gap }
+    }
+
     /// The switch function of a closed gap: the gap with the other sign, or the force that holds it.
     pub fn while_closed(&self, gap: f64, force: f64) -> f64 {
         if self.holds() { force } else { -gap }
     }
 
-    /// What happens when an open gap closes at a rate, given as a form on the twists.
-    pub fn close(&self, closed: Mode, row: Row, rate: f64) -> Switch {
-        match *self {
-            Closing::Soft { .. } => Switch { mode: closed, what: "touches", jump: None },
-            Closing::Hard { restitution, rest } if -restitution * rate > rest => {
-                Switch { mode: OPEN, what: "bounces", jump: Some((row, -restitution * rate)) }
-            }
-            Closing::Hard { .. } => Switch { mode: closed, what: "rests", jump: Some((row, 0.0)) },
+    /// The speed of sliding that counts as none.
+    pub fn slow(&self) -> f64 {
+        match self {
+            Closing::Soft { .. } => 0.0,
+            Closing::Hard { rest, .. } => SLOW * rest,
         }
     }
 
-    /// What happens when a closed gap opens.
-    pub fn open(&self) -> Switch {
-        Switch { mode: OPEN, what: "leaves", jump: None }
+    /// What a hard gap may hold, in the mode `closed`.
+    pub fn candidate(
+        &self,
+        (gap, sign): (f64, f64),
+        closed: Mode,
+        friction: f64,
+        stuck: Option<Mode>,
+    ) -> Option<HoldingLaw> {
+        let Closing::Hard { restitution, rest, push_out } = *self else { return None };
+        let modes = GapModes { open: OPEN, closed, stuck, carried: CARRIED, slow: self.slow() };
+        Some(HoldingLaw::Gap { gap, restitution, rest, sign, friction, push_out, modes })
+    }
+
+    /// What happens when a soft gap closes or opens.
+    pub fn cross(&self, mode: Mode, closed: Mode) -> Option<Switch> {
+        match (self, mode) {
+            (Closing::Hard { .. }, _) => None,
+            (_, OPEN) => Some(Switch { mode: closed, what: "touches" }),
+            _ => Some(Switch { mode: OPEN, what: "leaves" }),
+        }
     }
 }
 
@@ -185,14 +225,5 @@ mod tests {
             assert!((at.by_gap - by_gap).abs() < 1e-6 && (at.by_rate - by_rate).abs() < 1e-6, "{gap} {rate}");
             assert!((at.elastic + slope).abs() < 1e-6, "{gap} {rate}");
         }
-    }
-
-    #[test]
-    fn slow_impacts_rest_and_fast_ones_bounce() {
-        let law = Closing::Hard { restitution: 0.5, rest: 0.01 };
-        let fast = law.close(CLOSED, Row::default(), -0.03);
-        assert!(fast.mode == OPEN && fast.jump.is_some_and(|(_, after)| after == 0.015));
-        let slow = law.close(CLOSED, Row::default(), -0.015);
-        assert!(slow.mode == CLOSED && slow.jump.is_some_and(|(_, after)| after == 0.0));
     }
 }

@@ -1,11 +1,12 @@
 //! Contact between a sphere and a plane, or between two spheres.
 
-use super::closing::{CLOSED, Closing, DAMPING, OPEN, Push, REST_SPEED, RESTITUTION};
+use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION, STUCK};
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
-use crate::dynamics::Mode;
+use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
-use crate::joints::{Equation, Y, Z};
+use crate::joints::equations::no_slip_on_plane;
+use crate::joints::{Equation, X, Y, Z};
 use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 
@@ -13,10 +14,12 @@ use bellcrank_math::{Mat3, Vec3};
 ///
 /// n is the common normal, towards the second body, g the gap along it, u the velocity of the second body
 /// against the first at the point of contact and u_t its part across n. N follows from g and ġ = n·u by a
-/// [`Closing`]; at |u_t| = v₀ friction has 71 % of its level.
+/// [`Closing`]; at |u_t| = v₀ friction has 71 % of its level. A hard contact is held closed, and N is the multiplier of that; v₀ is
+/// then next to nothing, and a sphere on a plane sticks.
 struct Contact {
     shape: ContactShape,
     law: Closing,
+    space: Space,
     friction: f64,
     velocity: f64,
 }
@@ -30,6 +33,17 @@ enum ContactShape {
     Spheres { radii: [f64; 2] },
 }
 
+impl ContactShape {
+    /// The smallest radius that is one.
+    fn smallest(&self) -> f64 {
+        match self {
+            ContactShape::Plane { radius, .. } => *radius,
+            ContactShape::Spheres { radii: [a, b] } if *a > 0.0 && *b > 0.0 => a.min(*b),
+            ContactShape::Spheres { radii: [a, b] } => a.max(*b),
+        }
+    }
+}
+
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "contact",
@@ -37,7 +51,8 @@ pub const KIND: Kind = Kind {
           which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line \
           or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with \
           friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would \
-          be left. Touching, leaving and bouncing are events.",
+          be left; with `friction` the impact has Coulomb's friction too, and what rests slides, rolls or sticks. \
+          Touching, leaving, bouncing, sliding and sticking are events.",
     fields: &[
         Field::optional("normal", FieldKind::Direction, "", "two spheres", "normal of the plane of the first body"),
         Field::optional("radius", FieldKind::NonNegative, "m", "that of the second body", "radius of the sphere"),
@@ -61,6 +76,7 @@ pub const KIND: Kind = Kind {
         ),
         RESTITUTION,
         REST_SPEED,
+        PUSH_OUT,
     ],
     ends: Ends::Surfaces,
     make,
@@ -97,16 +113,22 @@ fn make(values: &Values, place: &Placement) -> Made {
         ContactShape::Spheres { radii: [a, b] }
     };
     let law = Closing::read(values, Some(values.number("exponent")))?;
-    if law.holds() && values.has("friction") {
-        let message = format!("{what} has both `restitution` and `friction`");
-        let help = "impacts are without friction: give a `stiffness` instead of `restitution`, or leave `friction` out";
-        return Err(values.error_at("friction", message).help(help).into());
+    if law.holds() && values.has("velocity") {
+        let message = format!("{what} has both `restitution` and `velocity`");
+        let help = "hard contacts slide or stick, they do not creep: leave `velocity` out, or give a `stiffness`";
+        return Err(values.error_at("velocity", message).help(help).into());
     }
     if values.has("velocity") && !values.has("friction") {
         let message = format!("`velocity` of {what} is for friction");
         return Err(values.error_at("velocity", message).help("add `friction = …`, or leave it out").into());
     }
-    Ok(Box::new(Contact { shape, law, friction: values.number("friction"), velocity: values.number("velocity") }))
+    let velocity = match (law, shape) {
+        (Closing::Soft { .. }, _) => values.number("velocity"),
+        (_, ContactShape::Plane { .. }) => law.slow(),
+        // between spheres nothing sticks: it creeps
+        (Closing::Hard { rest, .. }, _) => 0.1 * rest,
+    };
+    Ok(Box::new(Contact { shape, law, space: place.space, friction: values.number("friction"), velocity }))
 }
 
 /// Where two bodies touch: with d = p₂ − p₁ the gap, the normal n and the arm a from p₂ to the contact
@@ -148,6 +170,11 @@ impl Touch {
         ends[1].v + ends[1].w.cross(self.arm) - ends[0].v - ends[0].w.cross(self.d + self.arm)
     }
 
+    /// The rate of the gap, n·u.
+    fn rate(&self, ends: &[Frame]) -> f64 {
+        self.n.dot(self.velocity(ends))
+    }
+
     /// The gradient of the gap, n·δd + (n×d)·θ.
     fn gradient(&self) -> Row {
         let mut row = Row::default();
@@ -166,27 +193,57 @@ impl Touch {
 }
 
 impl Contact {
-    /// The push at the contact, if it is closed.
+    /// The push at the contact, if it is closed. Of a hard contact it is the multiplier that holds it, while it slides.
     fn push(&self, at: &Seen) -> Option<(Touch, Vec3, Push)> {
+        if self.law.holds() && !self.slides(at.mode) {
+            return None;
+        }
         let touch = self.shape.touch(at.ends);
-        if !Closing::acts(at.mode, CLOSED, touch.gap) || self.law.holds() {
+        if !Closing::acts(at.mode, CLOSED, touch.gap) {
             return None;
         }
         let u = touch.velocity(at.ends);
-        let push = self.law.push(touch.gap, touch.n.dot(u));
+        let push = match self.law.holds() {
+            true => Push { force: -at.lambda, ..Push::default() },
+            false => self.law.push(touch.gap, touch.n.dot(u)),
+        };
         Some((touch, u, push))
     }
 
-    /// The direction n − μ w of the force, with w = u_t/ρ, ρ = √(u_t² + v₀²).
+    /// The direction n − μ w of the force, with w = u_t/ρ, ρ = √(u_t² + v₀²); without n where an equation pushes along it.
     fn direction(&self, n: Vec3, u: Vec3) -> (Vec3, Vec3, f64) {
         let across = u - n * n.dot(u);
         let rho = across.dot(across).sqrt().hypot(self.velocity);
         let w = across * (1.0 / rho);
-        (n - w * self.friction, w, rho)
+        (n * self.pushes() - w * self.friction, w, rho)
+    }
+
+    /// Whether it may be held across: a hard sphere on a plane with friction.
+    fn sticks(&self) -> bool {
+        self.law.holds() && self.friction != 0.0 && matches!(self.shape, ContactShape::Plane { .. })
+    }
+
+    /// The speed of sliding.
+    fn sliding(&self, at: &Seen) -> f64 {
+        let touch = self.shape.touch(at.ends);
+        let u = touch.velocity(at.ends);
+        (u - touch.n * touch.n.dot(u)).norm()
+    }
+
+    /// 1 where the load has a part along the normal, 0 where an equation has it.
+    fn pushes(&self) -> f64 {
+        if self.law.holds() { 0.0 } else { 1.0 }
     }
 }
 
 impl Force for Contact {
+    fn is_limited(&self) -> bool {
+        !self.law.holds() && self.shape.smallest() > 0.0
+    }
+    fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
+        let depth = || (-self.shape.touch(at.ends).gap).max(0.0) / self.shape.smallest();
+        self.is_limited().then(|| (Limit::Depth, depth()))
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         if let Some((touch, u, push)) = self.push(at) {
             touch.pull(self.direction(touch.n, u).0 * push.force, out);
@@ -201,7 +258,7 @@ impl Force for Contact {
         let w_by_across = (Mat3::IDENTITY - w.outer(w)) * (self.friction * push.force / rho);
         let f_by_u = direction.outer(n) * push.by_rate - w_by_across * (Mat3::IDENTITY - n.outer(n));
         let f_by_n = direction.outer(u) * push.by_rate
-            + Mat3::IDENTITY * push.force
+            + Mat3::IDENTITY * (push.force * self.pushes())
             + w_by_across * (Mat3::IDENTITY * n.dot(u) + n.outer(u));
         let f_by_gap = direction * push.by_gap;
         // by d = p₂ − p₁ and by θ₁: u changes by ω₂×δa − ω₁×(δd + δa)
@@ -255,26 +312,88 @@ impl Force for Contact {
         self.friction != 0.0 && arm != 0.0
     }
     fn switches(&self) -> usize {
-        1
+        if self.law.holds() && self.friction != 0.0 { 2 } else { 1 }
     }
     fn mode(&self, at: &Seen) -> Mode {
         let touch = self.shape.touch(at.ends);
-        let rate = touch.n.dot(touch.velocity(at.ends));
-        if self.law.starts_closed(touch.gap, rate) { CLOSED } else { OPEN }
+        match self.law.starts_closed(touch.gap, touch.rate(at.ends)) {
+            true if self.sticks() && self.sliding(at) <= self.velocity => STUCK,
+            true => CLOSED,
+            false => OPEN,
+        }
     }
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
         let gap = self.shape.touch(at.ends).gap;
-        out[0] = if at.mode == CLOSED { self.law.while_closed(gap, -at.lambda) } else { gap };
+        if self.law.holds() && self.friction != 0.0 {
+            match at.mode {
+                STUCK => out[1] = self.friction * -at.lambda - at.across[0].hypot(at.across[1]),
+                CLOSED if self.sticks() => out[1] = self.sliding(at) - self.velocity,
+                _ => {}
+            }
+        }
+        out[0] = match at.mode {
+            CLOSED | STUCK => self.law.while_closed(gap, -at.lambda),
+            mode => self.law.while_open(mode, gap),
+        };
     }
-    fn cross(&self, _: usize, at: &Seen) -> Switch {
-        if at.mode == CLOSED {
-            return self.law.open();
+    fn tracks(&self, at: &Seen, out: &mut [Track]) {
+        let closed = at.mode == CLOSED;
+        if at.mode != OPEN && self.law.holds() {
+            return;
         }
         let touch = self.shape.touch(at.ends);
-        self.law.close(CLOSED, touch.gradient(), touch.n.dot(touch.velocity(at.ends)))
+        out[0] = match self.shape {
+            ContactShape::Plane { .. } => {
+                let sign = if closed { -1.0 } else { 1.0 };
+                Track::Line { x: sign * touch.gap, rate: sign * touch.rate(at.ends) }
+            }
+            ContactShape::Spheres { radii: [a, b] } => {
+                Track::Sphere { d: touch.d, rate: at.ends[1].v - at.ends[0].v, radius: a + b, outside: !closed }
+            }
+        };
     }
-    fn holds(&self, mode: Mode) -> Option<Box<dyn Equation>> {
-        (mode == CLOSED && self.law.holds()).then(|| Box::new(Closed(self.shape)) as Box<dyn Equation>)
+    fn cross(&self, _: usize, at: &Seen) -> Option<Switch> {
+        self.law.cross(at.mode, CLOSED)
+    }
+    fn candidate(&self, at: &Seen) -> Option<(HoldingLaw, Vec<Row>)> {
+        let touch = self.shape.touch(at.ends);
+        let stuck = self.sticks().then_some(STUCK);
+        let law = self.law.candidate((touch.gap, 1.0), CLOSED, self.friction, stuck)?;
+        let mut rows = vec![touch.gradient()];
+        if self.friction != 0.0 {
+            let first = touch.n.any_perpendicular();
+            let across = match self.shape {
+                ContactShape::Plane { .. } => [at.ends[0].axis(X), at.ends[0].axis(Y)],
+                _ if self.space == Space::Plane => [Vec3::Z.cross(touch.n), Vec3::ZERO],
+                _ => [first, touch.n.cross(first)],
+            };
+            rows.extend(across[..self.space.dimension() - 1].iter().map(|e| {
+                let mut row = Row::default();
+                touch.pull(*e, &mut row);
+                row
+            }));
+        }
+        Some((law, rows))
+    }
+    fn holds(&self, mode: Mode) -> Vec<Box<dyn Equation>> {
+        let mut equations: Vec<Box<dyn Equation>> = Vec::new();
+        if mode == CLOSED && self.law.holds() || mode == STUCK && self.sticks() {
+            equations.push(Box::new(Closed(self.shape)));
+        }
+        if let (ContactShape::Plane { radius, .. }, STUCK, true) = (self.shape, mode, self.sticks()) {
+            equations.push(no_slip_on_plane(radius, self.space));
+        }
+        equations
+    }
+    fn slides(&self, mode: Mode) -> bool {
+        self.law.holds() && self.friction != 0.0 && mode == CLOSED
+    }
+    fn load_by_multiplier(&self, at: &Seen) -> Row {
+        let mut row = Row::default();
+        let touch = self.shape.touch(at.ends);
+        // N = −λ
+        touch.pull(-self.direction(touch.n, touch.velocity(at.ends)).0, &mut row);
+        row
     }
 }
 

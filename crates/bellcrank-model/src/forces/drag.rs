@@ -65,6 +65,9 @@ impl Drag {
 }
 
 impl Force for Drag {
+    fn courses(&self) -> Vec<&Expression> {
+        self.wind.iter().collect()
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         out[0].lin += self.force(at);
     }

@@ -1,9 +1,9 @@
 //! Friction in a joint.
 
-use super::{Along, Ends, Force, Kind, Made, Placement, Seen, Switch, scaled};
-use crate::dynamics::Mode;
+use super::{Along, Ends, Force, Kind, Made, Placement, Seen, scaled};
+use crate::dynamics::{DryModes, HoldingLaw, Mode};
 use crate::file::{Expression, Field, FieldKind, Values};
-use crate::frames::{Covector, Stiffness};
+use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Motion;
 use crate::joints::equations::{Equation, follow_rate};
 
@@ -28,6 +28,11 @@ enum Dry {
 const FORWARD: Mode = 1;
 const BACKWARD: Mode = 2;
 const STICKING: Mode = 3;
+/// At rest because others hold it: no load, no row.
+const CARRIED: Mode = 4;
+
+/// A rate at which friction that others hold at rest is looked at again.
+const MOVES: f64 = 1e-4;
 
 /// A rate that counts as none at the start.
 const AT_REST: f64 = 1e-9;
@@ -104,7 +109,7 @@ impl Friction {
             }
             (_, FORWARD) => (1.0, 0.0),
             (_, BACKWARD) => (-1.0, 0.0),
-            (_, STICKING) => (0.0, 0.0),
+            (_, STICKING | CARRIED) => (0.0, 0.0),
             _ if rate == 0.0 => (0.0, 0.0),
             _ => (rate.signum(), 0.0),
         };
@@ -160,19 +165,21 @@ impl Force for Friction {
         match (at.mode, self.sticks()) {
             // the joint feels −λ: a positive λ holds it back
             (STICKING, Some(level)) => (out[0], out[1]) = (level - at.lambda, level + at.lambda),
+            (CARRIED, _) => (out[0], out[1]) = (MOVES - self.along.rate(at), MOVES + self.along.rate(at)),
             (FORWARD, _) => out[0] = self.along.rate(at),
             (BACKWARD, _) => out[0] = -self.along.rate(at),
             _ => {}
         }
     }
-    fn cross(&self, k: usize, at: &Seen) -> Switch {
-        match (at.mode, k) {
-            (STICKING, 0) => Switch { mode: FORWARD, what: "slips forward", jump: None },
-            (STICKING, _) => Switch { mode: BACKWARD, what: "slips backward", jump: None },
-            _ => Switch { mode: STICKING, what: "sticks", jump: None },
-        }
+    fn candidate(&self, at: &Seen) -> Option<(HoldingLaw, Vec<Row>)> {
+        let modes = DryModes { forward: FORWARD, backward: BACKWARD, sticks: STICKING, carried: CARRIED };
+        let law = HoldingLaw::Dry { rate: self.along.rate(at), sticks: self.sticks()?, modes };
+        Some((law, vec![self.along.gradient(at)]))
     }
-    fn holds(&self, mode: Mode) -> Option<Box<dyn Equation>> {
-        (mode == STICKING && self.sticks().is_some()).then(|| follow_rate(self.along.motion, Expression::constant(0.0)))
+    fn holds(&self, mode: Mode) -> Vec<Box<dyn Equation>> {
+        match mode == STICKING && self.sticks().is_some() {
+            true => vec![follow_rate(self.along.motion, Expression::constant(0.0))],
+            false => Vec::new(),
+        }
     }
 }

@@ -66,6 +66,9 @@ impl Load {
 }
 
 impl Force for Load {
+    fn courses(&self) -> Vec<&Expression> {
+        self.force.iter().chain(&self.torque).collect()
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let load = self.at(at);
         out[0].lin += load.lin;

@@ -14,15 +14,17 @@ mod drag;
 mod friction;
 mod line;
 mod load;
+mod own;
 mod pid;
 mod spring_damper;
 mod stop;
 mod torsional;
 
 pub use along::Along;
+pub use own::{Law, Own};
 
-use crate::dynamics::Mode;
-use crate::file::{Diagnostics, Field, Values};
+use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
+use crate::file::{Diagnostics, Expression, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
 use crate::joints::{Equation, Motion};
 use crate::space::Space;
@@ -51,6 +53,8 @@ pub struct Seen<'a> {
     pub mode: Mode,
     /// The multiplier of what it [`holds`](Force::holds) in this mode: the motion feels −λ along itself.
     pub lambda: f64,
+    /// The multipliers of what it holds across.
+    pub across: [f64; 2],
 }
 
 impl<'a> Seen<'a> {
@@ -74,6 +78,10 @@ pub trait Force: Send + Sync {
     fn power(&self, _at: &Seen) -> f64 {
         0.0
     }
+    /// The functions of time in it.
+    fn courses(&self) -> Vec<&Expression> {
+        Vec::new()
+    }
     /// The joint coordinate that it acts along, if it does.
     fn along(&self) -> Option<Motion> {
         None
@@ -92,6 +100,18 @@ pub trait Force: Send + Sync {
     }
     /// Whether the rotation of an end matters (or only its origin).
     fn rotational(&self, _end: usize) -> bool {
+        false
+    }
+    /// What its law is right up to, and where it is, in the units of that limit.
+    fn limit(&self, _at: &Seen) -> Option<(Limit, f64)> {
+        None
+    }
+    /// Whether it has such a limit.
+    fn is_limited(&self) -> bool {
+        false
+    }
+    /// Whether the turns of what it measures are counted from the start, and not from where the angles of the bodies say.
+    fn counts_from_start(&self) -> bool {
         false
     }
     /// The motion between the first two ends that the force measures, so that its turns are counted.
@@ -122,13 +142,28 @@ pub trait Force: Send + Sync {
     }
     /// The switch functions of the mode, positive while it is right; `out` comes infinite.
     fn switch_values(&self, _at: &Seen, _out: &mut [f64]) {}
-    /// What happens when switch function `k` falls through zero.
-    fn cross(&self, _k: usize, at: &Seen) -> Switch {
-        Switch { mode: at.mode, what: "switches", jump: None }
-    }
-    /// The equation that holds in a mode, if one does: a single row, between the ends of the force.
-    fn holds(&self, _mode: Mode) -> Option<Box<dyn Equation>> {
+    /// How the switch functions of the mode move, where that is known; `out` comes with nothing known.
+    fn tracks(&self, _at: &Seen, _out: &mut [Track]) {}
+    /// What happens when switch function `k` falls through zero, unless that is up to everything that
+    /// [may hold](Force::candidate) together.
+    fn cross(&self, _k: usize, _at: &Seen) -> Option<Switch> {
         None
+    }
+    /// What it may hold, with the rates it may hold as forms on the twists: along a gap first, then across.
+    fn candidate(&self, _at: &Seen) -> Option<(HoldingLaw, Vec<Row>)> {
+        None
+    }
+    /// The equations that hold in a mode, between the ends of the force: along a gap first, then across.
+    fn holds(&self, _mode: Mode) -> Vec<Box<dyn Equation>> {
+        Vec::new()
+    }
+    /// Whether it has loads that follow λ.
+    fn slides(&self, _mode: Mode) -> bool {
+        false
+    }
+    /// ∂load/∂λ, where it slides.
+    fn load_by_multiplier(&self, _at: &Seen) -> Row {
+        Row::default()
     }
 }
 
@@ -139,8 +174,6 @@ pub struct Switch {
     pub mode: Mode,
     /// In a word, for the list of events.
     pub what: &'static str,
-    /// A rate that jumps, as a form on the twists of the ends, and its value afterwards.
-    pub jump: Option<(Row, f64)>,
 }
 
 /// Derivatives of the flow φ of a force, and of its loads with respect to its states.

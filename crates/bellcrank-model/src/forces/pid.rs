@@ -127,6 +127,9 @@ impl Pid {
 }
 
 impl Force for Pid {
+    fn courses(&self) -> Vec<&Expression> {
+        vec![&self.reference]
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         self.stage.along.push(at, self.effort(at), out);
     }
@@ -209,7 +212,7 @@ impl Force for Pid {
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
         self.stage.switch_values(at.mode, self.command(at).0, out);
     }
-    fn cross(&self, k: usize, at: &Seen) -> Switch {
-        self.stage.cross(k, at.mode)
+    fn cross(&self, k: usize, at: &Seen) -> Option<Switch> {
+        Some(self.stage.cross(k, at.mode))
     }
 }

@@ -3,7 +3,7 @@
 use super::characteristic::{Characteristic, curve_field};
 use super::line::{Line, Tension};
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
-use crate::dynamics::{BY_VALUE, Mode};
+use crate::dynamics::{BY_VALUE, Mode, Track};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
 
@@ -175,13 +175,18 @@ impl Force for SpringDamper {
             out[1] = if at.mode == LET_GO { -tension } else { tension };
         }
     }
-    fn cross(&self, k: usize, at: &Seen) -> Switch {
+    fn tracks(&self, at: &Seen, out: &mut [Track]) {
+        let Some(Side { sign, .. }) = self.side else { return };
+        let ([a, b], outside) = ([at.ends[0], at.ends[1]], (sign > 0.0) != (at.mode == SLACK));
+        out[0] = Track::Sphere { d: b.p - a.p, rate: b.v - a.v, radius: self.length, outside };
+    }
+    fn cross(&self, k: usize, at: &Seen) -> Option<Switch> {
         let (mode, what) = match (at.mode, k) {
             (SLACK, _) => (ACTING, "becomes taut"),
             (_, 0) => (SLACK, "becomes slack"),
             (LET_GO, _) => (ACTING, "holds again"),
             _ => (LET_GO, "lets go"),
         };
-        Switch { mode, what, jump: None }
+        Some(Switch { mode, what })
     }
 }

@@ -1,8 +1,8 @@
 //! Limits of a joint coordinate.
 
-use super::closing::{CLOSED, Closing, DAMPING, OPEN, Push, REST_SPEED, RESTITUTION};
+use super::closing::{CARRIED, CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION};
 use super::{Along, Ends, Force, Kind, Made, Placement, Seen, Switch, combined, scaled};
-use crate::dynamics::Mode;
+use crate::dynamics::{HoldingLaw, Mode, Track};
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Motion;
@@ -37,6 +37,7 @@ pub const KIND: Kind = Kind {
         DAMPING,
         RESTITUTION,
         REST_SPEED,
+        PUSH_OUT,
     ],
     ends: Ends::Joint,
     make,
@@ -115,23 +116,38 @@ impl Force for Stop {
         match at.mode {
             LOWER => out[0] = self.law.while_closed(lower, -at.lambda),
             UPPER => out[1] = self.law.while_closed(upper, at.lambda),
-            _ => (out[0], out[1]) = (lower, upper),
+            mode => (out[0], out[1]) = (self.law.while_open(mode, lower), self.law.while_open(mode, upper)),
         }
     }
-    fn cross(&self, k: usize, at: &Seen) -> Switch {
-        if at.mode != OPEN {
-            return self.law.open();
+    fn tracks(&self, at: &Seen, out: &mut [Track]) {
+        let ([lower, upper], rate) = (self.gaps(at), self.along.rate(at));
+        match at.mode {
+            LOWER | UPPER if self.law.holds() => {}
+            LOWER => out[0] = Track::Line { x: -lower, rate: -rate },
+            UPPER => out[1] = Track::Line { x: -upper, rate },
+            CARRIED => {}
+            _ => (out[0], out[1]) = (Track::Line { x: lower, rate }, Track::Line { x: upper, rate: -rate }),
         }
-        let (closed, sign) = [(LOWER, 1.0), (UPPER, -1.0)][k];
-        let row: Row = scaled(sign, &self.along.gradient(at));
-        self.law.close(closed, row, sign * self.along.rate(at))
     }
-    fn holds(&self, mode: Mode) -> Option<Box<dyn Equation>> {
+    fn cross(&self, k: usize, at: &Seen) -> Option<Switch> {
+        self.law.cross(at.mode, [LOWER, UPPER][k])
+    }
+    fn candidate(&self, at: &Seen) -> Option<(HoldingLaw, Vec<Row>)> {
+        let [lower, upper] = self.gaps(at);
+        let at_lower = at.mode == LOWER || at.mode != UPPER && lower <= upper;
+        let (gap, closed) = if at_lower { ((lower, 1.0), LOWER) } else { ((upper, -1.0), UPPER) };
+        let law = self.law.candidate(gap, closed, 0.0, None)?;
+        Some((law, vec![scaled(gap.1, &self.along.gradient(at))]))
+    }
+    fn holds(&self, mode: Mode) -> Vec<Box<dyn Equation>> {
         let limit = match mode {
             LOWER => self.lower,
             UPPER => self.upper,
-            _ => return None,
+            _ => f64::INFINITY,
         };
-        (self.law.holds() && limit.is_finite()).then(|| follow(self.along.motion, Expression::constant(limit)))
+        match self.law.holds() && limit.is_finite() {
+            true => vec![follow(self.along.motion, Expression::constant(limit))],
+            false => Vec::new(),
+        }
     }
 }

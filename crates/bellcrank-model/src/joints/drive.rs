@@ -72,4 +72,7 @@ impl Joint for Drive {
         let drive = if self.by_rate { follow_rate } else { follow };
         vec![drive(self.motion, self.course.clone())]
     }
+    fn drives(&self) -> Option<Motion> {
+        Some(self.motion)
+    }
 }

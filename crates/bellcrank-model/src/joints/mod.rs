@@ -80,6 +80,10 @@ pub trait Joint: Send + Sync {
     fn motions(&self, _space: Space) -> Vec<Motion> {
         Vec::new()
     }
+    /// The motion between its first two places that it leads as a function of time, if it does.
+    fn drives(&self) -> Option<Motion> {
+        None
+    }
     /// The moves that lead from the first frame to the second, where the joint has coordinates of its own: it may
     /// then be a joint of the tree in relative coordinates. Slides come before turns.
     fn moves(&self, _space: Space) -> Option<Vec<Move>> {

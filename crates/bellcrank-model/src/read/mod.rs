@@ -36,12 +36,16 @@ pub struct Read {
 impl Read {
     /// Where the name of something in the model stands in the file, also after the model was taken out to be compiled.
     pub fn place(&self, place: Place) -> Option<Span> {
-        let entries = self.document.entries(place.section());
+        let in_file = |joint: usize| if self.joints.is_empty() { Some(joint) } else { self.joints.get(joint).copied() };
         let number = match place {
-            Place::Joint(i) if !self.joints.is_empty() => *self.joints.get(i)?,
-            Place::Body(i) | Place::Joint(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
+            Place::Start(i) => {
+                let (joint, _) = self.document.entries("joint").get(in_file(i)?)?;
+                return self.document.place("start", joint);
+            }
+            Place::Joint(i) => in_file(i)?,
+            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
         };
-        entries.get(number).map(|(_, span)| *span)
+        self.document.entries(place.section()).get(number).map(|(_, span)| *span)
     }
 }
 

@@ -49,6 +49,10 @@ impl Geometry for Relative {
         !w.recentred.moves.is_empty()
     }
 
+    fn differ(&self, from: &State, to: &State, delta: &mut [f64]) {
+        from.turn_between(to, self.charts(), delta);
+    }
+
     fn flat(&self) -> bool {
         self.charts().next().is_none()
     }

@@ -15,7 +15,7 @@
 //! | `kinematics.rs`, `sweeps.rs` | poses, J x and Jᵀ y; Cartesian points, and joint loads (RNEA) |
 //! | `aba.rs`, `crba.rs` | accelerations, and the mass matrix |
 //! | `patterns.rs`, `derivatives.rs` | derivatives by columns |
-//! | `geometry.rs`, `roles.rs` | charts; events, channels |
+//! | `geometry.rs`, `roles.rs`, `start.rs` | charts; events, channels; the start of a model on its joints |
 
 mod aba;
 mod crba;
@@ -25,6 +25,7 @@ mod kinematics;
 mod links;
 mod patterns;
 mod roles;
+mod start;
 mod sweeps;
 pub mod tree;
 

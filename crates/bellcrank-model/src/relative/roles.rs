@@ -1,16 +1,11 @@
-//! Start, events, recursion and channels, most of them asked of the Cartesian equations.
+//! Events, recursion and channels, most of them asked of the Cartesian equations.
 
 use super::links::Links;
 use super::patterns::Maps;
 use super::{Relative, layout, space};
 use crate::dynamics::*;
+use crate::model::Subject;
 use std::sync::Arc;
-
-impl StartRules for Relative {
-    fn integrable(&self, constraint: usize) -> bool {
-        self.cartesian.integrable(constraint)
-    }
-}
 
 impl Switching for Relative {
     fn switches(&self) -> usize {
@@ -21,6 +16,16 @@ impl Switching for Relative {
         let t = space(w);
         self.fill(at, t);
         self.cartesian.switch_values(&t.point, &mut t.cartesian, out);
+    }
+
+    fn approaches(&self, at: &Point, w: &mut Workspace, out: &mut [Approach]) {
+        let t = space(w);
+        self.fill(at, t);
+        self.cartesian.approaches(&t.point, &mut t.cartesian, out);
+        // joint coordinates may take whole turns in a step, and carry bodies around that do not turn themselves
+        let in_tree = self.tree.nodes.iter().zip(&t.twist).filter(|(node, _)| !node.is_cartesian);
+        let turning = in_tree.map(|(_, twist)| twist.w.norm()).fold(0.0, f64::max);
+        out.iter_mut().for_each(|approach| approach.turning = approach.turning.max(turning));
     }
 
     fn reactive(&self) -> bool {
@@ -37,15 +42,52 @@ impl Switching for Relative {
     fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
         let t = space(w);
         self.fill(at, t);
-        let mut crossing = self.cartesian.cross(k, &t.point, &mut t.cartesian);
-        if let Some(impact) = crossing.as_mut().and_then(|c| c.impact.as_mut()) {
-            let y = std::mem::replace(&mut impact.row, vec![0.0; self.tree.n]);
-            self.pull(1.0, &y, t, &mut impact.row);
-        }
-        crossing
+        self.cartesian.cross(k, &t.point, &mut t.cartesian)
     }
 
-    fn may_stick(&self) -> Option<String> {
+    fn owner_of_switch(&self, k: usize) -> Option<(usize, Subject)> {
+        self.cartesian.owner_of_switch(k)
+    }
+
+    fn subject_of_slot(&self, slot: usize) -> Subject {
+        self.cartesian.subject_of_slot(slot)
+    }
+
+    fn candidates(&self, at: &Point, w: &mut Workspace) -> Vec<Candidate> {
+        let t = space(w);
+        self.fill(at, t);
+        let mut candidates = self.cartesian.candidates(&t.point, &mut t.cartesian);
+        for row in candidates.iter_mut().flat_map(|c| &mut c.rows) {
+            let y = std::mem::replace(row, vec![0.0; self.tree.n]);
+            self.pull(1.0, &y, t, row);
+        }
+        candidates
+    }
+
+    fn held_rows(&self, slot: usize) -> Vec<usize> {
+        self.cartesian.held_rows(slot)
+    }
+
+    fn sliding(&self, at: &Point, w: &mut Workspace) -> Vec<(usize, Vec<f64>)> {
+        let t = space(w);
+        self.fill(at, t);
+        let mut loads = self.cartesian.sliding(&t.point, &mut t.cartesian);
+        for (_, load) in &mut loads {
+            let y = std::mem::replace(load, vec![0.0; self.tree.n]);
+            self.pull(1.0, &y, t, load);
+        }
+        loads
+    }
+
+    fn may_slide(&self) -> Option<Subject> {
+        self.cartesian.may_slide()
+    }
+
+    fn courses(&self) -> Vec<Box<dyn Course>> {
+        self.cartesian.courses()
+    }
+
+    fn may_stick(&self) -> Option<Subject> {
         self.cartesian.may_stick()
     }
 
@@ -78,18 +120,28 @@ impl TreeRecursion for Relative {
 }
 
 impl Observable for Relative {
-    fn name(&self, of: Unknown, block: usize) -> String {
+    fn subject(&self, of: Unknown, block: usize) -> Subject {
         match of {
             Unknown::Q | Unknown::V => {
                 let node = self.tree.nodes.iter().find(|n| n.block as usize == block);
-                node.map_or_else(String::new, |n| self.cartesian.name(of, n.body))
+                node.map_or_else(Subject::default, |n| self.cartesian.subject(of, n.body))
             }
-            _ => self.cartesian.name(of, block),
+            _ => self.cartesian.subject(of, block),
         }
     }
 
     fn has_power(&self) -> bool {
         self.cartesian.has_power()
+    }
+
+    fn limited(&self) -> bool {
+        self.cartesian.limited()
+    }
+
+    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<Beyond> {
+        let t = space(w);
+        self.fill(at, t);
+        self.cartesian.beyond(&t.point, &mut t.cartesian)
     }
 
     fn driven(&self) -> bool {

@@ -122,10 +122,12 @@ impl System {
             }
             let slot = if force.switches() > 0 { slots.next() } else { None };
             let mode = slot.and_then(|slot| modes.get(slot).copied()).unwrap_or(BY_VALUE);
-            let held = force.holds(mode).map(|equation| {
+            let first = self.constraints.len();
+            for equation in force.holds(mode) {
                 self.push_constraint(vec![equation], ends.clone(), None, Some(number), angle);
-                (mode, self.constraints.len() - 1)
-            });
+            }
+            let blocks = first..self.constraints.len();
+            let held = (!blocks.is_empty()).then_some((mode, blocks));
             self.forces.push(PlacedForce { force, ends, angle, states, slot, held });
         }
     }

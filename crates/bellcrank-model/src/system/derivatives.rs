@@ -71,6 +71,7 @@ impl System {
                 let damped = self.forces.iter().filter(|f| f.force.damped());
                 diagonal(self.with_inner()).chain(damped.flat_map(|f| pairs_of(&f.ends))).collect()
             }
+            (Force, Unknown::Lambda) => self.sliding_pairs().map(|(body, block, _, _)| (body, block as u32)).collect(),
             (ZDot | Flow, Unknown::Z) => diagonal(0..self.layout.states.len()).collect(),
             (Flow, Unknown::Q | Unknown::V) => self.state_pairs().collect(),
             (Force, Unknown::Z) => self.state_pairs().map(swapped).collect(),
@@ -93,6 +94,16 @@ impl System {
     /// The blocks of states with the bodies that their forces act on.
     fn state_pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.stateful().flat_map(|(f, _)| f.ends.iter().filter(|e| e.body != GROUND).map(|e| (f.states, e.body)))
+    }
+
+    /// The ends of held gaps that slide: body, constraint block, force and number of the end.
+    fn sliding_pairs(&self) -> impl Iterator<Item = (u32, usize, &PlacedForce, usize)> {
+        let slides = |f: &&PlacedForce| f.held.as_ref().is_some_and(|(mode, _)| f.force.slides(*mode));
+        self.forces.iter().filter(slides).flat_map(|f| {
+            let block = f.held.as_ref().map_or(0, |(_, blocks)| blocks.start);
+            let ends = f.ends.iter().enumerate().filter(|(_, end)| end.body != GROUND);
+            ends.map(move |(i, end)| (end.body, block, f, i))
+        })
     }
 
     /// The bodies whose mass depends on their coordinates.
@@ -146,6 +157,13 @@ impl System {
             (MinvGtMu, Unknown::Mu) => self.projection_by_mu(c, at, out),
             (Force, Unknown::Q) => self.force_by_q(c, at, out),
             (Force, Unknown::V) => self.force_by_v(c, at, out),
+            (Force, Unknown::Lambda) => self.sliding_pairs().for_each(|(body, _, f, i)| {
+                let frames = self.frames(&f.ends, at.w, Some(&at.point.v));
+                let load = f.force.load_by_multiplier(&self.seen(f, at.point, &frames, at.w))[i];
+                let n = self.width(body);
+                // a block of one column
+                self.pull(&f.ends[i], at.w, load, c, out.block(n, 1));
+            }),
             (Force, Unknown::Z) | (Flow, Unknown::Q | Unknown::V | Unknown::Z) => {
                 self.add_state_derivative(c, piece, wrt, at, out)
             }

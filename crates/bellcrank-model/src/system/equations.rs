@@ -136,10 +136,13 @@ impl System {
         let z = self.layout.states.get(f.states as usize).map_or(&[][..], |range| &at.z[range.clone()]);
         let mode = f.slot.and_then(|slot| at.charts.modes.get(slot).copied()).unwrap_or(BY_VALUE);
         // a multiplier that holds the force in another mode says nothing about this one
-        let held = f.held.filter(|(held, _)| *held == mode);
-        let lambda = held.map_or(0.0, |(_, block)| at.lambda[self.layout.constraints[block].start]);
+        let held = f.held.as_ref().filter(|(held, _)| *held == mode);
+        let blocks = held.map_or(0..0, |(_, blocks)| blocks.clone());
+        let mut multipliers = blocks.flat_map(|k| self.layout.constraints[k].clone()).map(|row| at.lambda[row]);
+        let mut next = || multipliers.next().unwrap_or(0.0);
+        let (lambda, across) = (next(), [next(), next()]);
         let inputs = &at.charts.inputs;
-        Seen { t: at.t, inputs, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda }
+        Seen { t: at.t, inputs, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda, across }
     }
 
     /// x ← M⁻¹Gᵀμ.

@@ -124,6 +124,10 @@ impl Geometry for System {
         !w.recentred.moves.is_empty()
     }
 
+    fn differ(&self, from: &State, to: &State, delta: &mut [f64]) {
+        from.turn_between(to, self.charts.first.iter().map(|i| *i as usize), delta);
+    }
+
     fn flat(&self) -> bool {
         self.charts.first.is_empty()
     }

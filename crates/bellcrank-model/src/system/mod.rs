@@ -7,7 +7,7 @@
 //! | `constraints.rs`, `tables.rs` | joints: g, G and their derivatives; the fast paths of large models |
 //! | `equations.rs`, `derivatives.rs` | the pieces and their derivatives |
 //! | `start.rs`, `switching.rs` | the start; events |
-//! | `observe.rs`, `channels.rs`, `balance.rs`, `queries.rs` | what can be seen of a point |
+//! | `observe.rs`, `channels.rs`, `balance.rs`, `queries.rs`, `limits.rs` | what can be seen of a point |
 
 mod balance;
 pub mod channels;
@@ -16,6 +16,7 @@ mod constraints;
 mod derivatives;
 mod equations;
 mod kinematics;
+mod limits;
 mod observe;
 mod queries;
 mod start;
@@ -87,8 +88,8 @@ struct PlacedForce {
     states: u32,
     /// Its place among the modes, if it switches.
     slot: Option<usize>,
-    /// The mode in which these equations hold a motion, and the constraint block that does.
-    held: Option<(Mode, usize)>,
+    /// The mode in which these equations hold motions, and the constraint blocks that do.
+    held: Option<(Mode, std::ops::Range<usize>)>,
 }
 
 /// A joint coordinate whose turns may have to be counted.

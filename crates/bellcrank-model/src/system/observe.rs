@@ -1,6 +1,7 @@
 //! What solvers and recorders see of a system: energy, names, channels, momentum.
 
 use super::*;
+use crate::model::{Place, Subject};
 
 impl System {
     /// Energies at a realized point.
@@ -34,22 +35,28 @@ impl System {
 }
 
 impl Observable for System {
-    fn name(&self, of: Unknown, block: usize) -> String {
+    fn limited(&self) -> bool {
+        self.is_limited()
+    }
+
+    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<Beyond> {
+        self.beyond_limits(at, &realized(w))
+    }
+
+    fn subject(&self, of: Unknown, block: usize) -> Subject {
         match of {
-            Unknown::Q | Unknown::V => format!("body `{}`", self.model.bodies[block].name),
+            Unknown::Q | Unknown::V => self.model.subject(Place::Body(block)),
             Unknown::Z => {
                 let force = self.forces.iter().position(|f| f.states as usize == block);
-                force.map_or_else(String::new, |i| format!("force `{}`", self.model.forces[i].name))
+                force.map_or_else(Subject::default, |i| self.model.subject(Place::Force(i)))
             }
-            Unknown::Lambda | Unknown::Mu => match self.constraints[block].joint {
-                Some(joint) => format!("joint `{}`", self.model.joints[joint].name),
-                None if self.constraints[block].force.is_some() => {
-                    let force = self.constraints[block].force.unwrap_or(0);
-                    format!("force `{}`", self.model.forces[force].name)
-                }
-                None => {
+            Unknown::Lambda | Unknown::Mu => match (self.constraints[block].joint, self.constraints[block].force) {
+                (Some(joint), _) => self.model.subject(Place::Joint(joint)),
+                (None, Some(force)) => self.model.subject(Place::Force(force)),
+                (None, None) => {
                     let body = self.constraints[block].ends[0].body as usize;
-                    format!("the length of rod `{}`", self.model.bodies[body].name)
+                    let words = format!("the length of rod `{}`", self.model.bodies[body].name);
+                    Subject { words, place: Some(Place::Body(body)) }
                 }
             },
         }

@@ -10,7 +10,7 @@ impl System {
     }
 
     /// The places a joint coordinate is measured between.
-    fn places(&self, c: &Coordinate) -> [SystemEnd; 2] {
+    pub(super) fn places(&self, c: &Coordinate) -> [SystemEnd; 2] {
         let ends = &self.model.joints[c.joint].ends;
         [place(&ends[0]), place(&ends[1])]
     }
@@ -173,12 +173,19 @@ impl System {
         self.joint_blocks[joint].clone()
     }
 
+    /// The number of the rotation chart of a body that has one.
+    pub(crate) fn chart(&self, body: usize) -> usize {
+        self.charts.of_body[body] as usize
+    }
+
+    /// The centre of a body's rotation chart.
+    pub(crate) fn centre(&self, body: usize, charts: &Charts) -> Quat {
+        charts.centres.get(self.chart(body)).copied().unwrap_or(Quat::IDENTITY)
+    }
+
     /// The pose of a body: origin of its frame (the centre of mass) and rotation.
     pub fn pose(&self, body: usize, at: &Point) -> (Vec3, Quat) {
-        let centre = match self.charts.of_body[body] {
-            NO_CHART => Quat::IDENTITY,
-            c => at.charts.centres[c as usize],
-        };
+        let centre = self.centre(body, &at.charts);
         let mut frame = BodyFrame::default();
         let range = self.layout.bodies[body].clone();
         each!(&self.bodies[body], b => {

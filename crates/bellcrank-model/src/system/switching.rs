@@ -1,7 +1,10 @@
 //! Events: forces that switch, and the equations with what they hold.
 
 use super::*;
+use crate::file::Expression;
 use crate::forces::MAX_SWITCHES;
+use crate::model::{Place, Subject};
+use bellcrank_math::Vec3;
 
 impl System {
     /// The equations with what the modes hold; `None` if they are these.
@@ -10,7 +13,7 @@ impl System {
             let mode = f.slot.and_then(|slot| modes.get(slot).copied()).unwrap_or(BY_VALUE);
             match f.held {
                 Some((held, _)) => held == mode,
-                None => f.force.holds(mode).is_none(),
+                None => f.force.holds(mode).is_empty(),
             }
         });
         if same { None } else { Some(System::new(self.model.clone(), modes)) }
@@ -32,6 +35,22 @@ impl System {
     }
 }
 
+impl System {
+    /// The force that a switch function belongs to, with the number of its first.
+    fn switch(&self, k: usize) -> Option<(usize, &PlacedForce)> {
+        self.switching().take_while(|(first, _)| *first <= k).last()
+    }
+
+    /// Forms on the twists of a force's ends as a row on v.
+    fn row_of(&self, f: &PlacedForce, forms: &Row, w: &Realized) -> Vec<f64> {
+        let mut row = vec![0.0; self.layout.n()];
+        for (end, form) in f.ends.iter().zip(forms).filter(|(e, _)| e.body != GROUND) {
+            self.pull(end, w, *form, 1.0, &mut row[self.layout.bodies[end.body as usize].clone()]);
+        }
+        row
+    }
+}
+
 impl Switching for System {
     fn switches(&self) -> usize {
         self.forces.iter().filter(|f| f.slot.is_some()).map(|f| f.force.switches()).sum()
@@ -44,6 +63,21 @@ impl Switching for System {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let values = &mut out[first..first + f.force.switches().min(MAX_SWITCHES)];
             f.force.switch_values(&self.seen(f, at, &frames, w), values);
+        }
+    }
+
+    fn approaches(&self, at: &Point, w: &mut Workspace, out: &mut [Approach]) {
+        let w = &realized(w);
+        let mut tracks = [Track::Unknown; MAX_SWITCHES];
+        for (first, f) in self.switching() {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            tracks.fill(Track::Unknown);
+            f.force.tracks(&self.seen(f, at, &frames, w), &mut tracks);
+            // an end at the origin of its body does not move as the body turns
+            let swings = |(i, end): &(usize, &SystemEnd)| end.on.point != Vec3::ZERO || f.force.rotational(*i);
+            let turning = f.ends.iter().enumerate().filter(swings).map(|(i, _)| frames[i].w.norm()).sum();
+            let out = &mut out[first..first + f.force.switches().min(MAX_SWITCHES)];
+            out.iter_mut().zip(tracks).for_each(|(out, track)| *out = Approach { track, turning });
         }
     }
 
@@ -62,31 +96,82 @@ impl Switching for System {
 
     fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
         let w = &realized(w);
-        let (first, f) = self.switching().take_while(|(first, _)| *first <= k).last()?;
+        let (first, f) = self.switch(k)?;
         let frames = self.frames(&f.ends, w, Some(&at.v));
-        let switch = f.force.cross(k - first, &self.seen(f, at, &frames, w));
-        let number = self.forces.iter().position(|g| g.slot == f.slot)?;
-        let impact = switch.jump.map(|(forms, after)| {
-            let mut row = vec![0.0; self.layout.n()];
-            for (end, form) in f.ends.iter().zip(forms).filter(|(e, _)| e.body != GROUND) {
-                self.pull(end, w, form, 1.0, &mut row[self.layout.bodies[end.body as usize].clone()]);
-            }
-            Impact { row, after }
-        });
-        let name = format!("force `{}`", self.model.forces[number].name);
-        Some(Crossing { slot: f.slot?, mode: switch.mode, name, what: switch.what, impact })
+        let switch = f.force.cross(k - first, &self.seen(f, at, &frames, w))?;
+        let slot = f.slot?;
+        Some(Crossing { slot, mode: switch.mode, subject: self.subject_of_slot(slot), what: switch.what })
+    }
+
+    fn owner_of_switch(&self, k: usize) -> Option<(usize, Subject)> {
+        let slot = self.switch(k)?.1.slot?;
+        Some((slot, self.subject_of_slot(slot)))
+    }
+
+    fn subject_of_slot(&self, slot: usize) -> Subject {
+        let number = self.forces.iter().position(|f| f.slot == Some(slot));
+        number.map_or_else(Subject::default, |number| self.model.subject(Place::Force(number)))
+    }
+
+    fn candidates(&self, at: &Point, w: &mut Workspace) -> Vec<Candidate> {
+        let w = &realized(w);
+        let candidate = |(_, f): (usize, &PlacedForce)| {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let seen = self.seen(f, at, &frames, w);
+            let (law, forms) = f.force.candidate(&seen)?;
+            let rows = forms.iter().map(|forms| self.row_of(f, forms, w)).collect();
+            Some(Candidate { slot: f.slot?, mode: seen.mode, law, rows })
+        };
+        self.switching().filter_map(candidate).collect()
+    }
+
+    fn held_rows(&self, slot: usize) -> Vec<usize> {
+        let held = self.forces.iter().find(|f| f.slot == Some(slot)).and_then(|f| f.held.as_ref());
+        held.map_or_else(Vec::new, |(_, blocks)| {
+            blocks.clone().flat_map(|k| self.layout.constraints[k].clone()).collect()
+        })
+    }
+
+    fn sliding(&self, at: &Point, w: &mut Workspace) -> Vec<(usize, Vec<f64>)> {
+        let w = &realized(w);
+        let slides = |f: &&PlacedForce| f.held.as_ref().is_some_and(|(mode, _)| f.force.slides(*mode));
+        let load = |f: &PlacedForce| {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            let forms = f.force.load_by_multiplier(&self.seen(f, at, &frames, w));
+            let block = f.held.as_ref()?.1.start;
+            Some((self.layout.constraints[block].start, self.row_of(f, &forms, w)))
+        };
+        self.forces.iter().filter(slides).filter_map(load).collect()
+    }
+
+    fn may_slide(&self) -> Option<Subject> {
+        let slides = |f: &PlacedForce| f.slot.is_some() && (BY_VALUE..=Mode::MAX).any(|mode| f.force.slides(mode));
+        let force = self.forces.iter().position(slides)?;
+        Some(self.model.subject(Place::Force(force)))
     }
 
     fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
         self.with_modes(modes).map(|system| Arc::new(system) as Arc<dyn Dynamics>)
     }
 
-    fn may_stick(&self) -> Option<String> {
+    fn courses(&self) -> Vec<Box<dyn Course>> {
+        let equations = self.constraints.iter().flat_map(|c| &c.equations).flat_map(|e| e.courses());
+        let forces = self.forces.iter().flat_map(|f| f.force.courses());
+        let mut all: Vec<&Expression> = Vec::new();
+        for course in equations.chain(forces).filter(|e| e.uses(0)) {
+            if !all.contains(&course) {
+                all.push(course);
+            }
+        }
+        all.into_iter().map(|e| Box::new(e.clone()) as Box<dyn Course>).collect()
+    }
+
+    fn may_stick(&self) -> Option<Subject> {
         let sticks = |f: &PlacedForce| {
             let mut modes = (BY_VALUE..=Mode::MAX).filter(|_| f.slot.is_some());
-            modes.any(|mode| f.force.holds(mode).is_some_and(|equation| !equation.holonomic()))
+            modes.any(|mode| f.force.holds(mode).iter().any(|equation| !equation.holonomic()))
         };
         let force = self.forces.iter().position(sticks)?;
-        Some(format!("force `{}`", self.model.forces[force].name))
+        Some(self.model.subject(Place::Force(force)))
     }
 }

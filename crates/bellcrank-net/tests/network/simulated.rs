@@ -51,7 +51,7 @@ struct Weather {
     crash: f64,
     /// A message takes up to so long, and seldom a hundred times that.
     delay: Duration,
-    /// A part that is gone for good after so many messages.
+    /// The number of messages after which a part is gone for good.
     gone: Option<(usize, usize)>,
 }
 

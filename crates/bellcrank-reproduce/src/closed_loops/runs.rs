@@ -159,7 +159,7 @@ impl Machine {
     /// Sequential regularization at its start.
     pub fn regularized(&self, tableau: &'static Tableau, h: f64, how: Setup) -> Option<Srm> {
         let Setup { all, iterates, epsilon, stabilized } = how;
-        let how = Regularization { iterates, epsilon, all, stabilized };
+        let how = Regularization { iterates, epsilon, published: true, all, stabilized };
         Srm::new(self.dynamics(), tableau, h, how, &self.start)?.ok()
     }
 

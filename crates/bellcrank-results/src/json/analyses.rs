@@ -14,6 +14,7 @@ pub fn verification(v: &Verification) -> Value {
         against: &v.against,
         steps: &v.steps,
         converges: v.converges,
+        agreement: v.agreement().word(),
         agrees_until: v.agrees_until,
         factor: v.factor,
         observed_order: v.order,
@@ -28,6 +29,7 @@ struct VerificationJson<'a> {
     against: &'a str,
     steps: &'a [usize],
     converges: bool,
+    agreement: &'static str,
     agrees_until: Option<f64>,
     factor: Option<f64>,
     observed_order: Option<f64>,
@@ -112,6 +114,7 @@ pub fn inverse(found: &Inverse) -> Map<String, Value> {
         until: found.span.1,
         samples: found.samples,
         redundant_equations: found.assembly.redundant,
+        left_out: &found.left_out,
         drives: found.demands.iter().map(DemandJson::of).collect(),
         error: match ended {
             Ended::Failed(why) => Some(why),
@@ -128,6 +131,7 @@ struct InverseJson<'a> {
     until: f64,
     samples: usize,
     redundant_equations: usize,
+    left_out: &'a [String],
     drives: Vec<DemandJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,

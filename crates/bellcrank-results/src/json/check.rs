@@ -2,7 +2,7 @@
 
 use super::value;
 use bellcrank_solve::check::{Check, Finding, Spectrum};
-use bellcrank_solve::start::Assembly;
+use bellcrank_solve::start::{Assembly, Followed};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,14 +11,18 @@ pub fn check(c: &Check) -> Value {
     value(&CheckJson {
         model: &c.model,
         runs: c.runs(),
-        bodies: c.counts.0,
-        joints: c.counts.1,
-        forces: c.counts.2,
-        coordinates: c.coordinates,
-        equations: c.equations,
+        bodies: c.counts.bodies,
+        joints: c.counts.joints,
+        forces: c.counts.forces,
+        coordinates: c.counts.coordinates,
+        equations: c.counts.equations,
         degrees_of_freedom: c.degrees_of_freedom,
         redundant_equations: c.redundant(),
-        redundant: c.redundancies.iter().map(|r| RedundancyJson { name: &r.name, directions: &r.directions }).collect(),
+        redundant: c
+            .redundancies
+            .iter()
+            .map(|r| RedundancyJson { name: &r.of.words, directions: &r.directions })
+            .collect(),
         reactions_unique: c.not_unique.is_empty(),
         reactions_not_unique: &c.not_unique,
         assembly: c.assembly.as_ref().map(AssemblyJson::of),
@@ -67,14 +71,14 @@ struct LeftOutJson<'a> {
 struct FindingJson<'a> {
     level: &'static str,
     kind: &'static str,
-    names: &'a [String],
+    names: Vec<&'a str>,
     message: &'a str,
     help: &'a str,
 }
 
 impl<'a> FindingJson<'a> {
     fn of(f: &'a Finding) -> FindingJson<'a> {
-        FindingJson { level: f.severity.word(), kind: f.kind, names: &f.names, message: &f.message, help: &f.help }
+        FindingJson { level: f.severity.word(), kind: f.kind, names: f.names(), message: &f.message, help: &f.help }
     }
 }
 
@@ -83,6 +87,7 @@ struct AssemblyJson<'a> {
     iterations: usize,
     residual: BeforeAfter,
     moved: Vec<MovedJson<'a>>,
+    followed: Vec<FollowedJson<'a>>,
     gaps: Vec<GapJson<'a>>,
 }
 
@@ -90,6 +95,19 @@ struct AssemblyJson<'a> {
 struct BeforeAfter {
     before: f64,
     after: f64,
+}
+
+#[derive(Serialize)]
+struct FollowedJson<'a> {
+    name: &'a str,
+    change: f64,
+    rate: f64,
+}
+
+impl<'a> FollowedJson<'a> {
+    fn of(f: &'a Followed) -> FollowedJson<'a> {
+        FollowedJson { name: &f.name, change: f.change, rate: f.rate }
+    }
 }
 
 #[derive(Serialize)]
@@ -112,7 +130,8 @@ impl<'a> AssemblyJson<'a> {
             iterations: a.iterations,
             residual: BeforeAfter { before: a.residual.0, after: a.residual.1 },
             moved: a.moved.iter().map(|m| MovedJson { name: &m.name, distance: m.distance, angle: m.angle }).collect(),
-            gaps: a.gaps.iter().map(|g| GapJson { name: &g.name, before: g.before, after: g.after }).collect(),
+            followed: a.followed.iter().map(FollowedJson::of).collect(),
+            gaps: a.gaps.iter().map(|g| GapJson { name: &g.of.words, before: g.before, after: g.after }).collect(),
         }
     }
 }

@@ -5,9 +5,9 @@ use bellcrank_solve::Summary;
 use bellcrank_solve::engines::{LoopReport, SplitReport};
 use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Culprit;
-use bellcrank_solve::proof::Proof;
+use bellcrank_solve::proof::{Proof, Sizes};
 use bellcrank_solve::record::{Ended, Report};
-use bellcrank_solve::run::Names;
+use bellcrank_solve::run::{Excess, Names};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -40,8 +40,13 @@ struct RunJson<'a> {
     redundant_equations: usize,
     reactions_unique: bool,
     reactions_not_unique: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beyond: Vec<ExcessJson<'a>>,
     event_count: usize,
     events: Vec<EventJson<'a>>,
+    doubts: Vec<DoubtJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_error: Option<f64>,
     drift: DriftJson,
     energy: EnergyJson,
     choices: &'a [String],
@@ -58,6 +63,30 @@ struct RunJson<'a> {
     loops: Option<LoopsJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct DoubtJson<'a> {
+    kind: &'static str,
+    message: &'a str,
+    help: &'static str,
+}
+
+#[derive(Serialize)]
+struct ExcessJson<'a> {
+    name: &'a str,
+    limit: &'static str,
+    worst: f64,
+    bound: f64,
+    since: f64,
+    message: String,
+}
+
+impl<'a> ExcessJson<'a> {
+    fn of(e: &'a Excess) -> ExcessJson<'a> {
+        let (limit, bound) = (e.limit.word(), e.limit.bound());
+        ExcessJson { name: &e.name, limit, worst: e.worst, bound, since: e.since, message: e.to_string() }
+    }
 }
 
 impl<'a> RunJson<'a> {
@@ -83,8 +112,11 @@ impl<'a> RunJson<'a> {
             redundant_equations: s.assembly.redundant,
             reactions_unique: s.not_unique.is_empty(),
             reactions_not_unique: &s.not_unique,
+            beyond: s.beyond.iter().map(ExcessJson::of).collect(),
             event_count: s.events.len(),
             events: s.events.iter().take(EVENTS).map(EventJson::of).collect(),
+            doubts: s.doubts.iter().map(|d| DoubtJson { kind: d.kind, message: &d.message, help: d.help }).collect(),
+            estimated_error: s.error,
             drift: DriftJson { position: s.drift.position, velocity: s.drift.velocity },
             energy: EnergyJson { initial: s.energy.initial, last: s.energy.last, max_error: s.energy.largest_error },
             choices: &s.choices,
@@ -183,7 +215,7 @@ struct ReactionsJson {
 
 impl<'a> ProofJson<'a> {
     fn of(p: &'a Proof) -> ProofJson<'a> {
-        let pair = |x: (f64, f64)| [x.0, x.1];
+        let pair = |s: Sizes| [s.linear, s.angular];
         ProofJson {
             acceleration_residual: p.acceleration,
             seconds: Named(p.seconds.iter().map(|(phase, s)| (phase.replace(' ', "_"), *s)).collect()),

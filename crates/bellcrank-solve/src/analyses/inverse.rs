@@ -7,9 +7,11 @@ use super::linear::{Linearization, linearize};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::record::{Channel, Ended, Header, Recorder, Report};
+use crate::run::Timetable;
 use crate::start::{self, Assembly, AssemblyError};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::names;
+use bellcrank_model::model::ForceEntry;
 use bellcrank_model::{Dynamics, Point, System};
 use std::fmt;
 use std::sync::Arc;
@@ -57,6 +59,8 @@ pub struct Inverse {
     pub span: (f64, f64),
     /// What the assembly found; redundant equations make efforts not unique.
     pub assembly: Assembly,
+    /// Controllers and actuators that did not act, by name: the drives take their place.
+    pub left_out: Vec<String>,
 }
 
 /// Why there is no answer.
@@ -177,6 +181,27 @@ fn free(system: &System, at: &Point, linear: &Linearization) -> (Vec<String>, Ve
     (candidates.into_iter().take(4).collect(), bodies.into_iter().take(4).collect())
 }
 
+/// The model without the efforts that its drives take the place of: controllers, and actuators that lag or that act along a
+/// driven coordinate. Their names.
+///
+/// A controller has no say in a motion that is prescribed, and its states are not integrated; its effort would falsify
+/// what the drives have to give. Actuators without a lag on other coordinates are loads that are known, and stay.
+fn without_control(system: &Arc<System>) -> (Arc<System>, Vec<String>) {
+    let model = &system.model;
+    let left = |f: &ForceEntry| match f.force.along() {
+        Some(_) if f.kind == "pid" => true,
+        Some(motion) if f.kind == "joint-actuator" => !f.force.initial().is_empty() || model.drives(&f.ends, motion),
+        _ => false,
+    };
+    let names: Vec<String> = model.forces.iter().filter(|f| left(f)).map(|f| f.name.clone()).collect();
+    if names.is_empty() {
+        return (system.clone(), names);
+    }
+    let mut rest = model.clone();
+    rest.forces.retain(|f| !left(f));
+    (Arc::new(rest.into_system()), names)
+}
+
 /// Follows the prescribed motion to `until`, in samples of `distance`, and records all channels with the
 /// efforts and powers of the drives behind them.
 pub fn inverse(
@@ -185,6 +210,8 @@ pub fn inverse(
     distance: f64,
     out: &mut dyn Recorder,
 ) -> Result<Inverse, InverseError> {
+    let (system, left_out) = without_control(system);
+    let system = &system;
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let (start, assembly) = start::assemble(&dynamics, &system.initial_state()).map_err(InverseError::Assembly)?;
     let drives = drives(system);
@@ -223,6 +250,7 @@ pub fn inverse(
         samples: watch.times.len(),
         span: (start.t, until),
         assembly,
+        left_out,
     };
     out.end(&result).map_err(record)?;
     ended.map_err(InverseError::Step)?;
@@ -234,6 +262,9 @@ fn axis_of(part: &str) -> Option<&str> {
     part.strip_prefix('f').filter(|axis| axis.len() == 1)
 }
 
+/// The relative tolerance of what only its rate drives.
+const PRECISION: f64 = 1e-9;
+
 /// Visits the samples of a motion without freedom.
 fn follow(
     dynamics: &Arc<dyn Dynamics>,
@@ -242,16 +273,25 @@ fn follow(
     distance: f64,
     visit: &mut dyn FnMut(&Point) -> Result<(), StepError>,
 ) -> Result<(), StepError> {
-    let mut engine = Kinematic::new(dynamics.clone(), start, distance);
+    let mut engine = Kinematic::new(dynamics.clone(), start, (until - start.t) / 200.0, PRECISION);
+    let mut timetable = Timetable::new(dynamics.courses());
     visit(start)?;
     let mut next = 1u64;
     loop {
         let t = start.t + next as f64 * distance;
         let t = if t > until - 1e-9 * distance { until } else { t };
         while engine.state().t < t {
-            engine.step(t)?;
+            let stop = timetable.stop(engine.state(), t, engine.step_size(), false);
+            engine.step(stop)?;
             if engine.state().t < t {
                 engine.settle();
+            }
+            while let Some(b) = timetable.due(engine.state(), t) {
+                if engine.cross(b.after)? {
+                    let why =
+                        "the rate of a drive jumps, and the effort of that is an impulse: `bellcrank run` tells it";
+                    return Err(StepError::Refused { t: b.after, why: why.into() });
+                }
             }
         }
         visit(engine.point())?;

@@ -84,6 +84,10 @@ impl From<LinearError> for LinearizationError {
 pub struct Linearization {
     /// S: the directions of the displacements, by columns.
     pub directions: Matrix,
+    /// S_v: the directions of the velocities, by columns.
+    pub velocities: Matrix,
+    /// P: the velocities that a displacement of a moving state takes along.
+    pub transport: Matrix,
     /// −Sᵀ(f_q − (Gᵀλ)_q)S, mass-normalized: its eigenvalues are the squares of the frequencies where nothing damps.
     pub stiffness: Matrix,
     /// (y, u, ζ)′ = A (y, u, ζ).
@@ -92,6 +96,8 @@ pub struct Linearization {
     pub counts: (usize, usize, usize),
     /// Whether `stiffness` says it all: at rest, undamped, conservative.
     pub conservative: bool,
+    /// Whether nothing moves.
+    pub at_rest: bool,
 }
 
 /// Pieces of the equations at a point, as dense matrices.
@@ -176,6 +182,15 @@ pub(super) fn units(dynamics: &dyn Dynamics) -> Vec<f64> {
     dynamics.scales().iter().map(|s| if *s == Scale::Angle { 1.0 / length } else { 1.0 }).collect()
 }
 
+/// Rates below this are rounding, in 1/s: of angles, and of lengths relative to that of the model.
+const STILL: f64 = 1e-12;
+
+/// Whether anything moves at a point, beyond what rounding leaves of drives and tables that stand still.
+pub fn moves(dynamics: &dyn Dynamics, at: &Point) -> bool {
+    let units = units(dynamics);
+    at.v.iter().zip(&units).any(|(v, unit)| v.abs() / unit > STILL * dynamics.length())
+}
+
 /// A basis of the null space of some rows of G, in coordinates of like weight, orthonormal there.
 fn free_directions(g: &Matrix, units: &[f64], chosen: impl Fn(usize) -> bool) -> Result<Matrix, LinearError> {
     let mut rows: Vec<f64> = Vec::new();
@@ -212,6 +227,60 @@ fn normalized(dynamics: &dyn Dynamics, mass: &Matrix, basis: &Matrix) -> Result<
     Ok(basis.times(&scaled))
 }
 
+/// What a motion adds to a linearization: how mass and free directions change along it.
+struct Transport {
+    /// C with C w the change of v along w in charts that turn with the bodies.
+    bracket: Matrix,
+    /// Ṁ.
+    mass_rate: Matrix,
+    /// The velocities that displacements along S bring with them, M-orthogonal to the free ones.
+    particular: Matrix,
+    /// The same for velocities along S_v.
+    transported: Matrix,
+}
+
+impl Transport {
+    fn new(
+        dense: &mut Dense,
+        at: &Point,
+        [g, mass, s, s_v]: [&Matrix; 4],
+        plain: bool,
+    ) -> Result<Transport, LinearizationError> {
+        let bracket = dense.bracket(at);
+        let mass_rate = bracket.times(mass).plus(1.0, &mass.times(&bracket.transpose()));
+        // G x = b with x M-orthogonal to S_v
+        let inverse = g.pseudo_inverse(REDUNDANT)?;
+        let solve = |b: &Matrix| {
+            let x = inverse.times(b);
+            let inside = s_v.transpose_times(&mass.times(&x));
+            Matrix::zeros(x.rows, b.columns).plus(-1.0, &x).plus(1.0, &s_v.times(&inside))
+        };
+        let particular = solve(&dense.drift(at).times(s));
+        if plain {
+            return Ok(Transport { transported: particular.clone(), bracket, mass_rate, particular });
+        }
+        // (Ġ − GC) S_v, column by column
+        let turned = g.times(&bracket.times(s_v));
+        let mut p = at.clone();
+        let mut rates = Matrix::zeros(g.rows, s_v.columns);
+        for j in 0..s_v.columns {
+            p.v = s_v.column(j);
+            let column = dense.drift(&p).apply(&at.v);
+            (0..g.rows).for_each(|i| *rates.at_mut(i, j) = column[i] - turned.at(i, j));
+        }
+        Ok(Transport { transported: solve(&rates), bracket, mass_rate, particular })
+    }
+}
+
+/// Writes a block into a matrix.
+fn set(matrix: &mut Matrix, row: usize, column: usize, block: &Matrix) {
+    for i in 0..block.rows {
+        for j in 0..block.columns {
+            *matrix.at_mut(row + i, column + j) = block.at(i, j);
+        }
+    }
+}
+
 /// The linearization about a point with its v̇ and λ.
 pub fn linearize(dynamics: &dyn Dynamics, at: &Point) -> Result<Linearization, LinearizationError> {
     let layout = dynamics.layout();
@@ -239,83 +308,69 @@ pub fn linearize(dynamics: &dyn Dynamics, at: &Point) -> Result<Linearization, L
         true => s.clone(),
         false => normalized(dynamics, &mass, &free_directions(&g, &units, |_| true)?)?,
     };
-    let moving = at.v.iter().any(|v| *v != 0.0);
+    let moving = moves(dynamics, at);
     let (d, d_v, nz) = (s.columns, s_v.columns, layout.nz());
     let stiff_s = stiff.times(&s);
     let stiffness = Matrix::zeros(d, d).plus(-1.0, &s.transpose_times(&stiff_s));
 
     // rows and columns of A: y, u, ζ
     let mut a = Matrix::zeros(d + d_v + nz, d + d_v + nz);
-    let mut set = |row: usize, column: usize, block: &Matrix| {
-        for i in 0..block.rows {
-            for j in 0..block.columns {
-                *a.at_mut(row + i, column + j) = block.at(i, j);
-            }
-        }
-    };
     let mass_s = mass.times(&s);
-    set(0, d, &mass_s.transpose_times(&s_v));
+    set(&mut a, 0, d, &mass_s.transpose_times(&s_v));
     let mut by_y = s_v.transpose_times(&stiff_s);
     let mut particular = Matrix::zeros(n, d);
     let mut by_u_more = Matrix::zeros(d_v, d_v);
     if moving {
-        let c = dense.bracket(at);
-        let mass_rate = c.times(&mass).plus(1.0, &mass.times(&c.transpose()));
-        damping = damping.plus(1.0, &mass.times(&c));
-        // G x = b with x M-orthogonal to S_v
-        let inverse = g.pseudo_inverse(REDUNDANT)?;
-        let solve = |b: &Matrix| {
-            let x = inverse.times(b);
-            let inside = s_v.transpose_times(&mass.times(&x));
-            Matrix::zeros(n, b.columns).plus(-1.0, &x).plus(1.0, &s_v.times(&inside))
-        };
-        particular = solve(&dense.drift(at).times(&s));
-        let transport = if plain {
-            particular.clone()
-        } else {
-            // (Ġ − GC) S_v, column by column
-            let turned = g.times(&c.times(&s_v));
-            let mut p = at.clone();
-            let mut rates = Matrix::zeros(g.rows, d_v);
-            for j in 0..d_v {
-                p.v = s_v.column(j);
-                let column = dense.drift(&p).apply(&at.v);
-                (0..g.rows).for_each(|i| *rates.at_mut(i, j) = column[i] - turned.at(i, j));
-            }
-            solve(&rates)
-        };
-        let rate_p = mass_rate.times(&particular);
+        let found = Transport::new(&mut dense, at, [&g, &mass, &s, &s_v], plain)?;
+        damping = damping.plus(1.0, &mass.times(&found.bracket));
         by_y = by_y
-            .plus(1.0, &transport.transpose_times(&mass.times(&particular)))
-            .plus(1.0, &s_v.transpose_times(&rate_p))
-            .plus(1.0, &s_v.transpose_times(&damping.times(&particular)));
-        by_u_more = by_u_more.plus(0.5, &s_v.transpose_times(&mass_rate.times(&s_v)));
-        let turn = mass_s.transpose_times(&particular).plus(0.5, &s.transpose_times(&mass_rate.times(&s)));
-        set(0, 0, &turn);
+            .plus(1.0, &found.transported.transpose_times(&mass.times(&found.particular)))
+            .plus(1.0, &s_v.transpose_times(&found.mass_rate.times(&found.particular)))
+            .plus(1.0, &s_v.transpose_times(&damping.times(&found.particular)));
+        by_u_more = by_u_more.plus(0.5, &s_v.transpose_times(&found.mass_rate.times(&s_v)));
+        let rate_s = s.transpose_times(&found.mass_rate.times(&s));
+        set(&mut a, 0, 0, &mass_s.transpose_times(&found.particular).plus(0.5, &rate_s));
+        particular = found.particular;
     }
     let by_u = s_v.transpose_times(&damping.times(&s_v)).plus(1.0, &by_u_more);
-    set(d, 0, &by_y);
-    set(d, d, &by_u);
+    set(&mut a, d, 0, &by_y);
+    set(&mut a, d, d, &by_u);
     if nz > 0 {
         let flow_v = dense.at_once(Piece::Flow, Unknown::V, at);
-        set(d, d + d_v, &s_v.transpose_times(&dense.at_once(Piece::Force, Unknown::Z, at)));
+        set(&mut a, d, d + d_v, &s_v.transpose_times(&dense.at_once(Piece::Force, Unknown::Z, at)));
         let by_y = dense.at_once(Piece::Flow, Unknown::Q, at).times(&s).plus(1.0, &flow_v.times(&particular));
-        set(d + d_v, 0, &by_y);
-        set(d + d_v, d, &flow_v.times(&s_v));
-        set(d + d_v, d + d_v, &dense.at_once(Piece::Flow, Unknown::Z, at));
+        set(&mut a, d + d_v, 0, &by_y);
+        set(&mut a, d + d_v, d, &flow_v.times(&s_v));
+        set(&mut a, d + d_v, d + d_v, &dense.at_once(Piece::Flow, Unknown::Z, at));
     }
     let conservative = !moving
         && plain
         && nz == 0
         && by_u.largest() == 0.0
         && stiffness.asymmetry() <= SYMMETRIC * stiffness.largest();
-    Ok(Linearization { directions: s, stiffness, matrix: a, counts: (d, d_v, nz), conservative })
+    let (velocities, transport) = (s_v, particular);
+    Ok(Linearization {
+        directions: s,
+        velocities,
+        transport,
+        stiffness,
+        matrix: a,
+        counts: (d, d_v, nz),
+        conservative,
+        at_rest: !moving,
+    })
 }
 
 /// What rounding leaves of the symmetry of a stiffness.
 const SYMMETRIC: f64 = 1e-10;
 
 impl Linearization {
+    /// Whether the signs of the stiffness decide on stability: at rest, without states or rolling, and symmetric.
+    pub fn by_stiffness(&self) -> bool {
+        let (d, d_v, nz) = self.counts;
+        self.at_rest && nz == 0 && d == d_v && self.stiffness.asymmetry() <= SYMMETRIC * self.stiffness.largest()
+    }
+
     /// The eigenvalues of the reduced stiffness, ascending; complex ones (of follower loads) by their real
     /// part, with `false` if there are any.
     pub fn stiffness_eigenvalues(&self) -> Result<(Vec<f64>, bool), LinearError> {
@@ -359,7 +414,7 @@ impl Linearization {
         let unit = |i: usize| if (d..d + d_v).contains(&i) { omega } else { 1.0 };
         let size = d + d_v + nz;
         let scaled = Matrix::from_fn(size, size, |i, j| self.matrix.at(i, j) * unit(j) / unit(i));
-        let mut pairs = deflated(&scaled)?;
+        let mut pairs = deflated(&scaled, true)?;
         for p in &mut pairs {
             for part in [&mut p.re, &mut p.im] {
                 let states = part.split_off(d + d_v);
@@ -376,14 +431,15 @@ const NOTHING: f64 = 1e-12;
 
 /// Eigenvalues with the zero ones split off: A Z = 0, and the rest acts on the complement Q of Z as QᵀAQ.
 /// So that cyclic coordinates, whose zeros are double or triple, come out as zeros and not as roots of the
-/// rounding.
-fn deflated(a: &Matrix) -> Result<Vec<Eigenpair>, LinearError> {
+/// rounding. A zero that is double because what moves freely keeps its speed is one motion, and told once.
+fn deflated(a: &Matrix, first: bool) -> Result<Vec<Eigenpair>, LinearError> {
     let n = a.rows;
     let z = if n == 0 { Matrix::zeros(0, 0) } else { a.null_space(NOTHING)? };
     if z.columns == 0 {
         return a.eigen();
     }
-    let zeros = (0..z.columns).map(|k| Eigenpair { value: (0.0, 0.0), re: z.column(k), im: vec![0.0; n] });
+    let zeros =
+        (0..z.columns).filter(|_| first).map(|k| Eigenpair { value: (0.0, 0.0), re: z.column(k), im: vec![0.0; n] });
     if z.columns == n {
         return Ok(zeros.collect());
     }
@@ -391,7 +447,7 @@ fn deflated(a: &Matrix) -> Result<Vec<Eigenpair>, LinearError> {
     let aq = a.times(&q);
     let coupling = z.transpose_times(&aq);
     let mut out: Vec<Eigenpair> = zeros.collect();
-    for p in deflated(&q.transpose_times(&aq))? {
+    for p in deflated(&q.transpose_times(&aq), false)? {
         let (mut re, mut im) = (q.apply(&p.re), q.apply(&p.im));
         let (x, y) = p.value;
         let size = x * x + y * y;

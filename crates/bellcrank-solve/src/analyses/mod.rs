@@ -1,7 +1,9 @@
 //! What a model tells beside its motion: equilibria, modes, and the forces a prescribed motion takes.
 
+pub mod about;
 pub mod continuation;
 pub mod inverse;
 pub mod linear;
 pub mod modes;
+pub mod state_space;
 pub mod statics;

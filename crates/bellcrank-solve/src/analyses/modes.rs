@@ -41,9 +41,13 @@ impl Mode {
 
     /// Whether it grows: σ clearly above what rounding leaves of zero.
     pub fn grows(&self) -> bool {
-        let (re, im) = self.eigenvalue;
-        !self.rigid && re > 1e-7 * re.hypot(im)
+        !self.rigid && grows(self.eigenvalue)
     }
+}
+
+/// Whether a motion with this eigenvalue grows.
+pub fn grows((re, im): (f64, f64)) -> bool {
+    re > 1e-7 * re.hypot(im)
 }
 
 /// All modes of a model about a state.
@@ -95,6 +99,26 @@ fn normalize(re: &mut [f64], im: &mut [f64], units: &[f64]) {
     for (x, y) in re.iter_mut().zip(im.iter_mut()) {
         (*x, *y) = ((*x * c + *y * s) / size, (*y * c - *x * s) / size);
     }
+}
+
+/// What some displacements move most, in the user's terms and each once: `hub.angle`.
+pub fn moved_most(dynamics: &dyn Dynamics, at: &Point, displacements: &[Vec<f64>]) -> Vec<String> {
+    let (components, length) = (components(dynamics), dynamics.length());
+    let mut names: Vec<String> = Vec::new();
+    for re in displacements {
+        let mode = Mode { eigenvalue: (0.0, 0.0), re: re.clone(), im: vec![0.0; re.len()], rigid: true };
+        let shape = shape(dynamics, at, &mode, components.is_empty());
+        let size = |i: usize| match components.get(i) {
+            Some((_, "rad")) => length * shape[i].0.abs(),
+            _ => shape[i].0.abs(),
+        };
+        let largest = (0..shape.len()).fold(0.0f64, |m, i| m.max(size(i)));
+        // joints come after bodies, and say it better
+        let most = (0..shape.len()).rev().find(|i| size(*i) >= 0.99 * largest);
+        let name = most.map(|i| components.get(i).map_or_else(|| format!("q{}", i + 1), |c| c.0.clone()));
+        names.extend(name.filter(|name| !names.contains(name)));
+    }
+    names
 }
 
 fn is_rate(unit: &str) -> bool {

@@ -5,15 +5,16 @@
 //! solve. Small steps follow the force, so that the model ends where it would come to rest and not in the
 //! next equilibrium, stable or not; with τ → ∞ the steps become Newton's method for the equilibrium itself.
 
-use super::linear::{LinearizationError, linearize};
+use super::linear::linearize;
+use super::modes::{grows, moved_most};
 use crate::formulation;
 use crate::linear::kkt::Kkt;
 use crate::newton::{Iteration, MatrixLoan, Newton, Residual, SetParts, Wants};
 use crate::step::Step;
 use bellcrank_math::linear::blocks::BlockPattern;
 use bellcrank_math::linear::matrix::Matrix;
-use bellcrank_model::dynamics::{Scale, Targets};
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown};
+use bellcrank_model::dynamics::{Beyond, Scale, Targets};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
 use std::fmt;
 use std::sync::Arc;
 
@@ -32,18 +33,22 @@ pub struct Equilibrium {
     pub redundant: usize,
     /// What the stiffness says; `None` where it was too large to ask.
     pub stability: Option<Stability>,
+    /// What is beyond the range in which its equations are right.
+    pub beyond: Vec<Beyond>,
 }
 
-/// The signs of the reduced stiffness.
+/// Whether a model that is pushed a little comes back to its equilibrium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stability {
     /// Eigenvalues of the mass-normalized stiffness on the manifold of the constraints, ascending, in 1/s².
     pub eigenvalues: Vec<f64>,
-    /// How many are negative: as many ways to fall.
+    /// As many ways to fall: motions that grow without turning back.
     pub negative: usize,
-    /// How many are zero: motions that no force resists.
+    /// As many motions that nothing resists.
     pub zero: usize,
-    /// Whether some are complex: a follower load makes it flutter.
+    /// What these move most, as results call it: `hub.angle`.
+    pub free: Vec<String>,
+    /// Whether an oscillation grows, as with a follower load or a controller that is too quick.
     pub flutter: bool,
 }
 
@@ -138,6 +143,15 @@ struct Creep {
 }
 
 impl Creep {
+    /// Centres charts and counts turns at the present point.
+    fn settle(&mut self, w: &mut Workspace) {
+        let mut state = State::default();
+        self.step.point.store(&mut state);
+        self.dynamics.settle(&mut state, w);
+        self.step.point.set(&state);
+        self.step.touched();
+    }
+
     fn new(dynamics: Arc<dyn Dynamics>, point: Point) -> Creep {
         let mut step = Step::new(dynamics.clone(), formulation::statics(), point);
         step.stencil.t = step.point.t;
@@ -261,31 +275,42 @@ impl Residual for Creep {
     }
 }
 
+/// How a model would start to move from rest; zero where that is not determined.
+fn urge(dynamics: &Arc<dyn Dynamics>, kkt: &mut Kkt, at: &mut Point, w: &mut Workspace) -> Vec<f64> {
+    dynamics.realize(at, w);
+    let moves = kkt.accelerate(at, w).is_ok();
+    let urge = if moves { at.vdot.clone() } else { vec![0.0; at.v.len()] };
+    at.vdot.fill(0.0);
+    urge
+}
+
+/// The largest displacement in lengths of the model, and, if they count, of the angles.
+fn reach(delta: &[f64], scales: &[Scale], length: f64, angles: bool) -> f64 {
+    delta.iter().zip(scales).fold(0.0f64, |m, (d, s)| match s {
+        Scale::Angle if angles => m.max(d.abs()),
+        Scale::Angle => m,
+        _ => m.max(d.abs() / length),
+    })
+}
+
+/// The body that forces pull at most.
+fn stalled(dynamics: &dyn Dynamics, rest: &[f64], residual: f64) -> StaticsError {
+    let worst = (0..rest.len()).max_by(|a, b| rest[*a].abs().total_cmp(&rest[*b].abs())).unwrap_or(0);
+    let body = dynamics.layout().bodies.partition_point(|r| r.end <= worst);
+    StaticsError::Stalled { name: dynamics.name(Unknown::Q, body), residual }
+}
+
 /// Lets an assembled point creep to an equilibrium.
 pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equilibrium, StaticsError> {
-    let layout = dynamics.layout();
-    let n = layout.n();
+    let n = dynamics.layout().n();
     let mut at = start.clone();
     [&mut at.v, &mut at.vdot, &mut at.qdot, &mut at.zdot, &mut at.mu].into_iter().for_each(|x| x.fill(0.0));
     at.charts.rates.fill(0.0);
-    // how the model would start to move from rest
     let mut w = dynamics.workspace();
-    dynamics.realize(&at, &mut w);
-    let mut urge = vec![0.0; n];
     let mut kkt = Kkt::new(dynamics.clone());
-    if kkt.accelerate(&mut at, &mut w).is_ok() {
-        urge.copy_from_slice(&at.vdot);
-        at.vdot.fill(0.0);
-    }
-    let scales = dynamics.scales();
-    let length = dynamics.length();
-    let reach = |delta: &[f64], angles: bool| {
-        delta.iter().zip(&scales).fold(0.0f64, |m, (d, s)| match s {
-            Scale::Angle if angles => m.max(d.abs()),
-            Scale::Angle => m,
-            _ => m.max(d.abs() / length),
-        })
-    };
+    let urge = urge(dynamics, &mut kkt, &mut at, &mut w);
+    let (scales, length) = (dynamics.scales(), dynamics.length());
+    let reach = |delta: &[f64], angles: bool| reach(delta, &scales, length, angles);
     let mut creep = Creep::new(dynamics.clone(), at.clone());
     let mut newton = Newton::new(creep.pattern(), Iteration::Full, 25);
     let mut rest = vec![0.0; n];
@@ -330,11 +355,7 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
         if reach(&travelled, false) > FAR {
             return Err(runaway(&**dynamics, &travelled));
         }
-        let mut state = State::default();
-        creep.step.point.store(&mut state);
-        dynamics.settle(&mut state, &mut w);
-        creep.step.point.set(&state);
-        creep.step.touched();
+        creep.settle(&mut w);
         at.clone_from(&creep.step.point);
         size = size.max(creep.imbalance(&mut rest));
         still = if reach(&creep.moved, true) < 0.1 * NEWTON { still + 1 } else { 0 };
@@ -349,15 +370,14 @@ pub fn equilibrium(dynamics: &Arc<dyn Dynamics>, start: &Point) -> Result<Equili
         if reach(&travelled, false) > AWAY {
             return Err(runaway(&**dynamics, &travelled));
         }
-        let worst = (0..n).max_by(|a, b| rest[*a].abs().total_cmp(&rest[*b].abs())).unwrap_or(0);
-        let body = layout.bodies.partition_point(|r| r.end <= worst);
-        return Err(StaticsError::Stalled { name: dynamics.name(Unknown::Q, body), residual });
+        return Err(stalled(&**dynamics, &rest, residual));
     }
     w.invalidate();
     dynamics.realize(&at, &mut w);
     let redundant = kkt.factor(&at, &mut w).map_or(0, |()| kkt.dropped());
+    let beyond = dynamics.beyond(&at, &mut w);
     let stability = stability(&**dynamics, &at);
-    Ok(Equilibrium { point: at, residual, steps, iterations: newton.counts.iterations, redundant, stability })
+    Ok(Equilibrium { point: at, residual, steps, iterations: newton.counts.iterations, redundant, stability, beyond })
 }
 
 fn runaway(dynamics: &dyn Dynamics, travelled: &[f64]) -> StaticsError {
@@ -367,18 +387,35 @@ fn runaway(dynamics: &dyn Dynamics, travelled: &[f64]) -> StaticsError {
     StaticsError::Runaway { name: dynamics.name(Unknown::Q, body), distance: far(&body) }
 }
 
-/// The signs of the reduced stiffness at an equilibrium; `None` where the model is too large, or has no mass.
+/// Whether an equilibrium is stable; `None` where the model is too large, or has no mass.
+///
+/// Where the stiffness is symmetric and there are no states its signs decide, whatever dampers there are. Everywhere else
+/// (controllers, follower loads) the eigenvalues of the motion do, as `modes` has them.
 pub fn stability(dynamics: &dyn Dynamics, at: &Point) -> Option<Stability> {
-    let linear = match linearize(dynamics, at) {
-        Ok(linear) => linear,
-        Err(LinearizationError::TooLarge { .. } | LinearizationError::Massless { .. }) => return None,
-        Err(LinearizationError::Linear(_)) => return None,
-    };
-    let (eigenvalues, real) = linear.stiffness_eigenvalues().ok()?;
-    let none = SLACK * eigenvalues.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-    let negative = eigenvalues.iter().filter(|x| **x < -none).count();
-    let zero = eigenvalues.iter().filter(|x| x.abs() <= none).count();
-    Some(Stability { eigenvalues, negative, zero, flutter: !real })
+    let linear = linearize(dynamics, at).ok()?;
+    let (eigenvalues, _) = linear.stiffness_eigenvalues().ok()?;
+    if linear.by_stiffness() {
+        let (values, vectors) = linear.stiffness.symmetric_eigen().ok()?;
+        let none = SLACK * values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let negative = values.iter().filter(|x| **x < -none).count();
+        let loose: Vec<usize> = (0..values.len()).filter(|k| values[*k].abs() <= none).collect();
+        let shapes: Vec<Vec<f64>> = loose.iter().map(|k| linear.directions.apply(&vectors.column(*k))).collect();
+        let free = moved_most(dynamics, at, &shapes);
+        return Some(Stability { eigenvalues, negative, zero: loose.len(), free, flutter: false });
+    }
+    let pairs = linear.eigen().ok()?;
+    let d = linear.counts.0;
+    let loose = pairs.iter().filter(|p| p.value == (0.0, 0.0) && p.re[..d].iter().any(|x| *x != 0.0));
+    let shapes: Vec<Vec<f64>> = loose.map(|p| linear.directions.apply(&p.re[..d])).collect();
+    let growing: Vec<(f64, f64)> = pairs.iter().map(|p| p.value).filter(|value| grows(*value)).collect();
+    let oscillates = |value: &&(f64, f64)| value.1 > 1e-9 * value.0;
+    Some(Stability {
+        eigenvalues,
+        negative: growing.iter().filter(|value| !oscillates(value)).count(),
+        zero: shapes.len(),
+        free: moved_most(dynamics, at, &shapes),
+        flutter: growing.iter().any(|value| oscillates(&value)),
+    })
 }
 
 /// Replaces reactions that are not unique by those of least size: the λ of least |λ| with the same Gᵀλ.

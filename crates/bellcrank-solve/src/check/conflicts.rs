@@ -1,11 +1,11 @@
 //! Equations that contradict each other, as few as it takes.
 
-use super::text::{list, names, size};
+use super::text::{distinct, list, size};
 use super::{Check, Severity};
 use crate::start::{self, AssemblyError};
 use bellcrank_model::joints::equations::Equation;
 use bellcrank_model::joints::{Joint, Motion};
-use bellcrank_model::model::{Model, Space};
+use bellcrank_model::model::{Model, Place, Space, Subject};
 use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 
@@ -17,27 +17,33 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
     let model = &system.model;
     let mut by = error.clone();
     let mut set = Vec::new();
-    if thorough && model.joints.len() <= FEW {
+    let open = !matches!(error, AssemblyError::Rates { .. });
+    if open && thorough && model.joints.len() <= FEW {
         let items: Vec<Item> =
             (0..model.joints.len()).map(Item::Joint).chain((0..model.start.len()).map(Item::Start)).collect();
-        set = smallest(model, &[], false, &items);
+        set = start::smallest(&[], false, &items, &|set| contradiction(model, set).is_some());
         if let Some(found) = contradiction(model, &set) {
             by = found;
         }
     }
-    if thorough && model.joints.len() > FEW {
+    if open && thorough && model.joints.len() > FEW {
         c.leave_out("the smallest set of joints that contradict each other", &format!("more than {FEW} joints"));
     }
-    let mut involved: Vec<String> = names(set.iter().map(|item| item.name(model)));
+    let mut involved: Vec<Subject> = distinct(set.iter().map(|item| item.subject(model)));
+    if let AssemblyError::Rates { sides, .. } = error {
+        (involved, by) = (sides.clone(), error.clone());
+    }
     let (worst, amount, unit, also) = match &by {
         AssemblyError::Open { worst, by, others, .. } => (worst, by, "m", others.as_slice()),
-        AssemblyError::Rates { worst, by } => (worst, by, "m/s", &[][..]),
-        AssemblyError::Singular { name } => (name, &0.0, "m", &[][..]),
+        AssemblyError::Rates { worst, by, .. } => (worst, by, "m/s", &[][..]),
+        AssemblyError::Beyond { culprit, by } => (culprit, by, "m", &[][..]),
+        AssemblyError::Singular { culprit } => (culprit, &0.0, "m", &[][..]),
     };
     if involved.is_empty() {
         involved = std::iter::once(worst).chain(also).cloned().collect();
     }
-    let held: Vec<String> = model.bodies.iter().filter(|b| b.fixed).map(|b| format!("body `{}`", b.name)).collect();
+    let fixed = model.bodies.iter().enumerate().filter(|(_, b)| b.fixed);
+    let held: Vec<Subject> = fixed.map(|(b, _)| model.subject(Place::Body(b))).collect();
     let mut message = match involved.len() {
         1 => format!("{} cannot be closed: it stays open by {} {unit}", involved[0], size(*amount)),
         _ => format!(
@@ -69,10 +75,10 @@ enum Item {
 }
 
 impl Item {
-    fn name(&self, model: &Model) -> String {
+    fn subject(&self, model: &Model) -> Subject {
         match self {
-            Item::Joint(j) => format!("joint `{}`", model.joints[*j].name),
-            Item::Start(s) => format!("the start of joint `{}`", model.joints[model.start[*s].joint].name),
+            Item::Joint(j) => model.subject(Place::Joint(*j)),
+            Item::Start(s) => model.subject(Place::Start(model.start[*s].joint)),
         }
     }
 }
@@ -112,19 +118,4 @@ impl Joint for Measured {
     fn motions(&self, space: Space) -> Vec<Motion> {
         self.0.motions(space)
     }
-}
-
-/// QuickXplain: the smallest part of `items` that contradicts what is given.
-fn smallest(model: &Model, given: &[Item], added: bool, items: &[Item]) -> Vec<Item> {
-    if added && contradiction(model, given).is_some() {
-        return Vec::new();
-    }
-    if items.len() <= 1 {
-        return items.to_vec();
-    }
-    let (first, second) = items.split_at(items.len() / 2);
-    let with = |more: &[Item]| [given, more].concat();
-    let of_second = smallest(model, &with(first), !first.is_empty(), second);
-    let of_first = smallest(model, &with(&of_second), !of_second.is_empty(), first);
-    [of_first, of_second].concat()
 }

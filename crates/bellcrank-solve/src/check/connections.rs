@@ -2,14 +2,14 @@
 
 use super::text::list;
 use super::{Check, Severity};
-use bellcrank_model::model::Model;
+use bellcrank_model::model::{Model, Place, Subject};
 use bellcrank_model::relative::tree::may_carry;
 
 /// Joints that are wanted in the tree of relative coordinates and cannot be in it.
 pub(super) fn wanted_in_vain(c: &mut Check, model: &Model) {
-    for (k, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.tree == Some(true)) {
+    for (k, _) in model.joints.iter().enumerate().filter(|(_, j)| j.tree == Some(true)) {
         if !may_carry(model, k) {
-            let name = format!("joint `{}`", joint.name);
+            let name = model.subject(Place::Joint(k));
             let message = format!("{name} cannot be in the tree of relative coordinates, though it has `tree = true`");
             let help = "it stays an equation there: leave `tree` out, or give it to another joint";
             c.push(Severity::Warning, "tree", vec![name], message, help);
@@ -40,8 +40,8 @@ pub(super) fn unconnected(c: &mut Check, model: &Model) {
             group[a] = b;
         }
     }
-    let name = |b: usize| format!("body `{}`", model.bodies[b].name);
-    let alone: Vec<String> = (0..n).filter(|&b| !touched[b]).map(name).collect();
+    let name = |b: usize| model.subject(Place::Body(b));
+    let alone: Vec<Subject> = (0..n).filter(|&b| !touched[b]).map(name).collect();
     if !alone.is_empty() {
         let message = format!(
             "{} connected to nothing: no joint, no force",
@@ -56,7 +56,7 @@ pub(super) fn unconnected(c: &mut Check, model: &Model) {
     let mut members: Vec<(usize, usize)> = (0..n).filter(|&b| touched[b]).map(|b| (root(&mut group, b), b)).collect();
     members.sort_unstable();
     for members in members.chunk_by(|a, b| a.0 == b.0).filter(|m| m[0].0 != ground) {
-        let members: Vec<String> = members.iter().map(|(_, b)| name(*b)).collect();
+        let members: Vec<Subject> = members.iter().map(|(_, b)| name(*b)).collect();
         let message = format!(
             "{} not connected to the ground",
             match members.len() {

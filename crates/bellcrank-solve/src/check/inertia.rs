@@ -8,7 +8,7 @@ use bellcrank_math::Mat3;
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_model::bodies::CentralInertia;
 use bellcrank_model::model::Shape;
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Place, Point, Slopes, State, Subject, System, Unknown, Workspace};
 use std::sync::Arc;
 
 /// The blocks of the mass matrix, by body.
@@ -26,24 +26,24 @@ pub(super) fn masses(system: &System, start: &State, w: &mut Workspace) -> Vec<V
     out
 }
 
-pub(super) fn massless(c: &mut Check, system: &Arc<System>, start: &State, found: String, w: &mut Workspace) {
+pub(super) fn massless(c: &mut Check, system: &Arc<System>, start: &State, found: Subject, w: &mut Workspace) {
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let mut point = Point::at(start, system.layout());
     let _ = start::close(&dynamics, &mut point, w);
-    let mut names = start::free_without_mass(&dynamics, &point, w);
-    if names.is_empty() {
-        names.push(found);
+    let mut about = start::free_without_mass(&dynamics, &point, w);
+    if about.is_empty() {
+        about.push(found);
     }
-    let message = format!("{} can move without inertia: the motion is not determined", list(&names));
+    let message = format!("{} can move without inertia: the motion is not determined", list(&about));
     let help = "give it a mass and an inertia, or hold it by joints; a body without mass is fine where joints hold it";
-    c.push(Severity::Error, "massless", names, message, help);
+    c.push(Severity::Error, "massless", about, message, help);
 }
 
 /// Inertias that no body can have, and the likely slip.
 pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
     let sizes = body_sizes(system);
     for (b, mass) in masses.iter().enumerate() {
-        let name = format!("body `{}`", system.model.bodies[b].name);
+        let name = system.model.subject(Place::Body(b));
         let (m, moments, matrix) = match system.model.bodies[b].body.in_tree().central_inertia() {
             CentralInertia::Space(j) => (mass[0], principal(&j), Some(j)),
             CentralInertia::Plane(j) => (mass[0], vec![j], None),

@@ -20,7 +20,7 @@ use crate::choices::Options;
 use crate::linear::rank::DENSE;
 use crate::machine::{Machine, Start};
 use crate::start::{Assembly, AssemblyError};
-use bellcrank_model::{Dynamics, System};
+use bellcrank_model::{Dynamics, Subject, System};
 use std::sync::Arc;
 
 /// Something the check found.
@@ -30,21 +30,43 @@ pub struct Finding {
     pub severity: Severity,
     /// What it is: `redundant`, `conflicting`, `singular`, `massless`, `inertia`, `unconnected`, `units`, `locked`, `tree`.
     pub kind: &'static str,
-    /// The user's names of the bodies, joints and forces it is about.
-    pub names: Vec<String>,
+    /// The bodies, joints and forces it is about.
+    pub about: Vec<Subject>,
     /// One or two sentences.
     pub message: String,
     /// What to do about it.
     pub help: String,
 }
 
+impl Finding {
+    /// What it is about, in words.
+    pub fn names(&self) -> Vec<&str> {
+        self.about.iter().map(|subject| subject.words.as_str()).collect()
+    }
+}
+
 /// Equations of one joint that others hold already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redundancy {
     /// The joint, or the body whose own equation it is.
-    pub name: String,
+    pub of: Subject,
     /// What its redundant equations hold, in words.
     pub directions: Vec<String>,
+}
+
+/// How large a model is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Bodies; the ground is none.
+    pub bodies: usize,
+    /// Joints.
+    pub joints: usize,
+    /// Forces.
+    pub forces: usize,
+    /// Coordinates of the bodies.
+    pub coordinates: usize,
+    /// Equations of the joints.
+    pub equations: usize,
 }
 
 /// All that a look at a model tells.
@@ -52,12 +74,8 @@ pub struct Redundancy {
 pub struct Check {
     /// The model's name.
     pub model: String,
-    /// Numbers of bodies, joints and forces.
-    pub counts: (usize, usize, usize),
-    /// Coordinates of the bodies.
-    pub coordinates: usize,
-    /// Equations of the joints.
-    pub equations: usize,
+    /// How large it is.
+    pub counts: Counts,
     /// Degrees of freedom; `None` where the model cannot be assembled.
     pub degrees_of_freedom: Option<usize>,
     /// Equations that others hold already, by joint.
@@ -95,8 +113,8 @@ impl Check {
         self.left_out.push((what.to_string(), why.to_string()));
     }
 
-    fn push(&mut self, severity: Severity, kind: &'static str, names: Vec<String>, message: String, help: &str) {
-        self.findings.push(Finding { severity, kind, names, message, help: help.to_string() });
+    fn push(&mut self, severity: Severity, kind: &'static str, about: Vec<Subject>, message: String, help: &str) {
+        self.findings.push(Finding { severity, kind, about, message, help: help.to_string() });
     }
 }
 
@@ -117,9 +135,13 @@ fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> C
     let layout = system.layout();
     let mut c = Check {
         model: model.name.clone(),
-        counts: (model.bodies.len(), model.joints.len(), model.forces.len()),
-        coordinates: layout.n(),
-        equations: layout.m(),
+        counts: Counts {
+            bodies: model.bodies.len(),
+            joints: model.joints.len(),
+            forces: model.forces.len(),
+            coordinates: layout.n(),
+            equations: layout.m(),
+        },
         large: layout.n().max(layout.m()) > DENSE,
         ..Check::default()
     };
@@ -143,7 +165,7 @@ fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> C
             }
             c.assembly = Some(assembly);
         }
-        Err(AssemblyError::Singular { name }) => inertia::massless(&mut c, system, &start, name, &mut w),
+        Err(AssemblyError::Singular { culprit }) => inertia::massless(&mut c, system, &start, culprit, &mut w),
         Err(e) => conflicts::conflicting(&mut c, system, &e, thorough),
     }
     if c.degrees_of_freedom.is_some() {

@@ -1,7 +1,7 @@
 //! Degrees of freedom, redundant equations and singular positions, from the rank of G.
 
 use super::advice::advice;
-use super::text::{axis, list, names, plural};
+use super::text::{axis, distinct, list, plural};
 use super::{Check, DENSE, Redundancy, Severity};
 use crate::constraints::add_position_residual;
 use crate::linear::kkt::Kkt;
@@ -229,7 +229,7 @@ pub(super) fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, w: &mut 
     }
     c.work = elimination.work();
     drop(elimination);
-    let blocks = |list: &[usize]| names(list.iter().map(|k| dynamics.name(Unknown::Lambda, *k)));
+    let blocks = |list: &[usize]| distinct(list.iter().map(|k| dynamics.subject(Unknown::Lambda, *k)));
     let (point, usual) = generic.as_ref().map_or((start, &here), |(point, found)| (point, found));
     let stuck = here.freedom > 0 && poses == 0;
     let shaky = stuck && !c.large;
@@ -256,7 +256,7 @@ pub(super) fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, w: &mut 
         c.push(Severity::Warning, "singular", involved, message, help);
     }
     c.degrees_of_freedom = Some(if shaky { 0 } else { usual.freedom });
-    if usual.freedom == 0 && !shaky && !dynamics.driven() && c.counts.1 > 0 {
+    if usual.freedom == 0 && !shaky && !dynamics.driven() && c.counts.joints > 0 {
         let message = "nothing can move: no degree of freedom, and no drive".to_string();
         let help = "if it should: a joint holds too much, or axes that were meant to be parallel are not";
         c.push(Severity::Note, "locked", Vec::new(), message, help);
@@ -266,7 +266,7 @@ pub(super) fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, w: &mut 
         w.invalidate();
         system.realize(start, w);
         c.redundancies = name_rows(system, &usual.dependent, start, w);
-        c.not_unique = blocks(&usual.support);
+        c.not_unique = blocks(&usual.support).into_iter().map(|s| s.words).collect();
     }
     let mut changes = Vec::new();
     if thorough && !c.redundancies.is_empty() {
@@ -286,7 +286,7 @@ fn name_rows(system: &System, rows: &[usize], at: &Point, w: &Workspace) -> Vec<
     unit.lambda.fill(0.0);
     for &row in rows {
         let block = layout.constraints.partition_point(|r| r.end <= row);
-        let name = system.name(Unknown::Lambda, block);
+        let of = system.subject(Unknown::Lambda, block);
         let words = match system.constraints()[block].joint {
             None => "its length".to_string(),
             Some(joint) => {
@@ -304,8 +304,8 @@ fn name_rows(system: &System, rows: &[usize], at: &Point, w: &Workspace) -> Vec<
             }
         };
         match out.last_mut() {
-            Some(last) if last.name == name => last.directions.push(words),
-            _ => out.push(Redundancy { name, directions: vec![words] }),
+            Some(last) if last.of == of => last.directions.push(words),
+            _ => out.push(Redundancy { of, directions: vec![words] }),
         }
     }
     out
@@ -316,7 +316,7 @@ fn tell_redundant(c: &mut Check, advice: Vec<String>) {
         return;
     }
     let lines: Vec<String> =
-        c.redundancies.iter().take(12).map(|r| format!("\n{}: {}", r.name, r.directions.join(", "))).collect();
+        c.redundancies.iter().take(12).map(|r| format!("\n{}: {}", r.of, r.directions.join(", "))).collect();
     let more = c.redundancies.len().saturating_sub(12);
     let message = format!(
         "{}, held already by the {}:{}{}",
@@ -329,8 +329,8 @@ fn tell_redundant(c: &mut Check, advice: Vec<String>) {
         true => "it runs so; the motion is unique, the reactions of these joints are not".to_string(),
         false => format!("it runs so, but the reactions are not unique; to make them so, {}", list(&advice)),
     };
-    let names = c.redundancies.iter().map(|r| r.name.clone()).collect();
-    c.push(Severity::Note, "redundant", names, message, &help);
+    let about = c.redundancies.iter().map(|r| r.of.clone()).collect();
+    c.push(Severity::Note, "redundant", about, message, &help);
 }
 
 #[cfg(test)]
@@ -452,7 +452,7 @@ mod tests {
         let look = |text: &str| {
             let system = Arc::new(read_text("model.toml", text, &[]).unwrap().model.into_system());
             let check = super::super::check(&system, &crate::choices::Options::default());
-            assert!(check.coordinates > MANY && check.runs() && check.work > 0);
+            assert!(check.counts.coordinates > MANY && check.runs() && check.work > 0);
             check
         };
         for (space, m) in [(false, 400), (true, 200)] {

@@ -1,16 +1,16 @@
 //! Numbers that look like those of other units.
 
 use super::{Check, Severity};
-use bellcrank_model::System;
 use bellcrank_model::dynamics::Geometry;
 use bellcrank_model::joints::Motion;
 use bellcrank_model::model::Shape;
+use bellcrank_model::{Place, Subject, System};
 
 /// Numbers that look like those of other units.
 pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
     let model = &system.model;
-    let warn = |c: &mut Check, names: Vec<String>, message: String, help: &str| {
-        c.push(Severity::Warning, "units", names, message, help);
+    let warn = |c: &mut Check, about: Vec<Subject>, message: String, help: &str| {
+        c.push(Severity::Warning, "units", about, message, help);
     };
     let g = model.gravity.norm();
     if g > 100.0 {
@@ -18,7 +18,7 @@ pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
         warn(c, vec!["gravity".into()], message, "all is in SI units: 9.81 m/s², lengths in m");
     }
     for (b, entry) in model.bodies.iter().enumerate() {
-        let name = format!("body `{}`", entry.name);
+        let name = model.subject(Place::Body(b));
         let mass = masses[b].first().copied().unwrap_or(0.0);
         let volume = match entry.shape {
             Shape::Rod { length, radius } | Shape::Cylinder { length, radius } => {
@@ -53,9 +53,10 @@ pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
         let turns = model.joints[start.joint].joint.motions(model.space).get(start.motion).is_some_and(Motion::turns);
         let value = start.value.unwrap_or(0.0);
         if turns && (10.0..=720.0).contains(&value.abs()) && (value.abs() / 5.0).fract() < 1e-9 {
-            let name = format!("joint `{}`", model.joints[start.joint].name);
-            let message = format!("{name} starts at an angle of {value} rad");
-            warn(c, vec![name], message, &format!("angles are in rad: for degrees write \"{value}*pi/180\""));
+            let joint = model.subject(Place::Joint(start.joint));
+            let message = format!("{joint} starts at an angle of {value} rad");
+            let about = Subject { place: Some(Place::Start(start.joint)), ..joint };
+            warn(c, vec![about], message, &format!("angles are in rad: for degrees write \"{value}*pi/180\""));
         }
     }
     let heaviest = masses.iter().filter_map(|m| m.first()).fold(0.0f64, |a, m| a.max(*m));

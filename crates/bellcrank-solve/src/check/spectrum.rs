@@ -1,6 +1,8 @@
 //! How fast the model moves about its start, and the method that suits.
 
 use super::{Check, DENSE};
+use crate::analyses::linear::linearize;
+use crate::analyses::modes::grows;
 use crate::choices::{MethodName, Options};
 use crate::linear::derivatives::{Blocks, dense};
 use crate::linear::kkt::Kkt;
@@ -39,7 +41,11 @@ impl Spectrum {
 
 /// Looks at the rates about a point.
 pub(super) fn look(c: &mut Check, system: &Arc<System>, at: &Point, w: &mut Workspace) {
-    c.spectrum = if c.large { fastest(system, at, w) } else { spectrum(system, at, w) };
+    c.spectrum = match c.large {
+        true => fastest(system, at, w),
+        // what moves, has states or is pushed by loads that follow it is judged by its motion, as `modes` does
+        false => of_motion(system, at).unwrap_or_else(|| spectrum(system, at, w)),
+    };
     match &c.spectrum {
         None => c.leave_out("natural frequencies", "the masses do not determine them at the start"),
         Some(s) if s.only_fastest => {
@@ -100,6 +106,29 @@ fn largest(kkt: &mut Kkt, mass: &Blocks, n: usize, times: impl Fn(&[f64], &mut [
         x.copy_from_slice(kkt.respond(&y).ok()?);
     }
     found.is_finite().then_some(found)
+}
+
+/// The rates of the motion itself, where those of masses, springs and dampers apart do not tell them.
+fn of_motion(system: &Arc<System>, at: &Point) -> Option<Option<Spectrum>> {
+    let linear = linearize(&**system, at).ok()?;
+    if linear.by_stiffness() {
+        return None;
+    }
+    let Ok(pairs) = linear.eigen() else { return Some(None) };
+    let mut found = Spectrum::default();
+    for (re, im) in pairs.into_iter().map(|p| p.value) {
+        let size = re.hypot(im);
+        if grows((re, im)) {
+            found.falling = Some(found.falling.unwrap_or(0.0).max(re));
+        }
+        if size == 0.0 || im > 0.0 {
+            found.frequencies.push(size / std::f64::consts::TAU);
+        }
+        found.decay = found.decay.max(-re);
+    }
+    found.decay = if found.decay > 1e-12 { found.decay } else { 0.0 };
+    found.frequencies.sort_by(f64::total_cmp);
+    Some(Some(found))
 }
 
 /// Frequencies about a point: S²ᵀM S ẍ + SᵀC S ẋ + SᵀK S x = 0 on the free motions S.

@@ -1,8 +1,9 @@
 //! A check in words.
 
-use super::{Check, Finding, Severity};
+use super::{Check, Counts, Finding, Severity};
 use crate::start::Assembly;
 use bellcrank_math::Vec3;
+use bellcrank_model::Subject;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -44,9 +45,9 @@ pub(super) fn size(x: f64) -> String {
 }
 
 /// `a`, `b` and 3 more.
-pub(super) fn list(names: &[String]) -> String {
+pub(super) fn list<T: fmt::Display>(names: &[T]) -> String {
     const SHOWN: usize = 8;
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    let shown = names.iter().take(SHOWN).map(T::to_string).collect::<Vec<_>>();
     match names.len() {
         n if n > SHOWN => format!("{} and {} more", shown.join(", "), n - SHOWN),
         n if n > 1 => format!("{} and {}", shown[..n - 1].join(", "), shown[n - 1]),
@@ -56,7 +57,7 @@ pub(super) fn list(names: &[String]) -> String {
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (bodies, joints, forces) = self.counts;
+        let Counts { bodies, joints, forces, coordinates, equations } = self.counts;
         writeln!(
             f,
             "{}: {}, {}, {}",
@@ -65,13 +66,17 @@ impl fmt::Display for Check {
             plural(joints, "joint", "joints"),
             plural(forces, "force", "forces")
         )?;
-        writeln!(f, "coordinates: {}, equations: {}", self.coordinates, self.equations)?;
+        writeln!(f, "coordinates: {coordinates}, equations: {equations}")?;
         if let Some(d) = self.degrees_of_freedom {
             writeln!(f, "degrees of freedom: {d}, redundant equations: {}", self.redundant())?;
         }
         if let Some(a) = self.assembly.as_ref().filter(|a| !a.gaps.is_empty() || !a.moved.is_empty()) {
             writeln!(f, "assembled in {}:", plural(a.iterations, "iteration", "iterations"))?;
             table(f, a)?;
+        }
+        if let Some(a) = self.assembly.as_ref().filter(|a| !a.followed.is_empty()) {
+            let names: Vec<String> = a.followed.iter().map(|f| f.name.clone()).collect();
+            writeln!(f, "loops move along at the start: {}", list(&names))?;
         }
         let (shown, more) = self.shown();
         for finding in shown {
@@ -121,12 +126,12 @@ impl fmt::Display for Check {
 
 fn table(f: &mut fmt::Formatter<'_>, a: &Assembly) -> fmt::Result {
     const SHOWN: usize = 20;
-    let width = a.gaps.iter().map(|g| g.name.chars().count()).chain(a.moved.iter().map(|m| m.name.chars().count()));
+    let width = a.gaps.iter().map(|g| g.of.words.chars().count()).chain(a.moved.iter().map(|m| m.name.chars().count()));
     let width = width.max().unwrap_or(0);
     if !a.gaps.is_empty() {
         writeln!(f, "  {:width$}  open before      after", "")?;
         for g in a.gaps.iter().take(SHOWN) {
-            writeln!(f, "  {:width$}  {:11.3e}  {:9.1e}", g.name, g.before, g.after)?;
+            writeln!(f, "  {:width$}  {:11.3e}  {:9.1e}", g.of.words, g.before, g.after)?;
         }
     }
     if !a.moved.is_empty() {
@@ -142,9 +147,10 @@ fn table(f: &mut fmt::Formatter<'_>, a: &Assembly) -> fmt::Result {
     Ok(())
 }
 
-pub(super) fn names(all: impl Iterator<Item = String>) -> Vec<String> {
+/// Each of them once.
+pub(super) fn distinct(all: impl Iterator<Item = Subject>) -> Vec<Subject> {
     let mut seen = HashSet::new();
-    all.filter(|name| seen.insert(name.clone())).collect()
+    all.filter(|subject| seen.insert(subject.words.clone())).collect()
 }
 
 /// Words for a direction: `x`, or its components.
@@ -167,6 +173,6 @@ mod tests {
     fn directions_read_well() {
         assert_eq!(axis(Vec3::new(0.0, -2.0, 0.0)), "y");
         assert_eq!(axis(Vec3::new(1.0, 0.0, 1.0)), "[0.707, 0, 0.707]");
-        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
     }
 }

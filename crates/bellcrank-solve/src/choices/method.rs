@@ -35,7 +35,7 @@ pub struct MethodRow {
 macro_rules! methods {
     ($( $member:ident, $name:literal, $formulation:expr, $family:expr, $doc:literal; )+) => {
         /// A method by name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub enum MethodName { $( #[doc = $doc] $member, )+ }
 
         /// All methods; a new one is its file and a line here.

@@ -78,6 +78,8 @@ pub struct Testing {
     pub budget: ErrorBudget,
     /// Most Newton iterations per attempt; `None` lets the method choose.
     pub max_iterations: Option<usize>,
+    /// The longest step of error control in s.
+    pub max_step: Option<f64>,
 }
 
 /// What a run has of the machine it runs on.

@@ -22,6 +22,7 @@ const RULES: &[Rule] = &[
     tolerances,
     sampling,
     step,
+    max_step,
     formulation,
     iteration,
     error_scope,
@@ -102,6 +103,20 @@ fn step(o: &Options) -> Result<(), ChoiceError> {
     }
 }
 
+fn max_step(o: &Options) -> Result<(), ChoiceError> {
+    let Some(h) = o.testing.max_step else { return Ok(()) };
+    positive("max_step", h, "the longest step", "1e-2")?;
+    if o.step.is_some() {
+        let reason = "a longest step is for error control, and the step is fixed";
+        return Err(ChoiceError::new("max_step", reason).try_without("max_step").instead(Suggestion::smaller("step")));
+    }
+    if o.until / h > 1e12 {
+        let reason = format!("{:.0e} steps would take forever", o.until / h);
+        return Err(ChoiceError::new("max_step", reason).instead(Suggestion::larger("max_step")));
+    }
+    Ok(())
+}
+
 fn formulation(o: &Options) -> Result<(), ChoiceError> {
     use FormulationKind::{Ggl, Index1, Si2};
     let Some(f) = o.formulation else { return Ok(()) };
@@ -142,10 +157,10 @@ fn error_scope(o: &Options) -> Result<(), ChoiceError> {
 }
 
 fn error_budget(o: &Options) -> Result<(), ChoiceError> {
-    if o.testing.budget == ErrorBudget::Run && (o.method != MethodName::Bdf || o.step.is_some()) {
-        let reason = "only bdf with error control lets the steps of a run share their errors";
-        let bdf = Suggestion::to("method", "bdf").note(" with error control");
-        return Err(ChoiceError::new("errors", reason).instead(bdf).try_without("errors"));
+    if o.testing.budget == ErrorBudget::Run && o.step.is_some() {
+        let reason =
+            "steps of a fixed size are as accurate as they are: only error control can share the error of a run";
+        return Err(ChoiceError::new("errors", reason).try_without("errors").try_without("step"));
     }
     Ok(())
 }

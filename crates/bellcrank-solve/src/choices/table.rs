@@ -102,7 +102,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "errors",
         "step",
-        "whose errors the tolerance of bdf limits; those of all steps of a run may sum to ten times it",
+        "whose error the tolerance limits: that of every step, or that of the run, estimated on the way",
         "error budget",
         || ErrorBudget::NAMES,
         |o, w| put(&mut o.testing.budget, ErrorBudget::by_name(w)),
@@ -136,6 +136,15 @@ pub static CHOICES: &[Choice] = &[
         },
     ),
     number("step", FieldKind::Positive, "s", "error control", "H", "fixed step size", |o, x| o.step = Some(x)),
+    number(
+        "max_step",
+        FieldKind::Positive,
+        "s",
+        "none",
+        "H",
+        "longest step of methods with error control, so that no short pulse is stepped over",
+        |o, x| o.testing.max_step = Some(x),
+    ),
     number("rtol", FieldKind::Positive, "", "1e-6", "R", "relative tolerance of methods with error control", |o, x| {
         o.rtol = x
     }),

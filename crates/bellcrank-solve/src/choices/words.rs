@@ -5,7 +5,7 @@
 macro_rules! named {
     ($(#[$meta:meta])* $enum:ident $(: $default:ident)? { $( $(#[doc = $doc:literal])+ $member:ident = $name:literal, )+ }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub enum $enum { $( $(#[doc = $doc])+ $member, )+ }
 
         $( impl Default for $enum {
@@ -68,9 +68,9 @@ named! {
 named! {
     /// What the tolerance is for.
     ErrorBudget: Step {
-        /// Every step may err by it.
+        /// Every step may err by a part of it, whatever becomes of that.
         Step = "step",
-        /// The errors of all steps of the run share ten times it, for long motions that nothing damps.
+        /// The error of a run: it is estimated on the way, and steps are as strict as it asks for.
         Run = "run",
     }
 }

@@ -1,6 +1,8 @@
 //! Why a run cannot go on, and what to do about it.
 
 use crate::choices::{ChoiceError, Suggestion, Voice, advice};
+use crate::start::AssemblyError;
+use bellcrank_model::Subject;
 use std::fmt;
 
 /// Why a run cannot go on. What to do about it is data too: [`StepError::advice`] and [`StepError::instead`].
@@ -13,7 +15,7 @@ pub enum StepError {
         /// The last step size tried.
         h: f64,
         /// What kept it from converging or from being accurate, by the user's name.
-        culprit: String,
+        culprit: Subject,
         /// Whether Newton's iteration (or else the error test) failed.
         convergence: bool,
         /// Whether the step was fixed by the user.
@@ -26,7 +28,7 @@ pub enum StepError {
         /// The last step size tried.
         h: f64,
         /// Where it shows, by the user's name.
-        culprit: String,
+        culprit: Subject,
         /// The smallest relative pivot of a constraint.
         pivot: f64,
         /// How many equations were redundant.
@@ -37,28 +39,55 @@ pub enum StepError {
         /// When.
         t: f64,
         /// The body or joint where it shows.
-        culprit: String,
+        culprit: Subject,
     },
     /// The motion left the range of numbers.
     NotFinite {
         /// When.
         t: f64,
         /// The body where it shows.
-        culprit: String,
+        culprit: Subject,
     },
     /// A mechanism without freedom cannot be closed.
     Open {
         /// When.
         t: f64,
         /// Why.
+        why: Box<AssemblyError>,
+    },
+    /// A value that was handed to the run cannot be used.
+    Refused {
+        /// When.
+        t: f64,
+        /// Why.
         why: String,
+    },
+    /// A regularized loop is open beyond its bound.
+    OpenLoop {
+        /// When.
+        t: f64,
+        /// The joint that closes it.
+        culprit: Subject,
+        /// How far it is open, in m or rad.
+        gap: f64,
+        /// How far it may be open.
+        bound: f64,
     },
     /// Events follow each other without end and without time passing.
     Chatter {
         /// When.
         t: f64,
         /// What switches.
-        culprit: String,
+        culprit: Subject,
+    },
+    /// A drive prescribes a position that jumps.
+    Jump {
+        /// When.
+        t: f64,
+        /// The drive.
+        culprit: Subject,
+        /// How far, with its unit.
+        by: String,
     },
     /// A choice does not suit the equations.
     Unsuited {
@@ -80,21 +109,27 @@ impl StepError {
             | StepError::Singular { t, .. }
             | StepError::NotFinite { t, .. }
             | StepError::Open { t, .. }
+            | StepError::Refused { t, .. }
+            | StepError::OpenLoop { t, .. }
             | StepError::Chatter { t, .. }
+            | StepError::Jump { t, .. }
             | StepError::Unsuited { t, .. } => Some(*t),
             StepError::Record(_) => None,
         }
     }
 
-    /// Where it shows, by the user's name of a body, joint or force.
-    pub fn culprit(&self) -> Option<&str> {
+    /// The body, joint or force where it shows.
+    pub fn culprit(&self) -> Option<&Subject> {
         match self {
             StepError::Collapse { culprit, .. }
             | StepError::NearSingular { culprit, .. }
             | StepError::Singular { culprit, .. }
             | StepError::NotFinite { culprit, .. }
-            | StepError::Chatter { culprit, .. } => Some(culprit),
-            _ => None,
+            | StepError::OpenLoop { culprit, .. }
+            | StepError::Chatter { culprit, .. }
+            | StepError::Jump { culprit, .. } => Some(culprit),
+            StepError::Open { why, .. } => Some(why.culprit()),
+            StepError::Refused { .. } | StepError::Unsuited { .. } | StepError::Record(_) => None,
         }
     }
 
@@ -125,8 +160,16 @@ impl StepError {
             StepError::NotFinite { t, culprit } => {
                 format!("the motion left the range of numbers at t = {t:.9} s at {culprit}")
             }
-            StepError::Open { t, why } => format!("at t = {t:.9} s {why}"),
+            StepError::Open { t, why } => format!("at t = {t:.9} s {}", why.reason()),
+            StepError::Refused { t, why } => format!("at t = {t:.9} s {why}"),
+            StepError::OpenLoop { t, culprit, gap, bound } => format!(
+                "the loop that {culprit} closes is open by {gap:.2e} at t = {t:.9} s, and {bound:.2e} is the most that sequential \
+                 regularization may leave"
+            ),
             StepError::Chatter { t, culprit } => format!("{culprit} switches without end at t = {t:.9} s"),
+            StepError::Jump { t, culprit, by } => {
+                format!("{culprit} jumps by {by} at t = {t:.9} s: nothing can move that far in no time")
+            }
             StepError::Unsuited { t, choice } => format!("at t = {t:.9} s {}", choice.reason(Voice::Rust)),
             StepError::Record(why) => why.clone(),
         }
@@ -135,6 +178,7 @@ impl StepError {
     /// What to look for in the model; empty where there is nothing to say.
     pub fn advice(&self) -> &'static str {
         match self {
+            StepError::Open { why, .. } => why.advice(),
             StepError::Collapse { convergence: true, fixed: false, .. } => {
                 "look for a force that jumps, a stiffness of the wrong unit or a position that cannot be reached"
             }
@@ -149,6 +193,7 @@ impl StepError {
                 "two contacts or stops may work against each other, or against a joint or a drive: make one of them soft \
                  (`stiffness` instead of `restitution`, `velocity` instead of `static`)"
             }
+            StepError::Jump { .. } => "let it move in a finite time, as `step(t, 1, 0, 1.2, 0.5)` does",
             _ => "",
         }
     }
@@ -169,18 +214,26 @@ impl StepError {
                 Suggestion::larger("rtol"),
             ],
             StepError::NotFinite { .. } => vec![Suggestion::smaller("step").note(" if it is fixed")],
+            StepError::OpenLoop { .. } => vec![
+                Suggestion::smaller("step"),
+                Suggestion::to("solver", "loop-cg").note(" or none, which close loops to rounding"),
+            ],
             StepError::Unsuited { choice, .. } => choice.instead.clone(),
             _ => Vec::new(),
         }
     }
 
+    /// What to do, in the words of a user interface; empty where there is nothing to say.
+    pub fn help(&self, voice: Voice) -> String {
+        let choices = advice(&self.instead(), voice);
+        [self.advice(), &choices].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
     /// What is wrong and what to do, in the words of a user interface.
     pub fn say(&self, voice: Voice) -> String {
-        let choices = advice(&self.instead(), voice);
-        let help: Vec<&str> = [self.advice(), &choices].into_iter().filter(|part| !part.is_empty()).collect();
-        match help.is_empty() {
-            true => self.reason(),
-            false => format!("{}\nhelp: {}", self.reason(), help.join("; ")),
+        match self.help(voice) {
+            help if help.is_empty() => self.reason(),
+            help => format!("{}\nhelp: {help}", self.reason()),
         }
     }
 }

@@ -7,12 +7,13 @@ use crate::linear::loop_cg::LoopCg;
 use crate::linear::projection::project;
 use crate::linear::shared::SharedKkt;
 use crate::methods::Rejection;
+use crate::methods::recent::{KEPT, Recent};
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::linear::solver::LinearError;
-use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, State, Subject, Unknown, Workspace};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,13 +36,60 @@ pub struct Explicit {
     seconds: Option<Seconds>,
 }
 
-/// What is known of the last step.
+/// What is known of the last steps.
 #[derive(Default)]
 struct LastStep {
+    smoothness: Smoothness,
     /// Redundant rows and smallest pivot of its last evaluation.
     rank: Option<(usize, f64)>,
     /// The work that came in, where forces bring energy in from outside.
     work: Option<f64>,
+}
+
+/// Whether accuracy still asks for steps as short as they are. Springs and dampers that have come to rest hold the steps of
+/// an explicit method down by its stability, and its error estimate goes along; the motion itself is then so smooth that
+/// a cubic through the last four steps foretells the next one to a small part of the tolerance.
+#[derive(Default)]
+struct Smoothness {
+    past: Recent,
+    known: usize,
+    foretold: Vec<f64>,
+    /// Steps in a row that were smooth, and yet held down by the error test.
+    held: usize,
+}
+
+impl Smoothness {
+    /// BDF, whose predictor errs like h⁴ too, could take steps six times as long.
+    const SMOOTH: f64 = 1e-3;
+    /// Steps in a row after which the problem is stiff.
+    const STEPS: usize = 60;
+    /// Errors below this hold no step down.
+    const HELD: f64 = 0.05;
+
+    /// The motion is continued from here.
+    fn start(&mut self, t: f64, y: &[f64]) {
+        self.past.start(t, y);
+        (self.known, self.held) = (1, 0);
+    }
+
+    /// Takes a step to (t, y) down, which passed the test with this error.
+    fn note(&mut self, t: f64, y: &[f64], error: f64, norm: impl Fn(&[f64]) -> f64) {
+        if self.known == 0 {
+            return self.start(t, y);
+        }
+        if self.known >= KEPT && error > Self::HELD {
+            self.foretold.resize(y.len(), 0.0);
+            self.past.extrapolate(t, KEPT, &mut self.foretold);
+            self.foretold.iter_mut().zip(y).for_each(|(x, y)| *x -= y);
+            self.held = if norm(&self.foretold) < Self::SMOOTH { self.held + 1 } else { 0 };
+        }
+        self.past.push(t, y, KEPT);
+        self.known += 1;
+    }
+
+    fn stiff(&self) -> bool {
+        self.held >= Self::STEPS
+    }
 }
 
 /// Seconds of evaluations and of projections.
@@ -193,7 +241,7 @@ impl Explicit {
         let mut rk = RungeKutta::new(tableau, fixed_step).map_err(|_| StepError::Collapse {
             t,
             h: 0.0,
-            culprit: format!("{} has no error estimate and needs a fixed step", tableau.name),
+            culprit: format!("{} has no error estimate and needs a fixed step", tableau.name).into(),
             convergence: false,
             fixed: false,
         })?;
@@ -234,6 +282,11 @@ impl Explicit {
         })
     }
 
+    /// No step will be longer.
+    pub fn limit_steps(&mut self, h: f64) {
+        self.rk.set_max_step(h);
+    }
+
     fn clock(&self) -> Option<Instant> {
         self.seconds.is_some().then(Instant::now)
     }
@@ -264,15 +317,15 @@ fn begin(
 
 fn singular(form: &Form, t: f64, error: LinearError) -> StepError {
     match error {
-        LinearError::Singular { row } => StepError::Singular { t, culprit: named(form, row) },
-        LinearError::NotFinite { row } => StepError::NotFinite { t, culprit: named(form, row) },
-        _ => StepError::Singular { t, culprit: error.to_string() },
+        LinearError::Singular { row } => StepError::Singular { t, culprit: subject(form, row) },
+        LinearError::NotFinite { row } => StepError::NotFinite { t, culprit: subject(form, row) },
+        _ => StepError::Singular { t, culprit: error.to_string().into() },
     }
 }
 
-fn named(form: &Form, row: usize) -> String {
+fn subject(form: &Form, row: usize) -> Subject {
     let (unknown, block) = owner(&*form.dynamics, row);
-    form.dynamics.name(unknown, block)
+    form.dynamics.subject(unknown, block)
 }
 
 impl Explicit {
@@ -318,7 +371,7 @@ impl Explicit {
             return Ok(());
         }
         let (t, h) = (self.state.t, self.rk.step_size());
-        let culprit = self.form.dynamics.name(owner.0, owner.1);
+        let culprit = self.form.dynamics.subject(owner.0, owner.1);
         Err(match convergence {
             true => StepError::NotFinite { t, culprit },
             false => StepError::Collapse { t, h, culprit, convergence, fixed: false },
@@ -378,6 +431,8 @@ impl Engine for Explicit {
         self.accept();
         self.project()?;
         self.weigh();
+        let (weights, n) = (&self.weights, self.state.q.len());
+        self.last.smoothness.note(self.state.t, &self.y, self.rk.error(), |e| norm(weights, n, e));
         Ok(())
     }
 
@@ -417,6 +472,9 @@ impl Engine for Explicit {
             self.rk.set_state(&self.y);
             self.form.pass_power(false);
         }
+        if changed {
+            self.last.smoothness.start(self.state.t, &self.y);
+        }
         self.form.point.charts.clone_from(&self.state.charts);
         self.accepted.set(&self.state);
     }
@@ -427,12 +485,17 @@ impl Engine for Explicit {
         self.form.point.clone_from(start);
         self.dense_ready = false;
         self.weigh();
+        self.last.smoothness = Smoothness::default();
         self.form.pass_power(false);
         begin(&mut self.rk, &mut self.form, &self.weights, start.t, &self.y, start.q.len())
     }
 
     fn work(&self) -> Option<f64> {
         self.last.work
+    }
+
+    fn set_leeway(&mut self, leeway: f64) {
+        self.tolerances.set_leeway(leeway);
     }
 
     fn step_size(&self) -> f64 {
@@ -500,7 +563,7 @@ impl Engine for Explicit {
     }
 
     fn stiff(&self) -> bool {
-        self.rk.stiff()
+        self.rk.stiff() || self.last.smoothness.stiff()
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -64,6 +64,11 @@ pub enum Revision {
         /// When.
         t: f64,
     },
+    /// Something fast dies out within the first fixed step: the first steps are taken with damping.
+    SoftStart {
+        /// When.
+        t: f64,
+    },
 }
 
 /// The split of the coordinates in use, and how well it does.
@@ -123,6 +128,10 @@ pub trait Engine: Send {
     fn restart(&mut self, start: &Point) -> Result<(), StepError> {
         let _ = start;
         Ok(())
+    }
+    /// Steps may err by this many times the tolerance from now on, where errors are controlled.
+    fn set_leeway(&mut self, leeway: f64) {
+        let _ = leeway;
     }
     /// The step size that will be tried next.
     fn step_size(&self) -> f64;

@@ -4,16 +4,18 @@
 //!
 //! ```text
 //!     M v̇_s + Gᵀλ_s = f − Dᵀμ_s,   G v̇_s = γ                      the tree is kept exactly: one sweep over it
-//!     μ_s = μ_{s−1} + (1/ε)(ḋ_s + β d_s),   μ_0 = 0                d = 0 closes the loops
+//!     μ_s = μ_{s−1} + (1/ε) W⁻¹(ḋ_s + β d_s),   μ_0 = 0            d = 0 closes the loops
 //! ```
 //!
-//! The term in 1/ε bounds the step: (h/ε) λ_max(D P Dᵀ) must stay in the method's interval of stability. With ε = O(h) the
-//! s-th iterate is of order min(s, p).
+//! The term in 1/ε bounds the step: (h/ε) λ_max(W⁻¹D P Dᵀ) must stay in the method's interval of stability. With ε = O(h) the
+//! s-th iterate is of order min(s, p). As published W = 1, and the joint that is moved most easily decides for all: the
+//! others, in other units or between heavier bodies, stay open. So W is the mean diagonal of each joint's own block of D P Dᵀ.
 
 use super::explicit::owner;
 use super::{Engine, LoopReport, Statistics, StepError};
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::loops::Loops;
+use crate::linear::scales::RowScales;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
 use bellcrank_math::linear::solver::LinearError;
@@ -29,13 +31,24 @@ const MARGIN: f64 = 2.0;
 /// How many steps of the power method an estimate of λ_max takes at most.
 const POWER_STEPS: usize = 60;
 
+/// Up to this many equations of loops have weights of their own: they take a sweep each.
+const WEIGHED: usize = 1000;
+
+/// A joint that hardly moves at the start may move later: no weight is less than this fraction of the largest.
+const LEAST_WEIGHT: f64 = 1e-6;
+
+/// A loop that is open by more than this fraction of the model's length, or by this many radians, is a failure.
+const OPEN: f64 = 0.01;
+
 /// The choices of sequential regularization.
 #[derive(Clone, Copy, Debug)]
 pub struct Regularization {
     /// Number of iterates.
     pub iterates: usize,
-    /// ε in s; `None`: twice the limit of stability.
+    /// One ε for all loops, in s kg⁻¹ for a gap in m; `None`: twice the limit of stability, weighed for each joint.
     pub epsilon: Option<f64>,
+    /// Whether ε is the same for all loops also where it is not given, and loops may open without bound: as published.
+    pub published: bool,
     /// Whether all constraints are regularized, and not those of loops alone.
     pub all: bool,
     /// Whether the tree is put back onto its constraints after each step.
@@ -43,6 +56,7 @@ pub struct Regularization {
 }
 
 /// Sequential regularization with a Runge–Kutta method.
+/// Its fields are the choices of a run and what it has counted.
 pub struct Srm {
     rk: RungeKutta,
     tableau: &'static Tableau,
@@ -56,9 +70,12 @@ pub struct Srm {
     dense_ready: bool,
     steps: usize,
     drift: Vec<(f64, f64)>,
+    /// How far each equation of a loop may be open; nothing where there is no bound.
+    bounds: Vec<f64>,
 }
 
 /// The rates of all iterates.
+/// Its fields are the vectors of the scheme, named as in its equations.
 struct Form {
     dynamics: Arc<dyn Dynamics>,
     loops: Loops,
@@ -66,6 +83,7 @@ struct Form {
     w: Workspace,
     iterates: usize,
     epsilon: f64,
+    weights: Vec<f64>,
     mu: Vec<f64>,
     f: Vec<f64>,
     delta: Vec<f64>,
@@ -107,8 +125,8 @@ impl Form {
             self.place(t, y);
             self.loops.factor(&self.point, &mut self.w)?;
             self.measure();
-            for (mu, &row) in self.mu.iter_mut().zip(self.loops.rows()) {
-                *mu += (self.velocity[row] + CLOSING * self.position[row]) / self.epsilon;
+            for ((mu, &row), weight) in self.mu.iter_mut().zip(self.loops.rows()).zip(&self.weights) {
+                *mu += (self.velocity[row] + CLOSING * self.position[row]) / (self.epsilon * weight);
             }
             let (p, w) = (&mut self.point, &mut self.w);
             p.vdot.fill(0.0);
@@ -179,11 +197,15 @@ impl Srm {
         let mut rk = RungeKutta::new(tableau, Some(h)).ok()?;
         let mut w = dynamics.workspace();
         dynamics.realize(start, &mut w);
-        let estimated = loops.factor(start, &mut w).and_then(|()| loops.largest_mobility(POWER_STEPS));
-        let largest = match estimated {
-            Ok(largest) => largest,
+        let estimated = loops.factor(start, &mut w).and_then(|()| {
+            let weights = weights(&mut loops, how.published || how.epsilon.is_some())?;
+            loops.largest_mobility(&weights, POWER_STEPS).map(|largest| (largest, weights))
+        });
+        let (largest, weights) = match estimated {
+            Ok(found) => found,
             Err(e) => return Some(Err(failed(&*dynamics, start.t, e))),
         };
+        let bounds = if how.published { Vec::new() } else { bounds(&*dynamics, &loops, start, &mut w) };
         let limit = h * largest / interval(tableau);
         let (n, m, k) = (dynamics.layout().n(), dynamics.layout().m(), loops.size());
         let mut state = State::default();
@@ -197,6 +219,7 @@ impl Srm {
             w,
             iterates: how.iterates,
             epsilon: how.epsilon.unwrap_or(MARGIN * limit).max(f64::MIN_POSITIVE),
+            weights,
             mu: vec![0.0; k],
             f: vec![0.0; n],
             delta: vec![0.0; n],
@@ -218,6 +241,7 @@ impl Srm {
             dense_ready: false,
             steps: 0,
             drift: vec![(0.0, 0.0); how.iterates],
+            bounds,
         }))
     }
 
@@ -249,6 +273,16 @@ impl Srm {
         (self.form.loops.sweeps.factorizations, self.form.loops.sweeps.solutions)
     }
 
+    /// Refuses a last iterate whose loops are open; it was measured last.
+    fn check_closed(&self) -> Result<(), StepError> {
+        let gaps = self.form.loops.rows().iter().map(|&row| (row, self.form.position[row].abs()));
+        let worst = gaps.zip(&self.bounds).max_by(|((_, a), x), ((_, b), y)| (a / **x).total_cmp(&(b / **y)));
+        let Some(((row, gap), &bound)) = worst.filter(|((_, gap), bound)| gap > *bound) else { return Ok(()) };
+        let (unknown, block) = owner(&*self.form.dynamics, self.form.dynamics.layout().n() + row);
+        let culprit = self.form.dynamics.subject(unknown, block);
+        Err(StepError::OpenLoop { t: self.state.t, culprit, gap, bound })
+    }
+
     /// Copies the last iterate into the state.
     fn last(&mut self) {
         let (n, size) = (self.state.q.len(), self.form.size());
@@ -259,15 +293,32 @@ impl Srm {
     }
 }
 
+/// W: how easily each joint is moved by its own multipliers, or one for all.
+fn weights(loops: &mut Loops, equal: bool) -> Result<Vec<f64>, LinearError> {
+    if equal || loops.size() > WEIGHED {
+        return Ok(vec![1.0; loops.size()]);
+    }
+    let own = loops.own_mobilities()?;
+    let largest = own.iter().fold(0.0f64, |m, w| m.max(*w));
+    let least = if largest > 0.0 { LEAST_WEIGHT * largest } else { 1.0 };
+    Ok(own.into_iter().map(|w| w.max(least)).collect())
+}
+
+/// How far each equation of a loop may be open: a fraction of the model's length, or of a radian.
+fn bounds(dynamics: &dyn Dynamics, loops: &Loops, at: &Point, w: &mut Workspace) -> Vec<f64> {
+    let scales = RowScales::new(dynamics, at, w);
+    loops.rows().iter().map(|&row| OPEN * dynamics.length() * scales.rows[row]).collect()
+}
+
 fn failed(dynamics: &dyn Dynamics, t: f64, error: LinearError) -> StepError {
     let name = |row: usize| {
         let (unknown, block) = owner(dynamics, row);
-        dynamics.name(unknown, block)
+        dynamics.subject(unknown, block)
     };
     match error {
         LinearError::Singular { row } => StepError::Singular { t, culprit: name(row) },
         LinearError::NotFinite { row } => StepError::NotFinite { t, culprit: name(row) },
-        _ => StepError::Singular { t, culprit: error.to_string() },
+        _ => StepError::Singular { t, culprit: error.to_string().into() },
     }
 }
 
@@ -287,7 +338,8 @@ impl Engine for Srm {
             } else {
                 String::new()
             };
-            let culprit = format!("{}{unstable}", dynamics.name(bellcrank_model::Unknown::Q, body));
+            let mut culprit = dynamics.subject(bellcrank_model::Unknown::Q, body);
+            culprit.words += &unstable;
             return Err(StepError::NotFinite { t, culprit });
         }
         self.rk.accept();
@@ -310,6 +362,7 @@ impl Engine for Srm {
             let worst = &mut self.drift[s];
             *worst = (worst.0.max(loops), worst.1.max(tree));
         }
+        self.check_closed()?;
         self.rk.set_state(&self.y);
         self.last();
         self.accepted.set(&self.state);

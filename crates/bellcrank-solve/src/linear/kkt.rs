@@ -11,7 +11,7 @@ use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_model::dynamics::Targets;
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
 use std::sync::Arc;
 
 /// M, G and their factors at a point.
@@ -63,7 +63,7 @@ impl Kkt {
         }
     }
 
-    /// The system for [`Self::least_multipliers`], with blocks for the multipliers on the diagonal too.
+    /// The system for [`Self::least_multipliers`] and [`Self::factor_holonomic`], with blocks for the multipliers on the diagonal too.
     pub fn proximal(dynamics: Arc<dyn Dynamics>) -> Kkt {
         let recursive = dynamics.recursive();
         Kkt::build(dynamics, recursive, true)
@@ -182,6 +182,25 @@ impl Kkt {
         self.linear.factor(&self.matrix)
     }
 
+    /// Forms and factors the matrix at a realized point without its nonholonomic rows, whose multipliers are then zero: these
+    /// rows hold velocities, and positions may move along them. Of a [`Self::proximal`] system.
+    pub fn factor_holonomic(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        self.form(at, w);
+        let layout = self.dynamics.layout();
+        let free = layout.rates.iter().enumerate().filter(|(_, r)| r.is_empty()).map(|(k, _)| layout.bodies.len() + k);
+        for k in free {
+            let (n, pattern) = (self.matrix.pattern().size(k), self.matrix.pattern().clone());
+            for (other, _) in pattern.row(k) {
+                self.matrix.block_mut(k, other).into_iter().for_each(|block| block.fill(0.0));
+                self.matrix.block_mut(other, k).into_iter().for_each(|block| block.fill(0.0));
+            }
+            let own = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: self.n })?;
+            (0..n).for_each(|i| own[i * n + i] = -1.0);
+        }
+        self.factorizations += 1;
+        self.linear.factor(&self.matrix)
+    }
+
     /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
     fn form(&mut self, at: &Point, w: &mut Workspace) {
         self.fill_constraints(at, w);
@@ -277,6 +296,8 @@ impl Kkt {
         }
         self.factor(at, w)?;
         at.vdot.fill(0.0);
+        let sliding = self.dynamics.sliding(at, w);
+        sliding.iter().for_each(|(row, _)| at.lambda[*row] = 0.0);
         self.rhs.fill(0.0);
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         self.dynamics.add(1.0, Piece::Force, at, w, top);
@@ -284,6 +305,50 @@ impl Kkt {
         self.linear.solve(&mut self.rhs)?;
         at.vdot.copy_from_slice(&self.rhs[..self.n]);
         at.lambda.copy_from_slice(&self.rhs[self.n..]);
+        self.slide(&sliding, at)
+    }
+
+    /// Adds what loads do that follow multipliers: with the answers x_j of v̇ and λ to their units, λ = λ₀ + Σ λ_j x_j.
+    fn slide(&mut self, sliding: &[(usize, Vec<f64>)], at: &mut Point) -> Result<(), LinearError> {
+        if sliding.is_empty() {
+            return Ok(());
+        }
+        let k = sliding.len();
+        let mut answers = Vec::with_capacity(k);
+        for (_, load) in sliding {
+            self.rhs.fill(0.0);
+            self.rhs[..self.n].copy_from_slice(load);
+            self.linear.solve(&mut self.rhs)?;
+            answers.push(self.rhs.clone());
+        }
+        // (I − X) λ = λ₀
+        let mut a: Vec<Vec<f64>> = sliding
+            .iter()
+            .enumerate()
+            .map(|(i, (row, _))| {
+                let unit = (0..k).map(|j| (i == j) as u8 as f64 - answers[j][self.n + row]);
+                unit.chain([at.lambda[*row]]).collect()
+            })
+            .collect();
+        for i in 0..k {
+            let best = (i..k).max_by(|x, y| a[*x][i].abs().total_cmp(&a[*y][i].abs())).unwrap_or(i);
+            a.swap(i, best);
+            let pivot = a[i][i];
+            if pivot.abs() < 1e-12 {
+                return Err(LinearError::Singular { row: self.n + sliding[i].0 });
+            }
+            for other in (0..k).filter(|other| *other != i) {
+                let c = a[other][i] / pivot;
+                for column in i..=k {
+                    a[other][column] -= c * a[i][column];
+                }
+            }
+        }
+        for (i, answer) in answers.iter().enumerate() {
+            let lambda = a[i][k] / a[i][i];
+            at.vdot.iter_mut().zip(&answer[..self.n]).for_each(|(x, r)| *x += lambda * r);
+            at.lambda.iter_mut().zip(&answer[self.n..]).for_each(|(x, r)| *x += lambda * r);
+        }
         Ok(())
     }
 
@@ -385,8 +450,8 @@ impl Kkt {
     }
 
     /// The user's name of the block a scalar row of the matrix belongs to.
-    pub fn owner_of_row(&self, row: usize) -> String {
+    pub fn owner_of_row(&self, row: usize) -> Subject {
         let (unknown, block) = self.owner(row);
-        self.dynamics.name(unknown, block)
+        self.dynamics.subject(unknown, block)
     }
 }

@@ -367,7 +367,7 @@ impl LoopCg {
         let mut w = dynamics.workspace();
         dynamics.realize(at, &mut w);
         loops.factor(at, &mut w).ok()?;
-        let mobility = loops.largest_mobility(12).ok()?;
+        let mobility = loops.largest_mobility(&vec![1.0; loops.size()], 12).ok()?;
         let (n, m, k) = (dynamics.layout().n(), dynamics.layout().m(), loops.size());
         let mut cg = Cg::new(k, mobility);
         if at.lambda.len() == m {

@@ -341,8 +341,33 @@ impl Loops {
         Ok(())
     }
 
-    /// The largest eigenvalue of S by the power method, from below, to a percent where `most` steps allow.
-    pub fn largest_mobility(&mut self, most: usize) -> Result<f64, LinearError> {
+    /// How easily each joint that closes a loop is moved by its own multipliers: the mean of the diagonal of its block of S,
+    /// for every row of the block; one sweep for every row.
+    pub fn own_mobilities(&mut self) -> Result<Vec<f64>, LinearError> {
+        let mut out = vec![0.0; self.size()];
+        let (mut unit, mut moved) = (out.clone(), out.clone());
+        let mut scratch = vec![0.0; self.dynamics.layout().n()];
+        let blocks: Vec<usize> = self.cut.iter().map(|&k| self.dynamics.layout().constraints[k].len()).collect();
+        let mut first = 0;
+        for size in blocks {
+            let rows = first..first + size;
+            let mut sum = 0.0;
+            for i in rows.clone() {
+                unit[i] = 1.0;
+                self.mobility(&unit, &mut scratch, &mut moved)?;
+                unit[i] = 0.0;
+                sum += moved[i];
+            }
+            out[rows].fill(sum / size.max(1) as f64);
+            first += size;
+        }
+        Ok(out)
+    }
+
+    /// The largest eigenvalue of W⁻¹S, W the diagonal of some weights of the rows, by the power method: from below, to a
+    /// percent where `most` steps allow.
+    pub fn largest_mobility(&mut self, weights: &[f64], most: usize) -> Result<f64, LinearError> {
+        let root: Vec<f64> = weights.iter().map(|w| 1.0 / w.sqrt()).collect();
         let mut random = Xorshift(7);
         let mut x: Vec<f64> = (0..self.size()).map(|_| random.number()).collect();
         let (mut y, mut scratch) = (vec![0.0; x.len()], vec![0.0; self.dynamics.layout().n()]);
@@ -354,7 +379,9 @@ impl Loops {
                 break;
             }
             x.iter_mut().for_each(|x| *x /= size);
-            self.mobility(&x, &mut scratch, &mut y)?;
+            let scaled: Vec<f64> = x.iter().zip(&root).map(|(x, r)| r * x).collect();
+            self.mobility(&scaled, &mut scratch, &mut y)?;
+            y.iter_mut().zip(&root).for_each(|(y, r)| *y *= r);
             // Rayleigh's quotient, and the residual that bounds its error
             let next: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
             let rest: f64 = x.iter().zip(&y).map(|(x, y)| (y - next * x).powi(2)).sum::<f64>().sqrt();

@@ -45,6 +45,9 @@ pub enum LinearPlan {
     Elimination,
     /// Dense LU.
     Dense,
+    /// LU with pivoting across the whole matrix, dense or sparse: elimination by blocks begins with the masses of the bodies,
+    /// and takes rows for redundant where a body has none.
+    Pivoting,
     /// A recursion over the tree, for accelerations in relative coordinates.
     Recursion,
     /// Conjugate gradients on the loops of a spanning tree.
@@ -99,7 +102,8 @@ pub fn matrix_plan(needs: MatrixNeeds) -> MatrixPlan {
     let loops = linear == LinearPlan::LoopCg && formulation.condenses();
     let sparse = formulation.condenses() || formulation.splits();
     let condensed = bodies >= LARGE || loops;
-    let lean = fixed && linear != LinearPlan::Dense && condensed && iteration == Iteration::Full && sparse;
+    let pivots = matches!(linear, LinearPlan::Dense | LinearPlan::Pivoting);
+    let lean = fixed && !pivots && condensed && iteration == Iteration::Full && sparse;
     MatrixPlan {
         condensed,
         lean,

@@ -11,7 +11,7 @@ pub struct RowScales {
     /// L² for an angle, 1 for a length.
     pub(super) columns: Vec<f64>,
     /// 1/L for a torque, 1 for a force: a torque counts like the force that makes it with the length of the model.
-    pub(super) rows: Vec<f64>,
+    pub(crate) rows: Vec<f64>,
 }
 
 impl RowScales {

@@ -5,7 +5,7 @@ pub mod bdf;
 mod clock;
 #[cfg(test)]
 mod harness;
-mod recent;
+pub(crate) mod recent;
 pub mod runge_kutta;
 pub mod tableau;
 
@@ -64,6 +64,11 @@ pub trait Method: Send {
     /// cannot, or does already.
     fn soften(&mut self) -> bool {
         false
+    }
+
+    /// Local errors may be this many times as large from now on, where they share those of a run.
+    fn set_leeway(&mut self, leeway: f64) {
+        let _ = leeway;
     }
 
     /// Whether weights of errors matter to it.

@@ -11,13 +11,17 @@ use crate::linear::loop_cg::LoopCg;
 use crate::linear::shared::SharedKkt;
 use crate::methods::Method;
 use crate::methods::alpha::{AlphaParameters, GeneralizedAlpha};
-use crate::methods::bdf::{Bdf, BdfOptions, first_step};
+use crate::methods::bdf::{Bdf, BdfOptions, first_step, least_share};
 use crate::methods::tableau::{DORMAND_PRINCE_5, Tableau};
 use crate::newton::Iteration;
+use crate::start::without_mass;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_model::{Dynamics, Point};
 use std::sync::Arc;
+
+/// The fewest steps of a run in which drives move everything.
+const FOLLOWING: f64 = 200.0;
 
 /// Decides what takes the steps. Loop-CG is tried where it may be cheaper; what was made for the trial comes along.
 pub(super) fn decide(
@@ -28,16 +32,19 @@ pub(super) fn decide(
     options: &Options,
 ) -> Result<(EnginePlan, Option<LoopCg>), StepError> {
     let step = options.step.unwrap_or(options.sample_distance());
-    let Some(method) = method else { return Ok((EnginePlan::Kinematic { step }, None)) };
+    let Some(method) = method else {
+        let longest = options.step.or(options.testing.max_step).unwrap_or(options.until / FOLLOWING);
+        return Ok((EnginePlan::Kinematic { step: longest }, None));
+    };
     if !method.explicit() {
-        return Ok((EnginePlan::Implicit(ImplicitPlan::new(method, solver, &**dynamics, options)), None));
+        return Ok((EnginePlan::Implicit(ImplicitPlan::new(method, solver, &**dynamics, start, options)), None));
     }
     if solver.regularizes() {
         return Ok((EnginePlan::Regularized { method, step, all: solver == Solver::SrmAll }, None));
     }
     let loops = match solver {
         Solver::LoopCg => Some(LoopCg::new(dynamics.clone(), start).ok_or_else(|| no_tree(start.t))?),
-        Solver::Auto => LoopCg::if_cheaper(dynamics.clone(), start),
+        Solver::Auto if dynamics.may_slide().is_none() => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
     let tested = options.testing.test.unwrap_or(Tested::QV);
@@ -47,6 +54,13 @@ pub(super) fn decide(
 fn no_tree(t: f64) -> StepError {
     let reason = "these equations have no tree of bodies with masses of their own";
     StepError::Unsuited { t, choice: Box::new(ChoiceError::new("solver", reason).try_with("solver", "direct")) }
+}
+
+/// Where loops are open, what they hold needs a mass.
+fn needs_mass(e: StepError) -> StepError {
+    let StepError::Singular { t, culprit } = e else { return e };
+    let reason = format!("sequential regularization opens loops, and without its loop {culprit} moves without inertia");
+    StepError::Unsuited { t, choice: Box::new(ChoiceError::new("solver", reason).try_without("solver")) }
 }
 
 fn no_loops(t: f64) -> StepError {
@@ -70,17 +84,19 @@ impl EnginePlan {
         loops: Option<LoopCg>,
     ) -> Result<Box<dyn Engine>, StepError> {
         Ok(match self {
-            EnginePlan::Kinematic { step } => Box::new(Kinematic::new(dynamics.clone(), start, *step)),
+            EnginePlan::Kinematic { step } => Box::new(Kinematic::new(dynamics.clone(), start, *step, options.rtol)),
             EnginePlan::Explicit { method, step, tested, .. } => {
                 let tolerances = Tolerances::new(&**dynamics, options, *tested);
                 let tableau = tableau(*method);
-                Box::new(Explicit::new(dynamics.clone(), tableau, *step, tolerances, start, loops, kkt)?)
+                let mut engine = Explicit::new(dynamics.clone(), tableau, *step, tolerances, start, loops, kkt)?;
+                engine.limit_steps(options.testing.max_step.unwrap_or(f64::INFINITY));
+                Box::new(engine)
             }
             EnginePlan::Regularized { method, step, all } => {
                 let (iterates, epsilon) = (options.parameters.iterates, options.parameters.epsilon);
-                let how = Regularization { iterates, epsilon, all: *all, stabilized: true };
+                let how = Regularization { iterates, epsilon, published: false, all: *all, stabilized: true };
                 let made = Srm::new(dynamics.clone(), tableau(*method), *step, how, start);
-                Box::new(made.ok_or_else(|| no_tree(start.t))??)
+                Box::new(made.ok_or_else(|| no_tree(start.t))?.map_err(needs_mass)?)
             }
             EnginePlan::Implicit(plan) => {
                 let engine = plan.build(dynamics, options, start);
@@ -134,7 +150,13 @@ impl EnginePlan {
 }
 
 impl ImplicitPlan {
-    fn new(method: MethodName, solver: Solver, dynamics: &dyn Dynamics, options: &Options) -> ImplicitPlan {
+    fn new(
+        method: MethodName,
+        solver: Solver,
+        dynamics: &dyn Dynamics,
+        start: &Point,
+        options: &Options,
+    ) -> ImplicitPlan {
         let formulation = options.formulation_of(method);
         let alpha = options.alpha_parameters(method);
         let form = formulation.table(options.parameters.b);
@@ -146,6 +168,7 @@ impl ImplicitPlan {
         let fixed = options.step.is_some();
         let economic = if form.additive.is_some() { Iteration::Simplified } else { Iteration::Auto };
         let iteration = options.iteration.unwrap_or(if fixed { Iteration::Full } else { economic });
+        let linear = linear::of_steps(solver, !without_mass(dynamics, start).is_empty());
         ImplicitPlan {
             method,
             formulation,
@@ -154,8 +177,8 @@ impl ImplicitPlan {
             step: options.step,
             tested,
             scope: options.testing.scope,
-            linear: linear::of_steps(solver),
-            matrix: matrix::decide(dynamics, &form, iteration, fixed, solver),
+            linear,
+            matrix: matrix::decide(dynamics, &form, iteration, fixed, linear),
         }
     }
 
@@ -172,6 +195,8 @@ impl ImplicitPlan {
             as_dassl: false,
             linear: self.linear,
             matrix: self.matrix,
+            // bdf limits its steps itself, to keep them equal
+            longest: alpha.and(options.testing.max_step).unwrap_or(f64::INFINITY),
         };
         let method = self.method(alpha, form.additive.is_some(), options, start);
         let span = options.until - start.t;
@@ -191,18 +216,27 @@ impl ImplicitPlan {
         options: &Options,
         start: &Point,
     ) -> Box<dyn Method> {
+        let horizon = (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t);
         let Some(parameters) = alpha else {
             return Box::new(Bdf::new(BdfOptions {
                 max_order: options.parameters.max_order,
                 fixed_step: self.step,
+                max_step: options.testing.max_step.unwrap_or(f64::INFINITY),
                 averaged: self.tested == Tested::Q,
-                horizon: (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t),
+                horizon,
+                least_share: least_share(options.rtol),
                 ..BdfOptions::default()
             }));
         };
         let method = match self.step {
             Some(_) => GeneralizedAlpha::new(parameters),
-            None => GeneralizedAlpha::controlled(parameters, options.rtol),
+            None => {
+                let method = GeneralizedAlpha::controlled(parameters, options.rtol);
+                match horizon {
+                    Some(horizon) => method.sharing(horizon),
+                    None => method,
+                }
+            }
         };
         Box::new(if additive { method.additive() } else { method })
     }

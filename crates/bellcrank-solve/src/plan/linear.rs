@@ -4,7 +4,8 @@ use super::scale::MOST_DENSE;
 use crate::choices::{ChoiceError, FormulationKind, Options, Solver, Suggestion};
 use crate::linear::LinearPlan;
 use crate::linear::shared::SharedKkt;
-use bellcrank_model::Dynamics;
+use crate::start::without_mass;
+use bellcrank_model::{Dynamics, Point};
 use std::sync::Arc;
 
 /// The system of accelerations and reactions, solved as the options ask.
@@ -26,10 +27,17 @@ pub fn accelerations(dynamics: &Arc<dyn Dynamics>, options: &Options) -> Result<
     Ok(SharedKkt::planned(dynamics.clone(), by))
 }
 
-/// Refuses what no machine of this kind can be run with: the additive formulation has no rows for rates alone.
-pub fn refuse_additive(dynamics: &dyn Dynamics, options: &Options) -> Result<(), ChoiceError> {
+/// Refuses what no machine of this kind can be run with: the additive formulation has no rows for rates alone, and turns
+/// reactions into accelerations.
+pub fn refuse_additive(dynamics: &dyn Dynamics, start: &Point, options: &Options) -> Result<(), ChoiceError> {
     if options.formulation != Some(FormulationKind::Additive) {
         return Ok(());
+    }
+    if let Some(body) = without_mass(dynamics, start).first() {
+        let reason = format!(
+            "the additive formulation turns reactions into accelerations, and {body} has no mass or no inertia of its own"
+        );
+        return Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"));
     }
     let sticks = dynamics.may_stick();
     if sticks.is_none() && dynamics.layout().m() == dynamics.layout().m_rates() {
@@ -40,9 +48,22 @@ pub fn refuse_additive(dynamics: &dyn Dynamics, options: &Options) -> Result<(),
     Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
 }
 
+/// Refuses solvers that cannot follow the machine: friction of hard contacts follows their multipliers, and those of a loop solver are
+/// found after the loads.
+pub fn refuse_sliding(dynamics: &dyn Dynamics, options: &Options) -> Result<(), ChoiceError> {
+    if options.solver != Solver::LoopCg && !options.solver.regularizes() {
+        return Ok(());
+    }
+    let Some(force) = dynamics.may_slide() else { return Ok(()) };
+    let reason =
+        format!("{force} is hard and has friction, which follows its reaction: this solver finds reactions too late");
+    Err(ChoiceError::new("solver", reason).try_without("solver"))
+}
+
 /// What solves the matrices of implicit steps.
-pub(super) fn of_steps(solver: Solver) -> LinearPlan {
+pub(super) fn of_steps(solver: Solver, massless: bool) -> LinearPlan {
     match solver {
+        Solver::Auto | Solver::Direct if massless => LinearPlan::Pivoting,
         Solver::LoopCg => LinearPlan::LoopCg,
         Solver::Dense => LinearPlan::Dense,
         Solver::Auto => LinearPlan::Cheapest,

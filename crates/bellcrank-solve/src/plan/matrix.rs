@@ -1,9 +1,8 @@
 //! What the matrices of implicit steps are.
 
 use super::{Origin, Reason};
-use crate::choices::Solver;
 use crate::formulation::Formulation;
-use crate::linear::plan::{MatrixNeeds, MatrixPlan, matrix_plan};
+use crate::linear::plan::{LinearPlan, MatrixNeeds, MatrixPlan, matrix_plan};
 use crate::newton::Iteration;
 use bellcrank_model::Dynamics;
 
@@ -13,10 +12,9 @@ pub(super) fn decide(
     formulation: &Formulation,
     iteration: Iteration,
     fixed: bool,
-    solver: Solver,
+    linear: LinearPlan,
 ) -> MatrixPlan {
     let layout = dynamics.layout();
-    let linear = super::linear::of_steps(solver);
     let (bodies, constrained) = (layout.bodies.len(), layout.m() > 0);
     matrix_plan(MatrixNeeds { formulation, bodies, constrained, iteration, fixed, linear })
 }

@@ -14,13 +14,14 @@ pub mod scale;
 
 pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use coordinates::Posed;
-pub use linear::{accelerations, refuse_additive};
+pub use linear::{accelerations, refuse_additive, refuse_sliding};
 pub use revisions::Revision;
 
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
 use crate::engines::{self, Engine, StepError};
 use crate::linear::loop_cg::LoopCg;
 use crate::linear::shared::SharedKkt;
+use crate::methods::bdf::HIGHEST_ORDER;
 use crate::newton::Iteration;
 use bellcrank_model::{Dynamics, Point};
 use std::fmt;
@@ -187,6 +188,25 @@ impl Plan {
         self.method
     }
 
+    /// The order of its method; that of most of its steps where it varies.
+    pub(crate) fn order(&self) -> usize {
+        self.method.and_then(MethodName::order).unwrap_or(HIGHEST_ORDER)
+    }
+
+    /// An engine as the plan has it, with options of its own; none where it cannot be made.
+    pub(crate) fn beside(
+        &self,
+        dynamics: &Arc<dyn Dynamics>,
+        options: &Options,
+        start: &Point,
+    ) -> Option<Box<dyn Engine>> {
+        let loops = match self.engine {
+            EnginePlan::Explicit { loop_cg: true, .. } => LoopCg::new(dynamics.clone(), start),
+            _ => None,
+        };
+        self.engine.build(dynamics, options, start, &SharedKkt::new(dynamics.clone()), loops).ok()
+    }
+
     /// Whether a run goes on with BDF where its explicit method finds the problem stiff.
     pub fn watches_stiffness(&self, options: &Options) -> bool {
         options.method == MethodName::Auto && !self.stays_explicit
@@ -220,6 +240,7 @@ impl Plan {
     pub(crate) fn note_revisions(&mut self, found: Vec<engines::Revision>) {
         self.revisions.extend(found.into_iter().map(|revision| match revision {
             engines::Revision::WholeMatrix { t } => Revision::WholeMatrix { t },
+            engines::Revision::SoftStart { t } => Revision::SoftStart { t },
         }));
     }
 

@@ -27,6 +27,11 @@ pub enum Revision {
         /// When.
         t: f64,
     },
+    /// Something fast dies out within the first fixed step: the first steps were taken with damping.
+    SoftStart {
+        /// When.
+        t: f64,
+    },
 }
 
 impl Revision {
@@ -36,7 +41,8 @@ impl Revision {
             Revision::Stiff { t }
             | Revision::NoLoopCg { t }
             | Revision::OtherEquations { t, .. }
-            | Revision::WholeMatrix { t } => *t,
+            | Revision::WholeMatrix { t }
+            | Revision::SoftStart { t } => *t,
         }
     }
 
@@ -47,6 +53,7 @@ impl Revision {
             Revision::NoLoopCg { .. } => "no loop-cg",
             Revision::OtherEquations { .. } => "other equations",
             Revision::WholeMatrix { .. } => "whole matrix",
+            Revision::SoftStart { .. } => "soft start",
         }
     }
 
@@ -64,6 +71,9 @@ impl fmt::Display for Revision {
             Revision::OtherEquations { t, rows } => write!(f, "from t = {t:.6} s on {rows} constraint rows"),
             Revision::WholeMatrix { t } => {
                 write!(f, "from t = {t:.6} s on with (Gᵀλ)_q in the matrix: the iteration was slow without it")
+            }
+            Revision::SoftStart { t } => {
+                write!(f, "at t = {t:.6} s two steps of backward Euler: something fast dies out within one step")
             }
         }
     }

@@ -49,6 +49,19 @@ impl ColumnMemory {
         })
     }
 
+    /// Hands over the frames again, in order, until one is refused.
+    pub fn replay(&self, take: &mut dyn FnMut(f64, &[f64]) -> io::Result<()>) -> io::Result<()> {
+        let mut row = vec![0.0; self.header.channels.len()];
+        for (k, chunk) in self.chunks.iter().enumerate() {
+            for i in 0..(self.rows - k * self.rows_per_chunk).min(self.rows_per_chunk) {
+                let columns = chunk[self.rows_per_chunk..].chunks_exact(self.rows_per_chunk);
+                row.iter_mut().zip(columns).for_each(|(x, column)| *x = column[i]);
+                take(chunk[i], &row)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A column in one piece: 0 is the time, j channel j − 1.
     pub fn column(&self, column: usize) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.rows);
@@ -118,6 +131,10 @@ mod tests {
         let lengths: Vec<usize> = columns.slices(1).map(<[f64]>::len).collect();
         assert_eq!(lengths, [ROWS, ROWS, 3]);
         assert_eq!(columns.slices(3).count(), 0);
+        let mut again = Memory::default();
+        again.begin(&header(&["a", "b"])).unwrap();
+        columns.replay(&mut |t, values| again.frame(t, values)).unwrap();
+        assert_eq!((again.times, again.values), (rows.times, rows.values));
         columns.begin(&header(&[])).unwrap();
         assert_eq!((columns.rows(), columns.slices(0).count()), (0, 0));
         columns.frame(0.25, &[]).unwrap();

@@ -19,6 +19,7 @@ impl Simulation {
         let decided = self.plan.revised(revision, dynamics, start, &self.options)?;
         let (plan, engine) = decided.build(dynamics, &self.options, start, &self.observer.kkt)?;
         self.plan = plan;
+        self.monitors.companion.renew(&self.plan, dynamics, &self.options, start);
         self.change_engine(engine);
         Ok(())
     }
@@ -29,6 +30,7 @@ impl Simulation {
         let decided = self.plan.again(dynamics, start, &self.options)?;
         let (plan, engine) = decided.build(dynamics, &self.options, start, &self.observer.kkt)?;
         self.plan = plan;
+        self.monitors.companion.renew(&self.plan, dynamics, &self.options, start);
         self.change_engine(engine);
         Ok(())
     }
@@ -38,6 +40,7 @@ impl Simulation {
         self.earlier += self.engine.statistics();
         self.monitors.clock.leave(&*self.engine);
         self.engine = engine;
+        self.monitors.companion.instruct(&mut *self.engine);
         if self.monitors.clock.measures() {
             self.engine.measure();
         }

@@ -1,9 +1,9 @@
 //! What changes from outside while a run goes on: inputs, and parameters of the model.
 
-use super::{Machine, Simulation, StartError};
+use super::{Machine, Simulation, StartError, Timetable};
 use crate::choices::{ChoiceError, Coordinates};
 use crate::engines::StepError;
-use bellcrank_model::State;
+use crate::record::Silent;
 
 /// An input of a model, by its place in [`bellcrank_model::Model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,22 +21,24 @@ impl Simulation {
     }
 
     /// Sets an input from now on. Forces jump, so what a method remembers of the motion before is no longer true: BDF
-    /// begins anew at first order, and one-step methods go on with a fresh evaluation and step size. A value that an input
-    /// has already changes nothing.
+    /// begins anew at first order, and one-step methods go on with a fresh evaluation and step size. Where the rate of a drive
+    /// jumps, velocities jump with it, and its impulse is an event. A value that an input has already changes nothing.
     pub fn set_input(&mut self, input: InputId, value: f64) -> Result<(), StepError> {
         let t = self.t();
         if !value.is_finite() {
-            return Err(StepError::Open { t, why: format!("an input cannot be {value}") });
+            return Err(StepError::Refused { t, why: format!("an input cannot be {value}") });
         }
         let mut state = self.engine.state().clone();
         let Some(present) = state.charts.inputs.get_mut(input.0) else {
-            return Err(StepError::Open { t, why: "the input is of another model".into() });
+            return Err(StepError::Refused { t, why: "the input is of another model".into() });
         };
         if *present == value {
             return Ok(());
         }
         *present = value;
-        self.go_on_from(&state)
+        self.timetable.forget();
+        let from = self.engine.state().clone();
+        self.change_over(&from, &state, None, &mut Silent).map(|_| ())
     }
 
     /// Goes on with a model of the same bodies, joints and forces whose parameters are others. The state stays, and is
@@ -52,27 +54,16 @@ impl Simulation {
         let same = now.bodies == new.bodies && now.constraints == new.constraints && now.nz() == new.nz();
         if !same {
             let why = "the other model has other bodies, joints or forces".into();
-            return Err(StepError::Open { t: self.t(), why }.into());
+            return Err(StepError::Refused { t: self.t(), why }.into());
         }
         self.observed = false;
         self.observer.state.clone_from(self.engine.state());
         self.observer.base = dynamics.clone();
+        self.timetable = Timetable::new(dynamics.courses());
         self.observer.take(dynamics);
         self.observer.hold();
         let start = self.observer.consistent()?;
         self.rebuild(&start)?;
-        self.passing.restart();
-        Ok(())
-    }
-
-    /// Goes on from a state of the same equations, in the middle of a run.
-    fn go_on_from(&mut self, state: &State) -> Result<(), StepError> {
-        self.observed = false;
-        let start = self.observer.complete(state)?;
-        match self.plan.method() {
-            Some(_) => self.engine.restart(&start)?,
-            None => self.rebuild(&start)?,
-        }
         self.passing.restart();
         Ok(())
     }

@@ -4,6 +4,10 @@
 //! end. What watches a run stands in `monitors`, what happens at an event in `passing` and `impact`, and decisions that
 //! fall on the way in `handover`.
 
+mod breaks;
+mod companion;
+mod complementarity;
+pub mod doubts;
 mod handover;
 mod impact;
 mod inputs;
@@ -11,16 +15,18 @@ mod monitors;
 mod observer;
 mod passing;
 mod queries;
+mod resting;
 mod sampler;
 mod stepping;
 mod summary;
 
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;
+pub use breaks::Timetable;
 pub use inputs::InputId;
 pub use queries::{DenseMatrix, SparseMatrix};
 pub use stepping::{ChannelId, SavedState, StepTaken};
-pub use summary::{Drift, Energy, FinalValues, Names, Status, Summary};
+pub use summary::{Drift, Energy, Excess, FinalValues, Names, Status, Summary};
 
 use crate::choices::Options;
 use crate::engines::{Engine, Statistics, StepError};
@@ -30,6 +36,7 @@ use crate::record::{Header, Recorder};
 use crate::start::Assembly;
 use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
+use companion::Companion;
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
@@ -44,6 +51,7 @@ pub struct Simulation {
     engine: Box<dyn Engine>,
     observer: Observer,
     passing: Passing,
+    timetable: Timetable,
     monitors: Monitors,
     /// Counts of engines that were left.
     earlier: Statistics,
@@ -88,7 +96,7 @@ impl Simulation {
     pub fn new(machine: impl Into<Machine>, options: Options) -> Result<Simulation, StartError> {
         let machine = machine.into();
         options.check()?;
-        plan::refuse_additive(&*machine.dynamics(), &options)?;
+        plan::refuse_sliding(&*machine.dynamics(), &options)?;
         let start = machine.assemble()?;
         Simulation::begin(&machine, start, options)
     }
@@ -96,11 +104,12 @@ impl Simulation {
     /// The same from a start that is assembled already, as [`Machine::assemble`] gives it.
     pub fn assembled(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
         options.check()?;
-        plan::refuse_additive(&*machine.dynamics(), &options)?;
+        plan::refuse_sliding(&*machine.dynamics(), &options)?;
         Simulation::begin(machine, start, options)
     }
 
     fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
+        plan::refuse_additive(&*machine.dynamics(), &start.point, &options)?;
         let clock = Clock::new(start.seconds);
         let posed = Posed::new(machine, start, &options)?;
         let Start { point, assembly, .. } = &posed.start;
@@ -108,12 +117,15 @@ impl Simulation {
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant);
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
-        let point = if switches > 0 { &observer.lock(point)? } else { point };
+        let mut found = assembly.clone();
+        let point = if switches > 0 { &observer.lock(point, &mut found)? } else { point };
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);
+        let timetable = Timetable::new(observer.dynamics.courses());
+        let companion = Companion::new(&plan, &observer.dynamics, &options, point);
         let energy = EnergyMonitor::new(&mut observer, point);
-        let monitors = Monitors::new(energy, assembly.redundant, clock.started());
+        let monitors = Monitors::new(energy, companion, assembly.redundant, clock.started());
         Ok(Simulation {
             about: About { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
             options,
@@ -121,9 +133,10 @@ impl Simulation {
             engine,
             observer,
             passing: Passing::new(switches),
+            timetable,
             monitors,
             earlier: Statistics::default(),
-            assembly: posed.start.assembly,
+            assembly: found,
             team: None,
             observed: false,
         })
@@ -165,6 +178,14 @@ impl Simulation {
     pub fn statistics(&self) -> Statistics {
         let mut s = self.earlier;
         s += self.engine.statistics();
+        // the work of both, the steps of the run
+        s += Statistics {
+            steps: 0,
+            error_test_failures: 0,
+            convergence_failures: 0,
+            iterations: 0,
+            ..self.monitors.companion.statistics()
+        };
         s
     }
 
@@ -189,6 +210,7 @@ impl Simulation {
         let until = self.options.until;
         let t0 = self.engine.state().t;
         let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
+        self.cross_breaks(until, &mut None, out)?;
         self.sample(t0, &mut sampler, out)?;
         self.begin_monitors()?;
         while self.engine.state().t < until {
@@ -213,11 +235,19 @@ impl Simulation {
         sampler: &mut Option<Sampler>,
         out: &mut dyn Recorder,
     ) -> Result<(), StepError> {
+        self.cross_breaks(until, sampler, out)?;
         let from = self.engine.state().t;
-        let effort = self.take_step(until)?;
+        if from >= until {
+            return Ok(());
+        }
+        let stop = self.stop(until);
+        let effort = self.take_step(stop)?;
         let since = self.monitors.clock.now();
         let root = self.find(from)?;
         let to = root.map_or(self.engine.state().t, |root| root.t);
+        if root.is_none() {
+            self.monitors.companion.follow(&mut *self.engine, stop);
+        }
         self.report_step(from, to, effort, out);
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
@@ -231,7 +261,12 @@ impl Simulation {
         if self.engine.stiff() && self.plan.watches_stiffness(&self.options) {
             self.become_implicit()?;
         }
-        Ok(())
+        self.cross_breaks(until, sampler, out)
+    }
+
+    /// Shows the monitors that velocities jumped.
+    fn jumped(&mut self, t: f64) -> Result<(), StepError> {
+        self.monitors.jump(&mut view!(self, t, t))
     }
 
     /// One step of the method.
@@ -270,7 +305,7 @@ impl Simulation {
         let Some(sampler) = sampler else { return Ok(()) };
         while let Some(t) = sampler.due(now) {
             let since = self.monitors.clock.now();
-            self.observer.go_to(t, &mut *self.engine)?;
+            self.look_at(t)?;
             self.observer.observe()?;
             self.monitors.rank.sample(t, &mut view!(self, now, now));
             self.monitors.clock.add(Phase::Samples, since);
@@ -308,18 +343,22 @@ impl Simulation {
             wall_seconds: 0.0,
             drift: Drift::default(),
             energy: Energy::default(),
+            error: self.monitors.companion.error(),
             t,
             last,
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
+            beyond: Vec::new(),
             split: self.engine.split_report(),
             loops: self.engine.loop_report(),
             events: Vec::new(),
             history: History::default(),
             refused: Vec::new(),
             proof: None,
+            doubts: Vec::new(),
         };
         self.monitors.end(&mut view!(self, t, t), &mut summary);
+        summary.doubts = doubts::of(&summary, &self.options);
         summary
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Observer {
     min_norm: Option<MinNorm>,
     /// Puts a state back onto the constraints after an event.
     pub(super) projection: Option<crate::linear::projection::Projection>,
+    /// The system of the equations while no mode holds a motion, for what happens at an event.
+    pub(super) free: Option<(SharedKkt, Workspace)>,
     /// The joints with reactions that are not unique.
     pub not_unique: Vec<String>,
 }
@@ -54,6 +56,7 @@ impl Observer {
             values: Vec::new(),
             min_norm: None,
             projection: None,
+            free: None,
             not_unique: Vec::new(),
             base: dynamics.clone(),
             dynamics,

@@ -5,6 +5,7 @@ use crate::engines::StepError;
 use crate::events::{Event, Found, Watch};
 use crate::plan::Revision;
 use crate::record::Recorder;
+use bellcrank_model::dynamics::Crossing;
 
 /// Events in a row that may happen without time passing, and one more for each switch function.
 const MOST_AT_ONCE: usize = 100;
@@ -41,14 +42,16 @@ impl Simulation {
     pub(super) fn find(&mut self, from: f64) -> Result<Option<Found>, StepError> {
         let (engine, observer) = (&mut *self.engine, &mut self.observer);
         let to = engine.state().t;
-        self.passing.finder.find(from, to, &mut |t, values| {
+        self.passing.finder.find(from, to, &mut |t, values, approaches| {
             observer.go_to(t, engine)?;
             if observer.dynamics.reactive() {
-                observer.accelerate()?
+                // where rows depend on each other, each of them has its share
+                observer.react()?
             } else {
                 observer.place()
             }
             observer.dynamics.switch_values(&observer.point, &mut observer.w, values);
+            observer.dynamics.approaches(&observer.point, &mut observer.w, approaches);
             Ok(())
         })
     }
@@ -59,21 +62,31 @@ impl Simulation {
         let observer = &mut self.observer;
         observer.go_to(root.t, &mut *self.engine)?;
         observer.accelerate()?;
-        let crossing = observer.dynamics.cross(root.switch, &observer.point, &mut observer.w);
-        let Some(crossing) = crossing else { return Ok(()) };
-        let event = Event { t: root.t, name: crossing.name, what: crossing.what.to_string() };
-        out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
+        let happened = match observer.dynamics.cross(root.switch, &observer.point, &mut observer.w) {
+            Some(Crossing { slot, mode, subject, what }) => {
+                if let Some(kept) = observer.state.charts.modes.get_mut(slot) {
+                    *kept = mode;
+                }
+                vec![(subject, what)]
+            }
+            None => {
+                let trigger = observer.dynamics.owner_of_switch(root.switch).map(|(slot, _)| slot);
+                let resolved = observer.resolve(trigger)?;
+                self.monitors.energy.work += resolved.work;
+                resolved.events
+            }
+        };
         let passed = root.t - from > NO_TIME * self.options.until;
         self.passing.repeated = if passed { 0 } else { self.passing.repeated + 1 };
         if self.passing.repeated > MOST_AT_ONCE + observer.dynamics.switches() {
-            return Err(StepError::Chatter { t: root.t, culprit: event.name });
+            let culprit =
+                observer.dynamics.owner_of_switch(root.switch).map(|(_, subject)| subject).unwrap_or_default();
+            return Err(StepError::Chatter { t: root.t, culprit });
         }
-        self.passing.events.push(event);
-        if let Some(mode) = observer.state.charts.modes.get_mut(crossing.slot) {
-            *mode = crossing.mode;
-        }
-        if let Some(impact) = crossing.impact {
-            self.monitors.energy.work += observer.strike(&impact)?;
+        for (subject, what) in happened {
+            let event = Event { t: root.t, name: subject.words, what: what.to_string() };
+            out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
+            self.passing.events.push(event);
         }
         let holds = observer.hold();
         let start = observer.consistent()?;
@@ -82,6 +95,7 @@ impl Simulation {
             self.revise(Revision::OtherEquations { t: root.t, rows }, &start)?;
         } else {
             self.engine.restart(&start)?;
+            self.monitors.companion.restart(&start);
         }
         self.passing.restart();
         Ok(())

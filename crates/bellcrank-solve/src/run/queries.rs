@@ -78,6 +78,25 @@ impl Simulation {
         SparseMatrix { rows: transposed.columns, columns: transposed.rows, entries }
     }
 
+    /// Inverse dynamics: the loads M(q) v̇ − f along the velocities v that given accelerations take at the present state,
+    /// beyond all forces of the model. Those of the accelerations themselves are the reactions: −Gᵀλ.
+    pub fn required_forces(&mut self, accelerations: &[f64]) -> Result<Vec<f64>, StepError> {
+        let n = self.observer.dynamics.layout().n();
+        if accelerations.len() != n {
+            let why = format!("there are {} accelerations for {n} coordinates", accelerations.len());
+            return Err(StepError::Refused { t: self.t(), why });
+        }
+        self.observed = false;
+        self.observer.state.clone_from(self.engine.state());
+        self.observer.place();
+        let observer = &mut self.observer;
+        let mut out = vec![0.0; n];
+        observer.dynamics.add(-1.0, Piece::Force, &observer.point, &mut observer.w, &mut out);
+        observer.point.vdot.copy_from_slice(accelerations);
+        observer.dynamics.add(1.0, Piece::MassAccel, &observer.point, &mut observer.w, &mut out);
+        Ok(out)
+    }
+
     fn look(&mut self) -> Result<(), StepError> {
         self.observed = false;
         self.observer.state.clone_from(self.engine.state());

@@ -1,6 +1,7 @@
 //! Driving a run from outside, step by step: a controller, another simulator, a game.
 
 use super::Simulation;
+use super::companion::Account;
 use super::monitors::SavedMonitors;
 use crate::choices::{MethodName, Solver};
 use crate::engines::StepError;
@@ -8,6 +9,7 @@ use crate::record::Silent;
 use bellcrank_math::threads::team::Team;
 use bellcrank_model::State;
 use bellcrank_model::dynamics::BY_VALUE;
+use bellcrank_model::snapshot::{self, SnapshotError};
 use std::sync::atomic::Ordering;
 
 /// One accepted step, or the part of it up to an event.
@@ -26,7 +28,7 @@ pub struct StepTaken {
 pub struct ChannelId(pub usize);
 
 /// All that a run needs to go on from a time, to the bit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SavedState {
     /// Positions, velocities, modes of forces, charts.
     pub state: State,
@@ -38,6 +40,22 @@ pub struct SavedState {
     repeated: usize,
     events: usize,
     monitors: SavedMonitors,
+    account: Account,
+}
+
+/// The name of saved states among stored ones.
+const KIND: &str = "saved run";
+
+impl SavedState {
+    /// As bytes, for a file or another process.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        snapshot::encode(KIND, self)
+    }
+
+    /// What [`SavedState::to_bytes`] wrote; bytes that are cut or changed are refused.
+    pub fn from_bytes(bytes: &[u8]) -> Result<SavedState, SnapshotError> {
+        snapshot::decode(KIND, bytes)
+    }
 }
 
 impl Simulation {
@@ -90,6 +108,11 @@ impl Simulation {
     /// Goes on to a time, events on the way included, and stops there. Gives the time that was reached: an interrupt ends
     /// it early, and a time that has passed changes nothing. A time after the end of the run moves the end.
     pub fn advance_to(&mut self, t: f64) -> Result<f64, StepError> {
+        self.advance_watched(t, &mut |_| ())
+    }
+
+    /// The same with a look at the time after every step: a caller that waits may answer its user, and interrupt.
+    pub fn advance_watched(&mut self, t: f64, look: &mut dyn FnMut(f64)) -> Result<f64, StepError> {
         if t > self.options.until && t.is_finite() {
             self.options.until = t;
         }
@@ -98,6 +121,7 @@ impl Simulation {
             simulation.begin_monitors()?;
             while simulation.t() < stop && !simulation.options.resources.interrupt.load(Ordering::Relaxed) {
                 simulation.advance_once(stop, &mut None, &mut Silent)?;
+                look(simulation.t());
             }
             Ok(simulation.t())
         })
@@ -146,6 +170,7 @@ impl Simulation {
             repeated: self.passing.repeated,
             events: self.passing.events.len(),
             monitors: self.monitors.save(),
+            account: self.monitors.companion.save(),
         };
         self.begin_anew(&saved.state)?;
         Ok(saved)
@@ -153,28 +178,36 @@ impl Simulation {
 
     /// Goes back to a state that this simulation, or one of the same machine and options, has saved.
     pub fn restore(&mut self, saved: &SavedState) -> Result<(), StepError> {
+        self.check_machine(&saved.state)?;
         self.options.until = saved.until;
         self.plan.resume(saved.method, saved.solver);
         self.passing.repeated = saved.repeated;
         self.passing.events.truncate(saved.events);
         self.monitors.restore(&saved.monitors);
+        self.monitors.companion.restore(saved.account);
         self.begin_anew(&saved.state)
     }
 
     /// Starts anew from a state of the same machine, as it is: nothing is assembled. Forces without a mode in it get the
     /// one that fits its values.
     pub fn restart(&mut self, state: &State) -> Result<(), StepError> {
-        let now = self.engine.state();
-        let fits = [state.q.len(), state.v.len(), state.z.len()] == [now.q.len(), now.v.len(), now.z.len()];
-        if !fits {
-            return Err(StepError::Open { t: state.t, why: "the state is of another machine".into() });
-        }
+        self.check_machine(state)?;
         self.begin_anew(state)
+    }
+
+    /// Refuses a state whose sizes are not those of this machine.
+    fn check_machine(&self, state: &State) -> Result<(), StepError> {
+        let sizes = |s: &State| [s.q.len(), s.v.len(), s.z.len(), s.charts.centres.len(), s.charts.inputs.len()];
+        match sizes(state) == sizes(self.engine.state()) {
+            true => Ok(()),
+            false => Err(StepError::Refused { t: state.t, why: "the state is of another machine".into() }),
+        }
     }
 
     /// Begins the method anew at a state, on the equations that its modes hold.
     pub(super) fn begin_anew(&mut self, state: &State) -> Result<(), StepError> {
         self.observed = false;
+        self.timetable.forget();
         let observer = &mut self.observer;
         observer.state.clone_from(state);
         let needs_modes =

@@ -1,5 +1,6 @@
 //! What a run was and what it took, as plain data.
 
+use super::doubts::Doubt;
 use crate::engines::{LoopReport, SplitReport, Statistics, StepError};
 use crate::events::Event;
 use crate::history::{Culprit, History};
@@ -7,7 +8,9 @@ use crate::plan::Plan;
 use crate::proof::Proof;
 use crate::record::{Ended, Report};
 use crate::start::Assembly;
+use crate::verdict::{Bounds, Judged};
 use bellcrank_model::Dynamics;
+use bellcrank_model::dynamics::Limit;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -24,16 +27,29 @@ pub enum Status {
 }
 
 /// The largest residuals of the constraints over all steps that were looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Drift {
     /// Largest |g|, in m or rad.
     pub position: f64,
     /// Largest |G v + g_t|, in m/s or rad/s.
     pub velocity: f64,
+    /// The size of the machine, in m.
+    pub length: f64,
+    /// The largest speed of a body, in m/s: of its centre, or of a tenth of the machine's size that turns with it.
+    pub speed: f64,
+}
+
+impl Drift {
+    /// The drift of positions against the size of the machine, and of velocities against the largest speed. Machines at rest
+    /// have a speed that is rounding.
+    pub fn judged(&self, bounds: Bounds) -> [Judged; 2] {
+        let length = self.length.max(f64::MIN_POSITIVE);
+        [bounds.judged(self.position, length), bounds.judged(self.velocity, self.speed.max(1e-9 * length))]
+    }
 }
 
 /// The balance of energy, in J.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Energy {
     /// Kinetic and stored energy at the start.
     pub initial: f64,
@@ -41,6 +57,37 @@ pub struct Energy {
     pub last: f64,
     /// Largest |E(t) − E(0) − W(t)|, with W the work of what is not stored.
     pub largest_error: f64,
+    /// The energy that moves: the largest kinetic energy, or the range of the stored one.
+    pub moves: f64,
+    /// What the largest force at the start could do along the machine's size.
+    pub within_reach: f64,
+}
+
+impl Energy {
+    /// The error of the balance against the energy that moves. Where next to none does, both are rounding errors, and the
+    /// error is compared with a small fraction of what forces could do.
+    pub fn judged(&self, bounds: Bounds) -> Judged {
+        bounds.judged(self.largest_error, self.moves.max(1e-9 * self.within_reach).max(f64::MIN_POSITIVE))
+    }
+}
+
+/// Something that went beyond the range in which its equations are right.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Excess {
+    /// The user's name of it.
+    pub name: String,
+    /// What went too far.
+    pub limit: Limit,
+    /// How far at worst, in the units of the limit.
+    pub worst: f64,
+    /// When it began, in s.
+    pub since: f64,
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} (since t = {:.6} s)", self.name, self.limit.words(self.worst), self.since)
+    }
 }
 
 /// The names of what took the steps.
@@ -74,6 +121,9 @@ pub struct Summary {
     pub cut: Vec<String>,
     /// How it ended.
     pub status: Status,
+    /// The largest accumulated error of a coordinate, estimated while it ran: in sizes of the machine, or in rad. None
+    /// where nothing was estimated.
+    pub error: Option<f64>,
     /// Counts of work.
     pub statistics: Statistics,
     /// Seconds on the clock.
@@ -90,6 +140,8 @@ pub struct Summary {
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
     pub not_unique: Vec<String>,
+    /// What went beyond the range in which its equations are right.
+    pub beyond: Vec<Excess>,
     /// The split of the coordinates, where the run has one.
     pub split: Option<SplitReport>,
     /// How closed loops were dealt with, where the run knows.
@@ -103,6 +155,8 @@ pub struct Summary {
     pub refused: Vec<(String, Culprit)>,
     /// The evidence, where it was asked for.
     pub proof: Option<Box<Proof>>,
+    /// Why the run cannot vouch for its result; empty where it can.
+    pub doubts: Vec<Doubt>,
 }
 
 impl Report for Summary {

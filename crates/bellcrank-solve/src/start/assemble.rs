@@ -1,15 +1,17 @@
 //! Assembly: positions, velocities, accelerations and reactions of a start.
 
-use super::closure::{Closure, HELD};
+use super::closure::Closure;
 use super::deformation::bend;
 use super::massless::free_without_mass;
+use super::on_joints;
+use super::velocities::close_velocities;
 use super::{Assembly, AssemblyError, Gap, Moved};
 use crate::linear::kkt::Kkt;
 use crate::linear::scales::MANY;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{Scale, StartRow};
-use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, State, Subject, Unknown, Workspace};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,10 +28,8 @@ const PATIENCE: usize = 25;
 const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
 const LARGEST_CHANGE: f64 = 0.5;
-/// Given velocities have this many times the weight of those that follow.
-const GIVEN: f64 = 1e8;
-/// A step that leaves room: angles and lengths change by at most a half in one iteration.
-fn shorten(delta: &mut [f64], scales: &[Scale], length: f64) {
+/// A step that leaves room: angles and lengths change by at most a half in one iteration. By what part it is shorter.
+fn shorten(dynamics: &dyn Dynamics, delta: &mut [f64], scales: &[Scale], length: f64) -> f64 {
     let largest = delta.iter().zip(scales).fold(0.0f64, |worst, (d, s)| {
         worst.max(match s {
             Scale::Length => d.abs() / length,
@@ -37,9 +37,12 @@ fn shorten(delta: &mut [f64], scales: &[Scale], length: f64) {
             Scale::Magnitude => 0.0,
         })
     });
-    if largest > LARGEST_CHANGE {
-        delta.iter_mut().for_each(|d| *d *= LARGEST_CHANGE / largest);
+    let largest = largest.max(dynamics.largest_turn(delta).unwrap_or(0.0));
+    if largest <= LARGEST_CHANGE {
+        return 1.0;
     }
+    delta.iter_mut().for_each(|d| *d *= LARGEST_CHANGE / largest);
+    LARGEST_CHANGE / largest
 }
 
 /// Makes a state consistent and completes it to a point with accelerations and reactions.
@@ -59,6 +62,7 @@ pub fn assemble(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     close_velocities(dynamics, &mut point, &mut w, &mut report)?;
     bend(dynamics, &mut point, &mut w)?;
     accelerate(dynamics, &mut point, &mut w, &mut report)?;
+    on_joints::followed(&**dynamics, state, &point, &mut w, &mut report);
     Ok((point, report))
 }
 
@@ -83,11 +87,11 @@ fn accelerate(
     report: &mut Assembly,
 ) -> Result<(), AssemblyError> {
     let layout = dynamics.layout();
-    if let Some(name) = free_without_mass(dynamics, point, w).into_iter().next() {
-        return Err(AssemblyError::Singular { name });
+    if let Some(culprit) = free_without_mass(dynamics, point, w).into_iter().next() {
+        return Err(AssemblyError::Singular { culprit });
     }
     let mut kkt = Kkt::new(dynamics.clone());
-    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { name: name_of(&kkt, e) })?;
+    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { culprit: owner(&kkt, e) })?;
     dynamics.rates(&point.q, &point.v, &mut point.qdot);
     let mut zdot = vec![0.0; layout.nz()];
     dynamics.add(1.0, Piece::Flow, point, w, &mut zdot);
@@ -108,10 +112,11 @@ fn accelerate(
     Ok(())
 }
 
-pub(super) fn name_of(kkt: &Kkt, error: LinearError) -> String {
+/// The body or joint at which a factorization failed.
+pub(super) fn owner(kkt: &Kkt, error: LinearError) -> Subject {
     match error {
         LinearError::Singular { row } | LinearError::NotFinite { row } => kkt.owner_of_row(row),
-        _ => error.to_string(),
+        _ => error.to_string().into(),
     }
 }
 
@@ -123,9 +128,14 @@ fn close_positions(
 ) -> Result<(), AssemblyError> {
     let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.value.is_some()).collect();
     let start = point.clone();
+    if on_joints::close(dynamics, &rows, point, w, report) {
+        return Ok(());
+    }
+    point.clone_from(&start);
+    w.invalidate();
     // bodies keep their deformation, if the joints can be closed without it
     let elastic = (0..point.q.len()).any(|i| dynamics.elastic(i));
-    let closing = Closing { rows, hold: true, rigid: elastic };
+    let closing = Closing { rows, hold: true, rigid: elastic, as_drawn: false };
     let mut first = descend(dynamics, closing.clone(), point, w, report);
     if first.is_err() && elastic {
         point.clone_from(&start);
@@ -179,6 +189,8 @@ pub(super) struct Closing {
     pub(super) hold: bool,
     /// Whether deformations stay as they are.
     pub(super) rigid: bool,
+    /// Whether driven coordinates stay where they are drawn, and are not moved to where their drives want them.
+    pub(super) as_drawn: bool,
 }
 
 /// Closes positions by damped least-change steps.
@@ -194,7 +206,9 @@ pub(super) fn descend(
     let mut closure = Closure::new(dynamics.clone(), closing.rows, point, w);
     for (_, range) in dynamics.layout().bodies.iter().enumerate().filter(|(b, _)| dynamics.held(*b)) {
         closure.frozen[range.clone()].fill(hold);
-        closure.metric[range.clone()].iter_mut().for_each(|w| *w /= HELD);
+    }
+    if closing.as_drawn {
+        closure.silent = (0..dynamics.layout().constraints.len()).filter(|k| dynamics.prescribed(*k)).collect();
     }
     if closing.rigid {
         (0..closure.n).filter(|i| dynamics.elastic(*i)).for_each(|i| closure.frozen[i] = true);
@@ -206,7 +220,10 @@ pub(super) fn descend(
     let residual = closure.residual(point, w, false);
     report.residual = (residual, residual);
     let open_before = closure.open(tolerance);
-    let mut descent = Descent::new(&**dynamics, closure, residual);
+    // full turns of given angles are taken one step after the other
+    let far = closure.rhs[closure.n + closure.m..].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let most = MAX_ITERATIONS + if far.is_finite() { (4.0 * far / LARGEST_CHANGE).min(1e6) as usize } else { 0 };
+    let mut descent = Descent::new(&**dynamics, closure, residual, most);
     descent.run(tolerance, point, w, report);
     let (mut closure, residual) = (descent.closure, descent.residual);
     closure.residual(point, w, false);
@@ -214,18 +231,18 @@ pub(super) fn descend(
     report.residual.1 = residual;
     // the worst of each name comes first
     let mut after: HashMap<&str, f64> = HashMap::with_capacity(open.len());
-    open.iter().for_each(|(r, name)| _ = *after.entry(name).or_insert(*r));
+    open.iter().for_each(|(r, joint)| _ = *after.entry(&joint.words).or_insert(*r));
     let after = |name: &String| after.get(name.as_str()).copied().unwrap_or(0.0);
-    let gaps = open_before.into_iter().map(|(before, name)| Gap { after: after(&name), before, name });
+    let gaps = open_before.into_iter().map(|(before, joint)| Gap { after: after(&joint.words), before, of: joint });
     report.gaps = gaps.collect();
     // a singular position closes only with the square root of the precision
     let enough = tolerance.max(1e-9 * length);
     if residual > enough {
         let mut open = open.into_iter().filter(|(r, _)| *r > enough);
         let (by, worst) = open.next().unwrap_or((residual, "the model".into()));
-        let others = open.take(5).map(|(_, name)| name).collect();
+        let others = open.take(5).map(|(_, joint)| joint).collect();
         let held = (0..dynamics.layout().bodies.len()).filter(|b| hold && dynamics.held(*b));
-        let held = held.map(|b| dynamics.name(Unknown::Q, b)).collect();
+        let held = held.map(|b| dynamics.subject(Unknown::Q, b)).collect();
         return Err(AssemblyError::Open { worst, by, others, held });
     }
     Ok(())
@@ -241,12 +258,16 @@ struct Descent<'a> {
     /// The gap that was last closed by a tenth, and the iterations left to do so again.
     milestone: f64,
     patience: usize,
+    /// The iterations left.
+    left: usize,
+    counted: State,
 }
 
 impl Descent<'_> {
-    fn new(dynamics: &dyn Dynamics, closure: Closure, residual: f64) -> Descent<'_> {
-        let scales = dynamics.scales();
-        Descent { dynamics, closure, scales, residual, damping: 0.0, milestone: f64::INFINITY, patience: PATIENCE }
+    fn new(dynamics: &dyn Dynamics, closure: Closure, residual: f64, left: usize) -> Descent<'_> {
+        let (scales, counted) = (dynamics.scales(), State::default());
+        let (milestone, patience) = (f64::INFINITY, PATIENCE);
+        Descent { dynamics, closure, scales, residual, damping: 0.0, milestone, patience, left, counted }
     }
 
     /// Steps until the residual is below the tolerance, and once more, which squares what is left; or until nothing improves.
@@ -254,9 +275,10 @@ impl Descent<'_> {
         let mut polished = false;
         while self.residual > tolerance || !polished {
             polished = self.residual <= tolerance;
-            if report.iterations == MAX_ITERATIONS || self.residual == 0.0 {
+            if self.left == 0 || self.residual == 0.0 {
                 break;
             }
+            self.left -= 1;
             report.iterations += 1;
             if !self.improve(polished, point, w) {
                 break;
@@ -286,14 +308,20 @@ impl Descent<'_> {
             let mut delta = closure.rhs[..closure.n].to_vec();
             let long = delta.iter().zip(&closure.metric).map(|(d, w)| d * d * w).sum::<f64>().sqrt();
             if solved && long.is_finite() && (long <= longest * gap || self.damping >= 1.0) {
-                shorten(&mut delta, &self.scales, length);
+                let part = shorten(dynamics, &mut delta, &self.scales, length);
                 dynamics.retract(1.0, &mut point.q, &delta);
                 w.invalidate();
                 dynamics.realize(point, w);
                 let now = closure.residual(point, w, false);
                 // never make it worse
-                if closure.gap() < gap && now.is_finite() {
+                let gap_now = closure.gap();
+                if gap_now < gap && now.is_finite() {
                     self.residual = now;
+                    // on a long way a short step is as good as it gets
+                    if part < 1.0 && gap_now < (1.0 - 0.5 * part) * gap {
+                        self.patience = PATIENCE + 1;
+                    }
+                    self.count_turns(point, w);
                     return true;
                 }
                 point.q.copy_from_slice(&before);
@@ -307,64 +335,19 @@ impl Descent<'_> {
         }
         false
     }
-}
 
-fn close_velocities(
-    dynamics: &Arc<dyn Dynamics>,
-    point: &mut Point,
-    w: &mut Workspace,
-    report: &mut Assembly,
-) -> Result<(), AssemblyError> {
-    let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.rate.is_some()).collect();
-    let elastic: Vec<usize> = (0..point.v.len()).filter(|i| dynamics.elastic(*i)).collect();
-    if !elastic.is_empty() {
-        // rates of deformation stay as they are, if the joints allow it
-        let before = point.v.clone();
-        if solve_velocities(dynamics, rows.clone(), &elastic, point, w, report).is_ok() {
-            return Ok(());
-        }
-        point.v = before;
-    }
-    solve_velocities(dynamics, rows, &[], point, w, report)
-}
-
-pub(super) fn solve_velocities(
-    dynamics: &Arc<dyn Dynamics>,
-    rows: Vec<StartRow>,
-    frozen: &[usize],
-    point: &mut Point,
-    w: &mut Workspace,
-    report: &mut Assembly,
-) -> Result<(), AssemblyError> {
-    let mut closure = Closure::new(dynamics.clone(), rows, point, w);
-    frozen.iter().for_each(|&i| closure.frozen[i] = true);
-    // what was given stays as far as it can, what was not follows
-    for (_, weight) in closure.metric.iter_mut().enumerate().filter(|(i, _)| dynamics.velocity_given(*i)) {
-        *weight *= GIVEN;
-    }
-    let before = closure.residual(point, w, true);
-    report.velocity_residual = (before, before);
-    if before == 0.0 {
-        return Ok(());
-    }
-    let singular = |_| AssemblyError::Rates { worst: "the constraint matrix".into(), by: before };
-    closure.factor(point, w).map_err(singular)?;
-    // the second solve takes what rounding left of the first
-    for _ in 0..2 {
-        closure.residual(point, w, true);
-        closure.linear.solve(&mut closure.rhs).map_err(|_| singular(0))?;
-        point.v.iter_mut().zip(&closure.rhs).for_each(|(v, d)| *v += d);
-    }
-    let after = closure.residual(point, w, true);
-    report.velocity_residual.1 = after;
-    let speed = point.v.iter().fold(before, |m, v| m.max(v.abs()));
-    match closure.open(1e-8 * speed.max(1e-12)).first() {
-        Some((by, worst)) => Err(AssemblyError::Rates { worst: worst.clone(), by: *by }),
-        None => Ok(()),
+    /// Counts the turns that angles have made, after each step: no step is longer than half a turn.
+    fn count_turns(&mut self, point: &mut Point, w: &mut Workspace) {
+        point.store(&mut self.counted);
+        self.dynamics.settle_past(f64::INFINITY, &mut self.counted, w);
+        point.set(&self.counted);
+        w.invalidate();
+        self.dynamics.realize(point, w);
     }
 }
 
-fn moved(dynamics: &dyn Dynamics, from: &State, to: &Point, report: &mut Assembly) {
+/// Reports the bodies that moved between two states.
+pub(crate) fn moved(dynamics: &dyn Dynamics, from: &State, to: &Point, report: &mut Assembly) {
     let scales = dynamics.scales();
     let tolerance = 1e-9 * dynamics.length();
     for (b, range) in dynamics.layout().bodies.iter().enumerate() {

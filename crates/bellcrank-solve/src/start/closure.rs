@@ -6,12 +6,12 @@ use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::dynamics::{Scale, StartRow, Targets};
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
 use std::sync::Arc;
 
-/// Bodies held by the user have this many times the weight of others.
-pub(super) const HELD: f64 = 1e8;
 /// Least-change solves with the constraints and the given start values as rows.
+///
+/// Its fields are one linear system: pattern, matrix, solver, weights and right-hand side.
 pub(super) struct Closure {
     dynamics: Arc<dyn Dynamics>,
     start: Vec<StartRow>,
@@ -26,6 +26,8 @@ pub(super) struct Closure {
     row_scale: Vec<f64>,
     /// Coordinates that do not move at all.
     pub(super) frozen: Vec<bool>,
+    /// Constraints whose coordinates stay where they are, whatever they ask for.
+    pub(super) silent: Vec<usize>,
     pub(super) n: usize,
     pub(super) m: usize,
 }
@@ -57,15 +59,12 @@ impl Closure {
         pairs.sort_unstable();
         pairs.dedup();
         let scales = dynamics.scales();
-        let mut metric = (0..layout.n())
+        let metric = (0..layout.n())
             .map(|i| match scales[i] {
                 Scale::Angle => turn,
                 _ => 1.0,
             })
             .collect::<Vec<f64>>();
-        for (_, range) in layout.bodies.iter().enumerate().filter(|(b, _)| dynamics.held(*b)) {
-            metric[range.clone()].iter_mut().for_each(|w| *w *= HELD);
-        }
         let (n, m) = (layout.n(), layout.m());
         // a start that is consistent needs no factors
         let linear = deferred::choose(&pattern);
@@ -73,7 +72,21 @@ impl Closure {
         let row_scale = vec![1.0; rhs.len() - n];
         let frozen = vec![false; n];
         let matrix = BlockMatrix::new(pattern);
-        Closure { matrix, linear, columns, pairs, metric, rhs, row_scale, frozen, n, m, start, dynamics }
+        Closure {
+            matrix,
+            linear,
+            columns,
+            pairs,
+            metric,
+            rhs,
+            row_scale,
+            frozen,
+            silent: Vec::new(),
+            n,
+            m,
+            start,
+            dynamics,
+        }
     }
 
     pub(super) fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), usize> {
@@ -157,6 +170,9 @@ impl Closure {
         } else {
             add_position_residual(&*self.dynamics, -1.0, at, w, &mut rows[..self.m]);
         }
+        for &k in &self.silent {
+            rows[self.dynamics.layout().constraints[k].clone()].fill(0.0);
+        }
         for (s, row) in self.start.iter().enumerate() {
             let (position, rate, _) = self.dynamics.start_row(row, at, w);
             rows[self.m + s] = if velocity { -rate } else { -position };
@@ -164,23 +180,18 @@ impl Closure {
         rows.iter().fold(0.0, |worst, r| if r.is_nan() { f64::INFINITY } else { r.abs().max(worst) })
     }
 
-    /// The names of what is open by more than the tolerance, the worst first.
-    pub(super) fn open(&self, tolerance: f64) -> Vec<(f64, String)> {
+    /// What is open by more than the tolerance, the worst first.
+    pub(super) fn open(&self, tolerance: f64) -> Vec<(f64, Subject)> {
         let layout = self.dynamics.layout();
         let size = |x: f64| if x.is_nan() { f64::INFINITY } else { x.abs() };
         let worst = |r: &[f64]| r.iter().fold(0.0f64, |m, x| m.max(size(*x)));
         let rows = &self.rhs[self.n..];
-        let mut list: Vec<(f64, String)> = layout
+        let mut list: Vec<(f64, Subject)> = layout
             .constraints
             .iter()
             .enumerate()
-            .map(|(k, range)| (worst(&rows[range.clone()]), self.dynamics.name(Unknown::Lambda, k)))
-            .chain(
-                self.start
-                    .iter()
-                    .enumerate()
-                    .map(|(s, row)| (size(rows[self.m + s]), format!("the start of joint `{}`", row.name))),
-            )
+            .map(|(k, range)| (worst(&rows[range.clone()]), self.dynamics.subject(Unknown::Lambda, k)))
+            .chain(self.start.iter().enumerate().map(|(s, row)| (size(rows[self.m + s]), row.subject.clone())))
             .filter(|(r, _)| *r > tolerance || tolerance.is_nan())
             .collect();
         list.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -1,6 +1,7 @@
 //! The quasi-static start of flexible bodies: deformations that follow from the loads of the motion.
 
-use super::assemble::{Closing, descend, name_of, reach, solve_velocities};
+use super::assemble::{Closing, descend, owner, reach};
+use super::velocities::solve_velocities;
 use super::{Assembly, AssemblyError};
 use crate::linear::kkt::Kkt;
 use bellcrank_math::linear::dense;
@@ -88,10 +89,10 @@ fn close_and_accelerate(
     let mut report = Assembly::default();
     w.invalidate();
     let given = rows.iter().filter(positions).cloned().collect();
-    descend(dynamics, Closing { rows: given, hold: true, rigid: true }, point, w, &mut report)?;
+    descend(dynamics, Closing { rows: given, hold: true, rigid: true, as_drawn: false }, point, w, &mut report)?;
     w.invalidate();
     dynamics.realize(point, w);
     let rates = rows.iter().filter(rates).cloned().collect();
     solve_velocities(dynamics, rates, &elastic, point, w, &mut report)?;
-    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { name: name_of(kkt, e) })
+    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { culprit: owner(kkt, e) })
 }

@@ -1,7 +1,7 @@
 //! Keeps a mechanism without freedom closed while time goes on.
 
 use super::AssemblyError;
-use super::assemble::name_of;
+use super::assemble::owner;
 use super::closure::Closure;
 use crate::linear::kkt::Kkt;
 use bellcrank_model::{Dynamics, Point, Workspace};
@@ -32,7 +32,7 @@ impl Follower {
         let largest = at.q.iter().fold(length, |m, q| m.max(q.abs()));
         let tolerance = 1e-13 * length + 32.0 * f64::EPSILON * largest;
         let open = |c: &Closure, by: f64| {
-            let worst = c.open(0.0).into_iter().next().map_or_else(|| "the model".into(), |(_, name)| name);
+            let worst = c.open(0.0).into_iter().next().map_or_else(|| "the model".into(), |(_, joint)| joint);
             AssemblyError::Open { worst, by, others: Vec::new(), held: Vec::new() }
         };
         let mut residual = f64::INFINITY;
@@ -64,7 +64,7 @@ impl Follower {
         self.closure.linear.solve(&mut self.closure.rhs).map_err(|_| open(&self.closure, residual))?;
         at.v.iter_mut().zip(&self.closure.rhs).for_each(|(v, d)| *v += d);
         let accelerated = self.kkt.accelerate(at, &mut self.w);
-        accelerated.map_err(|e| AssemblyError::Singular { name: name_of(&self.kkt, e) })?;
+        accelerated.map_err(|e| AssemblyError::Singular { culprit: owner(&self.kkt, e) })?;
         self.dynamics.rates(&at.q, &at.v, &mut at.qdot);
         Ok(())
     }

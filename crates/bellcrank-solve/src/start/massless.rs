@@ -5,7 +5,7 @@ use crate::linear::kkt::Kkt;
 use crate::linear::rank::{DENSE, rank, reduce, weights};
 use bellcrank_math::linear::dense::svd;
 use bellcrank_math::random::Xorshift;
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -27,8 +27,25 @@ fn positive(block: &[f64], n: usize) -> bool {
     true
 }
 
+/// The bodies without a mass or an inertia of their own.
+pub fn without_mass(dynamics: &dyn Dynamics, at: &Point) -> Vec<String> {
+    if dynamics.recursive() {
+        return Vec::new();
+    }
+    let mut w = dynamics.workspace();
+    dynamics.realize(at, &mut w);
+    let mut found = Vec::new();
+    let slopes = Slopes { v: 1.0, ..Slopes::default() };
+    each_block(dynamics, Piece::MassAccel, Unknown::V, slopes, at, &mut w, |b, c, block| {
+        if b == c && !positive(block, dynamics.layout().bodies[b].len()) {
+            found.push(dynamics.name(Unknown::Q, b));
+        }
+    });
+    found
+}
+
 /// The bodies that move without inertia in some free motion at a point.
-pub fn free_without_mass(all: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Vec<String> {
+pub fn free_without_mass(all: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Vec<Subject> {
     let dynamics = &**all;
     let n = dynamics.layout().n();
     let slopes = Slopes { v: 1.0, ..Slopes::default() };
@@ -67,14 +84,14 @@ pub fn free_without_mass(all: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace)
             .iter()
             .enumerate()
             .filter(|(_, r)| moving(r))
-            .map(|(b, _)| dynamics.name(Unknown::Q, b))
+            .map(|(b, _)| dynamics.subject(Unknown::Q, b))
             .collect::<Vec<_>>()
     }))
 }
 
 /// What gives way to a load by far more than it should: with a billionth of the largest mass added
 /// everywhere, that mass is all that what has none of its own can bring up.
-fn moved_by_little(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Option<Vec<String>> {
+fn moved_by_little(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Option<Vec<Subject>> {
     const LITTLE: f64 = 1e-9;
     let bodies = &dynamics.layout().bodies;
     let weights = weights(&**dynamics);
@@ -98,10 +115,10 @@ fn moved_by_little(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) 
     let most = bodies.iter().map(size).fold(0.0, f64::max);
     let far = most * heaviest * LITTLE > 0.01;
     let moving = bodies.iter().enumerate().filter(|(_, r)| far && size(r) > 0.01 * most);
-    Some(moving.map(|(b, _)| dynamics.name(Unknown::Q, b)).collect())
+    Some(moving.map(|(b, _)| dynamics.subject(Unknown::Q, b)).collect())
 }
 
-fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
+fn distinct(all: impl Iterator<Item = Subject>) -> Vec<Subject> {
     let mut seen = HashSet::new();
-    all.filter(|name| seen.insert(name.clone())).collect()
+    all.filter(|subject| seen.insert(subject.words.clone())).collect()
 }

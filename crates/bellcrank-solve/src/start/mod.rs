@@ -2,21 +2,28 @@
 //!
 //! Positions move as little as possible (lengths and angles weighed by the size of the model, or of its parts
 //! where it is large: [`crate::linear::scales::turn`]) until
-//! the constraints and the given joint coordinates hold; velocities change as little as possible; the
+//! the constraints and the given joint coordinates hold, and joints that nobody named stay as drawn unless loops move
+//! them (`on_joints.rs`); given velocities are kept, and the others change as little as possible (`velocities.rs`); the
 //! accelerations and reactions follow from the equations of motion. Redundant rows are harmless:
 //! the linear solver drops them. Near singular positions, and where a full step would not close the
 //! joints further, the step is damped [Levenberg 1944, Marquardt 1963].
 
 mod assemble;
 mod closure;
+mod conflict;
 mod deformation;
 mod follower;
 mod massless;
+mod on_joints;
+mod velocities;
 
+pub(crate) use assemble::moved;
 pub use assemble::{assemble, close, complete};
+pub use conflict::smallest;
 pub use follower::Follower;
-pub use massless::free_without_mass;
+pub use massless::{free_without_mass, without_mass};
 
+use bellcrank_model::Subject;
 use std::fmt;
 
 /// A body that the assembly moved.
@@ -33,12 +40,23 @@ pub struct Moved {
 /// A joint that was open at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gap {
-    /// The user's name of the joint, or of the given start value.
-    pub name: String,
+    /// The joint, or the start value that was given.
+    pub of: Subject,
     /// Its largest residual in m (or rad) before the assembly, and after.
     pub before: f64,
     /// After.
     pub after: f64,
+}
+
+/// A joint coordinate that nobody named and that a start moved all the same: loops ask for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Followed {
+    /// The coordinate, as results call it: `pin.angle`.
+    pub name: String,
+    /// How far it is from where it was drawn, in m or rad.
+    pub change: f64,
+    /// Its rate, in m/s or rad/s.
+    pub rate: f64,
 }
 
 /// What it took to make a start consistent.
@@ -54,6 +72,8 @@ pub struct Assembly {
     pub moved: Vec<Moved>,
     /// The joints that were open, the widest first.
     pub gaps: Vec<Gap>,
+    /// The joint coordinates that loops moved though nobody named them.
+    pub followed: Vec<Followed>,
     /// Constraint rows found redundant at the start.
     pub redundant: usize,
     /// Degrees of freedom at the start.
@@ -70,56 +90,107 @@ pub enum AssemblyError {
     /// The joints cannot all be closed.
     Open {
         /// The joint that is farthest from closed.
-        worst: String,
+        worst: Subject,
         /// By how much, in m (or rad).
         by: f64,
         /// Other joints that stay open.
-        others: Vec<String>,
+        others: Vec<Subject>,
         /// Bodies that were not to move.
-        held: Vec<String>,
+        held: Vec<Subject>,
     },
-    /// The given rates contradict the joints, or each other.
+    /// Velocities given at the start contradict the joints, or each other.
     Rates {
         /// The joint where it shows.
-        worst: String,
+        worst: Subject,
         /// By how much, in m/s (or rad/s).
+        by: f64,
+        /// Which of them contradict each other, as few as it takes; none if that was not looked for.
+        sides: Vec<Subject>,
+    },
+    /// Bodies are inside each other, or a joint is past its stop, where that cannot be.
+    Beyond {
+        /// The hard contact or stop.
+        culprit: Subject,
+        /// By how much, in m (or rad).
         by: f64,
     },
     /// A body without inertia in a direction that nothing holds.
     Singular {
-        /// Its name.
-        name: String,
+        /// The body.
+        culprit: Subject,
     },
+}
+
+impl AssemblyError {
+    /// The joint or body where it shows.
+    pub fn culprit(&self) -> &Subject {
+        match self {
+            AssemblyError::Rates { worst, sides, .. } => sides.first().unwrap_or(worst),
+            AssemblyError::Open { worst, .. } => worst,
+            AssemblyError::Beyond { culprit, .. } | AssemblyError::Singular { culprit } => culprit,
+        }
+    }
+
+    /// What else takes part in it.
+    pub fn others(&self) -> &[Subject] {
+        match self {
+            AssemblyError::Rates { sides, .. } => sides.get(1..).unwrap_or_default(),
+            AssemblyError::Open { others, .. } => others,
+            AssemblyError::Beyond { .. } | AssemblyError::Singular { .. } => &[],
+        }
+    }
+
+    /// What is wrong, without advice.
+    pub fn reason(&self) -> String {
+        match self {
+            AssemblyError::Open { worst, by, others, held } => {
+                let mut text = format!("the model cannot be assembled: {worst} stays open by {by:.3e} m");
+                for (what, list) in [("also open", others), ("held by `fixed = true`", held)] {
+                    if !list.is_empty() {
+                        let words: Vec<&str> = list.iter().map(|s| s.words.as_str()).collect();
+                        text += &format!("; {what}: {}", words.join(", "));
+                    }
+                }
+                text
+            }
+            AssemblyError::Rates { worst, by, sides } => {
+                let sides: Vec<&str> = sides.iter().map(|s| s.words.as_str()).collect();
+                let who = match sides.as_slice() {
+                    [] | [_] => "the velocities given at the start contradict the joints".into(),
+                    [one, other] => format!("{one} contradicts {other}"),
+                    [most @ .., last] => format!("{} and {last} contradict each other", most.join(", ")),
+                };
+                format!("{who}: {worst} is off by {by:.3e} m/s (or rad/s)")
+            }
+            AssemblyError::Beyond { culprit, by } => {
+                format!("{culprit} is hard, and the start is beyond it by {by:.3e} m (or rad)")
+            }
+            AssemblyError::Singular { culprit } => format!(
+                "the accelerations are not determined at the start: {culprit} has no inertia in a direction that is free"
+            ),
+        }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            AssemblyError::Open { .. } => {
+                "check the points, lengths and given start values of these joints; start the bodies nearer to their places"
+            }
+            AssemblyError::Rates { .. } => {
+                "what is given at the start is kept as it is; leave one of these out, or change it"
+            }
+            AssemblyError::Beyond { .. } => {
+                "start its bodies where they do not touch, or add `push_out = true` to have them moved there"
+            }
+            AssemblyError::Singular { .. } => "give it a mass and an inertia, or hold it by a joint",
+        }
+    }
 }
 
 impl fmt::Display for AssemblyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AssemblyError::Open { worst, by, others, held } => {
-                write!(f, "the model cannot be assembled: {worst} stays open by {by:.3e} m")?;
-                if !others.is_empty() {
-                    write!(f, "\n  also open: {}", others.join(", "))?;
-                }
-                if !held.is_empty() {
-                    write!(f, "\n  held by `fixed = true`: {}", held.join(", "))?;
-                }
-                write!(
-                    f,
-                    "\nhelp: check the points, lengths and given start values of these joints; \
-                     start the bodies nearer to their places"
-                )
-            }
-            AssemblyError::Rates { worst, by } => write!(
-                f,
-                "the given start rates contradict the joints: {worst} is off by {by:.3e} m/s\n\
-                 help: give only as many rates as the mechanism has degrees of freedom"
-            ),
-            AssemblyError::Singular { name } => write!(
-                f,
-                "the accelerations are not determined at the start: {name} has no inertia in a direction that is free\n\
-                 help: give it a mass and an inertia, or hold it by a joint"
-            ),
-        }
+        write!(f, "{}\nhelp: {}", self.reason(), self.advice())
     }
 }
 

@@ -1,11 +1,12 @@
 //! `bellcrank check MODEL`.
 
-use crate::cli::places::{place, refused};
+use crate::cli::places::refused;
 use crate::cli::{Failure, output, print};
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::model::Input;
 use bellcrank_model::read::Read;
 use bellcrank_results::json;
+use bellcrank_solve::check::Finding;
 use bellcrank_solve::choices::Options;
 use clap::Args;
 use serde_json::Value;
@@ -37,7 +38,7 @@ pub fn check(args: Check) -> Result<(), Failure> {
     let found = bellcrank_solve::check::check(&system, &options);
     match args.json {
         true => {
-            let mut object = with_places(json::check(&found), &read);
+            let mut object = with_places(&found, &read);
             if !system.model.inputs.is_empty() {
                 let input =
                     |i: &Input| serde_json::json!({ "name": i.name, "start": i.start, "unit": i.unit, "doc": i.doc });
@@ -62,12 +63,13 @@ fn inputs(inputs: &[Input]) -> String {
     format!("\ninputs: {}", inputs.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-/// The findings with `file`, `line` and `column` of the first that each is about, where the file has it.
-pub fn with_places(mut check: Value, read: &Read) -> Value {
+/// A check as JSON, its findings with `file`, `line` and `column` of the first that each is about, where the file has it.
+pub fn with_places(found: &bellcrank_solve::check::Check, read: &Read) -> Value {
+    let mut check = json::check(found);
     let findings = check.get_mut("findings").and_then(Value::as_array_mut);
-    for finding in findings.into_iter().flatten() {
-        let place = finding["names"][0].as_str().and_then(|name| place(read, name));
-        let Some(span) = place else { continue };
+    for (finding, Finding { about, .. }) in findings.into_iter().flatten().zip(&found.findings) {
+        let place = about.first().and_then(|subject| subject.place);
+        let Some(span) = place.and_then(|place| read.place(place)) else { continue };
         let told = read.document.report(Diagnostic::note("").at(span).into()).to_json();
         ["file", "line", "column"].iter().for_each(|key| finding[*key] = told[0][*key].clone());
     }

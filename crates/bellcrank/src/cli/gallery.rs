@@ -58,7 +58,7 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
         let ended = run::run(Run::of(&model.to_string_lossy()).into_folder(folder.clone()).with_report(page));
         let problem = match ended {
             Ok(()) => String::new(),
-            Err(Failure::BadInput(e) | Failure::Failed(e)) => e,
+            Err(Failure::BadInput(e) | Failure::Failed(e) | Failure::Doubtful(e)) => e,
         };
         if !problem.is_empty() {
             tell(&problem);

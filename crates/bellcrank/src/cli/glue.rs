@@ -423,6 +423,10 @@ pub fn cut(
     if relative {
         tell("the whole ran in relative coordinates, its parts in Cartesian ones");
     }
+    if !run.summary.reactions_not_unique.is_empty() {
+        let names = run.summary.reactions_not_unique.join(", ");
+        tell(&format!("reactions: not unique at {names}; they are left out of the comparison"));
+    }
     tell("whole and glued differ at most by:");
     for d in &run.differences {
         tell(&format!(

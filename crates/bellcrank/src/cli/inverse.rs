@@ -75,6 +75,10 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
             output::plural(found.assembly.redundant, "redundant equation", "redundant equations")
         ));
     }
+    if !found.left_out.is_empty() {
+        let names: Vec<String> = found.left_out.iter().map(|name| format!("`{name}`")).collect();
+        crate::cli::tell(&format!("  did not act, as the drives take their place: {}", names.join(", ")));
+    }
     let width = found.demands.iter().map(|d| d.name.chars().count()).max().unwrap_or(0).max(5);
     let mut out = format!(
         "{:width$}  {:>14} {:3}  {:>9}  {:>14}  {:>14}  {:>14}  {:>14}\n",

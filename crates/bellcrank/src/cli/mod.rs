@@ -1,6 +1,6 @@
 //! The command line of Bellcrank: data to stdout, words to stderr, a hint at the end of every error.
 //!
-//! Exit codes: 0 for success, 1 for a run that failed, 2 for bad input.
+//! How it ended is in the exit status: [`STATUSES`].
 
 mod bench;
 mod check;
@@ -23,6 +23,9 @@ mod run;
 mod statics;
 mod view;
 
+pub use digest::sha256;
+pub use new::EXAMPLES;
+
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_solve::choices::fields;
 use clap::{Parser, Subcommand};
@@ -32,7 +35,7 @@ use std::process::ExitCode;
 
 /// Multibody dynamics: from a model file to a trusted result.
 #[derive(Parser)]
-#[command(name = "bellcrank", version, max_term_width = 100)]
+#[command(name = "bellcrank", version, max_term_width = 100, after_help = statuses())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -78,17 +81,44 @@ enum Command {
     Reference,
 }
 
+/// The exit statuses of all commands; the README has the same table.
+pub const STATUSES: [(u8, &str); 5] = [
+    (0, "success; what the run cannot vouch for is told as a warning"),
+    (1, "the run failed: it could not reach its end, or its results could not be written"),
+    (2, "bad input: a model, an option or a file; nothing was computed"),
+    (3, "with --strict: the run finished, but cannot vouch for its result"),
+    (130, "interrupted twice (Ctrl-C); interrupted once, a run keeps its results and ends with 1"),
+];
+
+fn statuses() -> String {
+    let rows = STATUSES.iter().map(|(status, meaning)| format!("  {status:>3}  {meaning}"));
+    format!("Exit statuses:\n{}", rows.collect::<Vec<_>>().join("\n"))
+}
+
 /// How a command fails, with the message for stderr.
 pub enum Failure {
-    /// Exit code 2.
+    /// Status 2.
     BadInput(String),
-    /// Exit code 1.
+    /// Status 1.
     Failed(String),
+    /// Status 3.
+    Doubtful(String),
 }
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = Cli::parse_from(arguments);
+    ExitCode::from(run_with(arguments))
+}
+
+/// The same inside another program, which gets the exit code as a number.
+pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(e) => {
+            let _ = e.print(); // a reader that went away is no error
+            return u8::try_from(e.exit_code()).unwrap_or(2);
+        }
+    };
     let result = match cli.command {
         Command::Run(options) => run::run(*options),
         Command::Statics(options) => statics::run(options),
@@ -110,16 +140,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Reference => print(&bellcrank_model::reference::markdown(fields())),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(Failure::BadInput(text)) => fail(&text, 2),
         Err(Failure::Failed(text)) => fail(&text, 1),
+        Err(Failure::Doubtful(text)) => fail(&text, 3),
     }
 }
 
-fn fail(text: &str, code: u8) -> ExitCode {
+fn fail(text: &str, code: u8) -> u8 {
     let prefix = if text.starts_with("error: ") { "" } else { "error: " };
     tell(&format!("{prefix}{}", text.trim_end()));
-    ExitCode::from(code)
+    code
 }
 
 /// Words for people, on stderr; what could fool a terminal is escaped, and a reader that went away is no error.

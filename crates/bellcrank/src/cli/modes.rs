@@ -2,15 +2,10 @@
 
 use crate::cli::places::spoken;
 use crate::cli::{Failure, output, print};
-use bellcrank_model::dynamics::roles::*;
-use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_results::{csv, json};
+use bellcrank_solve::analyses::about::{About, AboutError, operating_point};
+use bellcrank_solve::analyses::linear::moves;
 use bellcrank_solve::analyses::modes::{self as analysis, Mode};
-use bellcrank_solve::analyses::statics::equilibrium;
-use bellcrank_solve::linear::kkt::Kkt;
-use bellcrank_solve::options::Options;
-use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,42 +33,26 @@ pub struct Modes {
     count: usize,
 }
 
-/// Where the model is linearized.
-enum About {
-    Equilibrium,
-    Start,
-    Time(f64),
-}
-
 /// Linearizes a model and prints its modes.
 pub fn run(args: Modes) -> Result<(), Failure> {
     let read = output::read(&args.model, &args.set)?;
+    let options = output::options(&read, &[])?;
     let system = Arc::new(read.model.compile());
-    let start = output::assembled(&args.model, &system, 0.0)?;
     let about = match args.at.as_deref() {
-        Some("equilibrium") => About::Equilibrium,
-        Some("start") => About::Start,
-        Some(word) => match word.trim_start_matches("t=").parse::<f64>() {
-            Ok(t) if t >= 0.0 && t.is_finite() => About::Time(t),
-            _ => {
-                let help = "use `equilibrium`, `start`, or a time in s such as --at 2.5";
-                return Err(Failure::BadInput(format!("unknown state `{word}` for --at\nhelp: {help}")));
-            }
-        },
-        None if start.v.iter().any(|v| *v != 0.0) => About::Start,
-        None => About::Equilibrium,
+        None => None,
+        Some(word) => Some(About::parse(word).ok_or_else(|| {
+            let help = "use `equilibrium`, `start`, or a time in s such as --at 2.5";
+            Failure::BadInput(format!("unknown state `{word}` for --at\nhelp: {help}"))
+        })?),
     };
     let failed = |e: &dyn std::fmt::Display| Failure::Failed(format!("{}: {e}", args.model));
-    let dynamics: Arc<dyn Dynamics> = system.clone();
-    let (point, words) = match about {
-        About::Start => (start, "the start".to_string()),
-        About::Equilibrium => {
-            let found = equilibrium(&dynamics, &start).map_err(|e| failed(&e))?;
-            (found.point, "the equilibrium".to_string())
-        }
-        About::Time(t) => (reached(&args.model, &system, t)?, format!("t = {t} s")),
-    };
-    let found = analysis::modes(&*dynamics, &point).map_err(|e| failed(&e))?;
+    let (point, about) = operating_point(&system, about, &options).map_err(|e| match e {
+        AboutError::Assembly(e) => Failure::BadInput(format!("{}: {e}", args.model)),
+        AboutError::Run(e) => failed(&spoken(e)),
+        AboutError::Statics(e) => failed(&e),
+    })?;
+    let words = about.to_string();
+    let found = analysis::modes(&*system, &point).map_err(|e| failed(&e))?;
     let object = json::modes(&found, &system.model.name, &words);
     if args.json {
         print(&object.to_string())?;
@@ -85,7 +64,7 @@ pub fn run(args: Modes) -> Result<(), Failure> {
             system.model.name,
             output::plural(d, "degree of freedom", "degrees of freedom")
         ));
-        if point.v.iter().any(|v| *v != 0.0) {
+        if moves(&*system, &point) {
             crate::cli::tell(
                 "  the state moves: exact about a steady motion of shafts and wheels, else for the instant",
             );
@@ -105,26 +84,6 @@ pub fn run(args: Modes) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
-}
-
-/// The state a run reaches, with its accelerations and reactions.
-fn reached(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
-    let failed = |e: String| Failure::Failed(format!("{path}: {e}"));
-    if t == 0.0 {
-        return output::assembled(path, system, 0.0);
-    }
-    let options = Options { until: t, rtol: 1e-10, ..Options::default() };
-    let mut simulation = Simulation::new(system.clone(), options).map_err(|e| failed(spoken(e)))?;
-    if let Status::Failed(e) = simulation.run(&mut Silent).status {
-        return Err(failed(e.to_string()));
-    }
-    let mut point = Point::at(simulation.state(), system.layout());
-    let mut w = system.workspace();
-    system.realize(&point, &mut w);
-    let mut kkt = Kkt::new(system.clone());
-    kkt.accelerate(&mut point, &mut w).map_err(|e| failed(e.to_string()))?;
-    system.rates(&point.q, &point.v, &mut point.qdot);
-    Ok(point)
 }
 
 fn table(found: &analysis::Modes, count: usize) -> String {

@@ -4,11 +4,8 @@ use crate::cli::Failure;
 use crate::cli::places::refused;
 use bellcrank_model::file::Report;
 use bellcrank_model::read::{Read, read_model};
-use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::choices::{Options, Said, in_file, understood};
-use bellcrank_solve::start;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Reads a model with overrides; every key of `[solve]` must be an option.
 pub fn read(path: &str, overrides: &[String]) -> Result<Read, Failure> {
@@ -28,15 +25,6 @@ pub fn parsed(path: &str, overrides: &[String]) -> Result<Read, Report> {
 pub fn options(read: &Read, arguments: &[Said]) -> Result<Options, Failure> {
     let chosen = Options::from_arguments(&read.settings, arguments);
     chosen.map_err(|e| Failure::BadInput(refused(read, arguments, e).to_string()))
-}
-
-/// The start of a model at a time, assembled.
-pub fn assembled(path: &str, system: &Arc<System>, t: f64) -> Result<Point, Failure> {
-    let dynamics: Arc<dyn Dynamics> = system.clone();
-    let mut state = system.initial_state();
-    (state.t, state.charts.time) = (t, t);
-    let (point, _) = start::assemble(&dynamics, &state).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
-    Ok(point)
 }
 
 /// Writes files into a folder, each whole or not at all.

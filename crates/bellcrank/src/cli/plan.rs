@@ -1,11 +1,10 @@
 //! `bellcrank plan MODEL`: what a run would do, and why, without running it.
 
 use crate::cli::flags::{All, Flags};
-use crate::cli::places::{placed, refused};
+use crate::cli::places::not_started;
 use crate::cli::{Failure, output, print};
 use bellcrank_results::json;
-use bellcrank_solve::choices::Voice;
-use bellcrank_solve::run::{Simulation, StartError};
+use bellcrank_solve::run::Simulation;
 use clap::Args;
 
 /// Options of `plan`: those of the solver are the options of `run`.
@@ -28,11 +27,7 @@ pub fn plan(args: Plan) -> Result<(), Failure> {
     let mut read = output::read(&args.model, &args.set)?;
     let options = output::options(&read, &args.solve.0)?;
     let system = std::mem::take(&mut read.model).into_system();
-    let simulation = Simulation::new(system, options).map_err(|e| match e {
-        StartError::Option(e) => Failure::BadInput(refused(&read, &args.solve.0, e).to_string()),
-        StartError::Assembly(e) => Failure::BadInput(placed(&read, &e)),
-        StartError::Step(e) => Failure::Failed(placed(&read, &e.say(Voice::CommandLine))),
-    })?;
+    let simulation = Simulation::new(system, options).map_err(|e| not_started(&read, &args.solve.0, e))?;
     match args.json {
         true => print(&serde_json::Value::from(json::plan(simulation.plan())).to_string()),
         false => print(&simulation.plan().to_string()),

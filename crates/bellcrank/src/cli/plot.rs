@@ -6,7 +6,7 @@ use bellcrank_model::file::suggest;
 use bellcrank_results::{Columns, names};
 use bellcrank_view::drawing::Drawing;
 use bellcrank_view::picture;
-use bellcrank_view::plot::{Axis, Curve, Figure, draw, terminal};
+use bellcrank_view::plot::{Chosen, Figure, Table, draw, figures, labelled, terminal};
 use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -83,37 +83,14 @@ pub fn plot(args: Plot) -> Result<(), Failure> {
             }
         },
     };
-    let read: Vec<usize> = [0, x].into_iter().chain(chosen.iter().copied()).collect();
-    let data = columns.read(&read).map_err(bad)?;
-    let (from, to) = (args.from.unwrap_or(f64::NEG_INFINITY), args.to.unwrap_or(f64::INFINITY));
-    let rows: Vec<usize> = (0..data[0].len()).filter(|i| (from..=to).contains(&data[0][*i])).collect();
-    if rows.is_empty() {
-        let span = data[0].first().zip(data[0].last());
-        let help = span.map_or("the result holds no frames".into(), |(a, b)| format!("the result covers {a} to {b} s"));
-        return Err(Failure::BadInput(format!("there are no frames between these times\nhelp: {help}")));
-    }
-    let label = |k: usize| labelled(&columns.names[k], &columns.units[k]);
-    let mut figures: Vec<(String, Figure)> = Vec::new();
-    for (k, values) in chosen.iter().zip(&data[2..]) {
-        let unit = &columns.units[*k];
-        let points = rows.iter().map(|i| (data[1][*i], values[*i])).collect();
-        let curve = Curve { name: escaped(&columns.names[*k]), points, marked: false };
-        match figures.iter_mut().find(|(u, _)| u == unit) {
-            Some((_, figure)) => figure.curves.push(curve),
-            None => {
-                let ordinate = Axis { label: label(*k), logarithmic: args.log };
-                let abscissa = Axis::linear(if x == 0 { "t [s]".into() } else { label(x) });
-                figures.push((unit.clone(), Figure { abscissa, ordinate, curves: vec![curve], ..Figure::default() }));
-            }
-        }
-    }
-    for (unit, figure) in &mut figures {
-        if let Some(common) = common(&figure.curves) {
-            figure.ordinate.label = labelled(&common, unit);
-        }
-    }
-    let mut figures: Vec<Figure> = figures.into_iter().map(|(_, f)| f).collect();
-    figures[0].title = args.title.map_or(String::new(), |t| escaped(&t));
+    let names: Vec<&str> = columns.names.iter().map(String::as_str).collect();
+    let units: Vec<&str> = columns.units.iter().map(String::as_str).collect();
+    let read = |k: usize| Ok(columns.read(&[k])?.pop().unwrap_or_default());
+    let title = args.title.unwrap_or_default();
+    let table = Table { names: &names, units: &units, read: &read };
+    let span = args.from.unwrap_or(f64::NEG_INFINITY)..=args.to.unwrap_or(f64::INFINITY);
+    let chosen = Chosen { x, channels: &chosen, logarithmic: args.log, title: &title, span };
+    let figures = figures(&table, &chosen).map_err(|e| Failure::BadInput(e.to_string()))?;
     show(&figures, &args.save)
 }
 
@@ -164,22 +141,6 @@ impl Format {
                 path.display()
             ))),
         }
-    }
-}
-
-fn labelled(name: &str, unit: &str) -> String {
-    let name = escaped(name);
-    if unit.is_empty() { name } else { format!("{name} [{unit}]") }
-}
-
-/// What all names share behind their last dot, where there are several names.
-fn common(curves: &[Curve]) -> Option<String> {
-    let part = |c: &Curve| c.name.rsplit_once('.').map(|(_, part)| part.to_string());
-    let first = part(curves.first()?);
-    match (curves.len(), first) {
-        (0 | 1, _) => None,
-        (_, Some(first)) if curves.iter().all(|c| part(c).as_ref() == Some(&first)) => Some(first),
-        _ => Some(String::new()),
     }
 }
 

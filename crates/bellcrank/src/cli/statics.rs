@@ -143,6 +143,8 @@ impl Told<'_> {
                 "stability": f.label(),
                 "stiffness_eigenvalues": e.stability.as_ref().map(eigenvalues),
                 "negative": e.stability.as_ref().map(|s| s.negative),
+                "beyond": e.beyond.iter().map(|b| format!("{} {}", b.name, b.limit.words(b.ratio))).collect::<Vec<_>>(),
+                "free": e.stability.as_ref().map(|s| s.free.clone()),
                 "residual": e.residual,
                 "steps": e.steps,
                 "iterations": e.iterations,
@@ -185,6 +187,12 @@ impl Told<'_> {
         ));
         if let Some(s) = e.stability.as_ref().filter(|s| s.negative > 0) {
             crate::cli::tell(&format!("  it can fall in {}", output::plural(s.negative, "way", "ways")));
+        }
+        for beyond in &e.beyond {
+            crate::cli::tell(&format!("  warning: {} {}", beyond.name, beyond.limit.words(beyond.ratio)));
+        }
+        if let Some(s) = e.stability.as_ref().filter(|s| !s.free.is_empty()) {
+            crate::cli::tell(&format!("  nothing resists it in {}", s.free.join(", ")));
         }
         if e.redundant > 0 {
             crate::cli::tell(&format!(

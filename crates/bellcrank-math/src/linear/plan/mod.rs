@@ -98,7 +98,7 @@ pub struct Outline {
 /// The plan of one part. All parts but the last number their own values and positions first, then those of the last part, of
 /// which they keep a copy for their contributions.
 ///
-/// It has a field per list, as the numeric phases sweep through them side by side.
+/// Its many fields are the lists that the numeric phases sweep through side by side.
 #[derive(Default)]
 pub struct Plan {
     pub symmetric: bool,

@@ -1,5 +1,7 @@
 //! Operators and functions of expressions: one row each, with its value, its derivatives and its documentation.
 
+use super::branches::{self, Pick};
+use super::interval::{self, Interval};
 use super::jet::Jet;
 
 /// An operator or a function.
@@ -18,6 +20,10 @@ pub(super) struct Function {
     pub value: fn(&[f64]) -> f64,
     /// The same over jets, by the chain rule: (f∘u)˙ = f′u̇, (f∘u)¨ = f″u̇² + f′ü.
     pub jet: fn(&[Jet]) -> Jet,
+    /// Bounds of its values over intervals of its arguments.
+    pub bounds: fn(&[Interval]) -> Interval,
+    /// How it picks a branch, if it bends or jumps.
+    pub pick: Option<Pick>,
     /// Why finite arguments gave a result that is not finite.
     pub failure: fn(&[f64]) -> &'static str,
 }
@@ -50,8 +56,10 @@ const fn row(
     [usage, doc]: [&'static str; 2],
     value: fn(&[f64]) -> f64,
     jet: fn(&[Jet]) -> Jet,
+    bounds: fn(&[Interval]) -> Interval,
 ) -> Function {
-    Function { name, arity, variadic: false, usage, doc, value, jet, failure: |_| "number too large" }
+    let failure: fn(&[f64]) -> &'static str = |_| "number too large";
+    Function { name, arity, variadic: false, usage, doc, value, jet, bounds, pick: None, failure }
 }
 
 impl Function {
@@ -59,41 +67,69 @@ impl Function {
         self.failure = failure;
         self
     }
+
+    const fn picks(mut self, pick: Pick) -> Function {
+        self.pick = Some(pick);
+        self
+    }
 }
 
 /// A comparison: 1 or 0, and constant between its jumps.
 macro_rules! comparison {
-    ($name:literal $sign:tt) => {
+    ($name:literal $sign:tt $pick:ident) => {
         row(
             $name,
             2,
             ["", ""],
             |a| truth(a[0] $sign a[1]),
             |a| Jet::constant(truth(a[0].value $sign a[1].value)),
+            interval::truth,
         )
+        .picks(branches::$pick)
     };
 }
 
 /// The operators; `^` is the function `pow`, and `neg` the sign before a value.
 static OPERATORS: &[Function] = &[
-    row("+", 2, ["", ""], |a| a[0] + a[1], |a| a[0].plus(a[1])),
-    row("-", 2, ["", ""], |a| a[0] - a[1], |a| a[0].minus(a[1])),
-    row("*", 2, ["", ""], |a| a[0] * a[1], |a| a[0].times(a[1])),
-    row("/", 2, ["", ""], |a| a[0] / a[1], |a| a[0].over(a[1]))
+    row("+", 2, ["", ""], |a| a[0] + a[1], |a| a[0].plus(a[1]), interval::add),
+    row("-", 2, ["", ""], |a| a[0] - a[1], |a| a[0].minus(a[1]), interval::subtract),
+    row("*", 2, ["", ""], |a| a[0] * a[1], |a| a[0].times(a[1]), interval::multiply),
+    row("/", 2, ["", ""], |a| a[0] / a[1], |a| a[0].over(a[1]), interval::divide)
         .fails(|a| if a[1] == 0.0 { "division by zero" } else { "number too large" }),
-    row("neg", 1, ["", ""], |a| -a[0], |a| Jet { value: -a[0].value, rate: -a[0].rate, second: -a[0].second }),
-    comparison!("<" <),
-    comparison!("<=" <=),
-    comparison!(">" >),
-    comparison!(">=" >=),
-    comparison!("==" ==),
-    comparison!("!=" !=),
+    row(
+        "neg",
+        1,
+        ["", ""],
+        |a| -a[0],
+        |a| Jet { value: -a[0].value, rate: -a[0].rate, second: -a[0].second },
+        interval::negate,
+    ),
+    comparison!("<" < below),
+    comparison!("<=" <= not_above),
+    comparison!(">" > above),
+    comparison!(">=" >= not_below),
+    comparison!("==" == equal),
+    comparison!("!=" != not_equal),
 ];
 
 /// The functions, in the order of the documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
-    row("sin", 1, ["sin(x)", "sine of x in radians"], |a| a[0].sin(), |a| of(a, |u| [u.sin(), u.cos(), -u.sin()])),
-    row("cos", 1, ["cos(x)", "cosine of x in radians"], |a| a[0].cos(), |a| of(a, |u| [u.cos(), -u.sin(), -u.cos()])),
+    row(
+        "sin",
+        1,
+        ["sin(x)", "sine of x in radians"],
+        |a| a[0].sin(),
+        |a| of(a, |u| [u.sin(), u.cos(), -u.sin()]),
+        interval::sin,
+    ),
+    row(
+        "cos",
+        1,
+        ["cos(x)", "cosine of x in radians"],
+        |a| a[0].cos(),
+        |a| of(a, |u| [u.cos(), -u.sin(), -u.cos()]),
+        interval::cos,
+    ),
     row(
         "tan",
         1,
@@ -105,6 +141,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 [f, 1.0 + f * f, 2.0 * f * (1.0 + f * f)]
             })
         },
+        interval::tan,
     ),
     row(
         "asin",
@@ -117,6 +154,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 [u.asin(), d, u * d / (1.0 - u * u)]
             })
         },
+        interval::asin,
     )
     .fails(|_| "argument outside −1 … 1"),
     row(
@@ -130,6 +168,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 [u.acos(), d, u * d / (1.0 - u * u)]
             })
         },
+        interval::acos,
     )
     .fails(|_| "argument outside −1 … 1"),
     row(
@@ -143,10 +182,33 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 [u.atan(), d, -2.0 * u * d * d]
             })
         },
+        interval::atan,
     ),
-    row("atan2", 2, ["atan2(y, x)", "angle in −π … π of the point (x, y)"], |a| a[0].atan2(a[1]), atan2),
-    row("sinh", 1, ["sinh(x)", "hyperbolic sine"], |a| a[0].sinh(), |a| of(a, |u| [u.sinh(), u.cosh(), u.sinh()])),
-    row("cosh", 1, ["cosh(x)", "hyperbolic cosine"], |a| a[0].cosh(), |a| of(a, |u| [u.cosh(), u.sinh(), u.cosh()])),
+    row(
+        "atan2",
+        2,
+        ["atan2(y, x)", "angle in −π … π of the point (x, y)"],
+        |a| a[0].atan2(a[1]),
+        atan2,
+        interval::atan2,
+    )
+    .picks(branches::angle),
+    row(
+        "sinh",
+        1,
+        ["sinh(x)", "hyperbolic sine"],
+        |a| a[0].sinh(),
+        |a| of(a, |u| [u.sinh(), u.cosh(), u.sinh()]),
+        interval::sinh,
+    ),
+    row(
+        "cosh",
+        1,
+        ["cosh(x)", "hyperbolic cosine"],
+        |a| a[0].cosh(),
+        |a| of(a, |u| [u.cosh(), u.sinh(), u.cosh()]),
+        interval::cosh,
+    ),
     row(
         "tanh",
         1,
@@ -158,6 +220,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 [f, 1.0 - f * f, -2.0 * f * (1.0 - f * f)]
             })
         },
+        interval::tanh,
     ),
     row(
         "sqrt",
@@ -170,11 +233,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 [f, 0.5 / f, -0.25 / (f * u)]
             })
         },
+        interval::sqrt,
     )
     .fails(|_| "square root of a negative number"),
-    row("exp", 1, ["exp(x)", "exponential"], |a| a[0].exp(), |a| of(a, |u| [u.exp(); 3])),
-    row("log", 1, ["log(x)", "natural logarithm"], |a| a[0].ln(), |a| of(a, |u| [u.ln(), 1.0 / u, -1.0 / (u * u)]))
-        .fails(no_logarithm),
+    row("exp", 1, ["exp(x)", "exponential"], |a| a[0].exp(), |a| of(a, |u| [u.exp(); 3]), interval::exp),
+    row(
+        "log",
+        1,
+        ["log(x)", "natural logarithm"],
+        |a| a[0].ln(),
+        |a| of(a, |u| [u.ln(), 1.0 / u, -1.0 / (u * u)]),
+        interval::log,
+    )
+    .fails(no_logarithm),
     row(
         "log10",
         1,
@@ -184,23 +255,37 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let c = std::f64::consts::LOG10_E;
             of(a, |u| [u.log10(), c / u, -c / (u * u)])
         },
+        interval::log10,
     )
     .fails(no_logarithm),
-    row("pow", 2, ["pow(x, y)", "x^y"], |a| a[0].powf(a[1]), |a| a[0].to_the(a[1])).fails(|a| match (a[0], a[1]) {
-        (0.0, _) => "zero to a negative power",
-        (x, y) if x < 0.0 && y.fract() != 0.0 => "negative number to a fractional power",
-        _ => "number too large",
+    row("pow", 2, ["pow(x, y)", "x^y"], |a| a[0].powf(a[1]), |a| a[0].to_the(a[1]), interval::pow).fails(|a| {
+        match (a[0], a[1]) {
+            (0.0, _) => "zero to a negative power",
+            (x, y) if x < 0.0 && y.fract() != 0.0 => "negative number to a fractional power",
+            _ => "number too large",
+        }
     }),
-    row("hypot", 2, ["hypot(x, y)", "√(x² + y²)"], |a| a[0].hypot(a[1]), hypot),
+    row("hypot", 2, ["hypot(x, y)", "√(x² + y²)"], |a| a[0].hypot(a[1]), hypot, interval::hypot),
     row(
         "abs",
         1,
         ["abs(x)", "magnitude"],
         |a| a[0].abs(),
         |a| of(a, |u| [u.abs(), if u < 0.0 { -1.0 } else { 1.0 }, 0.0]),
-    ),
-    row("sign", 1, ["sign(x)", "−1, 0 or 1"], |a| sign(a[0]), |a| Jet::constant(sign(a[0].value))),
-    row("floor", 1, ["floor(x)", "the integer at or below x"], |a| a[0].floor(), |a| Jet::constant(a[0].value.floor())),
+        interval::abs,
+    )
+    .picks(branches::abs),
+    row("sign", 1, ["sign(x)", "−1, 0 or 1"], |a| sign(a[0]), |a| Jet::constant(sign(a[0].value)), interval::sign)
+        .picks(branches::sign),
+    row(
+        "floor",
+        1,
+        ["floor(x)", "the integer at or below x"],
+        |a| a[0].floor(),
+        |a| Jet::constant(a[0].value.floor()),
+        interval::floor,
+    )
+    .picks(branches::floor),
     // f64::min and f64::max would hide a NaN
     Function {
         variadic: true,
@@ -210,7 +295,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
             ["min(x, y, …)", "the smallest"],
             |a| if a[1] < a[0] || a[1].is_nan() { a[1] } else { a[0] },
             |a| if a[1].value < a[0].value || a[1].value.is_nan() { a[1] } else { a[0] },
+            interval::least,
         )
+        .picks(branches::least)
     },
     Function {
         variadic: true,
@@ -220,9 +307,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
             ["max(x, y, …)", "the largest"],
             |a| if a[1] > a[0] || a[1].is_nan() { a[1] } else { a[0] },
             |a| if a[1].value > a[0].value || a[1].value.is_nan() { a[1] } else { a[0] },
+            interval::largest,
         )
+        .picks(branches::largest)
     },
-    row("step", 5, ["step(x, x0, h0, x1, h1)", "h0 below x0, h1 above x1, and a smooth cubic between"], step, step_jet),
+    row(
+        "step",
+        5,
+        ["step(x, x0, h0, x1, h1)", "h0 below x0, h1 above x1, and a smooth cubic between"],
+        step,
+        step_jet,
+        interval::step,
+    )
+    .picks(branches::step),
     row(
         "if",
         3,
@@ -237,7 +334,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
             0.0 => a[2],
             _ => a[1],
         },
-    ),
+        interval::either,
+    )
+    .picks(branches::choice),
 ];
 
 /// A function of one argument, from f, f′ and f″.

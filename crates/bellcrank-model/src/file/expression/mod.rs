@@ -18,7 +18,10 @@
 //! then. What is left is a postfix program that runs on a small fixed stack, over plain numbers or over
 //! [`Jet`]s (value and two derivatives); neither allocates.
 
+mod branches;
+mod breaks;
 mod function;
+mod interval;
 mod jet;
 mod parse;
 
@@ -38,7 +41,69 @@ pub struct Expression {
     program: Box<[Instruction]>,
     text: Box<str>,
     /// Applied to the result of the program.
-    curve: Option<Arc<Curve>>,
+    outer: Option<Outer>,
+}
+
+/// What is applied to the result of a program.
+#[derive(Clone)]
+enum Outer {
+    Curve(Arc<Curve>),
+    Function(Arc<dyn OwnFunction>),
+}
+
+/// A function of time that a program brings along: a drive of its own.
+pub trait OwnFunction: Send + Sync {
+    /// f(t).
+    fn value(&self, t: f64) -> f64;
+
+    /// f, ḟ and f̈ at t; unless they are known, by central differences of fourth order.
+    fn jet(&self, t: f64) -> Jet {
+        let h = OWN_STEP * t.abs().max(1.0);
+        let [a, b, f, c, d] = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|k: f64| self.value(t + k * h));
+        Jet {
+            value: f,
+            rate: (a - 8.0 * b + 8.0 * c - d) / (12.0 * h),
+            second: (-a + 16.0 * b - 30.0 * f + 16.0 * c - d) / (12.0 * h * h),
+        }
+    }
+}
+
+/// The step of differences in time, in s: of a motion of 1 rad/s, ḟ is good to 1e-13 and f̈ to 1e-10.
+const OWN_STEP: f64 = 1e-3;
+
+impl PartialEq for Outer {
+    fn eq(&self, other: &Outer) -> bool {
+        match (self, other) {
+            (Outer::Curve(a), Outer::Curve(b)) => a == b,
+            (Outer::Function(a), Outer::Function(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Debug for Outer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Outer::Curve(curve) => curve.fmt(f),
+            Outer::Function(_) => f.write_str("a function of its own"),
+        }
+    }
+}
+
+impl Outer {
+    fn value(&self, x: f64) -> f64 {
+        match self {
+            Outer::Curve(curve) => curve.value(x),
+            Outer::Function(function) => function.value(x),
+        }
+    }
+
+    fn jet(&self, x: f64) -> Jet {
+        match self {
+            Outer::Curve(curve) => curve.jet(x),
+            Outer::Function(function) => function.jet(x),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,13 +145,27 @@ const DEEPEST: usize = 128;
 impl Expression {
     /// An expression that is a number.
     pub fn constant(value: f64) -> Expression {
-        Expression { program: Box::new([Instruction::Number(value)]), text: "".into(), curve: None }
+        Expression { program: Box::new([Instruction::Number(value)]), text: "".into(), outer: None }
     }
 
     /// A curve as a function of the first variable; `text` tells where it comes from.
     pub fn tabulated(curve: Curve, text: &str) -> Expression {
         let program = Box::new([Instruction::Variable(0)]);
-        Expression { program, text: text.into(), curve: Some(Arc::new(curve)) }
+        Expression { program, text: text.into(), outer: Some(Outer::Curve(Arc::new(curve))) }
+    }
+
+    /// A function of the first variable, which is time, that no text can tell; `text` is its name in messages.
+    pub fn own(function: Arc<dyn OwnFunction>, text: &str) -> Expression {
+        let program = Box::new([Instruction::Variable(0)]);
+        Expression { program, text: text.into(), outer: Some(Outer::Function(function)) }
+    }
+
+    /// The curve that is applied to the result, if there is one.
+    fn curve(&self) -> Option<&Curve> {
+        match &self.outer {
+            Some(Outer::Curve(curve)) => Some(curve),
+            _ => None,
+        }
     }
 
     /// Reads an expression. One without free variables must come out finite.
@@ -94,7 +173,7 @@ impl Expression {
         let program = parse::program(text, scope)?;
         match program[..] {
             [Instruction::Number(value)] => Ok(Expression::constant(value)),
-            _ => Ok(Expression { program: program.into(), text: text.into(), curve: None }),
+            _ => Ok(Expression { program: program.into(), text: text.into(), outer: None }),
         }
     }
 
@@ -178,9 +257,9 @@ impl Expression {
             }
             top += 1;
         }
-        match &self.curve {
+        match &self.outer {
             None => stack[0],
-            Some(curve) => curve.value(stack[0]),
+            Some(outer) => outer.value(stack[0]),
         }
     }
 
@@ -202,10 +281,10 @@ impl Expression {
             }
             top += 1;
         }
-        match &self.curve {
+        match &self.outer {
             None => stack[0],
-            Some(curve) => {
-                let f = curve.jet(stack[0].value);
+            Some(outer) => {
+                let f = outer.jet(stack[0].value);
                 stack[0].chain(f.value, f.rate, f.second)
             }
         }
@@ -265,6 +344,24 @@ mod tests {
         assert_eq!(parse("k*(1 - exp(-t/tau))").unwrap().value(0.5), 100.0 * (1.0 - (-1.0f64).exp()));
         assert_eq!(parse("if(t < 1, 0, 5)").unwrap().value(1.0), 5.0);
         assert!(parse("t").unwrap().uses(0) && !parse("k").unwrap().uses(0));
+    }
+
+    #[test]
+    fn an_own_function_is_differentiated() {
+        struct Sine;
+        impl OwnFunction for Sine {
+            fn value(&self, t: f64) -> f64 {
+                (2.0 * t).sin()
+            }
+        }
+        let f = Expression::own(Arc::new(Sine), "sine");
+        for t in [0.0, 0.7, -3.0, 50.0] {
+            let (j, s, c) = (f.jet(t), (2.0 * t).sin(), (2.0 * t).cos());
+            assert_eq!((j.value, f.value(t)), (s, s));
+            let error = [(j.rate - 2.0 * c).abs(), (j.second + 4.0 * s).abs()];
+            assert!(error[0] < 1e-5 && error[1] < 1e-4 && (t.abs() > 3.0 || error[1] < 1e-8), "{t}: {error:?}");
+        }
+        assert!(f.uses(0) && f.as_constant().is_none() && f == f.clone());
     }
 
     #[test]

@@ -12,8 +12,9 @@ pub use motion::{Couple, Follow, Measure, couple, follow, follow_rate, hold};
 pub use points::{
     Coincide, Distance, Homokinetic, Perpendicular, Trace, coincide, distance, homokinetic, perpendicular, trace,
 };
-pub use rolling::{NoSlipAlong, Roll, no_slip_along, roll, touch};
+pub use rolling::{NoSlipAlong, Roll, no_slip_along, no_slip_on_plane, roll, touch};
 
+use crate::file::Expression;
 use crate::frames::{Frames, Row, Stiffness};
 
 /// An equation between two frames that is plain data: large models are made of these.
@@ -68,6 +69,10 @@ pub trait Equation: Send + Sync {
     /// Whether `time` can give other than zero: then the equation does work.
     fn rheonomic(&self) -> bool {
         false
+    }
+    /// The functions of time in it.
+    fn courses(&self) -> &[Expression] {
+        &[]
     }
     /// Whether the rotation of an end matters (or only its origin).
     fn rotational(&self, _end: usize) -> bool {

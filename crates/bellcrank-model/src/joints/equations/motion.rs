@@ -60,6 +60,9 @@ impl Equation for Follow {
     fn stiffness(&self, at: &Frames, lambda: &[f64], k: &mut Stiffness) {
         self.motion.curvature(at, lambda[0], k);
     }
+    fn courses(&self) -> &[Expression] {
+        std::slice::from_ref(&self.course)
+    }
     fn rheonomic(&self) -> bool {
         self.by_rate || self.course.as_constant().is_none()
     }

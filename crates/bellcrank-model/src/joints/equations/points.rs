@@ -142,6 +142,9 @@ impl Equation for Trace {
     fn straight(&self) -> bool {
         true
     }
+    fn courses(&self) -> &[Expression] {
+        &self.course
+    }
     fn rheonomic(&self) -> bool {
         self.course.iter().any(|x| x.as_constant().is_none())
     }

@@ -3,6 +3,7 @@
 use super::Equation;
 use crate::frames::{ANG, Covector, Frames, LIN, Row, Stiffness};
 use crate::joints::{X, Y, Z};
+use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 
 /// Where the second body touches the first: the velocity there of one against the other,
@@ -109,6 +110,52 @@ impl Roll {
         let by_plane = (a.outer(a) - Mat3::IDENTITY) * n.tilde();
         let by_disk = (a.outer(n) + Mat3::IDENTITY * lean) * a.tilde();
         Contact { d: at.ends[1].p - at.ends[0].p, rho: e * -self.radius, rho_by: [across * by_plane, across * by_disk] }
+    }
+}
+
+/// A sphere about the second point that does not slip on the plane through the first, normal to z (in the plane: y) of its frame.
+struct SphereRolls {
+    radius: f64,
+    space: Space,
+}
+
+/// A sphere does not slip on a plane of the first body: two velocity rows, in the plane one.
+pub fn no_slip_on_plane(radius: f64, space: Space) -> Box<dyn Equation> {
+    Box::new(SphereRolls { radius, space })
+}
+
+impl SphereRolls {
+    fn axes(&self) -> &'static [usize] {
+        if self.space == Space::Plane { &[X] } else { &[X, Y] }
+    }
+
+    fn contact(&self, at: &Frames) -> Contact {
+        let n = at.ends[0].axis(if self.space == Space::Plane { Y } else { Z });
+        let rho_by = [n.tilde() * self.radius, Mat3::ZERO];
+        Contact { d: at.ends[1].p - at.ends[0].p, rho: n * -self.radius, rho_by }
+    }
+}
+
+impl Equation for SphereRolls {
+    fn rows(&self) -> usize {
+        self.axes().len()
+    }
+    fn holonomic(&self) -> bool {
+        false
+    }
+    fn value(&self, _at: &Frames, _g: &mut [f64]) {}
+    fn jacobian(&self, at: &Frames, rows: &mut [Row]) {
+        let contact = self.contact(at);
+        for (row, axis) in rows.iter_mut().zip(self.axes()) {
+            *row = contact.row(at.ends[0].axis(*axis));
+        }
+    }
+    fn stiffness(&self, at: &Frames, lambda: &[f64], k: &mut Stiffness) {
+        let mut f = Vec3::ZERO;
+        for (axis, l) in self.axes().iter().zip(lambda) {
+            f += at.ends[0].axis(*axis) * *l;
+        }
+        self.contact(at).stiffness(f, [-f.tilde(), Mat3::ZERO], k);
     }
 }
 

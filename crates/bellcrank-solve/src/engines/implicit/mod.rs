@@ -20,7 +20,7 @@ use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::dynamics::CHART_LIMIT;
-use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Point, State, Subject, Unknown, Workspace};
 use error_test::ErrorTest;
 use fixed::FixedSteps;
 use partitioning::Partitioning;
@@ -51,6 +51,8 @@ pub struct Control {
     pub linear: LinearPlan,
     /// What the matrices are.
     pub matrix: MatrixPlan,
+    /// No step is longer; infinite for none.
+    pub longest: f64,
 }
 
 /// An implicit method on a formulation.
@@ -227,13 +229,13 @@ impl Implicit {
             _ => self.test.blame(&*self.method, &self.solver.step),
         };
         self.progress.refuse(self.solver.step.stencil.h, true, owner);
-        if self.fixed.is_some() && (self.method.soften() || !std::mem::replace(cautious, true)) {
+        if self.fixed.is_some() && (self.soften() || !std::mem::replace(cautious, true)) {
             return Ok(());
         }
         if self.method.reject(Rejection::Convergence).is_ok() {
             return Ok(());
         }
-        let (t, culprit) = (self.accepted.state.t, self.name(owner));
+        let (t, culprit) = (self.accepted.state.t, self.subject(owner));
         Err(match why {
             _ if self.is_near_singular() => self.collapse(true, owner),
             IterationError::Linear(LinearError::Singular { .. }) => StepError::Singular { t, culprit },
@@ -248,7 +250,16 @@ impl Implicit {
     fn is_rough(&mut self) -> bool {
         let Some(fixed) = self.fixed.as_mut().filter(|_| self.method.is_first()) else { return false };
         let step = &self.solver.step;
-        self.method.is_rough(&step.point, fixed.unit(&step.weights)) && self.method.soften()
+        self.method.is_rough(&step.point, fixed.unit(&step.weights)) && self.soften()
+    }
+
+    /// Takes the first steps with damping; false if they are over.
+    fn soften(&mut self) -> bool {
+        let can = self.method.soften();
+        if can {
+            self.progress.revisions.push(Revision::SoftStart { t: self.accepted.state.t });
+        }
+        can
     }
 
     /// Puts the solved step onto the constraints, where the formulation lets it drift.
@@ -310,7 +321,7 @@ impl Implicit {
     }
 
     fn collapse(&self, convergence: bool, owner: (Unknown, usize)) -> StepError {
-        let (t, h, culprit) = (self.accepted.state.t, self.solver.step.stencil.h, self.name(owner));
+        let (t, h, culprit) = (self.accepted.state.t, self.solver.step.stencil.h, self.subject(owner));
         if self.is_near_singular() {
             let (pivot, redundant) = (self.solver.newton.pivot, self.rank().map_or(0, |r| r.0));
             return StepError::NearSingular { t, h, culprit, pivot, redundant };
@@ -318,14 +329,14 @@ impl Implicit {
         StepError::Collapse { t, h, culprit, convergence, fixed: self.fixed.is_some() }
     }
 
-    fn name(&self, owner: (Unknown, usize)) -> String {
-        self.dynamics.name(owner.0, owner.1)
+    fn subject(&self, owner: (Unknown, usize)) -> Subject {
+        self.dynamics.subject(owner.0, owner.1)
     }
 }
 
 impl Engine for Implicit {
     fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
-        self.method.limit(t_stop);
+        self.method.limit(t_stop.min(self.accepted.state.t + self.control.longest));
         self.progress.refusals.clear();
         self.solver.step.begin();
         let mut cautious = false;
@@ -386,6 +397,10 @@ impl Engine for Implicit {
         };
         self.method.start(&self.solver.step.point, h);
         Ok(())
+    }
+
+    fn set_leeway(&mut self, leeway: f64) {
+        self.method.set_leeway(leeway);
     }
 
     fn step_size(&self) -> f64 {

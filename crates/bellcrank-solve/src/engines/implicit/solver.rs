@@ -10,7 +10,7 @@ use crate::newton::{Economy, Newton};
 use crate::step::Step;
 use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::dense::DenseLu;
-use bellcrank_math::linear::solver::{Flops, LinearSolver};
+use bellcrank_math::linear::solver::{self, Flops, LinearSolver};
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 
@@ -46,6 +46,7 @@ impl StepSolver {
         let suits_loops = plan.suits_loops(&formulation);
         let (mut newton, loops) = match control.linear {
             LinearPlan::Dense => (dense(&step, control).unwrap_or_else(direct), None),
+            LinearPlan::Pivoting => (pivoting(&step, control).unwrap_or_else(direct), None),
             LinearPlan::LoopCg if suits_loops => by_loops(of_loops(), &step, control, direct),
             LinearPlan::Cheapest if suits_loops => {
                 let whole = direct();
@@ -95,6 +96,13 @@ fn dense(step: &Step, control: &Control) -> Option<Newton> {
     dense.analyze(step.pattern()).ok()?;
     let pattern = step.pattern().clone();
     Some(Newton::with_solver(Box::new(dense), pattern, control.iteration, control.max_iterations))
+}
+
+/// Newton's iteration by LU with pivoting, where that is possible.
+fn pivoting(step: &Step, control: &Control) -> Option<Newton> {
+    let pattern = step.pattern();
+    let solver = solver::choose_pivoting(pattern).ok()?;
+    Some(Newton::with_solver(solver, pattern.clone(), control.iteration, control.max_iterations))
 }
 
 /// Newton's iteration by loop-CG, or another one where there is none.

@@ -17,11 +17,13 @@
 //! a_n stands for v̇ at t_n + (α_m − α_f) h: when h changes it is moved along, a_n ← v̇_n + (h'/h)(a_n − v̇_n).
 
 mod coefficients;
+mod estimate;
 mod history;
 mod parameters;
 
 pub use parameters::AlphaParameters;
 
+use super::bdf::least_share;
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
@@ -33,22 +35,9 @@ use bellcrank_math::threads::team;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
 use coefficients::{Coefficients, Known};
+use estimate::{Estimate, SAFETY};
 use history::{Node, Pseudo};
 use std::ops::Range;
-
-/// Steps aim at this fraction of the acceptable error.
-const SAFETY: f64 = 0.85;
-
-/// The exponents of the PI controller, in units of 1/(order + 1) [Hairer & Wanner 1996, IV.2].
-const PROPORTIONAL: f64 = 0.7;
-const INTEGRAL: f64 = 0.4;
-
-/// No step is longer than this many times the one before: the pseudo-acceleration is carried over to first
-/// order, and on index 3 what is lost there shows in the reactions.
-const GROWTH: f64 = 1.8;
-
-/// A step that could grow by less is kept, and the matrix with it.
-const WORTH_IT: f64 = 1.15;
 
 /// The estimate of the additive formulation falls by no more than this from step to step. It is made of the mean motion,
 /// in which stiff modes have no part, and passes through zero where the motion's third derivative does: within 25 steps of
@@ -95,6 +84,11 @@ struct Kind {
     additive: bool,
     /// The factor by which errors are taken larger.
     strict: f64,
+    /// The length of a run whose steps share their errors.
+    horizon: Option<f64>,
+    /// How many times its share a step may err, and the least that it is asked for.
+    leeway: f64,
+    least_share: f64,
 }
 
 /// Sizes of steps, and the past they go by.
@@ -115,20 +109,6 @@ struct Pace {
     failures: u32,
 }
 
-/// The estimate of the error.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Estimate {
-    /// The change of the pseudo-rate of z in the last step, and the mean of v̇ over it.
-    bend: Vec<f64>,
-    mean: Vec<f64>,
-    /// Estimated errors of q (or v) and z.
-    error_q: Vec<f64>,
-    error_z: Vec<f64>,
-    /// Their norm, and that of the last step.
-    error: f64,
-    error_before: f64,
-}
-
 impl GeneralizedAlpha {
     /// A method of fixed steps without history; [`Method::start`] sizes it.
     pub fn new(parameters: AlphaParameters) -> GeneralizedAlpha {
@@ -141,8 +121,20 @@ impl GeneralizedAlpha {
     /// with one of first. They are weighed by (10⁻²/rtol)^⅓, so that it falls like rtol^{8/9} and rtol^⅔.
     pub fn controlled(parameters: AlphaParameters, rtol: f64) -> GeneralizedAlpha {
         let strict = (1e-2 / rtol).max(1.0).cbrt();
-        let kind = Kind { parameters, controlled: true, additive: false, strict };
+        let kind = Kind {
+            parameters,
+            controlled: true,
+            strict,
+            leeway: 1.0,
+            least_share: least_share(rtol),
+            ..Kind::default()
+        };
         GeneralizedAlpha { kind, ..GeneralizedAlpha::default() }
+    }
+
+    /// The same with local errors that share the tolerance of a run of this length.
+    pub fn sharing(self, horizon: f64) -> GeneralizedAlpha {
+        GeneralizedAlpha { kind: Kind { horizon: Some(horizon), ..self.kind }, ..self }
     }
 
     /// For the additive formulation, whose accelerations are those without reactions.
@@ -153,7 +145,7 @@ impl GeneralizedAlpha {
     /// Whether its memory is of the sizes of a point, or empty because no step was taken.
     pub fn fits(&self, p: &Point) -> bool {
         let (n, nz) = (p.v.len(), p.z.len());
-        let of_v = [&self.a.v, &self.next.v, &self.estimate.mean, &self.estimate.error_q];
+        let of_v = [&self.a.v, &self.next.v, &self.estimate.mean, &self.estimate.error_q, &self.estimate.older];
         let of_z = [&self.a.z, &self.next.z, &self.estimate.bend, &self.estimate.error_z];
         let sized = |x: &[f64], n: usize| x.is_empty() || x.len() == n;
         of_v.iter().all(|x| sized(x, n))
@@ -293,55 +285,6 @@ impl GeneralizedAlpha {
             });
         }
     }
-
-    /// What one step adds to the error: |c| h² ‖a_{n+1} − a_n‖ in the positions, |γ − ½| h ‖a_{n+1} − a_n‖ in
-    /// the velocities where the method is of first order. First-order states have no position: there the
-    /// second difference of their pseudo-rates stands for the third derivative.
-    fn estimate(&mut self, p: &Point, weights: &Weights) -> f64 {
-        let AlphaParameters { alpha_m, alpha_f, gamma, .. } = self.kind.parameters;
-        let (h, second) = (self.pace.h_next, self.kind.parameters.order() == 2);
-        let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
-        let factor = if second { self.kind.parameters.error_constant().abs() * h } else { lag } * h;
-        let (now, a, c, next) = (&self.now, &self.a, self.coefficients(), &self.next);
-        let apart = 2.0 / (h + self.pace.h_last);
-        for (i, e) in self.estimate.error_q.iter_mut().enumerate() {
-            *e = factor
-                * match (self.kind.additive, self.pace.past) {
-                    (false, _) => next.v[i] - c.moved(a.v[i], now.vdot[i]),
-                    (true, 0) => 0.0,
-                    (true, _) => (p.v[i] - now.v[i] - h * self.estimate.mean[i]) * apart,
-                };
-        }
-        let ratio = if self.pace.past < 2 { 0.0 } else { h / self.pace.h_last };
-        for (i, e) in self.estimate.error_z.iter_mut().enumerate() {
-            let change = next.z[i] - c.moved(a.z[i], now.zdot[i]);
-            *e = if second { (change - ratio * self.estimate.bend[i]) * h / 12.0 } else { lag * h * change };
-        }
-        let of = if second { &weights.q } else { &weights.v };
-        root_mean_square(&[(of, &self.estimate.error_q), (&weights.z, &self.estimate.error_z)])
-    }
-
-    /// The error grows like h^{order + 1}.
-    fn exponent(&self) -> f64 {
-        1.0 / (self.kind.parameters.order() + 1) as f64
-    }
-
-    /// The step after an accepted one.
-    fn choose(&mut self) {
-        let k = self.exponent();
-        let error = self.estimate.error.max(1e-6);
-        let before = if self.pace.past < 2 { error } else { self.estimate.error_before.max(1e-6) };
-        let factor = SAFETY * error.powf(-PROPORTIONAL * k) * before.powf(INTEGRAL * k);
-        let most = if self.pace.failures > 0 { 1.0 } else { GROWTH };
-        let wish = match factor.clamp(0.3, most) {
-            f if (1.0..WORTH_IT).contains(&f) => self.pace.h_next,
-            f => self.pace.h_next * f,
-        };
-        // a step that was cut short to land somewhere says nothing against the one that was wanted
-        let cut = self.pace.h_next < 0.999 * self.pace.h;
-        self.pace.h = if cut { self.pace.h.max(wish) } else { wish };
-        self.estimate.error_before = error;
-    }
 }
 
 impl Method for GeneralizedAlpha {
@@ -358,6 +301,7 @@ impl Method for GeneralizedAlpha {
         }
         for (buffer, size) in [
             (&mut self.estimate.error_q, at.v.len()),
+            (&mut self.estimate.older, 0),
             (&mut self.estimate.error_z, at.z.len()),
             (&mut self.estimate.bend, at.z.len()),
         ] {
@@ -458,6 +402,10 @@ impl Method for GeneralizedAlpha {
         root_mean_square(&[(&unit.q, &self.estimate.error_q)]) > ROUGH
     }
 
+    fn set_leeway(&mut self, leeway: f64) {
+        self.kind.leeway = leeway;
+    }
+
     fn tests_error(&self) -> bool {
         self.kind.controlled
     }
@@ -467,9 +415,9 @@ impl Method for GeneralizedAlpha {
             return 0.0;
         }
         self.find_pseudo_rates(p);
-        self.estimate.error = self.kind.strict * self.estimate(p, weights);
+        self.estimate.error = self.estimate(p, weights) * self.strictness();
         if self.kind.additive && self.pace.past > 2 {
-            let cubed = (self.pace.h_next / self.pace.h_last).powi(3);
+            let cubed = (self.pace.h_next / self.pace.h_last).powf(self.exponent().recip());
             self.estimate.error = self.estimate.error.max((FADING * self.estimate.error_before * cubed).min(0.9));
         }
         self.estimate.error
@@ -477,6 +425,10 @@ impl Method for GeneralizedAlpha {
 
     fn accept(&mut self, p: &Point, _: &Weights, state: &mut State) {
         let (h, c) = (self.pace.h_next, self.coefficients());
+        if self.kind.controlled && self.kind.parameters.order() == 1 {
+            self.estimate.older.clone_from(&self.before.q);
+            self.estimate.h_older = self.pace.h_last;
+        }
         let GeneralizedAlpha { now, before, a, .. } = self;
         for (i, (bend, a)) in self.estimate.bend.iter_mut().zip(&mut a.z).enumerate() {
             let moved = c.moved(*a, now.zdot[i]);
@@ -566,6 +518,9 @@ impl Method for GeneralizedAlpha {
     /// The new centres are the present poses, where φ = 0, φ̇ = ω and φ̈ = ω̇.
     fn recentre(&mut self, change: &ChartChange) {
         change.apply(&mut self.before.q);
+        if !self.estimate.older.is_empty() {
+            change.apply(&mut self.estimate.older);
+        }
         for m in &change.moves {
             let chart = m.at..m.at + 3;
             self.now.q[chart.clone()].fill(0.0);
@@ -591,7 +546,7 @@ impl Method for GeneralizedAlpha {
 
     /// The estimate is made of second differences of positions: what Newton leaves there is not to be seen in it.
     fn precision(&self) -> f64 {
-        0.03 / self.kind.strict.max(1.0)
+        0.03 / self.strictness().max(1.0)
     }
 }
 

@@ -37,9 +37,22 @@ const CONVERGENCE_FAILURES: u32 = 10;
 /// We give up after this many failed error tests, when the step has shrunk by 4⁻²⁵ ≈ 10⁻¹⁵.
 const ERROR_FAILURES: u32 = 25;
 
-/// The errors of all steps of a run may add up to this many tolerances, where that is asked for. It leaves a factor of ten to
-/// the hundred tolerances that a run should end within, for errors that grow.
+/// The errors of all steps of a run may add up to this many tolerances, before anything is known of how they grow.
 pub const SHARED: f64 = 10.0;
+
+/// What the error of a step of size h may be, in tolerances, where the steps of a run of length T share a sum S: min(1, S h/T),
+/// for undamped motions, in which all local errors last. The opening steps are tiny and few, and get 10⁻⁴ at least. A leeway
+/// multiplies it, between a least share and three tolerances.
+pub(crate) fn share(h: f64, run: f64, sum: f64, (leeway, least): (f64, f64)) -> f64 {
+    ((sum * h / run).clamp(1e-4, 1.0) * leeway).clamp(least, 3.0)
+}
+
+/// The least share of a step: 10⁻⁵, and no less than what rounding leaves of the tolerance.
+pub fn least_share(rtol: f64) -> f64 {
+    (1e-12 / rtol).clamp(LEAST_SHARE, 1.0)
+}
+
+const LEAST_SHARE: f64 = 1e-5;
 
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,9 +71,10 @@ pub struct BdfOptions {
     /// alone, where an oscillation may be damped.
     pub averaged: bool,
     /// The length T of a run whose local errors are to add up to no more than [`SHARED`] tolerances: a step may err by
-    /// min(1, 10 h/T) tolerances. It is for motions that nothing damps, where all local errors last; a run of less than ten
-    /// steps is the same with it.
+    /// min(1, 10 h/T) tolerances, times a leeway that is set from outside.
     pub horizon: Option<f64>,
+    /// The least error that a step is asked for then, in tolerances: see [`least_share`].
+    pub least_share: f64,
 }
 
 impl Default for BdfOptions {
@@ -72,6 +86,7 @@ impl Default for BdfOptions {
             as_dassl: false,
             averaged: false,
             horizon: None,
+            least_share: LEAST_SHARE,
         }
     }
 }
@@ -82,7 +97,7 @@ pub fn first_step(at: &Point, weights: &Weights, span: f64) -> f64 {
     (1e-3 * span).min(0.5 / rate)
 }
 
-/// The BDF method.
+/// The BDF method. Its many fields are the memory of a multistep method: history, coefficients, control.
 #[derive(Clone, Debug)]
 pub struct Bdf {
     options: BdfOptions,
@@ -102,6 +117,8 @@ pub struct Bdf {
     work: Work,
     lambda: Recent,
     mu: Recent,
+    /// How many times its share a step may err, where the steps of a run share their errors.
+    leeway: f64,
 }
 
 /// Order and size of a step, and the time it leads to.
@@ -122,6 +139,9 @@ struct Pace {
     /// An error test has failed, and since then there were not yet k + 2 equal steps.
     careful: bool,
     estimate: Option<Estimate>,
+    /// The size of the step that last failed the error test, and how many steps this is kept in mind.
+    refused: f64,
+    patience: u32,
     error_failures: u32,
     convergence_failures: u32,
 }
@@ -174,6 +194,7 @@ impl Bdf {
             work: Work::default(),
             lambda: Recent::default(),
             mu: Recent::default(),
+            leeway: 1.0,
         }
     }
 
@@ -255,7 +276,7 @@ impl Method for Bdf {
         (self.next.k, self.next.h, self.last.k, self.last.h) = (1, h, 0, 0.0);
         (self.pace.equal_steps, self.pace.opening, self.pace.estimate) = (0, true, None);
         (self.pace.error_failures, self.pace.convergence_failures) = (0, 0);
-        self.pace.careful = false;
+        (self.pace.careful, self.pace.patience) = (false, 0);
         let Work { prediction, correction, scratch, mean, next_mean } = &mut self.work;
         for buffer in [prediction, correction, scratch, mean, next_mean] {
             buffer.clear();
@@ -407,6 +428,8 @@ impl Method for Bdf {
             Rejection::Error(_) => {
                 self.pace.error_failures += 1;
                 self.pace.careful = !self.options.as_dassl;
+                self.pace.refused = self.next.h;
+                self.pace.patience = if self.options.as_dassl { 0 } else { control::PATIENCE };
                 let advice = self.pace.estimate.take().filter(|e| e.error.is_finite());
                 match (self.pace.error_failures, advice) {
                     (1, Some(e)) => {
@@ -476,6 +499,10 @@ impl Method for Bdf {
         }
     }
 
+    fn set_leeway(&mut self, leeway: f64) {
+        self.leeway = leeway;
+    }
+
     fn step_size(&self) -> f64 {
         self.next_step().0
     }
@@ -486,7 +513,7 @@ impl Method for Bdf {
 
     /// What Newton leaves adds up like the errors of the steps.
     fn precision(&self) -> f64 {
-        1.0 / self.strictness()
+        (1.0 / self.strictness()).min(1.0)
     }
 }
 

@@ -205,7 +205,10 @@ impl RungeKutta {
         for i in 1..s {
             let (before, after) = self.stages.k.split_at_mut(i * n);
             combine(&self.y.now, h, self.tableau.a[i], before, &mut self.stages.argument);
-            rates(self.clock.t + self.tableau.c[i] * h, i, &self.stages.argument, &mut after[..n])?;
+            // rounding must not take a stage past the end: there may be a jump behind it
+            let stage =
+                (self.clock.t + self.tableau.c[i] * h).min(if t == self.clock.stop { t } else { f64::INFINITY });
+            rates(stage, i, &self.stages.argument, &mut after[..n])?;
             self.counts.evaluations += 1;
         }
         combine(&self.y.now, h, self.tableau.b(), &self.stages.k, &mut self.y.tried);
@@ -375,6 +378,11 @@ impl RungeKutta {
     /// What was done since the start.
     pub fn counts(&self) -> RungeKuttaCounts {
         self.counts
+    }
+
+    /// The error of the last attempt; zero for fixed steps.
+    pub fn error(&self) -> f64 {
+        self.control.error
     }
 
     /// Whether the step size is held down by stability and not by accuracy: an implicit method

@@ -4,16 +4,19 @@ use super::{GAUSS, Monitor, StepView};
 use crate::engines::StepError;
 use crate::run::observer::Observer;
 use crate::run::summary::{Energy, Summary};
-use bellcrank_model::Point;
+use bellcrank_model::dynamics::Scale;
+use bellcrank_model::{Piece, Point};
 
 /// Compares the energy with what was there at the start and the work done since.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct EnergyMonitor {
     energy: Energy,
     /// Work that came in, of impacts too.
     pub work: f64,
     /// Whether any force or drive does work that is not stored.
     powered: bool,
+    /// The least and the most energy that was stored.
+    stored: (f64, f64),
 }
 
 impl EnergyMonitor {
@@ -21,9 +24,21 @@ impl EnergyMonitor {
         observer.realize(start);
         let at_start = observer.dynamics.energy(start, &mut observer.w);
         let initial = at_start.kinetic + at_start.stored;
-        let energy = Energy { initial, last: initial, largest_error: 0.0 };
-        EnergyMonitor { energy, work: 0.0, powered: observer.dynamics.has_power() }
+        let within_reach = within_reach(observer, start);
+        let energy = Energy { initial, last: initial, within_reach, ..Energy::default() };
+        let stored = (at_start.stored, at_start.stored);
+        EnergyMonitor { energy, work: 0.0, powered: observer.dynamics.has_power(), stored }
     }
+}
+
+/// The work that the largest force could do along the machine's size, or the largest torque in a turn by one radian.
+fn within_reach(observer: &mut Observer, start: &Point) -> f64 {
+    let (dynamics, w) = (&*observer.dynamics, &mut observer.w);
+    let mut force = vec![0.0; start.v.len()];
+    dynamics.add(1.0, Piece::Force, start, w, &mut force);
+    let (length, scales) = (dynamics.length(), dynamics.scales());
+    let work = |(f, scale): (&f64, &Scale)| if *scale == Scale::Length { f.abs() * length } else { f.abs() };
+    force.iter().zip(&scales).map(work).fold(0.0, f64::max)
 }
 
 impl Monitor for EnergyMonitor {
@@ -40,7 +55,7 @@ impl Monitor for EnergyMonitor {
         let h = *to - *from;
         for (place, weight) in GAUSS {
             engine.interpolate(*from + place * h, &mut observer.state)?;
-            if observer.dynamics.driven() {
+            if observer.dynamics.driven() || observer.dynamics.reactive() {
                 observer.accelerate()?;
             } else {
                 observer.place();
@@ -56,6 +71,8 @@ impl Monitor for EnergyMonitor {
         self.energy.last = now.kinetic + now.stored;
         let error = (self.energy.last - self.energy.initial - self.work).abs();
         self.energy.largest_error = self.energy.largest_error.max(error);
+        self.stored = (self.stored.0.min(now.stored), self.stored.1.max(now.stored));
+        self.energy.moves = self.energy.moves.max(now.kinetic).max(self.stored.1 - self.stored.0);
     }
 
     fn end(&mut self, _: &mut StepView<'_>, into: &mut Summary) {

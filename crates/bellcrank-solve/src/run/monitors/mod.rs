@@ -1,18 +1,22 @@
-//! Monitors look at a run from outside: the motion does not depend on them.
+//! Monitors look at a run from outside: the motion does not depend on them, but for the companion's, which says how strict
+//! steps are to be.
 
 mod clock;
 mod drift;
 mod energy;
 mod history;
+mod limits;
 mod momentum;
 mod rank;
 
 pub(crate) use clock::{Clock, Phase};
 pub(crate) use drift::DriftMonitor;
 pub(crate) use energy::EnergyMonitor;
+pub(crate) use limits::LimitMonitor;
 pub(crate) use momentum::MomentumMonitor;
 pub(crate) use rank::RankMonitor;
 
+use super::companion::Companion;
 use super::observer::Observer;
 use super::summary::{Drift, Summary};
 use crate::engines::{Engine, StepError};
@@ -56,31 +60,37 @@ pub(crate) struct Monitors {
     pub drift: DriftMonitor,
     pub energy: EnergyMonitor,
     pub rank: RankMonitor,
+    pub limits: LimitMonitor,
     pub momentum: Option<Box<MomentumMonitor>>,
     pub history: History,
     pub clock: Clock,
+    /// What tells the error, and the engines how strict to be.
+    pub companion: Companion,
     /// Steps since the last measurement.
     unmeasured: usize,
     begun: bool,
 }
 
 /// What monitors need to go on from an earlier state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SavedMonitors {
     drift: Drift,
     energy: EnergyMonitor,
     rank: RankMonitor,
+    limits: LimitMonitor,
 }
 
 impl Monitors {
-    pub fn new(energy: EnergyMonitor, redundant: usize, clock: Clock) -> Monitors {
+    pub fn new(energy: EnergyMonitor, companion: Companion, redundant: usize, clock: Clock) -> Monitors {
         Monitors {
             drift: DriftMonitor::default(),
             energy,
             rank: RankMonitor::new(redundant),
+            limits: LimitMonitor::default(),
             momentum: None,
             history: History::default(),
             clock,
+            companion,
             unmeasured: 0,
             begun: false,
         }
@@ -100,7 +110,8 @@ impl Monitors {
 
     /// What they need to go on from here later.
     pub fn save(&self) -> SavedMonitors {
-        SavedMonitors { drift: self.drift.drift, energy: self.energy.clone(), rank: self.rank.clone() }
+        let (energy, rank, limits) = (self.energy.clone(), self.rank.clone(), self.limits.clone());
+        SavedMonitors { drift: self.drift.drift, energy, rank, limits }
     }
 
     /// Goes back to what they knew then.
@@ -108,6 +119,7 @@ impl Monitors {
         self.drift.drift = saved.drift;
         self.energy.clone_from(&saved.energy);
         self.rank.clone_from(&saved.rank);
+        self.limits.clone_from(&saved.limits);
     }
 
     /// After a step; history is kept by its own call, as refused steps are in it too.
@@ -135,13 +147,14 @@ impl Monitors {
         }
     }
 
-    /// Measures drift, energy and rank at the accepted point.
+    /// Measures drift, energy, rank and limits at the accepted point.
     pub fn measure(&mut self, view: &mut StepView<'_>) {
         self.unmeasured = 0;
         view.observer.realize(view.engine.point());
         self.drift.measure(view);
         self.energy.measure(view);
         self.rank.measure(view);
+        self.limits.measure(view);
     }
 
     /// What they found goes into the summary.
@@ -149,6 +162,7 @@ impl Monitors {
         self.drift.end(view, into);
         self.energy.end(view, into);
         self.rank.end(view, into);
+        self.limits.end(view, into);
         if let Some(momentum) = &mut self.momentum {
             momentum.end(view, into);
         }

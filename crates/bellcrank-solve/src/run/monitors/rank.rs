@@ -23,7 +23,7 @@ const DROPPED: f64 = 1e-9;
 const MOST_CHANGES: usize = 50;
 
 /// A passage by a singular position, at its closest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Passage {
     t: f64,
     pivot: f64,
@@ -32,7 +32,7 @@ struct Passage {
 }
 
 /// The smallest relative pivot at a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Pivot {
     t: f64,
     value: f64,
@@ -47,7 +47,7 @@ struct Nearness {
 }
 
 /// Takes notice of the rank at accepted steps, and inside steps where it looks suspicious.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RankMonitor {
     redundant: usize,
     passage: Option<Passage>,

@@ -32,6 +32,9 @@ pub struct Run {
     pub plots: Vec<String>,
     #[command(flatten)]
     pub watch: Watch,
+    /// Ends with status 3 if the run finished but cannot vouch for its result.
+    #[arg(long)]
+    pub strict: bool,
     /// Prints one JSON object with counts, drift, energy and the final values.
     #[arg(long)]
     pub json: bool,

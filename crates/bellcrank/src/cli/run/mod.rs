@@ -7,7 +7,7 @@ pub use args::Run;
 
 use crate::cli::check::with_places;
 use crate::cli::digest::sha256;
-use crate::cli::places::{placed, refused};
+use crate::cli::places::{failed, not_started};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, output, print_with};
 use bellcrank_model::dynamics::roles::*;
@@ -17,7 +17,7 @@ use bellcrank_model::scene;
 use bellcrank_model::system::System;
 use bellcrank_results::{Folder, json};
 use bellcrank_solve::check::{self, Check};
-use bellcrank_solve::choices::{Options, Voice};
+use bellcrank_solve::choices::Options;
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::record::{Recorder, Tee};
@@ -62,6 +62,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let live = job.open_live()?;
     let ended = job.simulate(simulation, live.as_ref())?;
     let told = job.tell(&ended)?;
+    tell::doubts(&ended.summary);
     job.report(&ended, &told)?;
     if let Some(live) = live {
         job.serve(live);
@@ -82,11 +83,7 @@ fn interrupt_at_ctrl_c(options: &Options) {
 impl Job {
     /// The simulation at its start, which is assembled once: the check looks at the same one.
     fn start(&mut self) -> Result<Simulation, Failure> {
-        let failed = |e: StartError| match e {
-            StartError::Option(e) => Failure::BadInput(refused(&self.read, self.args.said(), e).to_string()),
-            StartError::Assembly(e) => Failure::BadInput(placed(&self.read, &e)),
-            StartError::Step(e) => Failure::Failed(placed(&self.read, &e.say(Voice::CommandLine))),
-        };
+        let failed = |e: StartError| not_started(&self.read, self.args.said(), e);
         let machine = Machine::from(&self.system);
         let start = machine.assemble().map_err(|e| failed(e.into()))?;
         if !self.args.quiet || self.args.json {
@@ -130,7 +127,10 @@ impl Job {
         let summary = simulation.run(&mut Tee(recorders));
         progress.finish();
         if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
-            return Err(Failure::BadInput(placed(&self.read, why))); // nothing was computed: the folder was no good
+            // nothing was computed: the folder was no good
+            return Err(Failure::BadInput(
+                self.read.document.report(Diagnostic::error(why.as_str()).into()).to_string(),
+            ));
         }
         let verification = match (&kept, args.verify, &summary.status) {
             (Some(kept), true, Status::Finished) => {
@@ -158,7 +158,7 @@ impl Job {
             told.insert("verification".into(), object);
         }
         if args.json {
-            told.insert("findings".into(), with_places(json::check(&self.found), &self.read)["findings"].take());
+            told.insert("findings".into(), with_places(&self.found, &self.read)["findings"].take());
             print_with(|out| json::write(&told, json::FinalValues::of(summary), out))?;
         } else if args.talks() {
             tell::end(summary, args.out.as_ref());
@@ -208,7 +208,7 @@ impl Job {
     /// How the command ends.
     fn outcome(&self, summary: &Summary) -> Result<(), Failure> {
         match &summary.status {
-            Status::Failed(e) => Err(Failure::Failed(placed(&self.read, &e.say(Voice::CommandLine)))),
+            Status::Failed(e) => Err(failed(&self.read, e)),
             Status::Interrupted => {
                 let message = format!("interrupted at t = {} s", summary.t);
                 let help = match &self.args.out {
@@ -217,6 +217,10 @@ impl Job {
                 };
                 let problem = Diagnostic::error(message).help(help);
                 Err(Failure::Failed(self.read.document.report(problem.into()).to_string()))
+            }
+            Status::Finished if self.args.strict && !summary.doubts.is_empty() => {
+                let reasons = output::plural(summary.doubts.len(), "reason is", "reasons are");
+                Err(Failure::Doubtful(format!("the run finished, but cannot vouch for its result: {reasons} above")))
             }
             Status::Finished => Ok(()),
         }

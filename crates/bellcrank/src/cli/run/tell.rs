@@ -33,7 +33,7 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check) {
         plural(a.degrees_of_freedom, "degree of freedom", "degrees of freedom"),
     ));
     for r in found.redundancies.iter().take(MOST) {
-        line(format!("  redundant: {} of {}", r.directions.join(", "), r.name));
+        line(format!("  redundant: {} of {}", r.directions.join(", "), r.of));
     }
     if found.redundancies.is_empty() {
         for (joint, rows) in a.redundant_joints.iter().take(MOST) {
@@ -55,6 +55,12 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check) {
         if a.moved.len() > MOST {
             line(format!("  and {} more", a.moved.len() - MOST));
         }
+    }
+    if !a.followed.is_empty() {
+        let names: Vec<&str> = a.followed.iter().take(MOST).map(|f| f.name.as_str()).collect();
+        let more = a.followed.len().saturating_sub(MOST);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        line(format!("loops move along at the start: {}{more}", names.join(", ")));
     }
 }
 
@@ -82,12 +88,8 @@ pub fn verification(verification: &Result<Verification, String>, summary: &Summa
     for d in &rows {
         line(format!("  {:>9.2e} {:width$}  {}", d.error, d.unit, d.name));
     }
-    if !v.converges {
-        let why = match v.agrees_until {
-            None => "but all runs agree; the error may be a few times what is told",
-            Some(_) => "the motion is chaotic, or jumps at other times",
-        };
-        line(format!("  finer runs do not come closer to each other: {why}"));
+    if let Some(doubt) = v.agreement().doubt() {
+        line(format!("  {doubt}"));
     }
     if let Some(t) = v.agrees_until {
         line(format!("  all runs agree to 1 % until t = {t:.6} s"));
@@ -97,10 +99,15 @@ pub fn verification(verification: &Result<Verification, String>, summary: &Summa
         _ => format!(", order {p:.2}"),
     });
     let factor = v.factor.map_or(String::new(), |f| {
-        let half = if v.fixed { "half the step" } else { "a tenth of the tolerance" };
-        format!("; {half} makes it {f:.1} times smaller{order}")
+        let finer = if v.fixed { "a step 2.1 times finer" } else { "a tenth of the tolerance, with shorter steps," };
+        format!("; {finer} makes it {f:.1} times smaller{order}")
     });
     line(format!("  compared with {}{factor}", v.against));
+}
+
+/// What the run cannot vouch for, also where nothing else is told.
+pub fn doubts(summary: &Summary) {
+    summary.doubts.iter().for_each(|doubt| line(format!("warning: {doubt}")));
 }
 
 /// What the run took and where it ended.
@@ -127,8 +134,11 @@ pub fn end(summary: &Summary, out: Option<&PathBuf>) {
     if summary.events.len() > EVENTS {
         line(format!("and {}", plural(summary.events.len() - EVENTS, "more event", "more events")));
     }
+    if let Some(error) = summary.error {
+        line(format!("error: about {error:.1e} of the size of the machine, or rad, estimated while it ran"));
+    }
     line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.position, summary.drift.velocity));
-    let Energy { initial, last, largest_error: error } = summary.energy;
+    let Energy { initial, last, largest_error: error, .. } = summary.energy;
     let (initial, last) = (figure(initial), figure(last));
     line(format!("energy: {initial} J at the start, {last} J at the end, largest error of the balance {error:.2e} J"));
     last_values(summary);
@@ -137,13 +147,8 @@ pub fn end(summary: &Summary, out: Option<&PathBuf>) {
     }
 }
 
-/// What only some runs have: reactions that are not unique, split coordinates, a solver of loops.
+/// What only some runs have: split coordinates, a solver of loops.
 fn particulars(summary: &Summary) {
-    if !summary.not_unique.is_empty() {
-        let (shown, all) = (summary.not_unique.iter().take(6).cloned().collect::<Vec<_>>(), summary.not_unique.len());
-        let rest = if all > 6 { format!(" and {} more", all - 6) } else { String::new() };
-        line(format!("reactions: not unique (least ones reported) at {}{rest}", shown.join(", ")));
-    }
     if let Some(split) = &summary.split {
         line(format!(
             "split: {} independent and {} dependent coordinates, largest |Q| {:.2} (1 is ideal), chosen anew {}{}",

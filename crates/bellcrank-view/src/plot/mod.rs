@@ -4,6 +4,10 @@
 //! that hardly differ an offset, both written at the end of the axis. Curves of any length are thinned to what
 //! can be seen, with every peak kept. The colours can be told apart by the colour-blind [Okabe & Ito 2008].
 
+mod figures;
+
+pub use figures::{Chosen, Table, figures, labelled};
+
 use crate::drawing::{Anchor, Colour, Drawing, Style, fitted, text_width};
 use std::fmt::Write;
 

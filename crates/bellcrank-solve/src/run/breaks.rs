@@ -1,0 +1,329 @@
+//! Breakpoints in time: runs land on them, and start anew where something jumps there.
+//!
+//! Functions of time tell where they bend ([`Course`]). A step ends at the last number before a breakpoint, so that no
+//! stage of it sees what is behind. There the two sides are compared:
+//!
+//! | what jumps | what happens |
+//! |---|---|
+//! | a prescribed position | the run ends with the time: nothing moves in no time |
+//! | a prescribed rate | velocities jump by the impulses of the joints, and the drive's is an event |
+//! | a load, an acceleration, or the rate of a function | the method starts anew |
+//! | higher derivatives | nothing: it is enough that no step passes over it |
+
+use super::Simulation;
+use super::observer::Observer;
+use super::sampler::Sampler;
+use crate::constraints::{add_position_residual, add_velocity_residual};
+use crate::engines::StepError;
+use crate::events::Event;
+use crate::record::Recorder;
+use bellcrank_model::dynamics::{Ahead, Break, Course, Scale};
+use bellcrank_model::{Point, State, Unknown};
+use std::ops::Range;
+
+/// Relative jumps below this are rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// A search that ended early goes on when a run comes this close, in steps.
+const NEAR: f64 = 4.0;
+
+/// The part of the range of a function that a step must not pass over: it would be hidden between the ends of the step.
+const HIDDEN: f64 = 0.25;
+
+/// The breakpoints ahead of a run: for each function of time the next one.
+pub struct Timetable {
+    courses: Vec<Entry>,
+    /// Up to here they are passed.
+    passed: f64,
+    /// The last one at which the run started anew.
+    gap: Option<Break>,
+}
+
+/// A function of time, and what is known of it.
+struct Entry {
+    course: Box<dyn Course>,
+    ahead: Option<Ahead>,
+    /// The range of its values up to the end of the run.
+    range: Option<f64>,
+}
+
+impl Timetable {
+    /// The breakpoints of some functions.
+    pub fn new(courses: Vec<Box<dyn Course>>) -> Timetable {
+        let courses = courses.into_iter().map(|course| Entry { course, ahead: None, range: None }).collect();
+        Timetable { courses, passed: f64::NEG_INFINITY, gap: None }
+    }
+
+    /// Time or inputs are others: all are looked for anew.
+    pub fn forget(&mut self) {
+        self.courses.iter_mut().for_each(|e| (e.ahead, e.range) = (None, None));
+        (self.passed, self.gap) = (f64::NEG_INFINITY, None);
+    }
+
+    /// What is ahead at a time up to the end of the run, for steps of size h.
+    fn next(&mut self, at: &State, until: f64, h: f64) -> Ahead {
+        let from = at.t.max(self.passed);
+        let (mut first, mut clear): (Option<Break>, f64) = (None, until);
+        for Entry { course, ahead, .. } in &mut self.courses {
+            let start = match *ahead {
+                Some(Ahead::Break(b)) if b.before >= from && b.after <= until => None,
+                Some(Ahead::Clear(to)) if to >= until || to > from + NEAR * h => None,
+                Some(Ahead::Clear(to)) => Some(from.max(to)),
+                _ => Some(from),
+            };
+            if let Some(start) = start {
+                *ahead = Some(course.next_break(&at.charts.inputs, start, until));
+            }
+            match *ahead {
+                Some(Ahead::Clear(to)) => clear = clear.min(to),
+                Some(Ahead::Break(b)) => first = Some(first.map_or(b, |f| earlier(f, b))),
+                None => {}
+            }
+        }
+        first.filter(|b| b.before <= clear).map_or(Ahead::Clear(clear), Ahead::Break)
+    }
+
+    /// The time that the next step of size h must not pass. Fixed steps are cut at breakpoints only.
+    pub fn stop(&mut self, at: &State, until: f64, h: f64, fixed: bool) -> f64 {
+        if self.courses.is_empty() {
+            return until;
+        }
+        let stop = match self.next(at, until, h) {
+            Ahead::Clear(to) => to.min(until),
+            Ahead::Break(b) => b.before,
+        };
+        if fixed {
+            return stop;
+        }
+        let left = stop - at.t;
+        // two equal steps in place of a long one and a short one, after which a method would have to grow again
+        let stop = if stop < until && left > h * 1.001 && left < 2.0 * h { at.t + 0.5 * left } else { stop };
+        let end = stop.min(at.t + h);
+        let seen = self.unhidden(at, until, end);
+        if seen < end { seen } else { stop }
+    }
+
+    /// The end of a step that hides no pulse of any function.
+    fn unhidden(&mut self, at: &State, until: f64, mut end: f64) -> f64 {
+        for Entry { course, range, .. } in &mut self.courses {
+            let inputs = &at.charts.inputs;
+            let range = *range.get_or_insert_with(|| course.range(inputs, at.t, until));
+            if range > 0.0 && range.is_finite() {
+                end = course.unhidden(inputs, at.t, end, HIDDEN * range);
+            }
+        }
+        end
+    }
+
+    /// The breakpoint that a state has come to, if it has.
+    pub fn due(&mut self, at: &State, until: f64) -> Option<Break> {
+        if self.courses.is_empty() {
+            return None;
+        }
+        match self.next(at, until, 0.0) {
+            Ahead::Break(b) if b.before <= at.t + 8.0 * f64::EPSILON * at.t.abs() => {
+                self.passed = b.after;
+                Some(b)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a time lies in the last breakpoint, so that what is behind it stands for it.
+    fn is_within(&self, t: f64, at: &State) -> bool {
+        self.gap.is_some_and(|gap| at.t == gap.after && t >= gap.before && t <= gap.after)
+    }
+}
+
+/// The earlier of two breakpoints, or one for both where they overlap.
+fn earlier(a: Break, b: Break) -> Break {
+    if b.before >= a.after {
+        a
+    } else if a.before >= b.after {
+        b
+    } else {
+        Break { before: a.before.min(b.before), after: a.after.max(b.after), bends: a.bends || b.bends }
+    }
+}
+
+/// A drive whose rate jumped.
+struct Jolt {
+    name: String,
+    /// How much, and the impulse that it took, with their units.
+    rate: f64,
+    impulse: f64,
+    units: [&'static str; 2],
+}
+
+impl Observer {
+    /// Goes over from a state to one with the same positions at another time, or with other inputs. Velocities jump where drives
+    /// want others: M Δv + Gᵀ Λ = 0, G (v + Δv) + g_t = 0. Gives the drives that jump, with their impulses −Λ. What moves less than
+    /// rounding in the time of the run does not jump.
+    fn leap(&mut self, before: &State, after: &State, span: f64) -> Result<Vec<Jolt>, StepError> {
+        let m = self.dynamics.layout().m();
+        if m == 0 || !self.dynamics.driven() {
+            self.state.clone_from(after);
+            return Ok(Vec::new());
+        }
+        let [old, new] = [before, after].map(|state| {
+            self.state.clone_from(state);
+            self.place();
+            let (mut g, mut rate) = (vec![0.0; m], vec![0.0; m]);
+            add_position_residual(&*self.dynamics, 1.0, &self.point, &mut self.w, &mut g);
+            add_velocity_residual(&*self.dynamics, 1.0, &self.point, &mut self.w, &mut rate);
+            [g, rate]
+        });
+        let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let length = self.dynamics.length();
+        let jumps = |level: usize, row: usize, bound: f64| (new[level][row] - old[level][row]).abs() > bound;
+        let bound = ROUNDING * length.min(1.0) + 1e-12 * largest(&after.q);
+        if let Some(row) = (0..m).find(|row| jumps(0, *row, bound)) {
+            let (block, _) = self.block_of(row);
+            let [unit, _] = self.units_of(row);
+            let by = (new[0][row] - old[0][row]).abs();
+            let culprit = self.dynamics.subject(Unknown::Lambda, block);
+            return Err(StepError::Jump {
+                t: after.t,
+                culprit,
+                by: format!("{by:.6} {}", unit.trim_end_matches("/s")),
+            });
+        }
+        let bound = ROUNDING * largest(&after.v).max(length.min(1.0) / span);
+        let rows: Vec<usize> = (0..m).filter(|row| jumps(1, *row, bound)).collect();
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let t = self.state.t;
+        let (change, impulses) = {
+            let mut kkt = self.kkt.lock();
+            kkt.factor(&self.point, &mut self.w).map_err(|_| Observer::singular(t))?;
+            let fill = |rows: &mut [f64]| rows.iter_mut().zip(&new[1]).for_each(|(r, x)| *r = -x);
+            let impulses = kkt.close(fill).map_err(|_| Observer::singular(t))?.to_vec();
+            (kkt.project(fill).map_err(|_| Observer::singular(t))?.to_vec(), impulses)
+        };
+        self.state.v.iter_mut().zip(change).for_each(|(v, d)| *v += d);
+        let mut jolts: Vec<(usize, Jolt)> = Vec::new();
+        let norm = |x: &[f64], range: &Range<usize>| x[range.clone()].iter().map(|x| x * x).sum::<f64>().sqrt();
+        for row in rows {
+            let (block, range) = self.block_of(row);
+            if jolts.last().is_some_and(|(last, _)| *last == block) {
+                continue;
+            }
+            let difference: Vec<f64> = new[1].iter().zip(&old[1]).map(|(a, b)| a - b).collect();
+            let one = range.len() == 1;
+            let rate = if one { -difference[row] } else { norm(&difference, &range) };
+            let impulse = if one { -impulses[row] } else { norm(&impulses, &range) };
+            let name = self.dynamics.name(Unknown::Lambda, block);
+            jolts.push((block, Jolt { name, rate, impulse, units: self.units_of(row) }));
+        }
+        Ok(jolts.into_iter().map(|(_, jolt)| jolt).collect())
+    }
+
+    /// The constraint block of a row, and its rows.
+    fn block_of(&self, row: usize) -> (usize, Range<usize>) {
+        let blocks = &self.dynamics.layout().constraints;
+        let block = blocks.partition_point(|r| r.end <= row);
+        (block, blocks[block].clone())
+    }
+
+    /// The units of the rate and the impulse of a row at the present point.
+    fn units_of(&mut self, row: usize) -> [&'static str; 2] {
+        let scales = self.dynamics.scales();
+        let rows = self.kkt.lock().constraint_rows(&self.point, &mut self.w);
+        let shifts = rows[row].iter().any(|(column, g)| scales[*column] != Scale::Angle && g.abs() > 1e-9);
+        if shifts { ["m/s", "N s"] } else { ["rad/s", "N m s"] }
+    }
+}
+
+/// Whether accelerations or rates of states are others.
+fn differs(a: &Point, b: &Point) -> bool {
+    let differs = |a: &[f64], b: &[f64]| {
+        let size = a.iter().chain(b).fold(0.0f64, |m, x| m.max(x.abs()));
+        a.iter().zip(b).any(|(a, b)| (a - b).abs() > ROUNDING * size)
+    };
+    differs(&a.vdot, &b.vdot) || differs(&a.zdot, &b.zdot)
+}
+
+impl Simulation {
+    /// The time that the next step must not pass: the end of the run, or the next breakpoint.
+    pub(super) fn stop(&mut self, until: f64) -> f64 {
+        let (state, h) = (self.engine.state(), self.engine.step_size());
+        self.timetable.stop(state, until, h, self.options.step.is_some())
+    }
+
+    /// Crosses the breakpoints that the run has come to.
+    pub(super) fn cross_breaks(
+        &mut self,
+        until: f64,
+        sampler: &mut Option<Sampler>,
+        out: &mut dyn Recorder,
+    ) -> Result<(), StepError> {
+        while let Some(mut b) = self.timetable.due(self.engine.state(), until) {
+            // a method does not step over what its clock cannot resolve: at the end of a run it is put there
+            let ends = until - b.before <= 64.0 * f64::EPSILON * until.abs();
+            if ends {
+                b.after = until;
+            }
+            let from = self.engine.state().clone();
+            let mut to = from.clone();
+            to.t = b.after;
+            let left = if b.bends || ends { None } else { Some(self.observer.complete(&from)?) };
+            if !self.change_over(&from, &to, left.as_ref(), out)? {
+                continue;
+            }
+            self.timetable.gap = Some(b);
+            self.sample(b.after, sampler, out)?;
+        }
+        Ok(())
+    }
+
+    /// Records at the time of a breakpoint see what is behind it.
+    pub(super) fn look_at(&mut self, t: f64) -> Result<(), StepError> {
+        if self.timetable.is_within(t, self.engine.state()) {
+            self.observer.state.clone_from(self.engine.state());
+            return Ok(());
+        }
+        self.observer.go_to(t, &mut *self.engine)
+    }
+
+    /// Goes on from a state behind a jump of something that is given from outside; velocities follow drives whose rates jump.
+    /// With the point before it, only where accelerations jump too. Whether the method started anew.
+    pub(super) fn change_over(
+        &mut self,
+        from: &State,
+        to: &State,
+        left: Option<&Point>,
+        out: &mut dyn Recorder,
+    ) -> Result<bool, StepError> {
+        let observer = &mut self.observer;
+        let jolts = observer.leap(from, to, self.options.until)?;
+        if !jolts.is_empty() {
+            let behind = observer.state.clone();
+            observer.state.clone_from(to);
+            let before = observer.kinetic();
+            observer.state = behind;
+            self.monitors.energy.work += observer.kinetic() - before;
+        }
+        let start = if jolts.is_empty() { observer.complete(to)? } else { observer.consistent()? };
+        if jolts.is_empty() && left.is_some_and(|left| !differs(left, &start)) {
+            return Ok(false);
+        }
+        // at the start of a run there is nothing before that could be hit
+        for jolt in jolts.iter().filter(|_| self.engine.statistics().steps + self.earlier.steps > 0) {
+            let [rate, impulse] = jolt.units;
+            let what =
+                format!("jolts: its rate jumps by {:.6} {rate}, impulse {:.6} {impulse}", jolt.rate, jolt.impulse);
+            let event = Event { t: to.t, name: jolt.name.clone(), what };
+            out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
+            self.passing.events.push(event);
+        }
+        self.observed = false;
+        self.engine.restart(&start)?;
+        self.monitors.companion.restart(&start);
+        self.passing.restart();
+        if !jolts.is_empty() {
+            self.jumped(to.t)?;
+        }
+        Ok(true)
+    }
+}

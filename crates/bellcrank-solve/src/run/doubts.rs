@@ -1,0 +1,81 @@
+//! Why a run cannot vouch for its result.
+//!
+//! A run that reaches its end is not always right: joints may have come apart, energy may be missing, reactions may be one
+//! choice among many. All of that is collected here, once, for people, JSON, reports and exit statuses.
+
+use super::summary::Summary;
+use crate::choices::Options;
+use crate::start::Gap;
+use crate::verdict::{Bounds, Verdict};
+use bellcrank_model::Place;
+use std::fmt;
+
+/// A start is another one than was drawn if a joint was open by more than this, in lengths of the machine (or in rad).
+const OPEN: f64 = 0.01;
+
+/// Something that a run cannot vouch for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Doubt {
+    /// What it is about: `drift`, `energy`, `start`, `theory` or `reactions`.
+    pub kind: &'static str,
+    /// What was found, in one sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: &'static str,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+/// All doubts about a run, the gravest first.
+pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
+    let bounds = Bounds::of(options);
+    let mut doubts = Vec::new();
+    let mut doubt = |kind, message, help| doubts.push(Doubt { kind, message, help });
+    let [position, velocity] = summary.drift.judged(bounds);
+    let finer = "use a smaller tolerance or step, or another method";
+    if position.verdict == Verdict::Bad {
+        let (size, part) = (position.size, position.relative());
+        doubt("drift", format!("joints came apart by {size:.2e} m ({part:.1e} of the machine's size)"), finer);
+    }
+    if velocity.verdict == Verdict::Bad {
+        let (size, part) = (velocity.size, velocity.relative());
+        let message = format!("velocities violate the joints by {size:.2e} m/s ({part:.1e} of the largest speed)");
+        doubt("drift", message, finer);
+    }
+    let energy = summary.energy.judged(bounds);
+    if energy.verdict == Verdict::Bad {
+        let (size, part) = (energy.size, energy.relative());
+        let message = format!("the balance of energy is off by {size:.2e} J ({part:.1e} of the energy that moves)");
+        doubt("energy", message, finer);
+    }
+    let length = summary.drift.length.max(f64::MIN_POSITIVE);
+    // a body that moves to a given start value does as it was told
+    let told = |gap: &&Gap| matches!(gap.of.place, Some(Place::Start(_)));
+    let mut open = summary.assembly.gaps.iter().filter(|gap| gap.before > OPEN * length && !told(gap));
+    if let Some(first) = open.next() {
+        let more = match open.count() {
+            0 => String::new(),
+            n => format!(" (and {n} more)"),
+        };
+        let message = format!("the start is not as drawn: {} was open by {:.2e} m{more}", first.of, first.before);
+        doubt("start", message, "correct the points or lengths that do not fit");
+    }
+    for excess in &summary.beyond {
+        let help = "use a smaller load or speed, a stiffer contact, or several bodies for one; a joint suits what turns all the way better";
+        doubt("theory", excess.to_string(), help);
+    }
+    if !summary.not_unique.is_empty() {
+        const SHOWN: usize = 6;
+        let mut joints = summary.not_unique.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        if let Some(more @ 1..) = summary.not_unique.len().checked_sub(SHOWN) {
+            joints += &format!(" and {more} more");
+        }
+        let message = format!("the reactions are not unique at {joints}; those of minimum norm are reported");
+        doubt("reactions", message, "`bellcrank check` tells which joints to change");
+    }
+    doubts
+}

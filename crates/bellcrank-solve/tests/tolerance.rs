@@ -1,0 +1,192 @@
+//! What a tolerance means: the error at the end, for machines of any size and in any place.
+
+mod common;
+#[path = "common/undamped.rs"]
+mod undamped;
+
+use bellcrank_model::read::read_model;
+use bellcrank_model::{State, System};
+use bellcrank_solve::options::{ErrorBudget, MethodName, Options};
+use bellcrank_solve::plan::Revision;
+use bellcrank_solve::record::Silent;
+use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use common::*;
+use std::sync::Arc;
+
+/// Two rods in the plane, `size` m long, at a place; gravity grows with the size, so that the motion is the same.
+fn rods(size: f64, x: f64, y: f64) -> String {
+    let at = |a: f64, b: f64| format!("[{:?}, {:?}]", x + size * a, y + size * b);
+    let (top, middle, end) = (at(0.0, 0.0), at(0.6, -0.8), at(1.4, -1.4));
+    format!(
+        r#"
+model = {{ plane = "xy", gravity = [0, {:?}] }}
+body.upper.rod = {{ from = {top}, to = {middle}, mass = 2 }}
+body.lower.rod = {{ from = {middle}, to = {end}, mass = 1 }}
+joint.pin = {{ type = "revolute", between = ["ground", "upper"], at = {top} }}
+joint.elbow = {{ type = "revolute", between = ["upper", "lower"], at = {middle} }}
+"#,
+        -9.81 * size
+    )
+}
+
+fn controlled(method: &str, rtol: f64, until: f64) -> Options {
+    Options { rtol, until, ..Options::named(method).unwrap() }
+}
+
+#[test]
+fn machines_of_a_micrometre_and_of_a_thousand_kilometres_take_the_same_steps() {
+    // bdf runs on ggl, whose Gᵀμ adds lengths and angles: it bears less
+    for (method, sizes) in
+        [("dopri5", [1e-6, 1e6]), ("dop853", [1e-6, 1e6]), ("gen-alpha", [1e-6, 1e6]), ("bdf", [1e-3, 1e3])]
+    {
+        let steps = |size: f64| {
+            let summary = run(&system(&rods(size, 0.0, 0.0)), controlled(method, 1e-6, 5.0));
+            (summary.statistics.steps, last(&summary, "lower.angle"))
+        };
+        let (usual, angle) = steps(1.0);
+        for size in sizes {
+            let (n, a) = steps(size);
+            assert!(n.abs_diff(usual) * 50 <= usual, "{method}, {size:e} m: {n} steps for {usual}");
+            assert!((a - angle).abs() < 1e-6, "{method}, {size:e} m: {:e} rad apart", a - angle);
+        }
+    }
+}
+
+#[test]
+fn a_machine_far_from_the_origin_takes_the_same_steps() {
+    for method in ["dopri5", "dop853", "bdf", "gen-alpha"] {
+        for rtol in [1e-4, 1e-6] {
+            let steps = |x: f64| {
+                let summary = run(&system(&rods(1.0, x, -x)), controlled(method, rtol, 5.0));
+                (summary.statistics.steps, last(&summary, "lower.angle"))
+            };
+            let ((near, angle), (far, b)) = (steps(0.0), steps(1e5));
+            assert!(near.abs_diff(far) * 10 <= near, "{method} at {rtol:e}: {far} steps for {near}");
+            assert!((angle - b).abs() < rtol, "{method} at {rtol:e}: {:e} rad apart", angle - b);
+        }
+    }
+}
+
+fn state_after(system: &Arc<System>, options: Options) -> (Summary, State) {
+    let mut simulation = Simulation::new(system.clone(), options).unwrap();
+    let summary = simulation.run(&mut Silent);
+    assert_eq!(summary.status, Status::Finished);
+    (summary, simulation.state().clone())
+}
+
+/// The largest error over the last tenth of a run, which a bob at rest at its end does not hide, and the one that was told.
+#[test]
+fn the_error_at_the_end_is_about_the_tolerance_and_is_told() {
+    let names = ["small-swing", "double-pendulum", "chain", "oscillator", "slider-crank", "top", "elastic-pendulum"];
+    for m in undamped::machines().into_iter().filter(|m| names.contains(&m.name)) {
+        let s = system(&m.text);
+        let exact = |until: f64| {
+            let tight = Options { method: MethodName::Dop853, rtol: 1e-13, until, ..Options::default() };
+            state_after(&s, tight).1
+        };
+        let reference = exact(m.until);
+        for (method, rtol) in [("dopri5", 1e-4), ("dopri5", 1e-6), ("dop853", 1e-8), ("bdf", 1e-6), ("gen-alpha", 1e-4)]
+        {
+            let options = controlled(method, rtol, m.until).with(|o| o.testing.budget = ErrorBudget::Run);
+            let (summary, state) = state_after(&s, options);
+            let error = undamped::distance(&s, &reference, &state) / rtol;
+            let told = summary.error.unwrap() / rtol;
+            // at the end a machine may pass through a position where errors do not show
+            assert!(error < 12.0 && (error > 0.1 || told > 0.1), "{} with {method} at {rtol:e}: {error:.2}", m.name);
+            assert!(told < 10.0 && told > 0.1 * error, "{} with {method} at {rtol:e}: {told:.2} told", m.name);
+        }
+    }
+}
+
+#[test]
+fn a_tolerance_per_step_tells_no_error() {
+    let options = controlled("bdf", 1e-5, 1.0).with(|o| o.testing.budget = ErrorBudget::Step);
+    assert_eq!(run(&system(FOUR_BAR), options).error, None);
+    assert_eq!(
+        run(&system(FOUR_BAR), controlled("cs", 1e-5, 1.0)).error,
+        None,
+        "presets are as their papers have them"
+    );
+    let fixed = Options { step: Some(1e-3), ..Options::default() };
+    assert_eq!(run(&system(FOUR_BAR), fixed).error, None);
+}
+
+fn became_stiff(summary: &Summary) -> bool {
+    summary.plan.revisions.iter().any(|r| matches!(r, Revision::Stiff { .. }))
+}
+
+/// A flyball governor: arms and sleeve of a spinning shaft, joined by spring-dampers, some of them hardly damped.
+fn governor(damping: f64) -> String {
+    let joined = |name: &str, x: f64| {
+        format!(
+            r#"
+body.{name}.rod = {{ from = [0, 0, 0.2], to = [{}, 0, 0.06], mass = 1, radius = 0.01 }}
+joint.h{name} = {{ type = "revolute", between = ["shaft", "{name}"], at = [0, 0, 0.2], axis = [0, 1, 0] }}
+force.s{name} = {{ type = "spring-damper", between = ["{name}", "sleeve"], at = [[{}, 0, 0.12], [0, 0, 0.05]], stiffness = 8e5, damping = {damping} }}
+"#,
+            1.75 * x,
+            x
+        )
+    };
+    format!(
+        r#"
+model = {{ gravity = [0, 0, -9.81] }}
+body.shaft = {{ cylinder = {{ radius = 0.02, length = 0.6, mass = 20 }}, at = [0, 0, 0], angular_velocity = [0, 0, 11.1] }}
+body.sleeve = {{ cylinder = {{ radius = 0.03, length = 0.05, mass = 0.15 }}, at = [0, 0, 0.05] }}
+joint.axle = {{ type = "revolute", between = ["ground", "shaft"], at = [0, 0, 0], axis = [0, 0, 1] }}
+joint.guide = {{ type = "prismatic", between = ["shaft", "sleeve"], at = [0, 0, 0.05], axis = [0, 0, 1] }}
+force.spring = {{ type = "spring-damper", between = ["shaft", "sleeve"], at = [[0, 0, 0.2], [0, 0, 0.05]], stiffness = 1e3, damping = 30 }}
+start.axle = {{ rate = 11.1 }}
+{}{}"#,
+        joined("right", 0.08),
+        joined("left", -0.08)
+    )
+}
+
+#[test]
+fn a_flyball_governor_goes_over_to_bdf() {
+    for damping in [1e3, 4e4] {
+        let s = system(&governor(damping));
+        let summary = run(&s, Options { until: 1.0, ..Options::default() });
+        assert!(became_stiff(&summary), "damping {damping}: {} steps", summary.statistics.steps);
+        assert!(summary.statistics.steps < 1500, "damping {damping}: {} steps", summary.statistics.steps);
+    }
+}
+
+/// The examples of the folder but for those of hundreds of bodies, with their times.
+fn examples() -> Vec<(String, Arc<System>, f64)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path());
+    let mut files: Vec<_> = files.filter(|f| f.extension().is_some_and(|e| e == "toml")).collect();
+    files.sort();
+    let read = |file: &std::path::PathBuf| {
+        let read = read_model(&file.to_string_lossy(), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let until = read.settings.number("until").unwrap_or(1.0);
+        (file.file_stem().unwrap().to_string_lossy().to_string(), Arc::new(read.model.compile()), until)
+    };
+    let small = |(_, system, _): &(String, Arc<System>, f64)| system.model.bodies.len() < 40;
+    files.iter().map(read).filter(small).collect()
+}
+
+#[test]
+fn newmark_with_error_control_runs_every_example() {
+    for (name, s, until) in examples() {
+        for rtol in [1e-2, 1e-3] {
+            let mut simulation = Simulation::new(s.clone(), controlled("newmark", rtol, until)).unwrap();
+            let summary = simulation.run(&mut Silent);
+            assert_eq!(summary.status, Status::Finished, "{name} at {rtol:e}");
+        }
+    }
+}
+
+#[test]
+fn nstiff_si2_refuses_few_steps_and_keeps_velocities_on_the_constraints() {
+    for (name, s, until) in examples() {
+        let rtol = 1e-4;
+        let summary = run(&s, controlled("nstiff-si2", rtol, until));
+        let n = summary.statistics;
+        let refused = n.error_test_failures + n.convergence_failures;
+        assert!(refused * 20 <= n.steps + 40, "{name}: {refused} of {} refused", n.steps);
+        assert!(summary.drift.velocity < 1e-9, "{name}: {:e} m/s", summary.drift.velocity);
+    }
+}

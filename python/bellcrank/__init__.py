@@ -1,0 +1,101 @@
+"""Multibody dynamics: describe bodies, joints and forces, and get the motion with the evidence that it is right.
+
+>>> import bellcrank as bc
+>>> m = bc.Model("pendulum", plane=True, gravity=(0, -9.81))
+>>> arm = m.body("arm", rod=bc.rod((0, 0), (1, 0), mass=2.0))
+>>> pin = m.joint.revolute("pin", between=(bc.GROUND, arm), at=(0, 0))
+>>> r = m.run(until=2.0)
+>>> r["pin.angle"].shape
+(201,)
+
+| to | use |
+|---|---|
+| read a model | `load`, `loads`, `example` |
+| build one | `Model` with `body`, `joint.*`, `force.*`, `parameter`, `input` |
+| run it | `Model.run`, which gives `Results` |
+| step it | `Model.simulate`, which gives a `Simulation` |
+| analyse it | `Model.check`, `plan`, `statics`, `modes`, `linearize`, `inverse` |
+| bring equations of your own | `Equations` |
+| read results from files | `open` |
+
+Quantities are in SI units.
+"""
+
+from ._bellcrank import State, __version__
+from ._catalog import beam, box, cylinder, mesh, modal, rod, section, sphere, table
+from ._equations import Equations
+from ._errors import BellcrankError, ChannelError, DoubtWarning, ModelError, OptionError, ResultsError, SimulationError
+from ._model import Model, example, examples, load, loads
+from ._names import GROUND, Body, Force, Joint, Probe, Symbol, t
+from ._reports import (
+    Check,
+    Demand,
+    Doubt,
+    Equilibrium,
+    Event,
+    Finding,
+    Inverse,
+    LinearModel,
+    Mode,
+    Modes,
+    Plan,
+    Summary,
+    Verification,
+)
+from ._results import Page, Plot, Results
+from ._results import open_results as open
+from ._simulation import Inputs, Simulation, Step
+
+__all__ = [
+    "GROUND",
+    "BellcrankError",
+    "Body",
+    "ChannelError",
+    "Check",
+    "Demand",
+    "Doubt",
+    "DoubtWarning",
+    "Equations",
+    "Equilibrium",
+    "Event",
+    "Finding",
+    "Force",
+    "Inputs",
+    "Inverse",
+    "Joint",
+    "LinearModel",
+    "Mode",
+    "Model",
+    "ModelError",
+    "Modes",
+    "OptionError",
+    "Page",
+    "Plan",
+    "Plot",
+    "Probe",
+    "Results",
+    "ResultsError",
+    "Simulation",
+    "SimulationError",
+    "State",
+    "Step",
+    "Summary",
+    "Symbol",
+    "Verification",
+    "__version__",
+    "beam",
+    "box",
+    "cylinder",
+    "example",
+    "examples",
+    "load",
+    "loads",
+    "mesh",
+    "modal",
+    "open",
+    "rod",
+    "section",
+    "sphere",
+    "t",
+    "table",
+]

@@ -1,0 +1,1806 @@
+"""Every kind of joint, force and body, and every option of a run.
+
+Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank --test python_catalog`: do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._names import Body, Force, Joint, Probe, Symbol
+
+if TYPE_CHECKING:
+    from typing_extensions import Never
+
+    from ._results import Results
+    from ._simulation import Simulation
+    from ._reports import Plan
+    from ._types import (
+        Course,
+        Matrix,
+        Names,
+        Numbers,
+        Pairs,
+        Points,
+        Progress,
+        Scalar,
+        Table,
+        Text,
+        Vector,
+        Vectors,
+    )
+
+
+def section(
+    *,
+    radius: Scalar | None = None,
+    inner: Scalar | None = None,
+    width: Scalar | None = None,
+    height: Scalar | None = None,
+) -> Table:
+    """The section: a circle, a tube or a rectangle.
+
+    radius: radius of a circle [m]
+    inner: inner radius of a tube [m]; default: none
+    width: edge of a rectangle along the body's z [m]
+    height: edge of a rectangle along the body's y [m]
+    """
+    values = {
+        "radius": radius,
+        "inner": inner,
+        "width": width,
+        "height": height,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def rod(
+    from_: Vector,
+    to: Vector,
+    *,
+    mass: Scalar | None = None,
+    radius: Scalar | None = None,
+) -> Table:
+    """A rod from point to point; the body's x axis runs along it.
+
+    from_: one end at the start, in the world [m]
+    to: the other end [m]
+    mass: mass [kg]; default: the body's
+    radius: radius [m]; default: thin
+    """
+    values = {
+        "from": from_,
+        "to": to,
+        "mass": mass,
+        "radius": radius,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def box(
+    size: Vector,
+    *,
+    mass: Scalar | None = None,
+) -> Table:
+    """A box with edges along the body's axes.
+
+    size: lengths of the edges along x, y (and z) [m]
+    mass: mass [kg]; default: the body's
+    """
+    values = {
+        "size": size,
+        "mass": mass,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def sphere(
+    radius: Scalar,
+    *,
+    mass: Scalar | None = None,
+) -> Table:
+    """A solid sphere.
+
+    radius: radius [m]
+    mass: mass [kg]; default: the body's
+    """
+    values = {
+        "radius": radius,
+        "mass": mass,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def cylinder(
+    radius: Scalar,
+    *,
+    length: Scalar | None = None,
+    mass: Scalar | None = None,
+) -> Table:
+    """A solid cylinder along the body's z axis.
+
+    radius: radius [m]
+    length: length along z [m]; default: the radius
+    mass: mass [kg]; default: the body's
+    """
+    values = {
+        "radius": radius,
+        "length": length,
+        "mass": mass,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def mesh(
+    file: Text,
+    *,
+    scale: Scalar | None = None,
+    at: Vector | None = None,
+) -> Table:
+    """What the body looks like: an STL or glTF file.
+
+    file: a file in the model's folder: .stl, .gltf or .glb
+    scale: length of a unit of the file: 0.001 for millimetres [m]; default: 1
+    at: origin of the file, in the body's frame [m]; default: the centre of mass
+    """
+    values = {
+        "file": file,
+        "scale": scale,
+        "at": at,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def beam(
+    from_: Vector,
+    to: Vector,
+    youngs_modulus: Scalar,
+    *,
+    up: Vector | None = None,
+    mass: Scalar | None = None,
+    density: Scalar | None = None,
+    shear_modulus: Scalar | None = None,
+    section: Table | None = None,
+    area: Scalar | None = None,
+    second_moment: Numbers | None = None,
+    torsion_constant: Scalar | None = None,
+    ends: Literal["pinned", "clamped"] | None = None,
+    axial: Scalar | None = None,
+    bending: Numbers | None = None,
+    torsion: Scalar | None = None,
+    static_modes: bool | None = None,
+    damping: Scalar | None = None,
+    rayleigh: Numbers | None = None,
+    start: Literal["undeformed", "quasi-static"] | None = None,
+    deflection: Numbers | None = None,
+    deflection_rate: Numbers | None = None,
+) -> Table:
+    """A flexible beam from point to point, its frame at the first.
+
+    from_: the end A at the start, in the world: the origin of the body's frame [m]
+    to: the end B; the body's x axis runs from A to B [m]
+    youngs_modulus: modulus of elasticity E [Pa]
+    up: in space: where the body's y axis points, as far as it can; default: any
+    mass: mass [kg]; default: from `density`
+    density: density, instead of `mass` [kg/m³]; default: from `mass`
+    shear_modulus: shear modulus G, for torsion [Pa]; default: E/2.6
+    section: the section: a circle, a tube or a rectangle; default: by its moments
+    area: area of the section [m²]; default: of the section
+    second_moment: second moment of area against bending towards the body's y; in space [towards y, towards z]
+        [m⁴]; default: of the section
+    torsion_constant: torsion constant J (space) [m⁴]; default: of the section
+    ends: what the modes leave at rest: `pinned` both ends on the x axis, `clamped` the end A with its
+        direction; default: pinned
+    axial: number of modes that stretch it; default: 1
+    bending: number of modes that bend it; in space [towards y, towards z]; default: 2
+    torsion: number of modes that twist it (space); default: 1
+    static_modes: adds the deflections under forces and moments at the ends to the modes of each kind;
+        default: false
+    damping: damping ratio of every mode with the frame held; default: 0
+    rayleigh: instead of `damping`: α and β of the damping matrix α M + β K [1/s, s]; default: none
+    start: `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings;
+        default: undeformed
+    deflection: modal coordinates at the start, in the order of the modes [m, rad]; default: none
+    deflection_rate: their rates at the start [m/s, rad/s]; default: none
+    """
+    values = {
+        "from": from_,
+        "to": to,
+        "up": up,
+        "mass": mass,
+        "density": density,
+        "youngs_modulus": youngs_modulus,
+        "shear_modulus": shear_modulus,
+        "section": section,
+        "area": area,
+        "second_moment": second_moment,
+        "torsion_constant": torsion_constant,
+        "ends": ends,
+        "axial": axial,
+        "bending": bending,
+        "torsion": torsion,
+        "static_modes": static_modes,
+        "damping": damping,
+        "rayleigh": rayleigh,
+        "start": start,
+        "deflection": deflection,
+        "deflection_rate": deflection_rate,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def modal(
+    file: Text,
+    *,
+    damping: Scalar | None = None,
+    rayleigh: Numbers | None = None,
+    start: Literal["undeformed", "quasi-static"] | None = None,
+    deflection: Numbers | None = None,
+    deflection_rate: Numbers | None = None,
+) -> Table:
+    """A flexible body from the modes in a file.
+
+    file: a modal file in the model's folder: nodes, modes, stiffness
+    damping: damping ratio of every mode with the frame held; default: 0
+    rayleigh: instead of `damping`: α and β of the damping matrix α M + β K [1/s, s]; default: none
+    start: `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings;
+        default: undeformed
+    deflection: modal coordinates at the start, in the order of the modes [m, rad]; default: none
+    deflection_rate: their rates at the start [m/s, rad/s]; default: none
+    """
+    values = {
+        "file": file,
+        "damping": damping,
+        "rayleigh": rayleigh,
+        "start": start,
+        "deflection": deflection,
+        "deflection_rate": deflection_rate,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def table(
+    table: Text,
+    *,
+    time: Text | None = None,
+    scale: Scalar | None = None,
+    interpolation: Literal["spline", "monotone"] | None = None,
+    column: Text | None = None,
+) -> Table:
+    """A function of time from a file.
+
+    table: a CSV file in the model's folder
+    time: name of the column of times [s]; default: the first
+    scale: factor on the values; default: 1
+    interpolation: twice differentiable, or without overshoot but only once differentiable; default: spline
+    column: name of the column of values; default: the second of two
+    """
+    values = {
+        "table": table,
+        "time": time,
+        "scale": scale,
+        "interpolation": interpolation,
+        "column": column,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+class Elements:
+    """What a model is made of."""
+
+    def _element(self, section: str, name: str, kind: str | None, values: dict[str, Any]) -> str:
+        raise NotImplementedError
+
+    def body(
+        self,
+        name: str,
+        *,
+        mass: Scalar | None = None,
+        inertia: Matrix | None = None,
+        at: Vector | None = None,
+        angle: Scalar | None = None,
+        orientation: Matrix | Table | None = None,
+        velocity: Vector | None = None,
+        angular_velocity: Scalar | Vector | None = None,
+        fixed: bool | None = None,
+        coordinates: Literal["natural"] | None = None,
+        rod: Table | None = None,
+        box: Table | None = None,
+        sphere: Table | None = None,
+        cylinder: Table | None = None,
+        mesh: Table | None = None,
+        beam: Table | None = None,
+        modal: Table | None = None,
+    ) -> Body:
+        """A body; without a shape and an inertia it is a point mass. `ground` is the fixed world.
+
+        mass: mass; zero where joints hold the body [kg]; default: from the shape
+        inertia: moments of inertia about the centre of mass, in the body's frame [kg m²]; default: from the
+            shape; without a shape the body is a point mass
+        at: centre of mass (of a flexible body: origin of its frame) at the start, in the world [m]; default:
+            from the shape, else the origin
+        angle: angle at the start (plane) [rad]; default: 0
+        orientation: rotation at the start (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix,
+            body to world; default: along the world's axes
+        velocity: velocity of the same point at the start [m/s]; default: at rest
+        angular_velocity: angular velocity at the start, in the world [rad/s]; default: at rest
+        fixed: keep this body's start when the model is assembled; default: false
+        coordinates: `natural` for thin rods; default: rigid
+        rod: a rod from point to point; the body's x axis runs along it
+        box: a box with edges along the body's axes
+        sphere: a solid sphere
+        cylinder: a solid cylinder along the body's z axis
+        mesh: what the body looks like: an STL or glTF file
+        beam: a flexible beam from point to point, its frame at the first
+        modal: a flexible body from the modes in a file
+        """
+        values = {
+            "mass": mass,
+            "inertia": inertia,
+            "at": at,
+            "angle": angle,
+            "orientation": orientation,
+            "velocity": velocity,
+            "angular_velocity": angular_velocity,
+            "fixed": fixed,
+            "coordinates": coordinates,
+            "rod": rod,
+            "box": box,
+            "sphere": sphere,
+            "cylinder": cylinder,
+            "mesh": mesh,
+            "beam": beam,
+            "modal": modal,
+        }
+        return Body(self._element("body", name, None, values))
+
+    def probe(
+        self,
+        name: str,
+        *,
+        body: str,
+        at: Vector | None = None,
+        on: Vector | None = None,
+    ) -> Probe:
+        """A point whose motion is recorded.
+
+        body: the body it sits on
+        at: the point in the world at the start [m]; default: the centre of mass
+        on: instead of `at`: the point in the body's frame [m]
+        """
+        values = {
+            "body": body,
+            "at": at,
+            "on": on,
+        }
+        return Probe(self._element("probe", name, None, values))
+
+    def input(
+        self,
+        name: str,
+        *,
+        start: Scalar | None = None,
+        unit: Text | None = None,
+        doc: Text | None = None,
+    ) -> Symbol:
+        """A number that can be set while a run goes on; expressions use it by its name.
+
+        start: its value until it is set; default: 0
+        unit: its unit, in the results; default: none
+        doc: what it means; default: none
+        """
+        values = {
+            "start": start,
+            "unit": unit,
+            "doc": doc,
+        }
+        return Symbol(self._element("input", name, None, values))
+
+    def start(
+        self,
+        name: str,
+        *,
+        angle: Scalar | None = None,
+        position: Scalar | None = None,
+        rate: Scalar | None = None,
+        speed: Scalar | None = None,
+        angle2: Scalar | None = None,
+        position2: Scalar | None = None,
+        rate2: Scalar | None = None,
+        speed2: Scalar | None = None,
+    ) -> Joint:
+        """Coordinates and rates of a joint at the start; the rest is assembled.
+
+        angle: angle of a joint that turns [rad]; default: as drawn
+        position: position of a joint that slides [m]; default: as drawn
+        rate: rate of the angle, or of the position of a slide [rad/s, m/s]; default: 0
+        speed: rate of the position of a joint that also turns [m/s]; default: 0
+        angle2: second angle of a joint that has two [rad]; default: as drawn
+        position2: second position of a joint that has two [m]; default: as drawn
+        rate2: rate of the second angle or position [rad/s, m/s]; default: 0
+        speed2: rate of the second position of a joint that also turns [m/s]; default: 0
+        """
+        values = {
+            "angle": angle,
+            "position": position,
+            "rate": rate,
+            "speed": speed,
+            "angle2": angle2,
+            "position2": position2,
+            "rate2": rate2,
+            "speed2": speed2,
+        }
+        return Joint(self._element("start", name, None, values))
+
+
+class Joints:
+    """Every kind of joint."""
+
+    def __init__(self, model: Elements) -> None:
+        self._model = model
+
+    def fixed(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """Holds two bodies together; no motion stays free.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "fixed", values))
+
+    def revolute(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A hinge: one turn about `axis`.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "revolute", values))
+
+    def prismatic(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A slide: one shift along `axis`, no turn.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "prismatic", values))
+
+    def cylindrical(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A shaft in a sleeve: one turn about `axis` and one shift along it. Only in space; in the plane use a
+        revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "cylindrical", values))
+
+    def spherical(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A ball joint: the points stay together, all turns are free (in the plane the same as a revolute).
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "spherical", values))
+
+    def universal(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A Hooke's joint: a cross that turns in the first body about `axis` and in the second about `axis2`,
+        which is perpendicular to `axis`. Only in space; in the plane use a revolute joint.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "universal", values))
+
+    def constant_velocity(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may bend at the point
+        where they meet, and turn by equal angles at every bend. Only in space; in the plane use a revolute
+        joint.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "constant-velocity", values))
+
+    def planar(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A flat face on another: two shifts in the plane normal to `axis` (the first along `axis2`), one turn
+        about it. Only in space; in the plane use no joint: bodies of a planar model move so by themselves.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "planar", values))
+
+    def point_on_line(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all
+        turns are free.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "point-on-line", values))
+
+    def point_on_plane(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A point of the second body stays in the plane of the first that is normal to `axis`, all turns are free.
+        Only in space; in the plane use a point-on-line joint.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "point-on-plane", values))
+
+    def distance(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+        length: Scalar | None = None,
+    ) -> Joint:
+        """A massless bar between two points, one on each body.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        length: the distance [m]; default: that at the start
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+            "length": length,
+        }
+        return Joint(self._model._element("joint", name, "distance", values))
+
+    def screw(
+        self,
+        name: str,
+        *,
+        between: Names,
+        pitch: Scalar,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A screw in its nut: a turn about `axis` is a shift along it. Only in space; in the plane use a rack
+        joint between a revolute and a prismatic one.
+
+        between: two bodies, or `ground` and a body
+        pitch: shift of the second body along `axis` with a turn about it; negative for a left-handed thread
+            [m]
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+            "pitch": pitch,
+        }
+        return Joint(self._model._element("joint", name, "screw", values))
+
+    def gear(
+        self,
+        name: str,
+        *,
+        joints: Names,
+        ratio: Scalar,
+    ) -> Joint:
+        """Two wheels in mesh: the angle of the second of two turning `joints` is `ratio` times that of the first,
+        counted from the start, over any number of turns.
+
+        joints: the two joints whose motions it ties
+        ratio: turns of the second joint with one of the first; negative for wheels that mesh from outside
+        """
+        values = {
+            "joints": joints,
+            "ratio": ratio,
+        }
+        return Joint(self._model._element("joint", name, "gear", values))
+
+    def belt(
+        self,
+        name: str,
+        *,
+        joints: Names,
+        radii: Numbers,
+        crossed: bool | None = None,
+    ) -> Joint:
+        """A belt or chain that does not slip, over pulleys on two turning `joints`: both give out as much of it as
+        they take in.
+
+        joints: the two joints whose motions it ties
+        radii: radii of the pulleys [m]
+        crossed: the pulleys turn opposite ways; default: false
+        """
+        values = {
+            "joints": joints,
+            "radii": radii,
+            "crossed": crossed,
+        }
+        return Joint(self._model._element("joint", name, "belt", values))
+
+    def rack(
+        self,
+        name: str,
+        *,
+        joints: Names,
+        radius: Scalar,
+    ) -> Joint:
+        """A pinion and its rack: the first of two `joints` turns, and the second slides by `radius` times the
+        angle.
+
+        joints: the two joints whose motions it ties
+        radius: pitch radius of the pinion; negative if the rack slides back when the pinion turns on [m]
+        """
+        values = {
+            "joints": joints,
+            "radius": radius,
+        }
+        return Joint(self._model._element("joint", name, "rack", values))
+
+    def drive(
+        self,
+        name: str,
+        *,
+        joint: str,
+        angle: Course | Callable[[float], float] | None = None,
+        position: Course | Callable[[float], float] | None = None,
+        rate: Course | Callable[[float], float] | None = None,
+        speed: Course | Callable[[float], float] | None = None,
+        angle2: Course | Callable[[float], float] | None = None,
+        position2: Course | Callable[[float], float] | None = None,
+        rate2: Course | Callable[[float], float] | None = None,
+        speed2: Course | Callable[[float], float] | None = None,
+    ) -> Joint:
+        """A motor that holds one coordinate of another joint (or its rate) to a function of time; give one of the
+        keys by which the joint's results are named.
+
+        joint: the joint it acts on
+        angle: the angle, up to full turns [rad]; default: free
+        position: the position [m]; default: free
+        rate: the rate, from wherever the start is [rad/s, m/s]; default: free
+        speed: the rate of the slide of a joint that also turns [m/s]; default: free
+        angle2: the second angle [rad]; default: free
+        position2: the second position [m]; default: free
+        rate2: the rate of the second motion [rad/s, m/s]; default: free
+        speed2: the rate of the second slide [m/s]; default: free
+        """
+        values = {
+            "joint": joint,
+            "angle": angle,
+            "position": position,
+            "rate": rate,
+            "speed": speed,
+            "angle2": angle2,
+            "position2": position2,
+            "rate2": rate2,
+            "speed2": speed2,
+        }
+        return Joint(self._model._element("joint", name, "drive", values))
+
+    def drive_point(
+        self,
+        name: str,
+        *,
+        body: str,
+        position: Vectors,
+        at: Vector | None = None,
+        on: Vector | None = None,
+    ) -> Joint:
+        """Leads a point of a body along a path in the world.
+
+        body: the body whose point it holds
+        position: where the point is, in the world [m]
+        at: the point in the world at the start [m]; default: the centre of mass
+        on: instead of `at`: the point in the body's frame [m]
+        """
+        values = {
+            "body": body,
+            "at": at,
+            "on": on,
+            "position": position,
+        }
+        return Joint(self._model._element("joint", name, "drive-point", values))
+
+    def knife_edge(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+    ) -> Joint:
+        """A skate or blade on the second body: its point has no velocity across the edge `axis`; in space `axis2`
+        is the direction across. A nonholonomic joint.
+
+        between: two bodies, or `ground` and a body
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+        }
+        return Joint(self._model._element("joint", name, "knife-edge", values))
+
+    def rolling_disk(
+        self,
+        name: str,
+        *,
+        between: Names,
+        radius: Scalar,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+        normal: Vector | None = None,
+    ) -> Joint:
+        """A thin disk on the second body that rolls on a plane of the first without slip (in the plane: a wheel on
+        a line). The first point lies in that plane, the second is the centre of the disk, and `axis` is its
+        axle.
+
+        between: two bodies, or `ground` and a body
+        radius: radius of the disk [m]
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        normal: normal of the plane it rolls on; default: z, in the plane y
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+            "radius": radius,
+            "normal": normal,
+        }
+        return Joint(self._model._element("joint", name, "rolling-disk", values))
+
+
+class Forces:
+    """Every kind of force."""
+
+    def __init__(self, model: Elements) -> None:
+        self._model = model
+
+    def spring_damper(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        stiffness: Scalar | None = None,
+        curve: Pairs | None = None,
+        damping: Scalar | None = None,
+        length: Scalar | None = None,
+        tension_only: bool | None = None,
+        compression_only: bool | None = None,
+        engagement: Scalar | None = None,
+    ) -> Force:
+        """A spring and damper along the line between two points: tension F(l − length) + damping · dl/dt with F(s)
+        = stiffness · s, or F the curve through given points (monotone where they are, beyond them straight). A
+        one-sided one acts in tension (a cable) or in compression (a stop) alone.
+
+        between: two bodies, or `ground` and a body
+        at: points in the world at the start [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z
+        axis2: second axis; default: any
+        stiffness: stiffness [N/m]; default: a `curve`
+        curve: pairs [elongation, tension] instead of `stiffness` [m, N]
+        damping: viscous damping [N s/m]; default: 0
+        length: unstretched length [m]; default: that at the start
+        tension_only: acts only when longer than `length`; default: false
+        compression_only: acts only when shorter than `length`; default: false
+        engagement: elongation over which the damping of a one-sided spring sets in [m]; default: 1 % of
+            `length`
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "stiffness": stiffness,
+            "curve": curve,
+            "damping": damping,
+            "length": length,
+            "tension_only": tension_only,
+            "compression_only": compression_only,
+            "engagement": engagement,
+        }
+        return Force(self._model._element("force", name, "spring-damper", values))
+
+    def torsional_spring_damper(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        stiffness: Scalar | None = None,
+        curve: Pairs | None = None,
+        damping: Scalar | None = None,
+        angle: Scalar | None = None,
+    ) -> Force:
+        """A spring and damper about an axis: torque −F(θ − angle) − damping · dθ/dt on the second body with F(s) =
+        stiffness · s, or F the curve through given points. In the plane θ is the second body's angle less the
+        first's; in space it is counted from the start.
+
+        between: two bodies, or `ground` and a body
+        at: points in the world at the start [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z
+        axis2: second axis; default: any
+        stiffness: stiffness [N m/rad]; default: a `curve`
+        curve: pairs [angle, torque] instead of `stiffness` [rad, N m]
+        damping: viscous damping [N m s/rad]; default: 0
+        angle: angle at which the spring is at rest [rad]; default: 0
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "stiffness": stiffness,
+            "curve": curve,
+            "damping": damping,
+            "angle": angle,
+        }
+        return Force(self._model._element("force", name, "torsional-spring-damper", values))
+
+    def bushing(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        stiffness: Matrix | None = None,
+        damping: Matrix | None = None,
+        curve: Table | None = None,
+        offset: Numbers | None = None,
+        preload: Numbers | None = None,
+    ) -> Force:
+        """Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second
+        frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle).
+        The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the
+        displacement less `offset`. In the plane turns are counted from the start; in space rotations stay below
+        half a turn, and a run that goes farther says so.
+
+        between: two bodies, or `ground` and a body
+        at: points in the world at the start [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z
+        axis2: second axis; default: any
+        stiffness: diagonal or full symmetric matrix [N/m, N m/rad]; default: none
+        damping: diagonal or full symmetric matrix [N s/m, N m s/rad]; default: none
+        curve: nonlinear springs by direction, in addition to `stiffness`; default: none
+        offset: displacement and rotation vector at which the springs are at rest [m, rad]; default: none
+        preload: force and torque on the second body that stay, in the directions of the first frame [N, N m];
+            default: none
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "stiffness": stiffness,
+            "damping": damping,
+            "curve": curve,
+            "offset": offset,
+            "preload": preload,
+        }
+        return Force(self._model._element("force", name, "bushing", values))
+
+    def force(
+        self,
+        name: str,
+        *,
+        body: str,
+        force: Vectors,
+        at: Vector | None = None,
+        on: Vector | None = None,
+        frame: Literal["world", "body"] | None = None,
+    ) -> Force:
+        """A force at a point of a body as a function of time, in the world's directions or in those of the body.
+
+        body: the body it acts on
+        force: the force, each component a function of t [N]
+        at: the point in the world at the start [m]; default: the centre of mass
+        on: instead of `at`: the point in the body's frame [m]
+        frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
+        """
+        values = {
+            "body": body,
+            "at": at,
+            "on": on,
+            "force": force,
+            "frame": frame,
+        }
+        return Force(self._model._element("force", name, "force", values))
+
+    def torque(
+        self,
+        name: str,
+        *,
+        body: str,
+        torque: Course | Vectors,
+        at: Vector | None = None,
+        on: Vector | None = None,
+        frame: Literal["world", "body"] | None = None,
+    ) -> Force:
+        """A torque on a body as a function of time: a number in the plane, three in space, in the world's
+        directions or in those of the body.
+
+        body: the body it acts on
+        torque: the torque, a function of t [N m]
+        at: the point in the world at the start [m]; default: the centre of mass
+        on: instead of `at`: the point in the body's frame [m]
+        frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
+        """
+        values = {
+            "body": body,
+            "at": at,
+            "on": on,
+            "torque": torque,
+            "frame": frame,
+        }
+        return Force(self._model._element("force", name, "torque", values))
+
+    def drag(
+        self,
+        name: str,
+        *,
+        body: str,
+        at: Vector | None = None,
+        on: Vector | None = None,
+        cd: Scalar | None = None,
+        area: Scalar | None = None,
+        density: Scalar | None = None,
+        coefficient: Scalar | None = None,
+        wind: Vectors | None = None,
+    ) -> Force:
+        """Drag at a point of a body: −c |u| u with the velocity u of the point relative to the wind and c = ½ ·
+        density · cd · area, the same from every side.
+
+        body: the body it acts on
+        at: the point in the world at the start [m]; default: the centre of mass
+        on: instead of `at`: the point in the body's frame [m]
+        cd: drag coefficient
+        area: area it refers to [m²]
+        density: density of the medium (air at sea level) [kg/m³]; default: 1.225
+        coefficient: instead of `cd`, `area` and `density`: c [kg/m]
+        wind: velocity of the medium, a function of t [m/s]; default: none
+        """
+        values = {
+            "body": body,
+            "at": at,
+            "on": on,
+            "cd": cd,
+            "area": area,
+            "density": density,
+            "coefficient": coefficient,
+            "wind": wind,
+        }
+        return Force(self._model._element("force", name, "drag", values))
+
+    def attraction(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        masses: Numbers | None = None,
+        constant: Scalar | None = None,
+    ) -> Force:
+        """Gravity between two points, as a rule the centres of mass: constant · m₁ m₂/r² along the line between
+        them. (The gravity of the earth's surface is `gravity` under [model].).
+
+        between: two bodies, or `ground` and a body
+        at: points in the world at the start [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z
+        axis2: second axis; default: any
+        masses: the two masses [kg]; default: those of the bodies
+        constant: constant of gravitation [CODATA 2018] [m³/(kg s²)]; default: 6.6743e-11
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "masses": masses,
+            "constant": constant,
+        }
+        return Force(self._model._element("force", name, "attraction", values))
+
+    def joint_friction(
+        self,
+        name: str,
+        *,
+        joint: str,
+        coordinate: Text | None = None,
+        viscous: Scalar | None = None,
+        coulomb: Scalar | None = None,
+        velocity: Scalar | None = None,
+        static: Scalar | None = None,
+    ) -> Force:
+        """Friction along a joint coordinate x: −viscous · dx/dt − coulomb · tanh((dx/dt)/velocity). The level
+        `coulomb` is given, it does not follow the reaction of the joint; below `velocity` the joint creeps
+        instead of sticking. With `static` it sticks: dry friction is then exactly `coulomb` against the
+        sliding, and x is held while that takes no more than `static`; sticking and slipping are events.
+
+        joint: the joint it acts on
+        coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
+            default: its only one
+        viscous: viscous friction [N s/m, N m s/rad]; default: 0
+        coulomb: dry friction: the force or torque when sliding [N, N m]; default: 0
+        velocity: rate at which dry friction reaches 76 % of its level [m/s, rad/s]; default: 0.01
+        static: the force or torque up to which it sticks, at least `coulomb` [N, N m]; default: creeps
+        """
+        values = {
+            "joint": joint,
+            "coordinate": coordinate,
+            "viscous": viscous,
+            "coulomb": coulomb,
+            "velocity": velocity,
+            "static": static,
+        }
+        return Force(self._model._element("force", name, "joint-friction", values))
+
+    def stop(
+        self,
+        name: str,
+        *,
+        joint: str,
+        coordinate: Text | None = None,
+        lower: Scalar | None = None,
+        upper: Scalar | None = None,
+        stiffness: Scalar | None = None,
+        damping: Scalar | None = None,
+        restitution: Scalar | None = None,
+        rest_speed: Scalar | None = None,
+        push_out: bool | None = None,
+    ) -> Force:
+        """Stops at the limits of a joint coordinate x: at the depth d beyond `lower` or `upper` they push back by
+        stiffness · d · (1 + damping · dd/dt), and never pull. With `restitution` they are hard: x bounces off,
+        and rests where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+
+        joint: the joint it acts on
+        coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
+            default: its only one
+        lower: lower limit of the coordinate [m, rad]; default: no limit
+        upper: upper limit of the coordinate [m, rad]; default: no limit
+        stiffness: stiffness of the stops [N/m, N m/rad]; default: `restitution`
+        damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
+            s/rad]; default: 0
+        restitution: instead of `stiffness`: impacts, which leave this part of the speed (0 to 1); default: a
+            soft one
+        rest_speed: with `restitution`: an impact that would leave less than this ends at rest [m/s, rad/s];
+            default: 0.001
+        push_out: with `restitution`: bodies that start beyond the touch are moved out to it; without, such a
+            start is an error; default: false
+        """
+        values = {
+            "joint": joint,
+            "coordinate": coordinate,
+            "lower": lower,
+            "upper": upper,
+            "stiffness": stiffness,
+            "damping": damping,
+            "restitution": restitution,
+            "rest_speed": rest_speed,
+            "push_out": push_out,
+        }
+        return Force(self._model._element("force", name, "stop", values))
+
+    def contact(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        normal: Vector | None = None,
+        radius: Scalar | None = None,
+        radii: Numbers | None = None,
+        stiffness: Scalar | None = None,
+        exponent: Scalar | None = None,
+        damping: Scalar | None = None,
+        friction: Scalar | None = None,
+        velocity: Scalar | None = None,
+        restitution: Scalar | None = None,
+        rest_speed: Scalar | None = None,
+        push_out: bool | None = None,
+    ) -> Force:
+        """Contact of a sphere about a point of the second body with a plane through a point of the first
+        (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a
+        disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt),
+        and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less
+        than `rest_speed` would be left; with `friction` the impact has Coulomb's friction too, and what rests
+        slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
+
+        between: two bodies, or `ground` and a body
+        at: points in the world at the start [m]; default: the centres of mass
+        on: instead of `at`: the point on each body, in its own frame [m]
+        normal: normal of the plane of the first body; default: two spheres
+        radius: radius of the sphere [m]; default: that of the second body
+        radii: radii of two spheres [m]; default: those of the bodies
+        stiffness: stiffness [N/m^exponent]; default: `restitution`
+        exponent: exponent of the depth: 3/2 after Hertz, 1 for a spring; default: 1.5
+        damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
+            s/rad]; default: 0
+        friction: coefficient of friction; default: 0
+        velocity: speed of sliding at which friction reaches 71 % of its level [m/s]; default: 0.01
+        restitution: instead of `stiffness`: impacts, which leave this part of the speed (0 to 1); default: a
+            soft one
+        rest_speed: with `restitution`: an impact that would leave less than this ends at rest [m/s, rad/s];
+            default: 0.001
+        push_out: with `restitution`: bodies that start beyond the touch are moved out to it; without, such a
+            start is an error; default: false
+        """
+        values = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "normal": normal,
+            "radius": radius,
+            "radii": radii,
+            "stiffness": stiffness,
+            "exponent": exponent,
+            "damping": damping,
+            "friction": friction,
+            "velocity": velocity,
+            "restitution": restitution,
+            "rest_speed": rest_speed,
+            "push_out": push_out,
+        }
+        return Force(self._model._element("force", name, "contact", values))
+
+    def joint_actuator(
+        self,
+        name: str,
+        *,
+        joint: str,
+        effort: Course | Callable[[float], float],
+        coordinate: Text | None = None,
+        limits: Numbers | None = None,
+        lag: Scalar | None = None,
+        start: Scalar | None = None,
+    ) -> Force:
+        """A force (or torque) along a joint coordinate as a function of time, kept within `limits` and following
+        with a first-order `lag`. It acts on the second body of the joint and against the first.
+
+        joint: the joint it acts on
+        effort: the force or torque, a function of t [N, N m]
+        coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
+            default: its only one
+        limits: least and greatest effort; reaching and leaving them are events [N, N m]; default: none
+        lag: time constant with which the effort follows its command [s]; default: 0
+        start: effort at the start, with `lag` [N, N m]; default: 0
+        """
+        values = {
+            "joint": joint,
+            "coordinate": coordinate,
+            "effort": effort,
+            "limits": limits,
+            "lag": lag,
+            "start": start,
+        }
+        return Force(self._model._element("force", name, "joint-actuator", values))
+
+    def pid(
+        self,
+        name: str,
+        *,
+        joint: str,
+        reference: Course | Callable[[float], float],
+        coordinate: Text | None = None,
+        measure: Text | None = None,
+        kp: Scalar | None = None,
+        ki: Scalar | None = None,
+        kd: Scalar | None = None,
+        limits: Numbers | None = None,
+        windup: Scalar | None = None,
+        lag: Scalar | None = None,
+        start: Scalar | None = None,
+    ) -> Force:
+        """A controller: the effort kp·e + ∫ki·e dt + kd·de/dt along a joint coordinate, with the error e of what
+        it measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a
+        `reference`. `limits` hold the effort and stop the integral from winding up; `lag` delays it.
+
+        joint: the joint it acts on
+        reference: what is measured should be this, a function of t
+        coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
+            default: its only one
+        measure: what is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a
+            probe, `cart.vx` of a body; default: the coordinate it acts on
+        kp: effort per error; default: 0
+        ki: effort per integral of the error; default: 0
+        kd: effort per rate of the error; default: 0
+        limits: least and greatest effort; reaching and leaving them are events [N, N m]; default: none
+        windup: time in which the integral follows the effort while the limits hold it [s]; default: kp/ki
+        lag: time constant with which the effort follows its command [s]; default: 0
+        start: effort at the start, with `lag` [N, N m]; default: 0
+        """
+        values = {
+            "joint": joint,
+            "coordinate": coordinate,
+            "measure": measure,
+            "reference": reference,
+            "kp": kp,
+            "ki": ki,
+            "kd": kd,
+            "limits": limits,
+            "windup": windup,
+            "lag": lag,
+            "start": start,
+        }
+        return Force(self._model._element("force", name, "pid", values))
+
+
+class Runs:
+    """What can be run: every option is a keyword."""
+
+    def _run(self, solve: Mapping[str, object], progress: Progress) -> Results:
+        raise NotImplementedError
+
+    def _simulate(self, solve: Mapping[str, object]) -> Simulation:
+        raise NotImplementedError
+
+    def _plan(self, solve: Mapping[str, object]) -> Plan:
+        raise NotImplementedError
+
+    def run(
+        self,
+        *,
+        until: float | None = None,
+        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
+        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
+        formulation: Literal["index3", "ggl", "si2", "index1", "add"] | None = None,
+        iteration: Literal["auto", "full", "simplified", "cs", "cm"] | None = None,
+        test: Literal["q", "q+v", "all"] | None = None,
+        on: Literal["all", "independent"] | None = None,
+        errors: Literal["step", "run"] | None = None,
+        coordinates: Literal["cartesian", "relative"] | None = None,
+        solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
+        iterates: int | None = None,
+        epsilon: float | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        sample: float | None = None,
+        max_order: int | None = None,
+        max_iterations: int | None = None,
+        rho: float | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
+        b: float | None = None,
+        threads: int | None = None,
+        progress: Progress = None,
+        **unknown: Never,
+    ) -> Results:
+        """Runs to the end, without the interpreter's lock. Ctrl-C ends the run and raises `KeyboardInterrupt`,
+        whose `result` has what was computed.
+
+        until: end of the run [s]; default: 1
+        preset: a paper's choices by their name there; other options win over them; default: none
+        method: method of integration, or a preset; default: auto
+        formulation: form of the equations; default: by the method
+        iteration: Newton's iteration; default: by the method
+        test: which unknowns decide in error and convergence tests; default: by the formulation
+        on: which coordinates the error test looks at; default: all
+        errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
+            way; default: step
+        coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
+        solver: what solves for accelerations and reactions; default: auto
+        iterates: iterates of sequential regularization, 1 to 8; default: 2
+        epsilon: ε of sequential regularization [s]; default: twice the limit of stability
+        step: fixed step size [s]; default: error control
+        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+            default: none
+        rtol: relative tolerance of methods with error control; default: 1e-6
+        atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
+        sample: distance of recorded samples [s]; default: a 200th of the run
+        max_order: highest order of bdf, 1 to 5; default: 5
+        max_iterations: most Newton iterations per step; default: by the method
+        rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
+        alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
+        beta: β of newmark; default: (γ + 1/2)²/4
+        gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
+        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
+        threads: threads that work together; results do not depend on it; default: as many as pay
+        progress: a function of the time, called twenty times a second; True for a bar, False for none;
+            default: a bar in terminals and notebooks, where tqdm is installed
+        """
+        solve = {
+            "until": until,
+            "preset": preset,
+            "method": method,
+            "formulation": formulation,
+            "iteration": iteration,
+            "test": test,
+            "on": on,
+            "errors": errors,
+            "coordinates": coordinates,
+            "solver": solver,
+            "iterates": iterates,
+            "epsilon": epsilon,
+            "step": step,
+            "max_step": max_step,
+            "rtol": rtol,
+            "atol": atol,
+            "sample": sample,
+            "max_order": max_order,
+            "max_iterations": max_iterations,
+            "rho": rho,
+            "alpha": alpha,
+            "beta": beta,
+            "gamma": gamma,
+            "b": b,
+            "threads": threads,
+            **unknown,
+        }
+        return self._run(solve, progress)
+
+    def simulate(
+        self,
+        *,
+        until: float | None = None,
+        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
+        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
+        formulation: Literal["index3", "ggl", "si2", "index1", "add"] | None = None,
+        iteration: Literal["auto", "full", "simplified", "cs", "cm"] | None = None,
+        test: Literal["q", "q+v", "all"] | None = None,
+        on: Literal["all", "independent"] | None = None,
+        errors: Literal["step", "run"] | None = None,
+        coordinates: Literal["cartesian", "relative"] | None = None,
+        solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
+        iterates: int | None = None,
+        epsilon: float | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        sample: float | None = None,
+        max_order: int | None = None,
+        max_iterations: int | None = None,
+        rho: float | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
+        b: float | None = None,
+        threads: int | None = None,
+        **unknown: Never,
+    ) -> Simulation:
+        """A simulation at its start, to be stepped: see `Simulation`.
+
+        until: end of the run [s]; default: 1
+        preset: a paper's choices by their name there; other options win over them; default: none
+        method: method of integration, or a preset; default: auto
+        formulation: form of the equations; default: by the method
+        iteration: Newton's iteration; default: by the method
+        test: which unknowns decide in error and convergence tests; default: by the formulation
+        on: which coordinates the error test looks at; default: all
+        errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
+            way; default: step
+        coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
+        solver: what solves for accelerations and reactions; default: auto
+        iterates: iterates of sequential regularization, 1 to 8; default: 2
+        epsilon: ε of sequential regularization [s]; default: twice the limit of stability
+        step: fixed step size [s]; default: error control
+        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+            default: none
+        rtol: relative tolerance of methods with error control; default: 1e-6
+        atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
+        sample: distance of recorded samples [s]; default: a 200th of the run
+        max_order: highest order of bdf, 1 to 5; default: 5
+        max_iterations: most Newton iterations per step; default: by the method
+        rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
+        alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
+        beta: β of newmark; default: (γ + 1/2)²/4
+        gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
+        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
+        threads: threads that work together; results do not depend on it; default: as many as pay
+        """
+        solve = {
+            "until": until,
+            "preset": preset,
+            "method": method,
+            "formulation": formulation,
+            "iteration": iteration,
+            "test": test,
+            "on": on,
+            "errors": errors,
+            "coordinates": coordinates,
+            "solver": solver,
+            "iterates": iterates,
+            "epsilon": epsilon,
+            "step": step,
+            "max_step": max_step,
+            "rtol": rtol,
+            "atol": atol,
+            "sample": sample,
+            "max_order": max_order,
+            "max_iterations": max_iterations,
+            "rho": rho,
+            "alpha": alpha,
+            "beta": beta,
+            "gamma": gamma,
+            "b": b,
+            "threads": threads,
+            **unknown,
+        }
+        return self._simulate(solve)
+
+    def plan(
+        self,
+        *,
+        until: float | None = None,
+        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
+        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
+        formulation: Literal["index3", "ggl", "si2", "index1", "add"] | None = None,
+        iteration: Literal["auto", "full", "simplified", "cs", "cm"] | None = None,
+        test: Literal["q", "q+v", "all"] | None = None,
+        on: Literal["all", "independent"] | None = None,
+        errors: Literal["step", "run"] | None = None,
+        coordinates: Literal["cartesian", "relative"] | None = None,
+        solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
+        iterates: int | None = None,
+        epsilon: float | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        sample: float | None = None,
+        max_order: int | None = None,
+        max_iterations: int | None = None,
+        rho: float | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
+        b: float | None = None,
+        threads: int | None = None,
+        **unknown: Never,
+    ) -> Plan:
+        """What a run would do, decision by decision, without running it.
+
+        until: end of the run [s]; default: 1
+        preset: a paper's choices by their name there; other options win over them; default: none
+        method: method of integration, or a preset; default: auto
+        formulation: form of the equations; default: by the method
+        iteration: Newton's iteration; default: by the method
+        test: which unknowns decide in error and convergence tests; default: by the formulation
+        on: which coordinates the error test looks at; default: all
+        errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
+            way; default: step
+        coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
+        solver: what solves for accelerations and reactions; default: auto
+        iterates: iterates of sequential regularization, 1 to 8; default: 2
+        epsilon: ε of sequential regularization [s]; default: twice the limit of stability
+        step: fixed step size [s]; default: error control
+        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+            default: none
+        rtol: relative tolerance of methods with error control; default: 1e-6
+        atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
+        sample: distance of recorded samples [s]; default: a 200th of the run
+        max_order: highest order of bdf, 1 to 5; default: 5
+        max_iterations: most Newton iterations per step; default: by the method
+        rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
+        alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
+        beta: β of newmark; default: (γ + 1/2)²/4
+        gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
+        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
+        threads: threads that work together; results do not depend on it; default: as many as pay
+        """
+        solve = {
+            "until": until,
+            "preset": preset,
+            "method": method,
+            "formulation": formulation,
+            "iteration": iteration,
+            "test": test,
+            "on": on,
+            "errors": errors,
+            "coordinates": coordinates,
+            "solver": solver,
+            "iterates": iterates,
+            "epsilon": epsilon,
+            "step": step,
+            "max_step": max_step,
+            "rtol": rtol,
+            "atol": atol,
+            "sample": sample,
+            "max_order": max_order,
+            "max_iterations": max_iterations,
+            "rho": rho,
+            "alpha": alpha,
+            "beta": beta,
+            "gamma": gamma,
+            "b": b,
+            "threads": threads,
+            **unknown,
+        }
+        return self._plan(solve)

@@ -8,7 +8,7 @@ use crate::run::GluedSimulation;
 use crate::subdomain::PartError;
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_model::{Dynamics, Point, System};
-use bellcrank_solve::options::{Coordinates, MethodName};
+use bellcrank_solve::choices::{Coordinates, MethodName};
 use bellcrank_solve::plan::Revision;
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::run::{Simulation, StartError, Status};

@@ -11,7 +11,7 @@ use bellcrank_model::{Dynamics, Point, State, Workspace};
 use bellcrank_solve::Options;
 use bellcrank_solve::constraints::add_velocity_residual;
 use bellcrank_solve::linear::kkt::Kkt;
-use bellcrank_solve::simulation::{Timetable, engine};
+use bellcrank_solve::run::{Timetable, engine};
 use std::sync::Arc;
 
 /// Size of a finite difference, as a fraction of the load: motion follows held loads almost linearly, and smaller differences

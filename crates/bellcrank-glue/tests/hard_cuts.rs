@@ -3,7 +3,7 @@
 mod machines;
 
 use bellcrank_glue::{CutRun, run_cut};
-use bellcrank_solve::options::Options;
+use bellcrank_solve::choices::Options;
 use machines::system;
 
 /// A model of this folder, or one of the examples.

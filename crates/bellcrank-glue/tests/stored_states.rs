@@ -6,7 +6,7 @@ use bellcrank_glue::{
     Checkpoints, Coordinator, Coupling, GlueError, GlueOptions, GluedProgress, GluedSimulation, GluedStatus,
     INTERFACE_FILE, Levels,
 };
-use bellcrank_solve::options::MethodName;
+use bellcrank_solve::choices::MethodName;
 use bellcrank_solve::record::Memory;
 use machines::{DOUBLE_FOUR_BAR, FOUR_BAR, SPATIAL, join, own, system, values};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use bellcrank_glue::{
 use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Channel;
 use bellcrank_solve::FormulationKind::{Index3, Si2};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::start::assemble;
 use machines::{
     DOUBLE_FOUR_BAR, FOUR_BAR, SPATIAL, Values, chain_of, difference, glued, join, own, problem, stepped, system,

@@ -10,9 +10,9 @@
 use bellcrank_reproduce::clock::processor;
 use bellcrank_reproduce::closed_loops::models::{bent_net, chain, lattice, net, system};
 use bellcrank_reproduce::closed_loops::runs::{Machine, Setup};
+use bellcrank_solve::choices::Solver;
 use bellcrank_solve::engines::Engine;
 use bellcrank_solve::methods::tableau::RK2;
-use bellcrank_solve::options::Solver;
 use std::time::Instant;
 
 /// The fastest of some steps; those of small machines by the dozen, for the clock of the processor ticks.

@@ -2,7 +2,7 @@
 
 use bellcrank_model::read::read_text;
 use bellcrank_results::{Columns, Folder, json, names};
-use bellcrank_solve::options::{Coordinates, MethodName, Options};
+use bellcrank_solve::choices::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::{ColumnMemory, Silent, Tee};
 use bellcrank_solve::run::{Simulation, Summary};
 use serde_json::{Value, json as object};

@@ -13,13 +13,13 @@ use bellcrank_math::threads::team::Team;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::formulation;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::linear::MatrixPlan;
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::OnStep;
-use bellcrank_solve::simulation::{self, Simulation, Status};
+use bellcrank_solve::run::{self, Simulation, Status};
 use bellcrank_solve::step::Step;
 use std::alloc::{GlobalAlloc, Layout, System as Heap};
 use std::fmt::Write;
@@ -210,7 +210,7 @@ fn phases(system: &Arc<System>, options: &Options, steps: usize) -> String {
     let Ok((start, _)) = bellcrank_solve::start::assemble(&dynamics, &system.initial_state()) else {
         return String::new();
     };
-    let Ok(mut engine) = simulation::engine(&dynamics, options, &start) else { return String::new() };
+    let Ok(mut engine) = run::engine(&dynamics, options, &start) else { return String::new() };
     let mut least: Vec<Vec<f64>> = Vec::new();
     let mut names = Vec::new();
     for repetition in 0..REPEATED {
@@ -239,7 +239,7 @@ fn phases(system: &Arc<System>, options: &Options, steps: usize) -> String {
             pairs.for_each(|(l, t)| *l = l.min(t));
         }
         if repetition + 1 < REPEATED {
-            let Ok(again) = simulation::engine(&dynamics, options, &start) else { return String::new() };
+            let Ok(again) = run::engine(&dynamics, options, &start) else { return String::new() };
             engine = again;
         }
     }

@@ -2,9 +2,9 @@
 
 use bellcrank_model::read::read_text;
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::options::Options;
+use bellcrank_solve::choices::Options;
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::Simulation;
+use bellcrank_solve::run::Simulation;
 use std::sync::Arc;
 
 /// A row of squares of rods in the plane, held on the left.

@@ -28,7 +28,5 @@ pub mod verdict;
 pub mod verify;
 pub mod weights;
 
-pub use choices::{self as options, ChoiceError, FormulationKind, MethodName, Options, Tested};
-/// The former name of [`run`].
-pub use run as simulation;
+pub use choices::{ChoiceError, FormulationKind, MethodName, Options, Tested};
 pub use run::{Machine, Simulation, Summary};

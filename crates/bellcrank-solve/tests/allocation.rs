@@ -3,10 +3,10 @@
 mod common;
 
 use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::history::Taken;
-use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::OnStep;
-use bellcrank_solve::simulation::Simulation;
+use bellcrank_solve::run::Simulation;
 use common::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

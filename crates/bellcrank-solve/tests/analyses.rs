@@ -10,7 +10,7 @@ use bellcrank_solve::analyses::inverse::{InverseError, inverse};
 use bellcrank_solve::analyses::modes::{Modes, modes};
 use bellcrank_solve::analyses::state_space::{StateSpaceError, state_space};
 use bellcrank_solve::analyses::statics::{Equilibrium, StaticsError, equilibrium, least_reactions};
-use bellcrank_solve::options::Options;
+use bellcrank_solve::choices::Options;
 use bellcrank_solve::record::Memory;
 use bellcrank_solve::start;
 use common::*;

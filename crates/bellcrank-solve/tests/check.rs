@@ -4,7 +4,7 @@ mod common;
 
 use bellcrank_model::read::read_text;
 use bellcrank_solve::check::{Check, Severity, check};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use common::*;
 
 fn look(text: &str) -> Check {

@@ -5,9 +5,9 @@ mod common;
 use bellcrank_model::State;
 use bellcrank_model::dynamics::BY_VALUE;
 use bellcrank_model::dynamics::roles::*;
-use bellcrank_solve::options::{Coordinates, MethodName, Options};
+use bellcrank_solve::choices::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::{Memory, Silent};
-use bellcrank_solve::simulation::{Simulation, Summary};
+use bellcrank_solve::run::{Simulation, Summary};
 use common::*;
 
 const G: f64 = 9.81;

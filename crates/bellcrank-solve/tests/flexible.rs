@@ -10,8 +10,8 @@ use bellcrank_solve::FormulationKind::{self, Additive, Ggl, Index1, Index3, Si2}
 use bellcrank_solve::Summary;
 use bellcrank_solve::analyses::modes::modes;
 use bellcrank_solve::analyses::statics::equilibrium;
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::start;
 use common::*;
 use std::f64::consts::PI;

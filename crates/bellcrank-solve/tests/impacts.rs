@@ -2,8 +2,8 @@
 
 mod common;
 
-use bellcrank_solve::options::{Coordinates, Options};
-use bellcrank_solve::simulation::{Simulation, StartError, Summary};
+use bellcrank_solve::choices::{Coordinates, Options};
+use bellcrank_solve::run::{Simulation, StartError, Summary};
 use common::*;
 
 const G: f64 = 9.81;

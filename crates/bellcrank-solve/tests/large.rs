@@ -5,7 +5,7 @@ mod common;
 use bellcrank_math::linear::ordering;
 use bellcrank_model::Point;
 use bellcrank_solve::FormulationKind::{Ggl, Index3, Si2};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::{formulation, step::Step};
 use common::*;
 use std::fmt::Write;

@@ -4,8 +4,8 @@
 mod common;
 
 use bellcrank_solve::FormulationKind::{self, Additive, Ggl, Index1, Index3, Si2};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, Options};
 use common::*;
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@ mod common;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
+use bellcrank_solve::choices::{MethodName, Options, Solver};
 use bellcrank_solve::engines::regularized::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::events::Event;
@@ -12,9 +13,8 @@ use bellcrank_solve::linear::kkt::Kkt;
 use bellcrank_solve::linear::loop_cg::LoopCg;
 use bellcrank_solve::linear::loops::Loops;
 use bellcrank_solve::methods::tableau::{EULER, RK2, RK4};
-use bellcrank_solve::options::{MethodName, Options, Solver};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::run::{Simulation, Status};
 use bellcrank_solve::start;
 use common::*;
 use std::fmt::Write;
@@ -393,7 +393,7 @@ fn bdf_passes_the_singular_positions_of_a_chain_of_squares_at_tight_tolerances()
         let options = Options { method: MethodName::Bdf, rtol, until: 1.0, ..Options::default() };
         let mut simulation = Simulation::new(s.clone(), options).expect("a run");
         let summary = simulation.run(&mut bellcrank_solve::record::Silent);
-        assert_eq!(summary.status, bellcrank_solve::simulation::Status::Finished, "rtol {rtol:e}");
+        assert_eq!(summary.status, bellcrank_solve::run::Status::Finished, "rtol {rtol:e}");
         let (q, layout) = (&simulation.state().q, s.layout());
         for (k, place) in SQUARES_AT_1.iter().enumerate() {
             let from = layout.bodies[4 * k + 2].start;
@@ -459,7 +459,7 @@ fn solvers_of_loops_are_refused_where_they_make_no_sense() {
     assert!(refused(d.clone().with(|o| o.parameters.iterates = 9)).contains("between 1 and 8"));
     let srm = Options { solver: Solver::Srm, step: Some(1e-3), ..d.clone() };
     assert!(refused(srm.with(|o| o.parameters.epsilon = Some(-1.0))).contains("ε"));
-    let relative = bellcrank_solve::options::Coordinates::Relative;
+    let relative = bellcrank_solve::choices::Coordinates::Relative;
     for solver in [Solver::LoopCg, Solver::Srm, Solver::SrmAll] {
         let text = refused(Options { solver, step: Some(1e-3), coordinates: relative, ..d.clone() });
         assert!(text.contains("works in Cartesian coordinates") && text.contains("leave `coordinates` out"), "{text}");

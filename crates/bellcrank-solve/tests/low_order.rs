@@ -3,10 +3,10 @@
 mod common;
 
 use bellcrank_solve::FormulationKind::{Additive, Index3, Si2};
+use bellcrank_solve::choices::{LOW_ORDER, MethodName, Options, Voice};
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{LOW_ORDER, MethodName, Options, Voice};
 use bellcrank_solve::record::{Memory, Silent};
-use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::run::{Simulation, Status};
 use common::*;
 
 const CRANK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/problems/slider-crank/model.toml"));

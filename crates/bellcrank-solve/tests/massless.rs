@@ -2,10 +2,10 @@
 
 mod common;
 
+use bellcrank_solve::choices::{MethodName, Options, Solver};
 use bellcrank_solve::choices::{Said, understood};
-use bellcrank_solve::options::{MethodName, Options, Solver};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::*;
 
 /// A bar without mass between crank and rocker.

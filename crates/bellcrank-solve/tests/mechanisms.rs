@@ -3,9 +3,9 @@
 mod common;
 
 use bellcrank_math::{Mat3, Quat, Vec3};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::record::Memory;
-use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::run::{Simulation, Status};
 use common::*;
 use std::f64::consts::{PI, TAU};
 

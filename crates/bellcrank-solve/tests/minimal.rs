@@ -4,7 +4,7 @@
 mod common;
 
 use bellcrank_math::{Mat3, Quat, Vec3};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use common::*;
 
 /// Mass, principal moments.

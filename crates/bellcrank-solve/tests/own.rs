@@ -5,7 +5,7 @@ mod own_problems;
 
 use bellcrank_model::hand_written::HandWritten;
 use bellcrank_solve::FormulationKind::{Ggl, Si2};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use common::*;
 use own_problems::*;
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 
 mod common;
 
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::engines::Refusal;
 use bellcrank_solve::history::Taken;
-use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::{Header, Recorder, Report, Tee};
-use bellcrank_solve::simulation::{Simulation, Summary};
+use bellcrank_solve::run::{Simulation, Summary};
 use bellcrank_solve::verify::{Kept, Verification, verify};
 use common::*;
 use std::io;

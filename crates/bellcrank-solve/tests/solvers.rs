@@ -3,9 +3,9 @@
 mod common;
 
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::options::{Coordinates, MethodName, Options, Solver};
+use bellcrank_solve::choices::{Coordinates, MethodName, Options, Solver};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::{FOUR_BAR, last, system};
 use std::fmt::Write;
 

@@ -3,11 +3,11 @@
 mod common;
 
 use bellcrank_solve::FormulationKind::Ggl;
+use bellcrank_solve::choices::{ErrorScope, MethodName, Options};
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{ErrorScope, MethodName, Options};
 use bellcrank_solve::record::{Header, Recorder, Report};
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::*;
 
 /// The order of every step, and x of the first body at samples.

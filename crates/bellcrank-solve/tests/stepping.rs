@@ -3,7 +3,7 @@
 mod common;
 
 use bellcrank_model::State;
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::run::{Machine, SavedState, Simulation};
 use common::{FOUR_BAR, SPATIAL, last, system};
@@ -161,7 +161,7 @@ fn the_equations_can_be_asked_at_any_state() {
 
 #[test]
 fn equations_of_their_own_have_coordinates_of_their_own() {
-    use bellcrank_solve::options::Coordinates;
+    use bellcrank_solve::choices::Coordinates;
     let s = system(FOUR_BAR);
     let machine = Machine::equations("own", s.clone(), &s.initial_state());
     let options = Options { coordinates: Coordinates::Relative, ..Options::default() };

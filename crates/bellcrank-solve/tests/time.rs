@@ -3,7 +3,7 @@
 mod common;
 
 use bellcrank_model::System;
-use bellcrank_solve::options::{FormulationKind, MethodName, Options};
+use bellcrank_solve::choices::{FormulationKind, MethodName, Options};
 use bellcrank_solve::record::{Memory, OnStep, Silent};
 use bellcrank_solve::run::{Machine, Simulation, Status, Summary};
 use bellcrank_solve::verify::{Kept, verify_with};

@@ -6,10 +6,10 @@ mod undamped;
 
 use bellcrank_model::read::read_model;
 use bellcrank_model::{State, System};
-use bellcrank_solve::options::{ErrorBudget, MethodName, Options};
+use bellcrank_solve::choices::{ErrorBudget, MethodName, Options};
 use bellcrank_solve::plan::Revision;
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::*;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 mod common;
 
-use bellcrank_solve::options::{Coordinates, Options};
-use bellcrank_solve::simulation::Summary;
+use bellcrank_solve::choices::{Coordinates, Options};
+use bellcrank_solve::run::Summary;
 use common::*;
 
 /// Ways to run: by error control and in fixed steps, explicit and implicit.

@@ -5,7 +5,7 @@ use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::read::Read;
 use bellcrank_solve::choices::{ChoiceError, Origin, Said, Voice, in_file, traced};
 use bellcrank_solve::engines::StepError;
-use bellcrank_solve::simulation::StartError;
+use bellcrank_solve::run::StartError;
 
 /// Why a run failed.
 pub fn failed(read: &Read, error: &StepError, voice: Voice) -> Report {

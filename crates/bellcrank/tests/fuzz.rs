@@ -5,11 +5,11 @@ mod common;
 
 use bellcrank_model::read::read_text;
 use bellcrank_results::json;
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Taken;
-use bellcrank_solve::options::{MethodName, Options};
 use bellcrank_solve::record::{Header, Recorder, Report};
-use bellcrank_solve::simulation::Simulation;
+use bellcrank_solve::run::Simulation;
 use common::Dice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,9 +6,9 @@ use bellcrank_glue::{Coordinator, Coupling, GlueOptions, PartModel, Subdomain, c
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Simulation, Status};
+use bellcrank_solve::run::{Simulation, Status};
 use bellcrank_solve::start::assemble;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use super::models::{chain, net};
 use super::runs::{Machine, Setup};
 use super::{claim, names, short};
 use crate::report::{Report, Table};
+use bellcrank_solve::choices::Solver;
 use bellcrank_solve::methods::tableau::RK2;
-use bellcrank_solve::options::Solver;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 /// Motions against known ones.

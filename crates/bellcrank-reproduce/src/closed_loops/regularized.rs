@@ -4,8 +4,8 @@ use super::models::{chain, net};
 use super::runs::{Machine, Setup};
 use super::{claim, names, short};
 use crate::report::{Report, Table};
+use bellcrank_solve::choices::Solver;
 use bellcrank_solve::methods::tableau::{EULER, RK2};
-use bellcrank_solve::options::Solver;
 
 /// Table 4.1: how many iterates help, for chains of any length.
 pub(super) fn table_1(report: &mut Report, quick: bool) {

@@ -1,8 +1,8 @@
 use super::models::{bent_net, chain, lattice, net, system};
 use super::runs::{Machine, Setup};
 use super::*;
+use bellcrank_solve::choices::Solver;
 use bellcrank_solve::methods::tableau::RK2;
-use bellcrank_solve::options::Solver;
 
 fn all_hold(table: &str) {
     let report = reproduce(Some(table), true);

@@ -5,9 +5,9 @@ use super::runs::{Machine, Setup};
 use super::{names, short};
 use crate::clock::processor;
 use crate::report::{Report, Table};
+use bellcrank_solve::choices::Solver;
 use bellcrank_solve::engines::Engine;
 use bellcrank_solve::methods::tableau::{DORMAND_PRINCE_5, RK2};
-use bellcrank_solve::options::Solver;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use std::time::Instant;
 

@@ -6,9 +6,9 @@ use crate::parallel;
 use crate::report::{Claim, Report, Table};
 use crate::study::{Preset, Setting, consistent, own, run};
 use bellcrank_model::{Dynamics, State};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Machine, Simulation, Status};
+use bellcrank_solve::run::{Machine, Simulation, Status};
 use std::sync::Arc;
 
 /// The coordinates at the end by an explicit method of order 8. Where the motion does not depend on ε (S1c, table 4), the

@@ -7,10 +7,10 @@ use crate::study::counts;
 use bellcrank_model::Dynamics;
 use bellcrank_model::read::read_text;
 use bellcrank_solve::analyses::statics;
+use bellcrank_solve::choices::{MethodName, Options, Tested};
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Machine, Simulation, Status, Summary};
+use bellcrank_solve::run::{Machine, Simulation, Status, Summary};
 use bellcrank_solve::start;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use super::{counted, strings};
 use crate::report::{Claim, Report, Table};
 use crate::study::{Preset, Setting, consistent, own, run};
 use bellcrank_model::hand_written::Equations;
-use bellcrank_solve::options::{ErrorScope, Tested};
+use bellcrank_solve::choices::{ErrorScope, Tested};
 
 /// The fewest evaluations with which each form comes to an error: tolerances differ, errors do not.
 pub(super) fn equal(report: &mut Report, quick: bool) {

@@ -4,7 +4,7 @@ use super::problems::Bushing;
 use super::{slashed, strings, within};
 use crate::report::{Claim, Report, Table};
 use crate::study::{Preset, Setting, consistent, own, run};
-use bellcrank_solve::options::Tested;
+use bellcrank_solve::choices::Tested;
 
 pub(super) fn table_2(report: &mut Report, _: bool) {
     let mut table = Table {

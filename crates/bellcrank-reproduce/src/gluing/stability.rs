@@ -5,7 +5,7 @@ use crate::report::{Report, Table};
 use bellcrank_glue::{Coordinator, Coupling, GlueError, GlueOptions, PartModel, cut};
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
-use bellcrank_solve::options::{MethodName, Options};
+use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::start::assemble;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::parallel;
 use crate::problems::{PENDULUM, SEVEN_BODY, SLIDER_CRANK, TOP};
 use crate::report::{Claim, Report, Table};
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::options::{LOW_ORDER, Options};
+use bellcrank_solve::choices::{LOW_ORDER, Options};
 
 pub(super) fn printed_form(report: &mut Report, _: bool) {
     let orders = printed::orders();

@@ -5,7 +5,7 @@ use super::sweep::{halvings, order, sweep};
 use super::{near, runs, shown};
 use crate::problems::{SEVEN_BODY, SLIDER_CRANK};
 use crate::report::{Claim, Report};
-use bellcrank_solve::options::LOW_ORDER;
+use bellcrank_solve::choices::LOW_ORDER;
 
 /// Crank speed at T = 2, and the error at h = 2⁻¹⁰ that a careful implementation finds.
 const CRANK_SPEED: f64 = 0.0771090682394;

@@ -6,8 +6,8 @@ use crate::machines;
 use crate::problems::{DOUBLE_PENDULUM, SEVEN_BODY, SLIDER_CRANK, TOP};
 use crate::report::{Claim, Report, Table};
 use bellcrank_solve::FormulationKind;
+use bellcrank_solve::choices::{LOW_ORDER, Options, Preset};
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::options::{LOW_ORDER, Options, Preset};
 
 pub(super) fn cost(report: &mut Report, quick: bool) {
     let mut table = Table {

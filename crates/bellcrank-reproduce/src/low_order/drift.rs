@@ -5,7 +5,7 @@ use super::{claim_bound, near, runs, shown, strings};
 use crate::parallel;
 use crate::problems::SLIDER_CRANK;
 use crate::report::{Claim, Report, Table};
-use bellcrank_solve::options::Preset;
+use bellcrank_solve::choices::Preset;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 pub(super) fn no_drift(report: &mut Report, quick: bool) {

@@ -6,7 +6,7 @@ use super::{near, runs, shown, strings};
 use crate::parallel;
 use crate::problems::SLIDER_CRANK;
 use crate::report::{Claim, Report, Table};
-use bellcrank_solve::options::{LOW_ORDER, Preset};
+use bellcrank_solve::choices::{LOW_ORDER, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 pub(super) fn energy(report: &mut Report, quick: bool) {

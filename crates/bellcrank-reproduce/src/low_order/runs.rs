@@ -3,9 +3,9 @@
 use crate::problems::{DOUBLE_PENDULUM, FLEXIBLE, TOP};
 use bellcrank_model::read::read_text;
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::options::{MethodName, Options, Preset};
+use bellcrank_solve::choices::{MethodName, Options, Preset};
 use bellcrank_solve::record::{Memory, Recorder, Silent};
-use bellcrank_solve::simulation::{Simulation, Status, Summary};
+use bellcrank_solve::run::{Simulation, Status, Summary};
 use std::sync::Arc;
 
 /// The flexible slider-crank from its quasi-static start F2.

@@ -6,7 +6,7 @@ use super::{claim_bound, runs, shown};
 use crate::parallel;
 use crate::problems::DOUBLE_PENDULUM;
 use crate::report::{Report, Table};
-use bellcrank_solve::options::LOW_ORDER;
+use bellcrank_solve::choices::LOW_ORDER;
 
 pub(super) fn stiff(report: &mut Report, quick: bool) {
     let text = stiff_pendulum();

@@ -4,7 +4,7 @@ use super::runs::{Run, fixed, go, slope};
 use super::{claim_slope, runs, shown};
 use crate::parallel;
 use crate::report::{Report, Table};
-use bellcrank_solve::options::{LOW_ORDER, MethodName, Preset};
+use bellcrank_solve::choices::{LOW_ORDER, MethodName, Preset};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 /// The order of a preset in fixed steps.

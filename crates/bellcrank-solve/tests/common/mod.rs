@@ -3,9 +3,9 @@
 
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, State, System};
-use bellcrank_solve::options::Options;
+use bellcrank_solve::choices::Options;
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::simulation::{Machine, Simulation, Status, Summary};
+use bellcrank_solve::run::{Machine, Simulation, Status, Summary};
 use std::sync::Arc;
 
 /// Compiles a model from its text.

@@ -13,7 +13,7 @@ use bellcrank_model::file::{diagnostic::escaped, suggest};
 use bellcrank_model::model::{End, Model};
 use bellcrank_results::Folder;
 use bellcrank_results::json::Object;
-use bellcrank_solve::options::{Coordinates, MethodParameters, Options};
+use bellcrank_solve::choices::{Coordinates, MethodParameters, Options};
 use bellcrank_solve::record::{Recorder, Silent};
 use bellcrank_view::{Fact, Section};
 use clap::Args;

@@ -6,7 +6,7 @@ use bellcrank_model::file::Report;
 use bellcrank_model::read::Read;
 use bellcrank_solve::choices::{ChoiceError, Said, Voice};
 use bellcrank_solve::engines::StepError;
-use bellcrank_solve::simulation::StartError;
+use bellcrank_solve::run::StartError;
 
 /// Why a run failed.
 pub fn failed(read: &Read, error: &StepError) -> Failure {

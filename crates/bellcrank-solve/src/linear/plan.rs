@@ -10,6 +10,9 @@ use bellcrank_math::linear::solver::Flops;
 /// pivoting, which knows no pivots of multipliers).
 pub const LARGE: usize = 64;
 
+/// Most blocks of a matrix in relative coordinates, each of about half a kilobyte with its factors.
+pub const MOST_BLOCKS: usize = 4_000_000;
+
 /// From this many bodies on loop-CG is considered, by count; smaller machines are watched for singular positions from the first
 /// step on, and factored at once where loop-CG was asked for.
 pub const MANY_BODIES: usize = 2000;

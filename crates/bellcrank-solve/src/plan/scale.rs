@@ -6,14 +6,14 @@ use crate::choices::Options;
 /// kept lean.
 pub use crate::linear::plan::LARGE;
 
+/// Most blocks of a matrix in relative coordinates.
+pub use crate::linear::plan::MOST_BLOCKS;
+
 /// Large models are looked at once in this many steps.
 pub const CHECK_EVERY: usize = 16;
 
 /// Most unknowns of dense LU: beyond it a factorization takes seconds.
 pub const MOST_DENSE: usize = 1500;
-
-/// Most blocks of a matrix in relative coordinates, each of about half a kilobyte with its factors.
-pub const MOST_BLOCKS: usize = 4_000_000;
 
 /// Several threads pay from this number of bodies on, unless the user says otherwise.
 pub const WORTH_THREADS: usize = 800;

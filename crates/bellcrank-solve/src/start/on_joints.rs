@@ -5,7 +5,7 @@ use super::closure::Closure;
 use super::velocities::solve_velocities;
 use super::{Assembly, Followed};
 use crate::constraints::add_velocity_residual;
-use crate::plan::scale::MOST_BLOCKS;
+use crate::linear::plan::MOST_BLOCKS;
 use bellcrank_model::dynamics::{Given, StartRow};
 use bellcrank_model::relative::Relative;
 use bellcrank_model::{Dynamics, Point, State, Subject, Workspace};

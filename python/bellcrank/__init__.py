@@ -21,6 +21,7 @@
 Quantities are in SI units.
 """
 
+from . import _interpreter  # noqa: F401
 from ._bellcrank import State, __version__
 from ._catalog import beam, box, cylinder, mesh, modal, rod, section, sphere, table
 from ._equations import Equations

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import os
 import pickle
+import pkgutil
 import random
 import subprocess
 import sys
@@ -59,6 +62,22 @@ def test_importing_is_quick() -> None:
     assert min(seconds) < 0.6
     code = "import bellcrank, sys; print(any(m in sys.modules for m in ('numpy', 'pandas', 'pyarrow', 'tqdm')))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_docstrings_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f".{m.name}" for m in pkgutil.iter_modules(bc.__path__) if m.name not in ("__main__", "_bellcrank")]
+    modules = [bc, *(importlib.import_module(name, "bellcrank") for name in names)]
+    done = [doctest.testmod(module) for module in modules]
+    assert sum(one.failed for one in done) == 0
+    assert sum(one.attempted for one in done) > 30
+
+
+def test_free_threaded_python_is_refused_by_name() -> None:
+    code = "import sys; sys.version = '3.13.0 experimental free-threading build'; import bellcrank"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert told.returncode == 1 and "ImportError: bellcrank does not run on free-threaded Python" in told.stderr
+    assert "help: use the regular build" in told.stderr
 
 
 def test_eight_threads_run_at_once(pendulum: bc.Model) -> None:

@@ -1,4 +1,4 @@
-"""Every example runs, and every block of code in the book's page on Python does."""
+"""Every example runs, and every block of Python in the book and in README does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bellcrank as bc
 import pytest
+import reference
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
@@ -41,14 +43,18 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             exec(compile("".join(cell["source"]), "tour.ipynb", "exec"), names)
 
 
-def test_the_blocks_of_the_book_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+PAGES = [p for p in sorted((ROOT / "book" / "src").glob("*.md")) if "```python" in p.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_blocks_of_the_book_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "book" / "src" / "python.md").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) > 10
+    assert blocks
     names: dict[str, object] = {"__name__": "book"}
     for block in blocks:
-        exec(compile(block, "python.md", "exec"), names)
+        exec(compile(block, page.name, "exec"), names)
 
 
 def test_the_block_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +64,14 @@ def test_the_block_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_the_reference_is_that_of_the_docstrings() -> None:
+    path = ROOT / "docs" / "python.md"
+    text = reference.page()
+    if os.environ.get("UPDATE"):
+        path.write_text(text, encoding="utf-8")
+    for name in bc.__all__:
+        assert name in text or name in ("t", "GROUND", "__version__"), f"{name} is not in the reference"
+    if sys.version_info[:2] == (3, 11):  # others write some signatures otherwise
+        assert path.read_text(encoding="utf-8") == text, "UPDATE=1 pytest -k reference writes docs/python.md anew"

@@ -1566,32 +1566,32 @@ class Runs:
         whose `result` has what was computed.
 
         until: end of the run [s]; default: 1
-        preset: a paper's choices by their name there; other options win over them; default: none
-        method: method of integration, or a preset; default: auto
+        preset: settings of a published method, by its name; other options override them; default: none
+        method: integration method, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns decide in error and convergence tests; default: by the formulation
-        on: which coordinates the error test looks at; default: all
+        test: which unknowns the error and convergence tests use; default: by the formulation
+        on: which coordinates the error test uses; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: what solves for accelerations and reactions; default: auto
+        solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: distance of recorded samples [s]; default: a 200th of the run
+        sample: interval between recorded samples [s]; default: 1/200 of the run
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: most Newton iterations per step; default: by the method
+        max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
-        threads: threads that work together; results do not depend on it; default: as many as pay
+        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        threads: number of threads; results do not depend on it; default: chosen by model size
         progress: a function of the time, called twenty times a second; True for a bar, False for none;
             default: a bar in terminals and notebooks, where tqdm is installed
         """
@@ -1658,32 +1658,32 @@ class Runs:
         """A simulation at its start, to be stepped: see `Simulation`.
 
         until: end of the run [s]; default: 1
-        preset: a paper's choices by their name there; other options win over them; default: none
-        method: method of integration, or a preset; default: auto
+        preset: settings of a published method, by its name; other options override them; default: none
+        method: integration method, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns decide in error and convergence tests; default: by the formulation
-        on: which coordinates the error test looks at; default: all
+        test: which unknowns the error and convergence tests use; default: by the formulation
+        on: which coordinates the error test uses; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: what solves for accelerations and reactions; default: auto
+        solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: distance of recorded samples [s]; default: a 200th of the run
+        sample: interval between recorded samples [s]; default: 1/200 of the run
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: most Newton iterations per step; default: by the method
+        max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
-        threads: threads that work together; results do not depend on it; default: as many as pay
+        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {
             "until": until,
@@ -1748,32 +1748,32 @@ class Runs:
         """What a run would do, decision by decision, without running it.
 
         until: end of the run [s]; default: 1
-        preset: a paper's choices by their name there; other options win over them; default: none
-        method: method of integration, or a preset; default: auto
+        preset: settings of a published method, by its name; other options override them; default: none
+        method: integration method, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns decide in error and convergence tests; default: by the formulation
-        on: which coordinates the error test looks at; default: all
+        test: which unknowns the error and convergence tests use; default: by the formulation
+        on: which coordinates the error test uses; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: what solves for accelerations and reactions; default: auto
+        solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: distance of recorded samples [s]; default: a 200th of the run
+        sample: interval between recorded samples [s]; default: 1/200 of the run
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: most Newton iterations per step; default: by the method
+        max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
-        threads: threads that work together; results do not depend on it; default: as many as pay
+        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {
             "until": until,

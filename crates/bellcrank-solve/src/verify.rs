@@ -148,10 +148,10 @@ impl Agreement {
         match self {
             Agreement::Converge => None,
             Agreement::Agree => Some(
-                "finer runs do not come closer to each other, but all agree to 1 %; the error may be a few times what is told",
+                "the order of convergence could not be confirmed, though all runs agree to 1 %; the true error may be a few times larger",
             ),
             Agreement::Until(_) => {
-                Some("finer runs do not come closer to each other: the motion is chaotic, or jumps at other times")
+                Some("finer runs do not converge: the motion is chaotic, or its events happen at other times")
             }
         }
     }

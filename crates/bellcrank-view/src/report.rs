@@ -17,7 +17,7 @@ const PLACE: &str = "<!--bellcrank-data-->";
 pub struct Report {
     /// The plots: the names of the channels in each.
     pub plots: Vec<Vec<String>>,
-    /// Sections of text and numbers, such as those of the truth report.
+    /// Sections of text and numbers, such as those of the accuracy report.
     pub sections: Vec<Section>,
     /// The most bytes of results in the file; a longer run is thinned out to every second, third … frame.
     pub bytes: usize,

@@ -1,4 +1,4 @@
-//! The truth report: what a run is worth, in numbers that the run itself made.
+//! The accuracy report: what a run is worth, in numbers that the run itself made.
 //!
 //! Numbers and verdicts come from [`bellcrank_solve::evidence`]; here they are put into words.
 
@@ -141,7 +141,7 @@ fn in_short(v: &Verification) -> String {
         if w.unit.is_empty() { "value" } else { w.unit },
         v.against
     );
-    let until = |t: f64| format!("Runs with more and more precision agree to 1 % until t = {} s only", figure(t));
+    let until = |t: f64| format!("Runs with increasing precision agree to 1 % until t = {} s only", figure(t));
     match (v.agreement(), v.agreement().doubt()) {
         (Agreement::Until(t), Some(doubt)) => format!("{}: {doubt}.", until(t)),
         (_, Some(doubt)) => format!("Its error is about {error}; {doubt}."),
@@ -202,7 +202,7 @@ fn order(v: &Verification, method: &str, verdict: Verdict) -> Fact {
             (_, 2) => "two finer runs would be needed",
             _ => "the differences are rounding, or the number of steps hardly changes",
         };
-        return told("Observed order", "cannot be seen", why);
+        return told("Observed order", "not observable", why);
     };
     let note = nominal_order(method).map_or("error against steps".into(), |n| format!("{method} should show {n}"));
     fact("Observed order", format!("{p:.2}"), verdict, note)
@@ -213,11 +213,11 @@ fn energy(e: &Evidence) -> Section {
     Section {
         title: "Energy".into(),
         text:
-            "The energy must be that of the start plus what forces, drives and dampers brought or took. Their work is \
-               integrated along the run, apart from the method."
+            "Energy must equal its initial value plus the work of forces, drives and dampers. That work is integrated \
+               along the run, independently of the method."
                 .into(),
         facts: vec![
-            judged("Largest error of the balance", e.energy(), "J", "the energy that moves"),
+            judged("Largest error of the balance", e.energy(), "J", "the energy in motion"),
             told("At the start", with(energy.initial, "J"), ""),
             told("At the end", with(energy.last, "J"), ""),
         ],
@@ -228,11 +228,11 @@ fn energy(e: &Evidence) -> Section {
 fn momentum(e: &Evidence) -> Section {
     let mut s = Section { title: "Momentum".into(), ..Section::default() };
     let Some(found) = e.momentum() else {
-        s.text = "It was not looked at.".into();
+        s.text = "Not checked in this run.".into();
         return s;
     };
     s.text = "Momentum must change by the impulse of all forces and reactions, angular momentum (about the origin) by \
-              that of their moments; the impulses are integrated along the run, apart from the method."
+              that of their moments; the impulses are integrated along the run, independently of the method."
         .into();
     s.facts = vec![
         judged("Error of the balance", found.linear, "kg m/s", "the largest"),
@@ -285,7 +285,7 @@ fn reactions(e: &Evidence) -> Section {
         s.facts.push(fact("Not unique", e.summary.not_unique.join(", "), Verdict::Doubtful, note));
     }
     if s.facts.is_empty() {
-        s.text = "They were not looked at.".into();
+        s.text = "Not checked in this run.".into();
     }
     s
 }

@@ -96,6 +96,7 @@ fn templates_run_at_once_and_nothing_is_overwritten() {
         assert_eq!(made.code, 0, "{}", made.stderr);
         let text = String::from_utf8(scratch.read(&format!("{name}.toml"))).unwrap();
         assert!(text.contains(&format!("name = \"{name}\"")) && !text.contains("examples/"), "{text}");
+        assert!(text.starts_with("#:schema ./model.schema.json\n"), "{text}");
         assert_eq!(scratch.json(&format!("{name}.toml"), &["--until", "0.05"])["model"], name.as_str());
         let again = scratch.bellcrank(&["new", &name]);
         assert_eq!(again.code, 2);
@@ -314,4 +315,73 @@ fn bench_measures_and_writes_a_page_that_tells_where() {
     let page = std::fs::read_to_string(s.path("page/index.html")).unwrap();
     assert!(page.contains(processor) && page.contains("error, largest angle [rad]") && page.contains("<svg"), "{page}");
     assert!(std::fs::exists(s.path("page/slider-crank.svg")).unwrap());
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let s = Scratch::new("shell");
+    let help = s.bellcrank(&["--help"]).stdout;
+    let commands = help.split("Commands:\n").nth(1).unwrap().lines().take_while(|l| !l.is_empty());
+    let commands: Vec<&str> = commands.filter_map(|l| l.trim().split(' ').next()).filter(|c| *c != "help").collect();
+    assert!(commands.len() > 15 && commands.contains(&"completions"), "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = s.bellcrank(&["completions", shell]);
+        assert_eq!((script.code, script.stderr.as_str()), (0, ""), "{shell}");
+        assert!(commands.iter().all(|c| script.stdout.contains(c)) && script.stdout.contains("verify"), "{shell}");
+    }
+    assert_eq!(s.bellcrank(&["completions", "tcsh"]).code, 2);
+    assert_eq!(s.bellcrank(&["man", "--out", "man"]).code, 0);
+    let pages = s.list("man");
+    assert!(commands.iter().all(|c| pages.contains(&format!("bellcrank-{c}.1"))), "{pages:?}");
+    let page = String::from_utf8(s.read("man/bellcrank-run.1")).unwrap();
+    assert!(page.contains("\\-\\-verify") && page.starts_with(".ie"), "{page}");
+    assert!(s.bellcrank(&["man"]).stdout.contains("bellcrank"));
+}
+
+#[test]
+fn check_watches_a_model_that_is_saved_again() {
+    use std::io::BufRead;
+    use std::process::Stdio;
+    let s = Scratch::new("watch");
+    s.write("m.toml", "[body.a]\nmass = 1\n");
+    let mut child = s.command(&["check", "m.toml", "--watch"]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut until = |what: &str| stderr.by_ref().map_while(Result::ok).any(|line| line.contains(what));
+    assert!(stdout.next().unwrap().unwrap().starts_with("m: 1 body") && until("watching m.toml"));
+    s.write("m.toml", "[body.a]\nmas = 1\n");
+    assert!(until("unknown key `mas`") && until("watching m.toml"));
+    s.write("m.toml", "[body.a]\nmass = 1\n[body.b]\nmass = 2\n");
+    assert!(until("watching m.toml"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(stdout.map_while(Result::ok).any(|line| line.starts_with("m: 2 bodies")));
+}
+
+#[test]
+fn a_run_prints_verdicts_largest_values_and_what_to_do_next() {
+    let s = Scratch::new("told");
+    let model = root().join("examples/bouncing-ball.toml").to_string_lossy().into_owned();
+    let brief = s.bellcrank(&["run", &model, "--out", "r"]).stderr;
+    for words in [
+        "bouncing-ball: 1 body, 0 joints, 1 force",
+        "method: dopri5 on index1, rtol 1e-8; 10 s in ",
+        "energy: good, balanced to ",
+        "largest values at the samples:",
+        "events:\n  t = 0.428353 s: force `floor` bounces\n",
+        "results: r\nnext: bellcrank view r\n      bellcrank plot r ball.x\n",
+    ] {
+        assert!(brief.contains(words), "{words} is not in\n{brief}");
+    }
+    assert!(!brief.contains("solver: ") && !brief.contains("evaluations") && brief.lines().count() < 20, "{brief}");
+    let verbose = s.bellcrank(&["run", &model, "--verbose"]).stderr;
+    for words in ["solver: ", " evaluations, ", "t = 10 s:\n", "energy.total", "to keep the results"] {
+        assert!(verbose.contains(words), "{words} is not in\n{verbose}");
+    }
+    assert_eq!(s.bellcrank(&["run", &model, "--verbose", "--quiet"]).code, 2);
+    // the fastest it falls is √(2 g h), at the first bounce
+    let line = brief.lines().find(|l| l.contains("speed of ball")).unwrap();
+    let speed: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+    assert!(speed < (2.0 * 9.81 * 0.9f64).sqrt() && speed > 3.8, "{line}");
 }

@@ -229,7 +229,7 @@ export class App {
     }
   }
 
-  /** The scene or the truth report, where there is one. */
+  /** The scene or the accuracy report, where there is one. */
   private tabs(): HTMLElement | null {
     if (!this.source.extras.sections.length) return null;
     const tab = (on: boolean, label: string) => {
@@ -237,7 +237,7 @@ export class App {
       this.pages.set(on, b);
       return b;
     };
-    return h("div", { class: "segments", role: "group", "aria-label": "Page" }, tab(false, "Scene"), tab(true, "Truth report"));
+    return h("div", { class: "segments", role: "group", "aria-label": "Page" }, tab(false, "Scene"), tab(true, "Accuracy report"));
   }
 
   showTruth(on: boolean): void {

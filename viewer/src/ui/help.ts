@@ -12,7 +12,7 @@ const KEYS: [string, [string, string][]][] = [
     ["C", "centre on what is chosen"], ["drag, wheel", "turn or shift, zoom"], ["right drag", "the other of the two"],
   ]],
   ["Show", [
-    ["J", "joints"], ["E", "forces"], ["R", "reactions"], ["T", "paths of probes"], ["L", "names"], ["G", "grid"], ["D", "dark or light"], ["V", "truth report"], ["B", "side panel"],
+    ["J", "joints"], ["E", "forces"], ["R", "reactions"], ["T", "paths of probes"], ["L", "names"], ["G", "grid"], ["D", "dark or light"], ["V", "accuracy report"], ["B", "side panel"],
   ]],
   ["Choose and plot", [
     ["click", "choose a body or a joint"], ["P", "plot what is chosen"], ["⇧ P", "remove all plots"], ["/", "search"], ["Esc", "choose nothing"], ["S", "save a picture"],

@@ -230,7 +230,7 @@ export class Sidebar {
           h("dt", { textContent: visible(f.name) }),
           h("dd", { class: f.verdict }, verdict(f.verdict), h("bdi", { textContent: visible(f.value) })),
         ])),
-        sections.length > 1 ? h("p", {}, h("button", { type: "button", class: "more", onclick: () => this.onTruth() }, "The whole truth report")) : null));
+        sections.length > 1 ? h("p", {}, h("button", { type: "button", class: "more", onclick: () => this.onTruth() }, "The whole accuracy report")) : null));
     }
     const summary = this.results.status.summary;
     if (summary && typeof summary === "object") {

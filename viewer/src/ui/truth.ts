@@ -1,4 +1,4 @@
-// The truth report: sections of facts, tables and diagrams, beside the scene.
+// The accuracy report: sections of facts, tables and diagrams, beside the scene.
 
 import { power, visible } from "../data/names";
 import type { Diagram, Section } from "../data/source";
@@ -88,6 +88,6 @@ export function truth(model: string, sections: Section[]): HTMLElement {
     if (s.code) parts.push(h("details", { class: "code" }, h("summary", { textContent: "The whole file" }), h("pre", { textContent: s.code.split("\n").map(visible).join("\n") })));
     return h("section", { class: k === 0 ? "first" : "" }, ...parts);
   };
-  return h("article", { class: "truth", "aria-label": "Truth report", tabIndex: -1, hidden: true },
-    h("div", { class: "sheet-of-paper" }, h("h1", {}, "Truth report ", h("bdi", { textContent: visible(model) })), ...sections.map(one)));
+  return h("article", { class: "truth", "aria-label": "Accuracy report", tabIndex: -1, hidden: true },
+    h("div", { class: "sheet-of-paper" }, h("h1", {}, "Accuracy report ", h("bdi", { textContent: visible(model) })), ...sections.map(one)));
 }

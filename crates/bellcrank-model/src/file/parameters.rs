@@ -249,7 +249,7 @@ fn cycle(entries: &[Entry], ring: &[usize]) -> Diagnostic {
     let alone = ring.len() == 1;
     let mut problem = Diagnostic::error(match alone {
         true => format!("parameter {} needs itself", name(ring[0])),
-        false => format!("parameters need each other in a circle: {}", chain.join(" → ")),
+        false => format!("parameters depend on each other in a circle: {}", chain.join(" → ")),
     });
     for (n, &i) in ring.iter().take(MOST).enumerate() {
         let needed = ring[(n + 1) % ring.len()];

@@ -13,7 +13,7 @@ impl<'a> Reader<'a> {
         let what = format!("body {}", suggest::quoted(name));
         if name == "ground" {
             let help = "choose another name: joints and forces refer to the fixed world as `ground`";
-            return Err(Diagnostic::error("`ground` is the fixed world and no body").at(span).help(help).into());
+            return Err(Diagnostic::error("`ground` is the fixed world, not a body").at(span).help(help).into());
         }
         let values = self.fields(node, &what, &[BODY])?;
         values.at_most_one(&["rod", "box", "sphere", "cylinder", "beam", "modal"])?;

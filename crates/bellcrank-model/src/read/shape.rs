@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
         let Some(table) = values.optional_table("mesh") else { return Ok(None) };
         let Some(folder) = self.folder else {
             let help = "save the model as a file: meshes lie in its folder";
-            return Err(table.error_at("file", "a model that is no file has no meshes").help(help).into());
+            return Err(table.error_at("file", "a model without a file has no folder for meshes").help(help).into());
         };
         let file = table.node("file").and_then(Node::as_str).unwrap_or_default();
         let (scale, at) =

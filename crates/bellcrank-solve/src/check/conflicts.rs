@@ -59,7 +59,7 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
         );
     }
     let help = match unit {
-        "m/s" => "these rates cannot all be: leave one of them out, or change it",
+        "m/s" => "these rates contradict each other: leave one out or change it",
         _ => {
             "change a point, a length or a given start value of one of these, or leave one out; without any one of them the others close"
         }

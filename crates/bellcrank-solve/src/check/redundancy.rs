@@ -319,15 +319,15 @@ fn tell_redundant(c: &mut Check, advice: Vec<String>) {
         c.redundancies.iter().take(12).map(|r| format!("\n{}: {}", r.of, r.directions.join(", "))).collect();
     let more = c.redundancies.len().saturating_sub(12);
     let message = format!(
-        "{}, held already by the {}:{}{}",
+        "{}, already imposed by {}:{}{}",
         plural(c.redundant(), "redundant equation", "redundant equations"),
-        if c.large { "other joints" } else { "joints before" },
+        if c.large { "other joints" } else { "earlier joints" },
         lines.concat(),
         if more > 0 { format!("\nand {more} more joints") } else { String::new() }
     );
     let help = match advice.is_empty() {
-        true => "it runs so; the motion is unique, the reactions of these joints are not".to_string(),
-        false => format!("it runs so, but the reactions are not unique; to make them so, {}", list(&advice)),
+        true => "the model runs: its motion is unique, the reactions of these joints are not".to_string(),
+        false => format!("the model runs, but its reactions are not unique; to make them unique, {}", list(&advice)),
     };
     let about = c.redundancies.iter().map(|r| r.of.clone()).collect();
     c.push(Severity::Note, "redundant", about, message, &help);

@@ -76,7 +76,7 @@ impl fmt::Display for Check {
         }
         if let Some(a) = self.assembly.as_ref().filter(|a| !a.followed.is_empty()) {
             let names: Vec<String> = a.followed.iter().map(|f| f.name.clone()).collect();
-            writeln!(f, "loops move along at the start: {}", list(&names))?;
+            writeln!(f, "set by closed loops at the start: {}", list(&names))?;
         }
         let (shown, more) = self.shown();
         for finding in shown {
@@ -102,7 +102,7 @@ impl fmt::Display for Check {
                 _ => write!(f, "no natural frequency")?,
             }
             if let Some(rate) = s.falling {
-                write!(f, ", unstable with {rate:.4} 1/s")?;
+                write!(f, ", unstable with a growth rate of {rate:.4} 1/s")?;
             }
             if s.decay > 0.0 {
                 write!(f, ", damping up to {:.4} 1/s", s.decay)?;
@@ -118,7 +118,7 @@ impl fmt::Display for Check {
             writeln!(f, "method: {}", self.method)?;
         }
         for (what, why) in &self.left_out {
-            writeln!(f, "not looked at: {what} ({why})")?;
+            writeln!(f, "not checked: {what} ({why})")?;
         }
         Ok(())
     }

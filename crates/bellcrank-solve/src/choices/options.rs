@@ -34,7 +34,7 @@ pub struct Options {
     pub rtol: f64,
     /// End of the run in s.
     pub until: f64,
-    /// Distance of samples in s; `None`: a 200th of the run.
+    /// Distance of samples in s; `None`: 1/200 of the run.
     pub sample: Option<f64>,
     /// Parameters of single methods and solvers.
     pub parameters: MethodParameters,
@@ -85,7 +85,7 @@ pub struct Testing {
 /// What a run has of the machine it runs on.
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
-    /// Threads that work together; `None`: as many as pay. Results do not depend on it.
+    /// Threads that work together; `None`: chosen by model size. Results do not depend on it.
     pub threads: Option<usize>,
     /// Set from outside to end the run cleanly.
     pub interrupt: Arc<AtomicBool>,

@@ -62,7 +62,7 @@ fn end(o: &Options) -> Result<(), ChoiceError> {
 fn tolerances(o: &Options) -> Result<(), ChoiceError> {
     positive("rtol", o.rtol, "the relative tolerance", "1e-6")?;
     if o.rtol < LEAST_RTOL {
-        let reason = format!("a relative tolerance of {:e} is lost in the rounding of doubles", o.rtol);
+        let reason = format!("a relative tolerance of {:e} is below the rounding error of double precision", o.rtol);
         return Err(ChoiceError::new("rtol", reason).instead(Suggestion::to("rtol", "1e-12").note(" or more")));
     }
     match o.testing.atol {
@@ -76,7 +76,7 @@ fn tolerances(o: &Options) -> Result<(), ChoiceError> {
 
 fn sampling(o: &Options) -> Result<(), ChoiceError> {
     let Some(s) = o.sample else { return Ok(()) };
-    positive("sample", s, "the distance of samples", "1e-2")?;
+    positive("sample", s, "the interval between samples", "1e-2")?;
     if o.until / s > 1e8 {
         let reason = format!("{:.0e} samples are too many to record", o.until / s);
         return Err(ChoiceError::new("sample", reason).instead(Suggestion::larger("sample")));
@@ -89,7 +89,7 @@ fn step(o: &Options) -> Result<(), ChoiceError> {
         Some(h) => {
             positive("step", h, "the step size", "1e-3")?;
             if o.until / h > 1e12 {
-                let reason = format!("{:.0e} steps would take forever", o.until / h);
+                let reason = format!("{:.0e} steps are too many", o.until / h);
                 return Err(ChoiceError::new("step", reason).instead(Suggestion::larger("step")));
             }
             Ok(())
@@ -107,11 +107,11 @@ fn max_step(o: &Options) -> Result<(), ChoiceError> {
     let Some(h) = o.testing.max_step else { return Ok(()) };
     positive("max_step", h, "the longest step", "1e-2")?;
     if o.step.is_some() {
-        let reason = "a longest step is for error control, and the step is fixed";
+        let reason = "a longest step needs error control, but the step is fixed";
         return Err(ChoiceError::new("max_step", reason).try_without("max_step").instead(Suggestion::smaller("step")));
     }
     if o.until / h > 1e12 {
-        let reason = format!("{:.0e} steps would take forever", o.until / h);
+        let reason = format!("{:.0e} steps are too many", o.until / h);
         return Err(ChoiceError::new("max_step", reason).instead(Suggestion::larger("max_step")));
     }
     Ok(())
@@ -159,7 +159,7 @@ fn error_scope(o: &Options) -> Result<(), ChoiceError> {
 fn error_budget(o: &Options) -> Result<(), ChoiceError> {
     if o.testing.budget == ErrorBudget::Run && o.step.is_some() {
         let reason =
-            "steps of a fixed size are as accurate as they are: only error control can share the error of a run";
+            "fixed steps have no error control, so the error of the run cannot be limited";
         return Err(ChoiceError::new("errors", reason).try_without("errors").try_without("step"));
     }
     Ok(())
@@ -250,7 +250,7 @@ fn threads(o: &Options) -> Result<(), ChoiceError> {
     match o.resources.threads {
         Some(n) if !(1..=team::MOST).contains(&n) => {
             let reason = format!("a run takes 1 to {} threads, found {n}", team::MOST);
-            let best = Suggestion::without("threads").note(" for as many as pay");
+            let best = Suggestion::without("threads").note(", and it is chosen by model size");
             Err(ChoiceError::new("threads", reason).instead(best))
         }
         _ => Ok(()),

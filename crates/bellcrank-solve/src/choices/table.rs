@@ -47,7 +47,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "preset",
         "none",
-        "a paper's choices by their name there; other options win over them",
+        "settings of a published method, by its name; other options override them",
         "preset",
         || &PRESET_NAMES,
         |o, w| Preset::by_name(w).map(|p| p.apply(o)).is_some(),
@@ -55,7 +55,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "method",
         "auto",
-        "method of integration, or a preset",
+        "integration method, or a preset",
         "method",
         || &METHOD_NAMES,
         |o, w| {
@@ -86,7 +86,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "test",
         "by the formulation",
-        "which unknowns decide in error and convergence tests",
+        "which unknowns the error and convergence tests use",
         "test",
         || Tested::NAMES,
         |o, w| take(&mut o.testing.test, Tested::by_name(w)),
@@ -94,7 +94,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "on",
         "all",
-        "which coordinates the error test looks at",
+        "which coordinates the error test uses",
         "error scope",
         || ErrorScope::NAMES,
         |o, w| put(&mut o.testing.scope, ErrorScope::by_name(w)),
@@ -118,7 +118,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "solver",
         "auto",
-        "what solves for accelerations and reactions",
+        "solver for accelerations and reactions",
         "solver",
         || Solver::NAMES,
         |o, w| put(&mut o.solver, Solver::by_name(w)),
@@ -142,7 +142,7 @@ pub static CHOICES: &[Choice] = &[
         "s",
         "none",
         "H",
-        "longest step of methods with error control, so that no short pulse is stepped over",
+        "longest step of methods with error control; keeps short pulses from being missed",
         |o, x| o.testing.max_step = Some(x),
     ),
     number("rtol", FieldKind::Positive, "", "1e-6", "R", "relative tolerance of methods with error control", |o, x| {
@@ -159,11 +159,11 @@ pub static CHOICES: &[Choice] = &[
             o.testing.atol = Some(x);
         },
     ),
-    number("sample", FieldKind::Positive, "s", "a 200th of the run", "DT", "distance of recorded samples", |o, x| {
+    number("sample", FieldKind::Positive, "s", "1/200 of the run", "DT", "interval between recorded samples", |o, x| {
         o.sample = Some(x)
     }),
     count("max_order", "5", "K", "highest order of bdf, 1 to 5", |o, n| o.parameters.max_order = n),
-    count("max_iterations", "by the method", "N", "most Newton iterations per step", |o, n| {
+    count("max_iterations", "by the method", "N", "maximum number of Newton iterations per step", |o, n| {
         o.testing.max_iterations = Some(n)
     }),
     number(
@@ -200,12 +200,12 @@ pub static CHOICES: &[Choice] = &[
         "",
         "0",
         "B",
-        "share of the new reactions in the positions of hht-add, not 1/2",
+        "weight of the new reactions in the positions of hht-add; 1/2 is not allowed",
         |o, x| {
             o.parameters.b = x;
         },
     ),
-    count("threads", "as many as pay", "N", "threads that work together; results do not depend on it", |o, n| {
+    count("threads", "chosen by model size", "N", "number of threads; results do not depend on it", |o, n| {
         o.resources.threads = Some(n);
     }),
 ];

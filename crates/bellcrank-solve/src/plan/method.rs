@@ -8,7 +8,7 @@ use crate::choices::{MethodName, Options, Solver};
 /// What the method is, and why; none where nothing is free to move.
 pub(super) fn choose(options: &Options, degrees_of_freedom: usize) -> (Option<MethodName>, Reason) {
     if degrees_of_freedom == 0 {
-        let why = "no degree of freedom: kinematics, with reactions from inverse dynamics";
+        let why = "fully driven (0 degrees of freedom): motion from kinematics, reactions from inverse dynamics";
         return (None, Reason::new("method", "kinematics", Origin::Chosen).because(why));
     }
     if options.method != MethodName::Auto {

@@ -66,14 +66,14 @@ impl Revision {
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Revision::Stiff { t } => write!(f, "stiff at t = {t:.6} s: went on with bdf on ggl"),
-            Revision::NoLoopCg { .. } => write!(f, "bdf has no use for loop-cg: its matrices are eliminated"),
+            Revision::Stiff { t } => write!(f, "stiff at t = {t:.6} s: continued with bdf on ggl"),
+            Revision::NoLoopCg { .. } => write!(f, "bdf does not use loop-cg: its matrices are factored directly"),
             Revision::OtherEquations { t, rows } => write!(f, "from t = {t:.6} s on {rows} constraint rows"),
             Revision::WholeMatrix { t } => {
                 write!(f, "from t = {t:.6} s on with (Gᵀλ)_q in the matrix: the iteration was slow without it")
             }
             Revision::SoftStart { t } => {
-                write!(f, "at t = {t:.6} s two steps of backward Euler: something fast dies out within one step")
+                write!(f, "at t = {t:.6} s two damped steps (backward Euler): a fast transient dies out within one step")
             }
         }
     }

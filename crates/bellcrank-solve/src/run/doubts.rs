@@ -49,7 +49,7 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
     let energy = summary.energy.judged(bounds);
     if energy.verdict == Verdict::Bad {
         let (size, part) = (energy.size, energy.relative());
-        let message = format!("the balance of energy is off by {size:.2e} J ({part:.1e} of the energy that moves)");
+        let message = format!("the energy balance is off by {size:.2e} J ({part:.1e} of the energy in motion)");
         doubt("energy", message, finer);
     }
     let length = summary.drift.length.max(f64::MIN_POSITIVE);

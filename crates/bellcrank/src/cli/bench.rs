@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct Bench {
     /// What to measure: ladder, spatial-ladder, net, chain, seven-body, slider-crank, stiff-bushing; all if left out.
     problems: Vec<String>,
-    /// Leaves the largest models out.
+    /// Skips the largest models.
     #[arg(long)]
     quick: bool,
     /// Installs the programs to compare with (Exudyn, MuJoCo, Pinocchio) from PyPI, in an environment of their own.

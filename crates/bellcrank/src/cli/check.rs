@@ -1,7 +1,7 @@
 //! `bellcrank check MODEL`.
 
 use crate::cli::places::refused;
-use crate::cli::{Failure, output, print};
+use crate::cli::{Failure, output, print, tell};
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::model::Input;
 use bellcrank_model::read::Read;
@@ -10,12 +10,15 @@ use bellcrank_solve::check::Finding;
 use bellcrank_solve::choices::Options;
 use clap::Args;
 use serde_json::Value;
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// Options of `check`.
 #[derive(Args)]
 pub struct Check {
-    /// The model file (TOML, or JSON by its ending).
+    /// The model file (.toml or .json).
     model: String,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
@@ -23,10 +26,41 @@ pub struct Check {
     /// Prints one JSON object.
     #[arg(long)]
     json: bool,
+    /// Checks again whenever a file in the model's folder is saved, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
 }
 
 /// Looks at a model. What keeps it from running makes the command fail.
 pub fn check(args: Check) -> Result<(), Failure> {
+    if !args.watch {
+        return once(&args);
+    }
+    loop {
+        let seen = stamps(&args.model);
+        if let Err(Failure::BadInput(text) | Failure::Failed(text) | Failure::Doubtful(text)) = once(&args) {
+            tell(&text);
+        }
+        tell(&format!("watching {}; Ctrl-C ends", args.model));
+        while stamps(&args.model) == seen {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+/// Sizes and times of all files in a model's folder; an editor may replace a file by another one.
+fn stamps(model: &str) -> Vec<(OsString, u64, SystemTime)> {
+    let folder = Path::new(model).parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let stamp = |entry: std::fs::DirEntry| {
+        let about = entry.metadata().ok().filter(|m| m.is_file())?;
+        Some((entry.file_name(), about.len(), about.modified().ok()?))
+    };
+    let mut all: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(stamp).collect();
+    all.sort();
+    all
+}
+
+fn once(args: &Check) -> Result<(), Failure> {
     let bad = |report: Report| {
         let object = serde_json::json!({ "model": args.model, "runs": false, "errors": report.to_json() });
         let printed = if args.json { print(&object.to_string()) } else { Ok(()) };

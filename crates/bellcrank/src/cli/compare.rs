@@ -21,16 +21,16 @@ pub struct Compare {
     /// Methods, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "bdf,dopri5,dop853")]
     method: Vec<String>,
-    /// Formulations, separated by commas; the method's own if left out.
+    /// Formulations, separated by commas (default: that of the method).
     #[arg(long, value_delimiter = ',')]
     formulation: Vec<String>,
-    /// Newton's iterations, separated by commas; the method's own if left out.
+    /// Newton iterations, separated by commas (default: that of the method).
     #[arg(long, value_delimiter = ',')]
     iteration: Vec<String>,
-    /// Relative tolerances of methods with error control: a list, or 1e-3..1e-8 (the default) for every power of ten.
+    /// Tolerances of methods with error control: a list, or a range in powers of ten (default: 1e-3..1e-8).
     #[arg(long, value_name = "LIST")]
     rtol: Option<String>,
-    /// Step sizes in s of methods without error control: a list, or 1e-2..1e-4 for every half of the one before.
+    /// Step sizes in s of methods without error control: a list, or a range by halves such as 1e-2..1e-4.
     #[arg(long, value_name = "LIST")]
     step: Option<String>,
     #[command(flatten)]

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 /// Options of `gallery`.
 #[derive(Args)]
 pub struct Gallery {
-    /// Where the page, the pictures and the results go.
+    /// The folder for the page, the pictures and the results.
     #[arg(long, value_name = "DIR", default_value = "gallery")]
     out: PathBuf,
-    /// Only these examples; may be repeated.
+    /// Runs only this example; may be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Also writes the pictures as PNG.

@@ -29,10 +29,10 @@ use std::time::{Duration, Instant};
 pub struct Glue {
     /// The assembly file: parts by their models, and the joints between their ports.
     assembly: String,
-    /// Length of a window in s; of the first one, with --rtol.
+    /// Window length in s; with --rtol, of the first window.
     #[arg(long, value_name = "H")]
     window: Option<f64>,
-    /// Relative tolerance: windows follow the estimated error.
+    /// Relative tolerance: window lengths follow the estimated error.
     #[arg(long, value_name = "R")]
     rtol: Option<f64>,
     /// End of the run in s.
@@ -51,7 +51,7 @@ pub struct Glue {
     /// Writes a report with the moving scene and a table of the parts to report.html in the folder of results.
     #[arg(long, requires = "out")]
     report: bool,
-    /// Writes a checkpoint every this many windows, each part where it lives; 100 with parts by address.
+    /// Writes a checkpoint after every N windows, each part on its own machine (default with parts by address: 100).
     #[arg(long, value_name = "WINDOWS", requires = "out")]
     checkpoint: Option<u64>,
     /// Resumes from the last checkpoint in the folder of results.

@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// Options of `inverse`.
 #[derive(Args)]
 pub struct Inverse {
-    /// The model file (TOML, or JSON by its ending); its drives prescribe the motion.
+    /// The model file (.toml or .json); its drives prescribe the motion.
     model: String,
-    /// Prescribes a joint coordinate by a function of t, such as --drive pin.angle='0.5*sin(t)'; may be repeated.
+    /// Prescribes a joint coordinate as a function of t, such as --drive pin.angle='0.5*sin(t)'; may be repeated.
     #[arg(long = "drive", value_name = "JOINT.KEY=F(T)")]
     drive: Vec<String>,
     #[command(flatten)]

@@ -20,6 +20,7 @@ mod plot;
 mod progress;
 mod reproduce;
 mod run;
+mod shell;
 mod statics;
 mod view;
 
@@ -33,7 +34,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Multibody dynamics: from a model file to a trusted result.
+/// Multibody dynamics: from a model file to a result you can trust.
 #[derive(Parser)]
 #[command(name = "bellcrank", version, max_term_width = 100, after_help = statuses())]
 struct Cli {
@@ -45,48 +46,52 @@ struct Cli {
 enum Command {
     /// Simulates a model file.
     Run(Box<run::Run>),
-    /// Finds the pose in which all forces balance, and tells whether it is stable.
+    /// Finds the position in which all forces balance, and whether it is stable.
     Statics(statics::Statics),
     /// Linearizes a model about a state: frequencies, damping and mode shapes.
     Modes(modes::Modes),
-    /// Computes the forces and torques that a prescribed motion takes.
+    /// Computes the forces and torques that a prescribed motion needs.
     Inverse(inverse::Inverse),
-    /// Looks at a model file without running it: freedom, redundant and contradicting equations, masses, units.
+    /// Checks a model without running it: degrees of freedom, redundant or contradicting equations, masses, units.
     Check(check::Check),
-    /// Prints what a run would do, decision by decision, without running it.
+    /// Prints which method, formulation and solver a run would use, and why.
     Plan(Box<plan::Plan>),
-    /// Computes the tables of a paper again, ours beside the paper's.
+    /// Reproduces the tables and figures of a paper, side by side with the published values.
     Reproduce(reproduce::Reproduce),
-    /// Runs parts with their own models and solvers, joined at their ports.
+    /// Runs parts that have their own models and solvers, joined at their ports.
     Glue(glue::Glue),
-    /// Serves a part to coordinators on this machine, or with keys to others.
+    /// Offers a part to coordinators on this machine, or to others with keys.
     Serve(network::Serve),
-    /// Makes a small authority, certificates and a token for parts that are far away.
+    /// Creates a certificate authority, certificates and a token for parts on other machines.
     Keys(network::MakeKeys),
     /// Shows results in the browser.
     View(view::View),
-    /// Runs a model with many methods and tolerances: what each costs and how accurate it is.
+    /// Runs a model with several methods and tolerances, and compares cost and accuracy.
     Compare(compare::Compare),
-    /// Measures the speed of large and small machines, beside other programs.
+    /// Measures speed on small and large models, side by side with other programs.
     Bench(bench::Bench),
-    /// Plots channels of a result: in the terminal, or for a paper as SVG or PNG.
+    /// Plots recorded channels, in the terminal or as SVG or PNG.
     Plot(plot::Plot),
-    /// Writes a commented model to start from.
+    /// Creates a new model from a commented example.
     New(new::New),
-    /// Runs all examples and makes a page with their pictures and numbers.
+    /// Runs all examples and makes a web page with their pictures and results.
     Gallery(gallery::Gallery),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     /// Prints the reference of the model file: every section, joint and force with its keys.
     Reference,
+    /// Prints a completion script for a shell.
+    Completions(shell::Completions),
+    /// Prints the manual page, or writes one per command.
+    Man(shell::Man),
 }
 
 /// The exit statuses of all commands; the README has the same table.
 pub const STATUSES: [(u8, &str); 5] = [
-    (0, "success; what the run cannot vouch for is told as a warning"),
+    (0, "success; doubts about the result are printed as warnings"),
     (1, "the run failed: it could not reach its end, or its results could not be written"),
     (2, "bad input: a model, an option or a file; nothing was computed"),
-    (3, "with --strict: the run finished, but cannot vouch for its result"),
+    (3, "with --strict: the run finished, but its result is doubtful"),
     (130, "interrupted twice (Ctrl-C); interrupted once, a run keeps its results and ends with 1"),
 ];
 
@@ -138,6 +143,8 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Gallery(options) => gallery::gallery(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
         Command::Reference => print(&bellcrank_model::reference::markdown(fields())),
+        Command::Completions(options) => shell::completions(options),
+        Command::Man(options) => shell::man(options),
     };
     match result {
         Ok(()) => 0,

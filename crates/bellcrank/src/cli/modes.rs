@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// Options of `modes`.
 #[derive(Args)]
 pub struct Modes {
-    /// The model file (TOML, or JSON by its ending).
+    /// The model file (.toml or .json).
     model: String,
-    /// About which state: equilibrium, start, or a time of the run in s (default: the start if it moves, else
-    /// the equilibrium).
+    /// The state to linearize about: equilibrium, start, or a time of the run in s (default: the start if the model
+    /// moves there, else the equilibrium).
     #[arg(long, value_name = "STATE")]
     at: Option<String>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
@@ -28,7 +28,7 @@ pub struct Modes {
     /// Prints one JSON object with all modes and shapes.
     #[arg(long)]
     json: bool,
-    /// Prints this many modes.
+    /// Number of modes to print.
     #[arg(long, value_name = "N", default_value_t = 30)]
     count: usize,
 }
@@ -66,7 +66,7 @@ pub fn run(args: Modes) -> Result<(), Failure> {
         ));
         if moves(&*system, &point) {
             crate::cli::tell(
-                "  the state moves: exact about a steady motion of shafts and wheels, else for the instant",
+                "  the model is moving: these are instantaneous eigenvalues, exact only for steady rotation",
             );
         }
         print(&table(&found, args.count))?;

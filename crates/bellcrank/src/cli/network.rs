@@ -72,13 +72,13 @@ pub struct Serve {
     /// Coordinators need the token in this file, but no key of their own.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The name of the part; that of its file if left out.
+    /// The name of the part (default: the name of its file).
     #[arg(long)]
     name: Option<String>,
-    /// What others may see beside the motion of ports: the channels of ports, or all.
+    /// What others may see besides the motion of ports: channels of ports, or all channels.
     #[arg(long, value_name = "ports|all", default_value = "ports")]
     show: String,
-    /// The folder of stored states; beside the model, in PART.kept, if left out.
+    /// The folder of stored states (default: PART.kept beside the model).
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Limit of simultaneous runs.

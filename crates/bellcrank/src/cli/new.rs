@@ -2,6 +2,7 @@
 
 use crate::cli::{Failure, print, tell};
 use bellcrank_model::file::suggest;
+use bellcrank_solve::choices::fields;
 use clap::Args;
 use std::io::{ErrorKind, Write};
 
@@ -15,6 +16,9 @@ const ATTACHED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/attached.
 pub fn attached(text: &str) -> impl Iterator<Item = &'static (&'static str, &'static [u8])> {
     ATTACHED.iter().filter(move |(name, _)| text.contains(&format!("\"{name}\"")))
 }
+
+/// The schema beside a new model: editors find it by the first line of the model and complete its keys.
+const SCHEMA: &str = "model.schema.json";
 
 /// Good ones to start from; any other example works as well.
 const FIRST: [&str; 7] = ["pendulum", "four-bar", "slider-crank", "quarter-car", "robot-arm", "net", "flexible-rod"];
@@ -86,12 +90,18 @@ pub fn new(args: New) -> Result<(), Failure> {
         let help = "the model needs its own copy of it: start in an empty folder";
         return Err(Failure::BadInput(format!("{file} already exists and is left as it is\nhelp: {help}")));
     }
+    let title = heading(&text).0;
+    let text = format!("#:schema ./{SCHEMA}\n{text}");
     let mut file = std::fs::File::create_new(&path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     for (name, bytes) in attached(&text) {
         std::fs::write(name, bytes).map_err(|e| Failure::Failed(format!("cannot write {name}: {e}")))?;
     }
-    tell(&format!("wrote {path}: {}", heading(&text).0));
+    if !std::path::Path::new(SCHEMA).exists() {
+        let schema = format!("{:#}\n", bellcrank_model::reference::schema(fields()));
+        std::fs::write(SCHEMA, schema).map_err(|e| Failure::Failed(format!("cannot write {SCHEMA}: {e}")))?;
+    }
+    tell(&format!("wrote {path}: {title}"));
     tell(&format!("next: bellcrank run {path} --out results, then bellcrank view results"));
     Ok(())
 }

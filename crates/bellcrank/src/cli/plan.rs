@@ -10,7 +10,7 @@ use clap::Args;
 /// Options of `plan`: those of the solver are the options of `run`.
 #[derive(Args)]
 pub struct Plan {
-    /// The model file (TOML, or JSON by its ending).
+    /// The model file (.toml or .json).
     model: String,
     #[command(flatten)]
     solve: Flags<All>,

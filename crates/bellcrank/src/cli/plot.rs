@@ -16,21 +16,21 @@ use std::path::{Path, PathBuf};
 pub struct Plot {
     /// The folder that `run --out` wrote, or a results.parquet or results.csv from it.
     result: PathBuf,
-    /// Channels by name, such as crank.angle, or with * and ? for many, such as '*.x'; none lists them all.
+    /// Channels by name, such as crank.angle, or by pattern, such as '*.x'; without any, lists all channels.
     channels: Vec<String>,
     /// Writes the plot to this file, FILE.svg or FILE.png, instead of the terminal; may be repeated.
     #[arg(long, value_name = "FILE")]
     save: Vec<PathBuf>,
-    /// Draws the machine instead of channels: its last pose, some earlier ones in pale, and the paths of its probes.
+    /// Draws the machine instead of channels: its last position, earlier ones faded, and the paths of its probes.
     #[arg(long, requires = "save", conflicts_with_all = ["channels", "x", "log", "title"])]
     picture: bool,
-    /// A channel for the horizontal axis instead of time, for orbits and phase portraits.
+    /// Plots against this channel instead of time, for paths and phase portraits.
     #[arg(long, value_name = "CHANNEL")]
     x: Option<String>,
     /// Logarithmic vertical axes.
     #[arg(long)]
     log: bool,
-    /// A heading.
+    /// The title of the plot.
     #[arg(long)]
     title: Option<String>,
     /// From this time on, in s.

@@ -14,10 +14,10 @@ pub struct Reproduce {
     /// One table (1, 2, 3, 4, s1c, auto, equal, ladder, bushing, hour) or figure (3 … 16, stiff, eq8, top, rtol) of it; all
     /// of them if left out.
     table: Option<String>,
-    /// Leaves the long rows out.
+    /// Skips the long rows.
     #[arg(long)]
     quick: bool,
-    /// Prints every claim with ours, the paper's and whether it holds.
+    /// Prints every claim as JSON: our value, the published one, and whether it holds.
     #[arg(long)]
     json: bool,
     /// Writes index.html and the figures as SVG to this folder.

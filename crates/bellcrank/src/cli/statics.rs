@@ -15,12 +15,12 @@ use std::sync::Arc;
 /// Options of `statics`.
 #[derive(Args)]
 pub struct Statics {
-    /// The model file (TOML, or JSON by its ending).
+    /// The model file (.toml or .json).
     model: String,
-    /// Follows a value of the file in steps, such as --follow force.push.force.1=0..-500:10.
+    /// Changes a value of the file in steps and follows the equilibrium, such as --follow force.push.force.1=0..-500:10.
     #[arg(long, value_name = "K=FROM..TO:STEPS", allow_hyphen_values = true)]
     follow: Option<String>,
-    /// The time at which loads and drives are taken, in s.
+    /// Evaluates loads and drives at this time, in s.
     #[arg(long, value_name = "T", default_value_t = 0.0)]
     time: f64,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
@@ -178,7 +178,7 @@ impl Told<'_> {
         let Some(last) = self.found.last() else { return Ok(()) };
         let e = &last.rest.equilibrium;
         crate::cli::tell(&format!(
-            "{}: {} equilibrium in {} and {}, {:.1e} of the forces left",
+            "{}: {} equilibrium in {} and {}, {:.1e} of the forces unbalanced",
             self.system.model.name,
             last.label(),
             output::plural(e.steps, "step", "steps"),

@@ -8,51 +8,61 @@ use std::path::PathBuf;
 /// Options of `run`; those of the solver are also keys of `[solve]` in the model file, and win over it.
 #[derive(Args, Default)]
 pub struct Run {
-    /// The model file (TOML, or JSON by its ending).
+    /// The model file (.toml or .json).
     pub model: String,
     #[command(flatten)]
     pub solve: Flags<All>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     pub set: Vec<String>,
-    /// Runs the model whole and in parts, cut at these joints (or forces), and tells the largest difference.
+    /// Runs the model whole and cut into parts at these joints (or forces), and prints the largest difference.
     #[arg(long, value_name = "JOINTS", value_delimiter = ',')]
     pub split: Vec<String>,
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Runs it again, more finely, and tells how accurate it was.
+    /// Measures the error: runs the model again with finer steps and compares all channels.
     #[arg(long)]
     pub verify: bool,
-    /// Writes a report with the moving scene, plots and the evidence of accuracy: one HTML file.
+    /// Writes one HTML file with the moving machine, plots and the accuracy report.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", value_parser = html_file)]
     pub report: Option<PathBuf>,
-    /// A plot in the report: a channel, or several with commas between; may be repeated.
+    /// Adds a plot to the report: a channel, or several separated by commas; may be repeated.
     #[arg(long = "plot", value_name = "CHANNELS", requires = "report")]
     pub plots: Vec<String>,
     #[command(flatten)]
     pub watch: Watch,
-    /// Ends with status 3 if the run finished but cannot vouch for its result.
+    /// Ends with status 3 if the run finished but its result is doubtful.
     #[arg(long)]
     pub strict: bool,
     /// Prints one JSON object with counts, drift, energy and the final values.
     #[arg(long)]
     pub json: bool,
-    /// No progress bar and no summary.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// How much is printed.
+#[derive(Args, Default)]
+pub struct Talk {
+    /// Prints no progress bar and no summary; only warnings and errors.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Also prints the plan, counts of work, the solver, more of the largest values and events, and the final values.
+    #[arg(long, short, conflicts_with_all = ["quiet", "json"])]
+    pub verbose: bool,
 }
 
 /// A run in the browser.
 #[derive(Args, Default)]
 pub struct Watch {
-    /// Shows the run in the browser while it goes on.
+    /// Shows the run in the browser while it is computed.
     #[arg(long)]
     pub live: bool,
-    /// With --live: prints the address and opens no browser.
+    /// With --live: prints the address without opening a browser.
     #[arg(long, requires = "live")]
     pub no_open: bool,
-    /// With --live: the port to serve on, on this machine only.
+    /// With --live: the port to serve on (this machine only).
     #[arg(long, requires = "live")]
     pub port: Option<u16>,
 }
@@ -68,9 +78,9 @@ impl Run {
         Run { report: Some(file), verify: true, ..self }
     }
 
-    /// The same into a folder, without a word.
+    /// Into a folder, without printing anything.
     pub fn into_folder(self, out: PathBuf) -> Run {
-        Run { out: Some(out), quiet: true, ..self }
+        Run { out: Some(out), talk: Talk { quiet: true, verbose: false }, ..self }
     }
 
     /// What the command line says of the solver.
@@ -80,7 +90,7 @@ impl Run {
 
     /// Whether people are told about the run.
     pub fn talks(&self) -> bool {
-        !self.json && !self.quiet
+        !self.json && !self.talk.quiet
     }
 
     /// Where the report goes, if there is one.

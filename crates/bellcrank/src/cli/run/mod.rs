@@ -1,6 +1,7 @@
 //! `bellcrank run MODEL`.
 
 mod args;
+mod extremes;
 mod tell;
 
 pub use args::Run;
@@ -24,8 +25,12 @@ use bellcrank_solve::record::{Recorder, Tee};
 use bellcrank_solve::run::{Machine, Simulation, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
+use extremes::Extremes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// The largest values are looked for in models of at most this many bodies.
+const MANY: usize = 1000;
 
 /// A run that is asked for: what to run, and how.
 struct Job {
@@ -42,6 +47,7 @@ struct Ended {
     summary: Summary,
     kept: Option<Kept>,
     verification: Result<Verification, String>,
+    extremes: Extremes,
 }
 
 /// Runs a model.
@@ -57,13 +63,16 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let mut job = Job { args, read, system, options, plots, found: Check::default() };
     let simulation = job.start()?;
     if job.args.talks() {
-        tell::start(&job.system, &simulation, &job.found);
+        tell::start(&job.system, &simulation, &job.found, job.args.talk.verbose);
     }
     let live = job.open_live()?;
     let ended = job.simulate(simulation, live.as_ref())?;
     let told = job.tell(&ended)?;
     tell::doubts(&ended.summary);
     job.report(&ended, &told)?;
+    if job.args.talks() {
+        tell::next(&job.args, &ended.summary, &job.system);
+    }
     if let Some(live) = live {
         job.serve(live);
     }
@@ -86,7 +95,7 @@ impl Job {
         let failed = |e: StartError| not_started(&self.read, self.args.said(), e);
         let machine = Machine::from(&self.system);
         let start = machine.assemble().map_err(|e| failed(e.into()))?;
-        if !self.args.quiet || self.args.json {
+        if !self.args.talk.quiet || self.args.json {
             self.found = check::brief(&self.system, &self.options, &start);
         }
         let mut simulation = Simulation::assembled(&machine, start, self.options.clone()).map_err(failed)?;
@@ -119,7 +128,12 @@ impl Job {
         let keeps = args.verify || args.report.is_some();
         let mut kept = keeps.then(|| Kept::new(options, simulation.header().channels.len()));
         let mut watcher = live.map(Live::recorder);
+        let mut extremes = Extremes::default();
         let mut recorders: Vec<&mut dyn Recorder> = Vec::new();
+        // samples of large models cost more than they tell
+        if args.talks() && self.system.model.bodies.len() <= MANY {
+            recorders.push(&mut extremes);
+        }
         recorders.extend(folder.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(kept.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(watcher.as_mut().map(|r| r as &mut dyn Recorder));
@@ -137,9 +151,9 @@ impl Job {
                 verify::verify_with(&|o| Simulation::new(self.system.clone(), o), options, kept, &summary)
             }
             (_, true, _) => Err("the run did not reach its end".into()),
-            _ => Err("--verify would tell".into()),
+            _ => Err("not measured; run with --verify".into()),
         };
-        Ok(Ended { summary, kept, verification })
+        Ok(Ended { summary, kept, verification, extremes })
     }
 
     /// Prints what is asked for, and gives the summary as JSON.
@@ -161,7 +175,7 @@ impl Job {
             told.insert("findings".into(), with_places(&self.found, &self.read)["findings"].take());
             print_with(|out| json::write(&told, json::FinalValues::of(summary), out))?;
         } else if args.talks() {
-            tell::end(summary, args.out.as_ref());
+            tell::end(summary, &self.options, &ended.extremes, args.talk.verbose);
             if args.verify {
                 tell::verification(verification, summary);
             }
@@ -212,15 +226,15 @@ impl Job {
             Status::Interrupted => {
                 let message = format!("interrupted at t = {} s", summary.t);
                 let help = match &self.args.out {
-                    Some(out) => format!("what was recorded up to there is in {}", out.display()),
-                    None => "with --out DIR what was computed up to there would be kept".into(),
+                    Some(out) => format!("results up to that time are in {}", out.display()),
+                    None => "use --out DIR to keep what was computed".into(),
                 };
                 let problem = Diagnostic::error(message).help(help);
                 Err(Failure::Failed(self.read.document.report(problem.into()).to_string()))
             }
             Status::Finished if self.args.strict && !summary.doubts.is_empty() => {
                 let reasons = output::plural(summary.doubts.len(), "reason is", "reasons are");
-                Err(Failure::Doubtful(format!("the run finished, but cannot vouch for its result: {reasons} above")))
+                Err(Failure::Doubtful(format!("the run finished, but its result is doubtful: {reasons} above")))
             }
             Status::Finished => Ok(()),
         }

@@ -1,14 +1,17 @@
 //! What `run` tells people: the start, the end, the accuracy.
 
 use crate::cli::output::{figure, plural};
+use crate::cli::run::Run;
+use crate::cli::run::extremes::Extremes;
 use crate::cli::tell;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
 use bellcrank_model::system::System;
 use bellcrank_solve::check::{Check, Severity};
-use bellcrank_solve::run::{Energy, Names, Simulation, Summary};
+use bellcrank_solve::choices::Options;
+use bellcrank_solve::run::{Names, Simulation, Status, Summary};
+use bellcrank_solve::verdict::{Bounds, Verdict};
 use bellcrank_solve::verify::{self, Verification};
-use std::path::PathBuf;
 
 /// Words that may hold the user's names, in one line.
 pub fn line(line: String) {
@@ -16,7 +19,7 @@ pub fn line(line: String) {
 }
 
 /// The model, what is redundant in it, what `check` found, and how it was assembled.
-pub fn start(system: &System, simulation: &Simulation, found: &Check) {
+pub fn start(system: &System, simulation: &Simulation, found: &Check, verbose: bool) {
     const MOST: usize = 8;
     let model = &system.model;
     let a = simulation.assembly();
@@ -40,7 +43,9 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check) {
             line(format!("  redundant: {} of {joint}", plural(*rows, "equation", "equations")));
         }
     }
-    simulation.plan().notes().for_each(|note| line(note.to_string()));
+    if verbose {
+        simulation.plan().notes().for_each(|note| line(note.to_string()));
+    }
     let (shown, more) = found.shown();
     for f in shown.into_iter().filter(|f| f.severity != Severity::Note || f.kind == "unconnected") {
         line(format!("{}: {}", f.severity.word(), f.message));
@@ -56,11 +61,11 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check) {
             line(format!("  and {} more", a.moved.len() - MOST));
         }
     }
-    if !a.followed.is_empty() {
+    if verbose && !a.followed.is_empty() {
         let names: Vec<&str> = a.followed.iter().take(MOST).map(|f| f.name.as_str()).collect();
         let more = a.followed.len().saturating_sub(MOST);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        line(format!("loops move along at the start: {}{more}", names.join(", ")));
+        line(format!("set by closed loops at the start: {}{more}", names.join(", ")));
     }
 }
 
@@ -110,40 +115,127 @@ pub fn doubts(summary: &Summary) {
     summary.doubts.iter().for_each(|doubt| line(format!("warning: {doubt}")));
 }
 
-/// What the run took and where it ended.
-pub fn end(summary: &Summary, out: Option<&PathBuf>) {
-    let s = &summary.statistics;
-    let Names { method, formulation, iteration } = summary.names;
+/// What the run was, how far to trust it, and its largest values; `verbose` adds counts, the solver and the last values.
+pub fn end(summary: &Summary, options: &Options, extremes: &Extremes, verbose: bool) {
     summary.plan.revision_notes().for_each(|note| line(note.to_string()));
-    if let Some(solver) = &summary.solver {
-        line(format!("solver: {solver}"));
+    method(summary, options);
+    if verbose {
+        counts(summary);
+        particulars(summary);
     }
+    verdicts(summary, options, verbose);
+    largest(extremes, if verbose { 5 } else { 1 });
+    events(summary, if verbose { 50 } else { 5 });
+    if verbose {
+        last_values(summary);
+    }
+}
+
+/// Where the results are and what to do next.
+pub fn next(args: &Run, summary: &Summary, system: &System) {
+    let word = |text: &str| {
+        let plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+        if text.chars().all(plain) { text.to_string() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    };
+    let Some(out) = &args.out else {
+        if summary.status == Status::Finished {
+            let model = word(&args.model);
+            line(format!("next: bellcrank run {model} --out results   to keep the results"));
+            line(format!("      bellcrank run {model} --verify        to measure the error"));
+        }
+        return;
+    };
+    let out = word(&out.display().to_string());
+    line(format!("results: {out}"));
+    line(format!("next: bellcrank view {out}"));
+    let joints = system.model.joints.iter().filter_map(|j| {
+        let motions = j.joint.motions(system.model.space);
+        bellcrank_model::joints::names(&motions).into_iter().next().map(|[value, _]| format!("{}.{value}", j.name))
+    });
+    let bodies = system.model.bodies.iter().map(|b| format!("{}.x", b.name));
+    if let Some(channel) = joints.chain(bodies).next() {
+        line(format!("      bellcrank plot {out} {}", word(&channel)));
+    }
+}
+
+/// The method in use at the end, and how far it came.
+fn method(summary: &Summary, options: &Options) {
+    let Names { method, formulation, .. } = summary.names;
+    let by = match (options.step, method) {
+        (_, "kinematics") => String::new(),
+        (Some(step), _) => format!(", step {step} s"),
+        (None, _) => format!(", rtol {}", options.rtol),
+    };
+    let upto = match summary.status {
+        Status::Finished => format!("{} s", summary.t),
+        _ => format!("{} of {} s", summary.t, options.until),
+    };
+    let on = if method == "kinematics" { String::new() } else { format!(" on {formulation}") };
+    let steps = plural(summary.statistics.steps, "step", "steps");
+    line(format!("method: {method}{on}{by}; {upto} in {steps}, computed in {:.3} s", summary.wall_seconds));
+}
+
+/// Whether the joints held and energy is balanced, in words and numbers.
+fn verdicts(summary: &Summary, options: &Options, verbose: bool) {
+    let bounds = Bounds::of(options);
+    let word = |verdict: Verdict| match verdict {
+        Verdict::Good | Verdict::None => "good",
+        Verdict::Doubtful => "worth a look",
+        Verdict::Bad => "bad",
+    };
+    if summary.drift.position.max(summary.drift.velocity) > 0.0 {
+        let [position, velocity] = summary.drift.judged(bounds);
+        let worst = word(position.verdict.max(velocity.verdict));
+        line(format!("joints: {worst}, closed to {:.1e} m and {:.1e} m/s", position.size, velocity.size));
+    }
+    let energy = summary.energy.judged(bounds);
+    let (size, part) = (energy.size, energy.relative());
+    line(format!("energy: {}, balanced to {size:.1e} J ({part:.0e} of the energy in motion)", word(energy.verdict)));
+    if verbose {
+        let (initial, last) = (figure(summary.energy.initial), figure(summary.energy.last));
+        line(format!("  {initial} J at the start, {last} J at the end"));
+    }
+    if let Some(error) = summary.error {
+        line(format!("error: about {error:.1e} of the machine's size (angles: rad), estimated during the run"));
+    }
+}
+
+fn largest(extremes: &Extremes, of_each: usize) {
+    let lines = extremes.lines(of_each);
+    if lines.is_empty() {
+        return;
+    }
+    let width = |k: usize| lines.iter().map(|line| line[k].chars().count()).max().unwrap_or(0);
+    let (name, value) = (width(0), width(1));
+    line("largest values at the samples:".into());
+    for [what, size, t] in &lines {
+        line(format!("  {what:name$}  {size:<value$}  at t = {t} s"));
+    }
+}
+
+fn events(summary: &Summary, most: usize) {
+    if summary.events.is_empty() {
+        return;
+    }
+    line("events:".into());
+    summary.events.iter().take(most).for_each(|event| line(format!("  {event}")));
+    if summary.events.len() > most {
+        line(format!("  and {} more", summary.events.len() - most));
+    }
+}
+
+/// What the run took.
+fn counts(summary: &Summary) {
+    let s = &summary.statistics;
     line(format!(
-        "{method} on {formulation} ({iteration}): {}, {} rejected, {} evaluations, {} factorizations, {:.3} s",
-        plural(s.steps, "step", "steps"),
+        "  iteration {}, {} rejected, {} evaluations, {} factorizations",
+        summary.names.iteration,
         s.error_test_failures + s.convergence_failures,
         s.residual_evaluations,
         s.factorizations,
-        summary.wall_seconds
     ));
-    particulars(summary);
-    const EVENTS: usize = 5;
-    for event in summary.events.iter().take(EVENTS) {
-        line(event.to_string());
-    }
-    if summary.events.len() > EVENTS {
-        line(format!("and {}", plural(summary.events.len() - EVENTS, "more event", "more events")));
-    }
-    if let Some(error) = summary.error {
-        line(format!("error: about {error:.1e} of the size of the machine, or rad, estimated while it ran"));
-    }
-    line(format!("drift: position {:.2e} m, velocity {:.2e} m/s", summary.drift.position, summary.drift.velocity));
-    let Energy { initial, last, largest_error: error, .. } = summary.energy;
-    let (initial, last) = (figure(initial), figure(last));
-    line(format!("energy: {initial} J at the start, {last} J at the end, largest error of the balance {error:.2e} J"));
-    last_values(summary);
-    if let Some(out) = out {
-        line(format!("results: {}", out.display()));
+    if let Some(solver) = &summary.solver {
+        line(format!("  solver: {solver}"));
     }
 }
 
@@ -151,7 +243,7 @@ pub fn end(summary: &Summary, out: Option<&PathBuf>) {
 fn particulars(summary: &Summary) {
     if let Some(split) = &summary.split {
         line(format!(
-            "split: {} independent and {} dependent coordinates, largest |Q| {:.2} (1 is ideal), chosen anew {}{}",
+            "  split: {} independent and {} dependent coordinates, largest |Q| {:.2} (1 is ideal), chosen again {}{}",
             split.independent,
             split.dependent,
             split.worst,
@@ -166,12 +258,12 @@ fn particulars(summary: &Summary) {
         let equations = plural(loops.equations, "equation of loops", "equations of loops");
         line(match loops.epsilon {
             Some((epsilon, limit)) => format!(
-                "{}: {equations}, ε = {epsilon:.3e} s (stable from {limit:.3e} s), drift of loops by iterate {}",
+                "  {}: {equations}, ε = {epsilon:.3e} s (stable from {limit:.3e} s), drift of loops by iterate {}",
                 loops.solver,
                 loops.drift.iter().map(|(d, _)| format!("{d:.2e} m")).collect::<Vec<_>>().join(", ")
             ),
             None => format!(
-                "{}: {equations}, {:.1} iterations each time, preconditioner made {}",
+                "  {}: {equations}, {:.1} iterations each time, preconditioner made {}",
                 loops.solver,
                 loops.iterations as f64 / loops.solves.max(1) as f64,
                 plural(loops.renewals, "time", "times")

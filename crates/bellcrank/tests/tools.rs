@@ -334,7 +334,7 @@ fn completions_and_manual_pages_know_every_command() {
     let pages = s.list("man");
     assert!(commands.iter().all(|c| pages.contains(&format!("bellcrank-{c}.1"))), "{pages:?}");
     let page = String::from_utf8(s.read("man/bellcrank-run.1")).unwrap();
-    assert!(page.contains("\\-\\-verify") && page.starts_with(".ie"), "{page}");
+    assert!(page.contains("\\-\\-verify") && page.contains(".TH"), "{page}");
     assert!(s.bellcrank(&["man"]).stdout.contains("bellcrank"));
 }
 

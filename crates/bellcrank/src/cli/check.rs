@@ -1,7 +1,7 @@
 //! `bellcrank check MODEL`.
 
 use crate::cli::places::refused;
-use crate::cli::{Failure, output, print, tell};
+use crate::cli::{Failure, fail, output, print, tell};
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::model::Input;
 use bellcrank_model::read::Read;
@@ -39,7 +39,7 @@ pub fn check(args: Check) -> Result<(), Failure> {
     loop {
         let seen = stamps(&args.model);
         if let Err(Failure::BadInput(text) | Failure::Failed(text) | Failure::Doubtful(text)) = once(&args) {
-            tell(&text);
+            fail(&text, 2);
         }
         tell(&format!("watching {}; Ctrl-C ends", args.model));
         while stamps(&args.model) == seen {

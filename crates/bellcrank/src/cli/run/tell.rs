@@ -110,7 +110,7 @@ pub fn verification(verification: &Result<Verification, String>, summary: &Summa
     line(format!("  compared with {}{factor}", v.against));
 }
 
-/// What the run cannot vouch for, also where nothing else is told.
+/// What is doubtful about the result, also with `--quiet`.
 pub fn doubts(summary: &Summary) {
     summary.doubts.iter().for_each(|doubt| line(format!("warning: {doubt}")));
 }
@@ -164,7 +164,7 @@ fn method(summary: &Summary, options: &Options) {
     let by = match (options.step, method) {
         (_, "kinematics") => String::new(),
         (Some(step), _) => format!(", step {step} s"),
-        (None, _) => format!(", rtol {}", options.rtol),
+        (None, _) => format!(", rtol {:e}", options.rtol),
     };
     let upto = match summary.status {
         Status::Finished => format!("{} s", summary.t),

@@ -23,4 +23,14 @@ fn main() {
     for (name, text) in [("examples.rs", models), ("attached.rs", attached)] {
         std::fs::write(Path::new(&out).join(name), text + "]\n").expect("the folder can be written to");
     }
+    strip();
+}
+
+/// `cargo install` gives a program without symbols, a fifth smaller. `strip` of a profile cannot be set for one package, and
+/// tests are better off with symbols.
+fn strip() {
+    let is = |key: &str, value: &str| std::env::var(key).is_ok_and(|v| v == value);
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("PROFILE", "release") {
+        println!("cargo:rustc-link-arg-bins=-Wl,-s");
+    }
 }

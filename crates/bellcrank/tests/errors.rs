@@ -172,7 +172,7 @@ fn names_that_could_fool_a_terminal() {
     // the words of a run that succeeds are as safe
     let s = Scratch::new("odd-run");
     let model = format!("model.name = \"\\u001b[2J\"\n{}", each("mass = 1"));
-    let ended = s.write("m.toml", model).bellcrank(&["run", "m.toml"]);
+    let ended = s.write("m.toml", model).bellcrank(&["run", "m.toml", "--verbose"]);
     assert_eq!(ended.code, 0);
     assert!(ended.stderr.contains("\\u{1b}[31mred.x"), "{}", ended.stderr);
     assert!(ended.stderr.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{:?}", ended.stderr);

@@ -353,10 +353,9 @@ fn check_watches_a_model_that_is_saved_again() {
     s.write("m.toml", "[body.a]\nmas = 1\n");
     assert!(until("unknown key `mas`") && until("watching m.toml"));
     s.write("m.toml", "[body.a]\nmass = 1\n[body.b]\nmass = 2\n");
-    assert!(until("watching m.toml"));
+    assert!(stdout.by_ref().map_while(Result::ok).any(|line| line.starts_with("m: 2 bodies")));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(stdout.map_while(Result::ok).any(|line| line.starts_with("m: 2 bodies")));
 }
 
 #[test]
@@ -366,7 +365,7 @@ fn a_run_prints_verdicts_largest_values_and_what_to_do_next() {
     let brief = s.bellcrank(&["run", &model, "--out", "r"]).stderr;
     for words in [
         "bouncing-ball: 1 body, 0 joints, 1 force",
-        "method: dopri5 on index1, rtol 1e-8; 10 s in ",
+        "method: dopri5 on index1, rtol 1e-6; 10 s in ",
         "energy: good, balanced to ",
         "largest values at the samples:",
         "events:\n  t = 0.428353 s: force `floor` bounces\n",

@@ -158,8 +158,7 @@ fn error_scope(o: &Options) -> Result<(), ChoiceError> {
 
 fn error_budget(o: &Options) -> Result<(), ChoiceError> {
     if o.testing.budget == ErrorBudget::Run && o.step.is_some() {
-        let reason =
-            "fixed steps have no error control, so the error of the run cannot be limited";
+        let reason = "fixed steps have no error control, so the error of the run cannot be limited";
         return Err(ChoiceError::new("errors", reason).try_without("errors").try_without("step"));
     }
     Ok(())

@@ -159,9 +159,15 @@ pub static CHOICES: &[Choice] = &[
             o.testing.atol = Some(x);
         },
     ),
-    number("sample", FieldKind::Positive, "s", "1/200 of the run", "DT", "interval between recorded samples", |o, x| {
-        o.sample = Some(x)
-    }),
+    number(
+        "sample",
+        FieldKind::Positive,
+        "s",
+        "1/200 of the run",
+        "DT",
+        "interval between recorded samples",
+        |o, x| o.sample = Some(x),
+    ),
     count("max_order", "5", "K", "highest order of bdf, 1 to 5", |o, n| o.parameters.max_order = n),
     count("max_iterations", "by the method", "N", "maximum number of Newton iterations per step", |o, n| {
         o.testing.max_iterations = Some(n)

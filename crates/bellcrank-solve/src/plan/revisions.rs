@@ -73,7 +73,10 @@ impl fmt::Display for Revision {
                 write!(f, "from t = {t:.6} s on with (Gᵀλ)_q in the matrix: the iteration was slow without it")
             }
             Revision::SoftStart { t } => {
-                write!(f, "at t = {t:.6} s two damped steps (backward Euler): a fast transient dies out within one step")
+                write!(
+                    f,
+                    "at t = {t:.6} s two damped steps (backward Euler): a fast transient dies out within one step"
+                )
             }
         }
     }

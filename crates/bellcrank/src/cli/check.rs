@@ -42,8 +42,16 @@ pub fn check(args: Check) -> Result<(), Failure> {
             fail(&text, 2);
         }
         tell(&format!("watching {}; Ctrl-C ends", args.model));
-        while stamps(&args.model) == seen {
-            std::thread::sleep(Duration::from_millis(200));
+        let pause = || std::thread::sleep(Duration::from_millis(100));
+        let mut last = seen.clone();
+        loop {
+            pause();
+            let now = stamps(&args.model);
+            // a file that is still being written waits
+            if now == last && now != seen {
+                break;
+            }
+            last = now;
         }
     }
 }

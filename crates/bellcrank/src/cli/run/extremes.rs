@@ -109,14 +109,20 @@ mod tests {
 
     #[test]
     fn the_largest_vectors_are_told_with_their_times() {
-        let names = ["a.x", "a.vx", "a.vy", "a.wz", "pin.angle", "pin.fx", "pin.fy", "pin.mz", "rod.fx", "rod.fy", "rod.mz"];
-        let channels = names.map(|n| Channel { name: n.into(), unit: if n.contains(".f") { "N" } else { "" } }).to_vec();
+        let names =
+            ["a.x", "a.vx", "a.vy", "a.wz", "pin.angle", "pin.fx", "pin.fy", "pin.mz", "rod.fx", "rod.fy", "rod.mz"];
+        let channels =
+            names.map(|n| Channel { name: n.into(), unit: if n.contains(".f") { "N" } else { "" } }).to_vec();
         let mut extremes = Extremes::default();
         extremes.begin(&Header { model: "m".into(), channels }).unwrap();
         extremes.frame(0.5, &[9.0, 3.0, -4.0, 1.0, 7.0, 3.0, 4.0, 1e-16, 0.0, 1.0, 0.0]).unwrap();
         extremes.frame(1.0, &[9.0, 0.0, 1.0, -2.0, 7.0, 0.0, 0.0, 0.0, -12.0, 5.0, 0.0]).unwrap();
         let told: Vec<String> = extremes.lines(1).iter().map(|line| line.join(" | ")).collect();
-        let right = ["force at rod | 13.000 N | 1.000000", "speed of a | 5.0000  | 0.500000", "angular speed of a | 2.0000  | 1.000000"];
+        let right = [
+            "force at rod | 13.000 N | 1.000000",
+            "speed of a | 5.0000  | 0.500000",
+            "angular speed of a | 2.0000  | 1.000000",
+        ];
         assert_eq!(told, right);
         assert_eq!(extremes.lines(5).len(), 4, "two joints have forces; torques are rounding");
     }

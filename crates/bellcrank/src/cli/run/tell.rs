@@ -141,7 +141,9 @@ pub fn next(args: &Run, summary: &Summary, system: &System) {
         if summary.status == Status::Finished {
             let model = word(&args.model);
             line(format!("next: bellcrank run {model} --out results   to keep the results"));
-            line(format!("      bellcrank run {model} --verify        to measure the error"));
+            if !args.verify {
+                line(format!("      bellcrank run {model} --verify        to measure the error"));
+            }
         }
         return;
     };

@@ -103,6 +103,8 @@ pub enum CutError {
     },
     /// A force with states of its own cannot stand in an interface.
     States(String),
+    /// A probe is seen from a body of another part.
+    Probe(String),
     /// No name was given.
     Nothing,
 }
@@ -117,6 +119,12 @@ impl fmt::Display for CutError {
                 write!(
                     f,
                     "the force `{name}` has states of its own and cannot stand between parts\nhelp: cut elsewhere"
+                )
+            }
+            CutError::Probe(name) => {
+                write!(
+                    f,
+                    "the probe `{name}` is seen from a body of another part\nhelp: cut elsewhere, or leave out its `relative_to`"
                 )
             }
             CutError::Nothing => write!(f, "no joint was named to cut at"),
@@ -160,6 +168,12 @@ pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, CutError>
         if let Some(body) = probe.end.body {
             let mut copy = probe.clone();
             copy.end.body = Some(cutter.number[body]);
+            if let Some(from) = probe.relative_to {
+                if cutter.group[from] != cutter.group[body] {
+                    return Err(CutError::Probe(probe.name.clone()));
+                }
+                copy.relative_to = Some(cutter.number[from]);
+            }
             cutter.parts[cutter.group[body]].model.probes.push(copy);
         }
     }

@@ -3,6 +3,8 @@
 
 pub mod bodies;
 pub mod build;
+pub mod catalog;
+pub mod channel;
 pub mod curve;
 pub mod drives;
 pub mod dynamics;
@@ -29,4 +31,4 @@ pub mod testing;
 pub use dynamics::{Charts, Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
 pub use model::{Model, Place, Subject};
 pub use relative::Relative;
-pub use system::{System, channels};
+pub use system::System;

@@ -1,13 +1,14 @@
 //! A model: what is meant, before it is compiled.
 
 use crate::bodies::{Body, Coordinates, each};
+use crate::file::Expression;
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::{Joint, Motion};
 use crate::mesh::Mesh;
 pub use crate::space::Space;
 pub use crate::subject::{Place, Subject};
-use bellcrank_math::{Quat, Vec3};
+use bellcrank_math::{Mat3, Quat, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub struct Model {
     pub start: Vec<Start>,
     /// Numbers that forces and drives use and that may be set while a run goes on.
     pub inputs: Vec<Input>,
+    /// What is computed from channels and recorded beside them.
+    pub outputs: Vec<Output>,
 }
 
 impl Model {
@@ -199,6 +202,10 @@ pub struct Probe {
     pub name: String,
     /// The place.
     pub end: End,
+    /// Its own axes, in the body's frame.
+    pub axes: Mat3,
+    /// The body that its motion is seen from; the world if there is none.
+    pub relative_to: Option<usize>,
 }
 
 /// A number that forces, drives and controllers may use in their expressions, constant between the times at which
@@ -213,6 +220,37 @@ pub struct Input {
     pub unit: &'static str,
     /// What it means; may be empty.
     pub doc: String,
+}
+
+/// A quantity that is computed from channels, and what is done with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// The user's name, in the results.
+    pub name: String,
+    /// Its value; the variables are `t` and then the channels.
+    pub value: Expression,
+    /// The channels it is computed from, in the order of the variables after `t`.
+    pub channels: Vec<String>,
+    /// What it passes through.
+    pub filter: Filter,
+    /// Its unit, for the results; may be empty.
+    pub unit: &'static str,
+    /// What it means; may be empty.
+    pub doc: String,
+}
+
+/// What a signal u(t) passes through before it is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Filter {
+    /// Nothing.
+    #[default]
+    None,
+    /// A first-order lag: τ ẏ + y = u, y = u at the start.
+    Lag(f64),
+    /// y = u̇.
+    Derivative,
+    /// y = ∫u dt from the start.
+    Integral,
 }
 
 /// A joint coordinate that is given at the start.

@@ -7,7 +7,7 @@ use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
     BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
-    JOINT_ON_ONE, MODEL, PARAMETER, PROBE, START, force_fields, joint_fields,
+    JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, START, force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +40,7 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "joint": named("Joints", kinds(joint_kinds)),
             "force": named("Forces", kinds(force_kinds)),
             "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
+            "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT])),
             "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
             "solve": object_schema(&[solve]),
         },
@@ -102,7 +103,18 @@ pub fn markdown(solve: &'static [Field]) -> String {
     for k in forces::CATALOG {
         section(&format!("Force `{}`", k.name), k.doc, &[k.fields]);
     }
-    section("`[probe.NAME]`", "A point whose motion is recorded.", &[PROBE]);
+    section(
+        "`[probe.NAME]`",
+        "A point whose motion is recorded, in the world or as it is seen from another body, with axes of its own.",
+        &[PROBE],
+    );
+    section(
+        "`[output.NAME]`",
+        "A quantity that is computed from channels and recorded under its name: `camber = { value = \"wheel.roll\", unit = \
+         \"rad\" }`. All channels may be used, whether they are recorded or not (docs/channels.md). The summary tells its \
+         largest, smallest and last value, mean and root mean square.",
+        &[OUTPUT],
+    );
     section(
         "`[start]`",
         "Joint coordinates at the start: `pin = { rate = 1.0 }`. They hold exactly, full turns included; joints that are not \

@@ -31,7 +31,7 @@
 //! ```
 
 use crate::bodies::{Coordinates, ModeField as Modes, Structure, each};
-use crate::channels::mode_name;
+use crate::catalog::mode_name;
 use crate::dynamics::BY_VALUE;
 use crate::forces::{self, Seen};
 use crate::frames::{Covector, Frame, RIGIDLY};

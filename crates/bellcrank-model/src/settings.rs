@@ -14,6 +14,8 @@ pub enum Given {
         /// The number it stands for.
         number: Result<f64, String>,
     },
+    /// A list of texts.
+    Texts(Vec<String>),
     /// Something else, such as `an array`.
     Other(&'static str),
 }
@@ -26,6 +28,10 @@ impl Given {
             Value::String { text, .. } => {
                 let number = context.number(node, &format_args!("`{key}`")).map_err(|problem| problem.message);
                 Given::Text { text: text.clone(), number }
+            }
+            Value::Array(items) => {
+                let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_string)).collect();
+                texts.map_or_else(|| Given::Other(node.article()), Given::Texts)
             }
             _ => Given::Other(node.article()),
         }

@@ -42,6 +42,13 @@ pub struct Subject {
     pub place: Option<Place>,
 }
 
+impl Subject {
+    /// Whether it is a joint of the model.
+    pub fn is_joint(&self) -> bool {
+        matches!(self.place, Some(Place::Joint(_)))
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)

@@ -165,7 +165,7 @@ impl Results {
     fn verification(&self, py: Python<'_>) -> PyResult<Result<Verification, String>> {
         let (made, summary, memory) = self.made()?;
         let system = &made.compiled.system;
-        let make = |o: Options| -> Result<Simulation, StartError> { Simulation::new(system, o) };
+        let make = |o: Options| -> Result<Simulation, StartError> { bellcrank::begin::simulation(system, o) };
         let found = py.detach(|| {
             let kept = Kept::of(memory, &made.options);
             verify_with(&make, &made.options, &kept, summary)
@@ -327,7 +327,7 @@ impl Results {
         let system = &made.compiled.system;
         let html = py.detach(|| {
             let failed = |e: StartError| io::Error::other(e.to_string());
-            let mut simulation = Simulation::new(system, made.options.clone()).map_err(failed)?;
+            let mut simulation = bellcrank::begin::simulation(system, made.options.clone()).map_err(failed)?;
             simulation.prove();
             let mut kept = Kept::new(&made.options, memory.header().channels.len());
             let summary = simulation.run(&mut kept);

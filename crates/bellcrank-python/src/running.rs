@@ -75,7 +75,7 @@ pub fn run(
     let mut watch = Watch::new(progress, options.resources.interrupt.clone());
     let chosen = options.clone();
     let ended = py.detach(|| {
-        let mut simulation = Simulation::new(compiled.system.clone(), chosen)?;
+        let mut simulation = bellcrank::begin::simulation(compiled.system.clone(), chosen)?;
         Ok(simulation.run(&mut Tee(vec![&mut frames, &mut watch])))
     });
     let summary = ended.map_err(|e| compiled.not_started(&said, e))?;

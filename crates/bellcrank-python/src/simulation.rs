@@ -31,7 +31,7 @@ impl Simulation {
     pub fn start(py: Python<'_>, compiled: Arc<Compiled>, said: &[Said]) -> PyResult<Simulation> {
         let options = compiled.options(said)?;
         let interrupt = options.resources.interrupt.clone();
-        let made = py.detach(|| bellcrank::Simulation::new(compiled.system.clone(), options));
+        let made = py.detach(|| bellcrank::begin::simulation(compiled.system.clone(), options));
         let made = made.map_err(|e| compiled.not_started(said, e))?;
         let inputs = compiled.system.model.inputs.iter().map(|i| i.name.clone()).collect();
         Ok(Simulation::of(made, inputs, compiled.fault.clone(), interrupt))

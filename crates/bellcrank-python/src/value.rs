@@ -87,7 +87,14 @@ pub fn said(given: &Bound<'_, PyDict>) -> PyResult<Vec<Said>> {
             Value::Integer(n) => Given::Number(n as f64),
             Value::Text(text) => Given::from(text.as_str()),
             Value::Flag(_) => Given::Other("a boolean"),
-            Value::List(_) => Given::Other("a list"),
+            Value::List(items) => {
+                let text = |item: Value| match item {
+                    Value::Text(text) => Some(text),
+                    _ => None,
+                };
+                let texts: Option<Vec<String>> = items.into_iter().map(text).collect();
+                texts.map_or(Given::Other("a list"), Given::Texts)
+            }
             Value::Table(_) => Given::Other("a dictionary"),
         };
         out.push(Said::argument(key, value));

@@ -29,15 +29,18 @@
 
 mod columns;
 pub mod csv;
+mod difference;
 pub mod folder;
 pub mod json;
 pub mod names;
+pub mod npy;
 mod parquet;
 mod results;
 mod table;
 
 pub use self::columns::Columns;
 pub use self::csv::Csv;
+pub use self::difference::{Difference, Differences, difference};
 pub use self::folder::Folder;
 pub use self::parquet::ParquetFile;
 pub use self::results::{Results, Snapshot, State};

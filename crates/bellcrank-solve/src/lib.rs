@@ -28,5 +28,6 @@ pub mod verdict;
 pub mod verify;
 pub mod weights;
 
+pub use analyses::begin;
 pub use choices::{ChoiceError, FormulationKind, MethodName, Options, Tested};
 pub use run::{Machine, Simulation, Summary};

@@ -56,6 +56,14 @@ impl Machine {
         }
     }
 
+    /// What is computed from its channels and recorded beside them.
+    pub fn outputs(&self) -> &[bellcrank_model::model::Output] {
+        match self {
+            Machine::Model(system) => &system.model.outputs,
+            Machine::Equations { .. } => &[],
+        }
+    }
+
     /// The equations of motion; of a model those in Cartesian coordinates.
     pub fn dynamics(&self) -> Arc<dyn Dynamics> {
         match self {

@@ -53,6 +53,7 @@
 //! | to | use |
 //! |---|---|
 //! | describe a machine | [`Model`] with [`bodies`], [`joints`], [`forces`]; or a file: [`read_model`], [`read_text`] |
+//! | begin elsewhere than drawn | [`begin`]: in an equilibrium, or where another run ended |
 //! | run it | [`Simulation::run`] with a [`Recorder`]: [`Memory`], [`ColumnMemory`], [`results::Folder`], or your own |
 //! | step it | [`Simulation::step`], [`Simulation::advance_to`], [`Simulation::set_input`], [`Simulation::exchange`] |
 //! | go back | [`Simulation::save`], [`Simulation::restore`] |
@@ -84,4 +85,4 @@ pub use bellcrank_solve::engines::StepError;
 pub use bellcrank_solve::plan::Plan;
 pub use bellcrank_solve::record::{ColumnMemory, Header, Memory, Recorder, Report as RunReport, Silent, Tee};
 pub use bellcrank_solve::run::{ChannelId, InputId, Machine, SavedState, Simulation, StartError, StepTaken, Summary};
-pub use bellcrank_solve::{analyses, check};
+pub use bellcrank_solve::{analyses, begin, check};

@@ -282,6 +282,8 @@ fn choice_type(choice: &Choice) -> String {
     match choice.set {
         Set::Number(_) => "float".into(),
         Set::Count(_) => "int".into(),
+        Set::Text(_) => "str".into(),
+        Set::Texts(_) => "str | Sequence[str]".into(),
         Set::Word(..) => literal(choice.words()),
     }
 }

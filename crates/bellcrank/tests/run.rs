@@ -122,7 +122,7 @@ fn a_reader_that_goes_away_is_no_error() {
 fn results_are_written_with_units() {
     let s = Scratch::new("out");
     let table = s.record(PENDULUM, &["--until", "2", "--sample", "0.1"]);
-    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json"]);
+    assert_eq!(s.list("results"), ["end.state", "results.csv", "results.parquet", "scene.json", "summary.json"]);
     let header = "time [s],bob.x [m],bob.y [m],bob.angle [rad],bob.vx [m/s],bob.vy [m/s],bob.wz [rad/s],\
                   pin.angle [rad],pin.rate [rad/s],pin.fx [N],pin.fy [N],pin.mz [N m],\
                   energy.kinetic [J],energy.stored [J],energy.total [J]";

@@ -206,13 +206,20 @@ fn comparisons_tell_work_and_precision() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let v: Value = serde_json::from_str(&ended.stdout).unwrap();
     let runs = v["runs"].as_array().unwrap();
-    let of = |method: &str, iteration: &str| -> Vec<&Value> {
-        runs.iter().filter(|r| r["method"] == method && r["iteration"] == iteration).collect()
+    let of = |method: &str, iteration: &str, key: &str| -> Vec<&Value> {
+        let asked = |r: &&Value| r["method"] == method && r["iteration"] == iteration && r[key].is_number();
+        runs.iter().filter(asked).collect()
     };
-    for (method, iteration, n) in
-        [("bdf", "full", 3), ("bdf", "cm", 3), ("dop853", "none", 3), ("gen-alpha", "full", 3), ("rk4", "none", 2)]
-    {
-        let runs = of(method, iteration);
+    // gen-alpha is run with both, and --step is not ignored for it
+    for (method, iteration, key, n) in [
+        ("bdf", "full", "rtol", 3),
+        ("bdf", "cm", "rtol", 3),
+        ("dop853", "none", "rtol", 3),
+        ("gen-alpha", "full", "rtol", 3),
+        ("gen-alpha", "full", "step", 2),
+        ("rk4", "none", "step", 2),
+    ] {
+        let runs = of(method, iteration, key);
         assert_eq!(runs.len(), n, "{method} {iteration}");
         for pair in runs.windows(2) {
             let number = |k: usize, key: &str| pair[k][key].as_f64().unwrap();
@@ -225,8 +232,12 @@ fn comparisons_tell_work_and_precision() {
         }
     }
     // halving the step of a method of order 4 leaves a 16th of the error
-    let errors: Vec<f64> = of("rk4", "none").iter().map(|r| r["error"].as_f64().unwrap()).collect();
+    let errors: Vec<f64> = of("rk4", "none", "step").iter().map(|r| r["error"].as_f64().unwrap()).collect();
     assert!((errors[0] / errors[1]).log2() > 3.7, "{errors:?}");
+    let errors: Vec<f64> = of("gen-alpha", "full", "step").iter().map(|r| r["error"].as_f64().unwrap()).collect();
+    assert!((errors[0] / errors[1]).log2() > 1.7, "{errors:?}");
+    let refused = scratch.bellcrank(&["compare", &model, "--method", "bdf,dop853", "--step", "1e-3"]);
+    assert!(refused.code == 2 && refused.stderr.contains("choose their steps by the error"), "{}", refused.stderr);
     let skipped = v["skipped"].to_string();
     assert!(skipped.contains("gen-alpha cm") && skipped.contains("does not iterate"), "{skipped}");
     assert!(v["reference"]["doubt"].as_f64() < Some(1e-8));

@@ -1,6 +1,8 @@
 //! What can be seen of a machine from outside: names, channels, energy and momentum.
 
 use super::{HasLayout, Point, Unknown, Workspace};
+pub use crate::channel::Channel;
+use crate::channel::{Group, Selection};
 use crate::subject::Subject;
 
 /// Energies of a point, in J, and the power that enters from outside, in W.
@@ -101,15 +103,6 @@ pub struct Beyond {
     pub ratio: f64,
 }
 
-/// A recorded quantity.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Channel {
-    /// The user's name of it, such as `crank.vx`.
-    pub name: String,
-    /// Its SI unit, such as `m/s`; empty for a pure number.
-    pub unit: &'static str,
-}
-
 /// Names, channels and balances.
 ///
 /// By default the unknowns themselves are recorded, power may flow, and there is no balance of momentum.
@@ -145,6 +138,34 @@ pub trait Observable: HasLayout {
         let _ = w;
         out.clear();
         [&at.q, &at.v, &at.vdot, &at.z, &at.lambda].into_iter().for_each(|x| out.extend_from_slice(x));
+    }
+
+    /// All that can be recorded: the channels, and then those that are there for the asking.
+    fn all_channels(&self) -> Vec<Channel> {
+        self.channels()
+    }
+
+    /// The channels that a function wants, which is told each name and whether it is recorded by default.
+    fn select(&self, wanted: &mut dyn FnMut(&str, bool) -> bool) -> Selection {
+        let mut selection = Selection::default();
+        for (k, channel) in self.channels().into_iter().enumerate() {
+            if wanted(&channel.name, true) {
+                selection.add(Group::Plain(k), 0, channel);
+                selection.reactive = true;
+            }
+        }
+        selection
+    }
+
+    /// The values of a selection, as [`observe`](Observable::observe) has them of all channels.
+    fn observe_some(&self, selection: &Selection, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        let mut all = Vec::new();
+        self.observe(at, w, &mut all);
+        out.clear();
+        out.extend(selection.items.iter().filter_map(|(group, _)| match group {
+            Group::Plain(k) => all.get(*k).copied(),
+            _ => None,
+        }));
     }
 
     /// Momentum, its rate and the loads that must cause it, at a realized point with its v̇ and λ. False if the

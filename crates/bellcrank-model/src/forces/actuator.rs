@@ -1,6 +1,7 @@
 //! An actuator on a joint coordinate, and the limits and lag it shares with controllers.
 
 use super::{Along, Ends, Force, Kind, Placement, Seen, StateSlopes, Switch};
+use crate::channel::Quantity;
 use crate::dynamics::{BY_VALUE, Mode};
 use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
@@ -24,10 +25,22 @@ pub const KIND: Kind = Kind {
         START,
     ],
     ends: Ends::Joint,
+    channels: CHANNELS,
     make: |values, place| {
         Ok(Box::new(Actuator { effort: values.function("effort").clone(), stage: Stage::read(values, place)? }))
     },
 };
+
+/// The channel `effort` of whatever acts along a joint coordinate.
+pub const EFFORT: Quantity = Quantity::new(
+    "effort",
+    "N",
+    "force (or torque) along the joint coordinate, on the second body of the joint and against the first, after limits and lag",
+)
+.turning("N m");
+
+const CHANNELS: &[Quantity] =
+    &[Quantity::new("command", "N", "the effort that is asked for, before limits and lag").turning("N m"), EFFORT];
 
 /// The key `limits`.
 pub const LIMITS: Field = Field::optional(
@@ -150,6 +163,12 @@ const LEAST: Mode = 2;
 const GREATEST: Mode = 3;
 
 impl Force for Actuator {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        out.copy_from_slice(&[self.effort.value_with(at.t, at.inputs), self.effort(at)]);
+    }
     fn courses(&self) -> Vec<&Expression> {
         vec![&self.effort]
     }

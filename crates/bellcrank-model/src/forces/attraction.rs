@@ -2,6 +2,7 @@
 
 use super::line::{Line, Tension};
 use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::channel::Quantity;
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
 
@@ -27,8 +28,15 @@ pub const KIND: Kind = Kind {
         ),
     ],
     ends: Ends::Centres,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("length", "m", "distance of the two points"),
+    Quantity::new("rate", "m/s", "its rate"),
+    Quantity::new("force", "N", "attraction, which pulls the points together: positive"),
+];
 
 fn make(values: &Values, place: &Placement) -> Made {
     let masses = match values.optional_numbers("masses") {
@@ -61,6 +69,13 @@ impl Attraction {
 }
 
 impl Force for Attraction {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        let line = Line::of(at);
+        out.copy_from_slice(&[line.l, line.rate, self.tension(&line).value]);
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let line = Line::of(at);
         line.pull(self.tension(&line).value, out);

@@ -2,6 +2,7 @@
 
 use super::characteristic::curve;
 use super::{Along, Ends, Force, Kind, Made, Placement, Seen};
+use crate::channel::Quantity;
 use crate::curve::Curve;
 use crate::dynamics::Limit;
 use crate::file::{Diagnostics, Field, FieldKind, Values};
@@ -76,8 +77,39 @@ pub const KIND: Kind = Kind {
         ),
     ],
     ends: Ends::Frames,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("x", "m", "displacement of the second frame against the first, in the axes of the first"),
+    Quantity::new("y", "m", "the same along y"),
+    Quantity::new("z", "m", "the same along z").in_space(),
+    Quantity::new("rx", "rad", "rotation vector between the frames").in_space(),
+    Quantity::new("ry", "rad", "the same about y").in_space(),
+    Quantity::new("rz", "rad", "the same about z").in_space(),
+    Quantity::new("angle", "rad", "angle of the second frame against the first").in_plane(),
+    Quantity::new("x_rate", "m/s", "rates of these"),
+    Quantity::new("y_rate", "m/s", "the same along y"),
+    Quantity::new("z_rate", "m/s", "the same along z").in_space(),
+    Quantity::new("rx_rate", "rad/s", "the same of the rotation vector").in_space(),
+    Quantity::new("ry_rate", "rad/s", "the same about y").in_space(),
+    Quantity::new("rz_rate", "rad/s", "the same about z").in_space(),
+    Quantity::new("angle_rate", "rad/s", "the same of the angle").in_plane(),
+    Quantity::new(
+        "force_x",
+        "N",
+        "force on the second body in the axes of the first frame, springs, dampers and preload together: negative where \
+         a spring holds a positive displacement back",
+    ),
+    Quantity::new("force_y", "N", "the same along y"),
+    Quantity::new("force_z", "N", "the same along z").in_space(),
+    Quantity::new("torque_x", "N m", "the torque on the second body that goes with `rx`: its power is torque · rate")
+        .in_space(),
+    Quantity::new("torque_y", "N m", "the same of `ry`").in_space(),
+    Quantity::new("torque_z", "N m", "the same of `rz`").in_space(),
+    Quantity::new("torque", "N m", "torque on the second body").in_plane(),
+];
 
 const CURVES: &[Field] = &[
     Field::optional("x", FieldKind::Pairs, "m, N", "", "pairs [displacement, force]"),
@@ -227,6 +259,19 @@ fn gradient(at: &Seen, o: &Offset) -> [[[Mat3; 2]; 2]; 2] {
 }
 
 impl Force for Bushing {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        let o = Offset::of(at, self.space);
+        let e = self.effort(&o);
+        for (out, [lin, ang]) in out.chunks_exact_mut(7).zip([o.x, o.rate, [-e[0], -e[1]]]) {
+            out[..3].copy_from_slice(&lin.0);
+            out[3..6].copy_from_slice(&ang.0);
+            out[6] = ang[2];
+        }
+    }
+
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let o = Offset::of(at, self.space);
         let [f, t] = self.effort(&o);

@@ -2,6 +2,7 @@
 
 use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION, STUCK};
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
+use crate::channel::Quantity;
 use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
@@ -79,8 +80,17 @@ pub const KIND: Kind = Kind {
         PUSH_OUT,
     ],
     ends: Ends::Surfaces,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("gap", "m", "distance of the surfaces along the common normal: negative where they are pressed in"),
+    Quantity::new("depth", "m", "how far they are pressed in; zero while they are apart"),
+    Quantity::new("normal", "N", "force along the common normal, which pushes the bodies apart: positive"),
+    Quantity::new("friction", "N", "size of the force across the normal, which acts against the sliding"),
+    Quantity::new("slip", "m/s", "speed of the second surface against the first across the normal, while they touch"),
+];
 
 fn make(values: &Values, place: &Placement) -> Made {
     let what = values.what();
@@ -237,6 +247,26 @@ impl Contact {
 }
 
 impl Force for Contact {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        let gap = self.shape.touch(at.ends).gap;
+        out.copy_from_slice(&[gap, (-gap).max(0.0), 0.0, 0.0, 0.0]);
+        if self.law.holds() && !matches!(at.mode, CLOSED | STUCK) {
+            return;
+        }
+        if at.mode == STUCK {
+            // held along the normal by −λ, and across
+            (out[2], out[3]) = (-at.lambda, at.across[0].hypot(at.across[1]));
+        } else if let Some((touch, u, push)) = self.push(at) {
+            let across = u - touch.n * touch.n.dot(u);
+            (out[2], out[4]) = (push.force, across.norm());
+            out[3] = self.direction(touch.n, u).1.norm() * self.friction * push.force;
+        } else if self.law.holds() {
+            (out[2], out[4]) = (-at.lambda, self.sliding(at));
+        }
+    }
     fn is_limited(&self) -> bool {
         !self.law.holds() && self.shape.smallest() > 0.0
     }

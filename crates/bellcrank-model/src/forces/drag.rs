@@ -1,6 +1,7 @@
 //! Drag of air or water.
 
 use super::{Ends, Force, Kind, Made, Placement, Seen};
+use crate::channel::Quantity;
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, LIN, Stiffness};
 use bellcrank_math::{Mat3, Vec3};
@@ -30,8 +31,14 @@ pub const KIND: Kind = Kind {
         Field::optional("wind", FieldKind::VectorFunction, "m/s", "none", "velocity of the medium, a function of t"),
     ],
     ends: Ends::One,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("speed", "m/s", "speed of the point against the wind"),
+    Quantity::new("force", "N", "size of the drag, which acts against that motion"),
+];
 
 fn make(values: &Values, _place: &Placement) -> Made {
     for key in ["cd", "area", "density"] {
@@ -65,6 +72,12 @@ impl Drag {
 }
 
 impl Force for Drag {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        out.copy_from_slice(&[self.relative(at).norm(), self.force(at).norm()]);
+    }
     fn courses(&self) -> Vec<&Expression> {
         self.wind.iter().collect()
     }

@@ -1,6 +1,7 @@
 //! Friction in a joint.
 
 use super::{Along, Ends, Force, Kind, Made, Placement, Seen, scaled};
+use crate::channel::Quantity;
 use crate::dynamics::{DryModes, HoldingLaw, Mode};
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
@@ -69,8 +70,19 @@ pub const KIND: Kind = Kind {
         ),
     ],
     ends: Ends::Joint,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("slip", "m/s", "rate of the joint coordinate; zero while it sticks").turning("rad/s"),
+    Quantity::new(
+        "effort",
+        "N",
+        "friction along the joint coordinate: negative when it holds a positive rate back, also while it sticks",
+    )
+    .turning("N m"),
+];
 
 fn make(values: &Values, place: &Placement) -> Made {
     if !values.has("viscous") && !values.has("coulomb") {
@@ -125,6 +137,12 @@ impl Friction {
 }
 
 impl Force for Friction {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        out.copy_from_slice(&[self.along.rate(at), self.effort(at)]);
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         self.along.push(at, self.at_rate(at.mode, self.along.rate(at)).0, out);
     }

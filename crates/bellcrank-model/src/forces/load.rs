@@ -29,6 +29,7 @@ pub const FORCE: Kind = Kind {
         FRAME,
     ],
     ends: Ends::One,
+    channels: &[],
     make: |values, _| Ok(Box::new(Load { force: three(values, "force"), torque: none(), follows: follows(values) })),
 };
 
@@ -39,6 +40,7 @@ pub const TORQUE: Kind = Kind {
           or in those of the body.",
     fields: &[Field::required("torque", FieldKind::AxialFunction, "N m", "the torque, a function of t"), FRAME],
     ends: Ends::One,
+    channels: &[],
     make: |values, _| Ok(Box::new(Load { force: none(), torque: three(values, "torque"), follows: follows(values) })),
 };
 

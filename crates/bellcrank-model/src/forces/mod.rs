@@ -23,6 +23,7 @@ mod torsional;
 pub use along::Along;
 pub use own::{Law, Own};
 
+use crate::channel::Quantity;
 use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
 use crate::file::{Diagnostics, Expression, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
@@ -32,6 +33,9 @@ use bellcrank_math::Vec3;
 
 /// The most first-order states a force may have.
 pub const MAX_STATES: usize = 2;
+
+/// The most rows in the table of quantities of a force.
+pub const MAX_QUANTITIES: usize = 24;
 
 /// The most switch functions a force may have.
 pub const MAX_SWITCHES: usize = 2;
@@ -90,6 +94,12 @@ pub trait Force: Send + Sync {
     fn effort(&self, _at: &Seen) -> f64 {
         0.0
     }
+    /// What it tells of itself: the table of its kind.
+    fn quantities(&self) -> &'static [Quantity] {
+        &[]
+    }
+    /// The values of that table, one for each of its rows, also for those of the other space.
+    fn observe(&self, _at: &Seen, _out: &mut [f64]) {}
     /// Whether `power` can be other than zero.
     fn has_power(&self) -> bool {
         false
@@ -243,6 +253,8 @@ pub struct Kind {
     pub fields: &'static [Field],
     /// Where it acts.
     pub ends: Ends,
+    /// What it tells of itself, as [`Force::quantities`]; its loads come besides.
+    pub channels: &'static [Quantity],
     /// Makes the force.
     pub make: fn(&Values, &Placement) -> Made,
 }

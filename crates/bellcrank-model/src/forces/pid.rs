@@ -1,7 +1,8 @@
 //! A PID controller that acts on a joint.
 
-use super::actuator::{LAG, LIMITS, START, Stage};
+use super::actuator::{EFFORT, LAG, LIMITS, START, Stage};
 use super::{Along, Ends, Force, Kind, Made, Placement, Seen, StateSlopes, Switch, combined, scaled};
+use crate::channel::Quantity;
 use crate::dynamics::Mode;
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
@@ -46,8 +47,16 @@ pub const KIND: Kind = Kind {
         START,
     ],
     ends: Ends::Control,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("reference", "", "what is measured should be this, in the unit of what it measures"),
+    Quantity::new("error", "", "`reference` less what is measured"),
+    Quantity::new("command", "N", "kp·e + ∫ki·e dt + kd·de/dt, before limits and lag").turning("N m"),
+    EFFORT,
+];
 
 fn make(values: &Values, place: &Placement) -> Made {
     let what = values.what();
@@ -127,6 +136,14 @@ impl Pid {
 }
 
 impl Force for Pid {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        let (command, error) = self.command(at);
+        let reference = self.reference.value_with(at.t, at.inputs);
+        out.copy_from_slice(&[reference, error, command, self.effort(at)]);
+    }
     fn courses(&self) -> Vec<&Expression> {
         vec![&self.reference]
     }

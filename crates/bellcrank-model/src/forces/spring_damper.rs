@@ -3,6 +3,7 @@
 use super::characteristic::{Characteristic, curve_field};
 use super::line::{Line, Tension};
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
+use crate::channel::Quantity;
 use crate::dynamics::{BY_VALUE, Mode, Track};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
@@ -52,8 +53,16 @@ pub const KIND: Kind = Kind {
         ),
     ],
     ends: Ends::Points,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("length", "m", "distance of its two points"),
+    Quantity::new("deflection", "m", "`length` less the unstretched length: positive when stretched"),
+    Quantity::new("rate", "m/s", "rate of `length`: positive when the points move apart"),
+    Quantity::new("force", "N", "tension, spring and damper together: positive when it pulls the points together"),
+];
 
 fn make(values: &Values, place: &Placement) -> Made {
     let start = (place.points[1] - place.points[0]).norm();
@@ -128,6 +137,13 @@ impl SpringDamper {
 }
 
 impl Force for SpringDamper {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        let line = Line::of(at);
+        out.copy_from_slice(&[line.l, line.l - self.length, line.rate, self.tension(at.mode, &line).0.value]);
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let line = Line::of(at);
         line.pull(self.tension(at.mode, &line).0.value, out);

@@ -2,6 +2,7 @@
 
 use super::closing::{CARRIED, CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION};
 use super::{Along, Ends, Force, Kind, Made, Placement, Seen, Switch, combined, scaled};
+use crate::channel::Quantity;
 use crate::dynamics::{HoldingLaw, Mode, Track};
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
@@ -40,8 +41,21 @@ pub const KIND: Kind = Kind {
         PUSH_OUT,
     ],
     ends: Ends::Joint,
+    channels: CHANNELS,
     make,
 };
+
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("depth", "m", "how far the coordinate is beyond the limit that it touches; zero between the limits")
+        .turning("rad"),
+    Quantity::new(
+        "effort",
+        "N",
+        "push along the joint coordinate: positive at the lower limit, negative at the upper one; a hard stop tells what \
+         holds the coordinate at rest, its impacts are events",
+    )
+    .turning("N m"),
+];
 
 fn make(values: &Values, place: &Placement) -> Made {
     let [lower, upper] = ["lower", "upper"].map(|key| values.optional_number(key));
@@ -74,6 +88,20 @@ impl Stop {
 }
 
 impl Force for Stop {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        let [lower, upper] = self.gaps(at);
+        out.copy_from_slice(&[(-lower).max(-upper).max(0.0), self.effort(at)]);
+    }
+    fn along(&self) -> Option<Motion> {
+        Some(self.along.motion)
+    }
+    fn effort(&self, at: &Seen) -> f64 {
+        // what is held is held by −λ
+        self.push(at).map_or(0.0, |(push, sign)| sign * push.force) - at.lambda
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         if let Some((push, sign)) = self.push(at) {
             self.along.push(at, sign * push.force, out);

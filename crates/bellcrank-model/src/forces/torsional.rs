@@ -2,6 +2,7 @@
 
 use super::characteristic::{Characteristic, curve_field};
 use super::{Along, Ends, Force, Kind, Seen, combined, scaled};
+use crate::channel::Quantity;
 use crate::file::{Field, FieldKind};
 use crate::frames::{Covector, Stiffness};
 use crate::joints::{Motion, Z};
@@ -28,6 +29,7 @@ pub const KIND: Kind = Kind {
         Field::optional("angle", FieldKind::Number, "rad", "0", "angle at which the spring is at rest"),
     ],
     ends: Ends::Turning,
+    channels: CHANNELS,
     make: |values, _| {
         Ok(Box::new(Torsional {
             spring: Characteristic::read(values)?,
@@ -37,7 +39,24 @@ pub const KIND: Kind = Kind {
     },
 };
 
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("angle", "rad", "angle of the second body against the first about the axis, turns counted"),
+    Quantity::new("rate", "rad/s", "its rate"),
+    Quantity::new(
+        "torque",
+        "N m",
+        "torque on the second body about the axis, spring and damper together: positive when it turns it forward",
+    ),
+];
+
 impl Force for Torsional {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        let (angle, rate) = (TURN.value(at), TURN.rate(at));
+        out.copy_from_slice(&[angle, rate, -self.spring.at(angle - self.angle).force - self.damping * rate]);
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let spring = self.spring.at(TURN.value(at) - self.angle);
         TURN.push(at, -spring.force - self.damping * TURN.rate(at), out);

@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn orientation(&self, node: &'a Node, what: &str) -> Result<Quat, Diagnostics> {
+    pub(super) fn orientation(&self, node: &'a Node, what: &str) -> Result<Quat, Diagnostics> {
         const TURN: &[Field] = &[
             Field::required("axis", FieldKind::Direction, "", "axis of the turn"),
             Field::required("angle", FieldKind::Number, "rad", "angle of the turn"),

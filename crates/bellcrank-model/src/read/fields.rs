@@ -8,7 +8,7 @@ use crate::joints::{self, Place};
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "body", "joint", "force", "probe"],
+    named: &["parameter", "input", "body", "joint", "force", "probe", "output"],
 };
 
 /// Keys of `[model]`.
@@ -267,6 +267,30 @@ pub const PROBE: &[Field] = &[
     Field::required("body", FieldKind::Name, "", "the body it sits on"),
     Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
     Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
+    Field::optional("relative_to", FieldKind::Name, "", "the world", "the body that its motion is seen from, in that body's axes"),
+    Field::optional("angle", FieldKind::Number, "rad", "0", "angle of its own axes against the body's (plane)"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "along the body's axes",
+        "rotation of its own axes against the body's (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix",
+    ),
+];
+
+/// Keys of `[output.NAME]`.
+pub const OUTPUT: &[Field] = &[
+    Field::required(
+        "value",
+        FieldKind::Any,
+        "",
+        "an expression of channels, parameters, inputs and `t`; channels with other letters in their names stand in backquotes",
+    ),
+    Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
+    Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
+    Field::optional("lag", FieldKind::Positive, "s", "none", "time constant of a first-order low-pass filter"),
+    Field::optional("derivative", FieldKind::Flag, "", "false", "records the derivative in time instead"),
+    Field::optional("integral", FieldKind::Flag, "", "false", "records the integral over time from the start instead"),
 ];
 
 /// Keys of `[start]` entries: the names of a joint's coordinates and rates, see [`joints::names`].

@@ -148,10 +148,11 @@ impl<'a> Reader<'a> {
             }
         }
         let body = self.body_names.get(owner).copied();
-        let probe = self.model.probes.iter().find(|p| p.name == owner).map(|p| p.end);
+        let found = self.model.probes.iter().find(|p| p.name == owner);
+        let (probe, seen_from) = (found.map(|p| p.end), found.and_then(|p| p.relative_to));
         if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
-            // along the world's axes, seen from a frame at the origin
-            let ends = vec![End { body: None, on: Attachment::CENTRE }, end];
+            // along the axes of the world, or of the body that a probe is seen from
+            let ends = vec![End { body: seen_from, on: Attachment::CENTRE }, end];
             for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
                 choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
                 choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));

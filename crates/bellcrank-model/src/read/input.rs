@@ -11,10 +11,7 @@ impl<'a> Reader<'a> {
         let values = self.fields(node, &format!("input {}", suggest::quoted(name)), &[INPUT])?;
         let text = |key: &str| values.optional_name(key).map_or("", |n| n.name);
         let unit = text("unit");
-        let Some(unit) = lasting(unit) else {
-            let message = format!("`unit` of {} is longer than {LONGEST_UNIT} letters", values.what());
-            return Err(values.error_at("unit", message).help("say in `doc` what it means").into());
-        };
+        let Some(unit) = lasting(unit) else { return Err(too_long(&values).into()) };
         let start = values.number("start");
         self.model.inputs.push(Input { name: name.to_string(), start, unit, doc: text("doc").to_string() });
         Ok(())
@@ -53,13 +50,19 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What is wrong with a unit that is too long.
+pub(super) fn too_long(values: &Values) -> Diagnostic {
+    let message = format!("`unit` of {} is longer than {LONGEST_UNIT} letters", values.what());
+    values.error_at("unit", message).help("say in `doc` what it means")
+}
+
 /// Longer units are refused, in letters.
 const LONGEST_UNIT: usize = 24;
 /// Different units that are kept; channels have units that last as long as the program.
 const MOST_UNITS: usize = 1000;
 
 /// A unit as text that lasts: each is kept once, and beyond [`MOST_UNITS`] different ones channels have none.
-fn lasting(unit: &str) -> Option<&'static str> {
+pub(super) fn lasting(unit: &str) -> Option<&'static str> {
     static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     if unit.is_empty() || unit.chars().count() > LONGEST_UNIT {
         return unit.is_empty().then_some("");

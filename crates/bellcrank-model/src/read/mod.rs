@@ -11,6 +11,7 @@ mod flexible;
 mod force;
 mod input;
 mod joint;
+mod output;
 mod place;
 mod probe;
 mod shape;
@@ -124,6 +125,7 @@ impl<'a> Reader<'a> {
         self.check_sections();
         self.check_names();
         self.check_inputs();
+        self.check_outputs();
         self.each("parameter", Reader::check_parameter);
         self.each("input", Reader::read_input);
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
@@ -153,6 +155,7 @@ impl<'a> Reader<'a> {
         self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
+        self.each("output", Reader::read_output);
         let mut settings = Settings::default();
         if let Some(node) = self.root.get("solve") {
             let read = Settings::read(node, &self.context());
@@ -166,10 +169,10 @@ impl<'a> Reader<'a> {
         Ok((std::mem::take(&mut self.model), settings))
     }
 
-    /// Bodies, joints and probes must not share names: `pin.x` is one channel.
+    /// Bodies, joints, forces and probes must not share names: `pin.x` is one channel.
     fn check_names(&mut self) {
         let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
-        for section in ["body", "joint", "probe"] {
+        for section in ["body", "joint", "probe", "force"] {
             let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
             for entry in entries {
                 if let Some((first, span)) = seen.insert(&entry.name, (section, entry.span)) {

@@ -4,7 +4,9 @@ use super::links::Links;
 use super::patterns::Maps;
 use super::{Relative, layout, space};
 use crate::dynamics::*;
+use crate::channel::Selection;
 use crate::model::Subject;
+use crate::system::channels::{self, Look};
 use std::sync::Arc;
 
 impl Switching for Relative {
@@ -119,6 +121,18 @@ impl TreeRecursion for Relative {
     }
 }
 
+impl Relative {
+    /// Looks at a point through the Cartesian equations.
+    fn look(&self, at: &Point, w: &mut Workspace, see: impl FnOnce(&Look)) {
+        let t = space(w);
+        self.rnea_joint_loads(at, t);
+        let inner = std::mem::take(&mut t.cartesian);
+        let reaction = |joint: usize, w: &Workspace| self.reaction(joint, t, w);
+        see(&Look { system: &self.cartesian, at: &t.point, w: &inner, reaction: &reaction });
+        t.cartesian = inner;
+    }
+}
+
 impl Observable for Relative {
     fn subject(&self, of: Unknown, block: usize) -> Subject {
         match of {
@@ -153,10 +167,18 @@ impl Observable for Relative {
     }
 
     fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
-        let t = space(w);
-        self.rnea_joint_loads(at, t);
-        let mut inner = std::mem::take(&mut t.cartesian);
-        crate::system::channels::observe(&self.cartesian, &t.point, &mut inner, |j, w| self.reaction(j, t, w), out);
-        t.cartesian = inner;
+        self.look(at, w, |look| channels::observe(look, out));
+    }
+
+    fn all_channels(&self) -> Vec<Channel> {
+        self.cartesian.all_channels()
+    }
+
+    fn select(&self, wanted: &mut dyn FnMut(&str, bool) -> bool) -> Selection {
+        self.cartesian.select(wanted)
+    }
+
+    fn observe_some(&self, selection: &Selection, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        self.look(at, w, |look| channels::observe_some(look, selection, &mut Vec::new(), out));
     }
 }

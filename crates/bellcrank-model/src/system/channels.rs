@@ -1,165 +1,247 @@
-//! Channels: what is recorded of a compiled model, under the user's names.
-//!
-//! | channel | unit | meaning |
-//! |---|---|---|
-//! | `crank.x crank.y (crank.z)` | m | centre of mass |
-//! | `crank.angle` | rad | angle, in the plane |
-//! | `crank.qw crank.qx crank.qy crank.qz` | | rotation as unit quaternion, body to world, in space |
-//! | `crank.vx …` | m/s | velocity of the centre of mass |
-//! | `crank.wz`, in space also `crank.wx crank.wy` | rad/s | angular velocity, in the world |
-//! | `rod.mode1 rod.mode1_rate …` | m, m/s; rad, rad/s | modal coordinates of a flexible body, whose `x …` is the origin of its frame |
-//! | `rod.strain` | J | energy of its deformation |
-//! | `pin.angle pin.rate`, `slide.position slide.rate` | rad, rad/s; m, m/s | joint coordinates, continuous over many turns |
-//! | `sleeve.angle sleeve.rate sleeve.position sleeve.speed` | | those of a joint that turns and slides; a second turn or slide has `angle2` … |
-//! | `pin.fx … pin.mz` | N, N m | reaction on the second body, at the joint, in the world |
-//! | `motor.effort` | N or N m | effort of an actuator, a controller or friction along its joint coordinate |
-//! | `B.x B.vx B.ax …` | m, m/s, m/s² | motion of a probe |
-//! | `energy.kinetic energy.stored energy.total` | J | energies |
-//! | `torque` | as given | an input, by its own name |
+//! The values of channels, group by group; their names and meanings stand in [`crate::catalog`].
 
 use super::*;
 use crate::bodies::Orientation;
-use crate::joints;
-use crate::model::End;
+use crate::catalog;
+use crate::channel::{Axes, Group, ProbePart, Selection};
+use crate::forces::MAX_QUANTITIES;
+use crate::model::{End, Probe};
 use bellcrank_math::{Mat3, Vec3};
 
-const AXES: [&str; 3] = ["x", "y", "z"];
-
-/// Whether a body has a rotation worth recording.
-fn turns(body: &Body) -> bool {
-    each!(body, b => b.orientation()) != Orientation::None
+/// What is looked at: a realized point with its v̇ and λ, and how to get reactions.
+pub struct Look<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// The point.
+    pub at: &'a Point,
+    /// Where it is realized.
+    pub w: &'a Workspace,
+    /// The load that a joint puts on its second body.
+    pub reaction: &'a dyn Fn(usize, &Workspace) -> Covector,
 }
 
-/// The channel of a modal coordinate.
-pub fn mode_name(body: &str, mode: usize) -> String {
-    format!("{body}.mode{}", mode + 1)
-}
-
-/// All channels, in the order of [`observe`].
-pub fn list(system: &System) -> Vec<Channel> {
-    let model = &system.model;
-    let dimension = model.space.dimension();
-    let plane = model.space == Space::Plane;
-    let mut out = Vec::new();
-    let mut push = |name: String, unit: &'static str| out.push(Channel { name, unit });
-    for b in &model.bodies {
-        AXES[..dimension].iter().for_each(|a| push(format!("{}.{a}", b.name), "m"));
-        let turning = turns(&b.body);
-        match plane {
-            true if turning => push(format!("{}.angle", b.name), "rad"),
-            false if turning => ["qw", "qx", "qy", "qz"].iter().for_each(|a| push(format!("{}.{a}", b.name), "")),
-            _ => {}
-        }
-        AXES[..dimension].iter().for_each(|a| push(format!("{}.v{a}", b.name), "m/s"));
-        match plane {
-            true if turning => push(format!("{}.wz", b.name), "rad/s"),
-            false if turning => AXES.iter().for_each(|a| push(format!("{}.w{a}", b.name), "rad/s")),
-            _ => {}
-        }
-        if let Some(of) = each!(&b.body, b => b.deformable()) {
-            for (i, mode) in of.modes.iter().enumerate() {
-                let units = if mode.angle { ["rad", "rad/s"] } else { ["m", "m/s"] };
-                push(mode_name(&b.name, i), units[0]);
-                push(format!("{}_rate", mode_name(&b.name, i)), units[1]);
-            }
-            push(format!("{}.strain", b.name), "J");
-        }
-    }
-    for j in &model.joints {
-        let motions = j.joint.motions(model.space);
-        for (motion, [value, rate]) in motions.iter().zip(joints::names(&motions)) {
-            let units = if motion.turns() { ["rad", "rad/s"] } else { ["m", "m/s"] };
-            push(format!("{}.{value}", j.name), units[0]);
-            push(format!("{}.{rate}", j.name), units[1]);
-        }
-    }
-    for j in &model.joints {
-        AXES[..dimension].iter().for_each(|a| push(format!("{}.f{a}", j.name), "N"));
-        match plane {
-            true => push(format!("{}.mz", j.name), "N m"),
-            false => AXES.iter().for_each(|a| push(format!("{}.m{a}", j.name), "N m")),
-        }
-    }
-    for f in &model.forces {
-        if let Some(motion) = f.force.along() {
-            push(format!("{}.effort", f.name), if motion.turns() { "N m" } else { "N" });
-        }
-    }
-    for p in &model.probes {
-        for (prefix, unit) in [("", "m"), ("v", "m/s"), ("a", "m/s²")] {
-            AXES[..dimension].iter().for_each(|a| push(format!("{}.{prefix}{a}", p.name), unit));
-        }
-    }
-    for part in ["kinetic", "stored", "total"] {
-        push(format!("energy.{part}"), "J");
-    }
-    model.inputs.iter().for_each(|input| push(input.name.clone(), input.unit));
-    out
-}
-
-/// The values of all channels at a realized point with its v̇ and λ; `reaction` tells the load that a joint puts on
-/// its second body.
-pub fn observe(
-    system: &System,
-    at: &Point,
-    w: &mut Workspace,
-    reaction: impl Fn(usize, &Workspace) -> Covector,
-    out: &mut Vec<f64>,
-) {
+/// The values of what is recorded unless something else is asked for.
+pub fn observe(look: &Look, out: &mut Vec<f64>) {
     out.clear();
-    let model = &system.model;
-    let dimension = model.space.dimension();
-    let plane = model.space == Space::Plane;
-    fn vector(out: &mut Vec<f64>, v: Vec3, dimension: usize) {
-        out.extend_from_slice(&v.0[..dimension]);
+    catalog::groups(&look.system.model).for_each(|group| look.values(group, out));
+}
+
+/// The values of some channels.
+pub fn observe_some(look: &Look, selection: &Selection, scratch: &mut Vec<f64>, out: &mut Vec<f64>) {
+    out.clear();
+    for (group, bits) in &selection.items {
+        scratch.clear();
+        look.values(*group, scratch);
+        Selection::pick(*bits, scratch, out);
     }
-    for (number, b) in model.bodies.iter().enumerate() {
-        let (p, r) = system.pose(number, at);
-        vector(out, p, dimension);
-        let turning = turns(&b.body);
+}
+
+/// Angles of R = Rz(yaw) Ry(pitch) Rx(roll), as roll, pitch, yaw. At pitch = ±π/2 the roll is zero.
+pub fn cardan(r: &Mat3) -> [f64; 3] {
+    let (sine, cosine) = (-r.0[2][0], r.0[2][1].hypot(r.0[2][2]));
+    if cosine < 1e-12 {
+        return [0.0, sine.signum() * std::f64::consts::FRAC_PI_2, (-r.0[0][1]).atan2(r.0[1][1])];
+    }
+    [r.0[2][1].atan2(r.0[2][2]), sine.atan2(cosine), r.0[1][0].atan2(r.0[0][0])]
+}
+
+/// How a frame moves: its frame, acceleration and angular acceleration.
+struct Moving {
+    frame: Frame,
+    a: Vec3,
+    alpha: Vec3,
+}
+
+impl Look<'_> {
+    fn plane(&self) -> bool {
+        self.system.model.space == Space::Plane
+    }
+
+    /// Adds the parts of a vector that a model in this space has.
+    fn vector(&self, v: Vec3, out: &mut Vec<f64>) {
+        out.extend_from_slice(&v.0[..self.system.model.space.dimension()]);
+    }
+
+    /// Adds a rate of turning, or a torque: about z alone in the plane.
+    fn axial(&self, v: Vec3, out: &mut Vec<f64>) {
+        out.extend_from_slice(&v.0[if self.plane() { 2 } else { 0 }..]);
+    }
+
+    /// Adds the values of a group, in the order of its names.
+    pub fn values(&self, group: Group, out: &mut Vec<f64>) {
+        let model = &self.system.model;
+        match group {
+            Group::Plain(_) => {}
+            Group::Motion(b) => self.motion(b, out),
+            Group::Deformation(b) => {
+                let Some(of) = each!(&model.bodies[b].body, b => b.deformable()) else { return };
+                let range = self.system.layout.bodies[b].clone();
+                let modal = range.end - of.count()..range.end;
+                modal.clone().for_each(|i| out.extend_from_slice(&[self.at.q[i], self.at.v[i]]));
+                out.push(of.strain(&self.at.q[modal]));
+            }
+            Group::Coordinate(k, ..) => {
+                let (value, rate) = self.system.coordinate(&self.system.coordinates[k], self.at, self.w);
+                out.extend_from_slice(&[value, rate]);
+            }
+            Group::Second(k, ..) => {
+                out.push(self.system.coordinate_acceleration(&self.system.coordinates[k], self.at, self.w));
+            }
+            Group::Reaction(j, axes) => self.load((self.reaction)(j, self.w), &model.joints[j].ends[..2], axes, out),
+            Group::Force(f) => {
+                let table = model.forces[f].force.quantities();
+                let mut all = [0.0; MAX_QUANTITIES];
+                let all = &mut all[..table.len()];
+                self.system.with_force(f, self.at, self.w, |force, seen| force.force.observe(seen, all));
+                out.extend(table.iter().zip(all).filter(|(q, _)| q.is_in(model.space)).map(|(_, x)| *x));
+            }
+            Group::Load(f, axes) => {
+                let ends = &model.forces[f].ends;
+                let (load, power) = self.system.load_of_force(f, self.at, self.w);
+                self.load(load, &ends[ends.len().saturating_sub(2)..], axes, out);
+                if axes == Axes::World {
+                    out.push(power);
+                }
+            }
+            Group::Probe(p, part) => self.probe(&model.probes[p], part, out),
+            Group::Energy => {
+                let e = self.system.energy_at(self.at, &realized(self.w));
+                out.extend_from_slice(&[e.kinetic, e.stored, e.kinetic + e.stored]);
+            }
+            Group::Input(i) => out.push(self.at.charts.inputs[i]),
+            Group::Acceleration(b) => {
+                let (a, alpha) = self.system.twist_rate(&self.middle(b), self.at, self.w);
+                self.vector(a, out);
+                if self.turns(b) {
+                    self.axial(alpha, out);
+                }
+            }
+            Group::Cardan(b) if !self.plane() && self.turns(b) => {
+                out.extend_from_slice(&cardan(&self.system.pose(b, self.at).1.matrix()));
+            }
+            Group::Cardan(_) => {}
+        }
+    }
+
+    fn turns(&self, b: usize) -> bool {
+        each!(&self.system.model.bodies[b].body, b => b.orientation()) != Orientation::None
+    }
+
+    /// The point of a body that its channels tell, with axes along the body's own.
+    fn middle(&self, b: usize) -> End {
+        let centre = each!(&self.system.model.bodies[b].body, b => b.centre());
+        End { body: Some(b), on: Attachment { axes: Mat3::IDENTITY, ..centre } }
+    }
+
+    fn motion(&self, b: usize, out: &mut Vec<f64>) {
+        let (p, r) = self.system.pose(b, self.at);
+        self.vector(p, out);
+        let turning = self.turns(b);
         if turning {
-            match system.plane_angle(number) {
-                Some(k) => out.push(at.q[k]),
-                None if plane => out.push(2.0 * r.0[3].atan2(r.0[0])),
+            match self.system.plane_angle(b) {
+                Some(k) => out.push(self.at.q[k]),
+                None if self.plane() => out.push(2.0 * r.0[3].atan2(r.0[0])),
                 None => out.extend_from_slice(&r.0),
             }
         }
-        let centre = each!(&b.body, b => b.centre());
-        let frame =
-            system.look(&End { body: Some(number), on: Attachment { axes: Mat3::IDENTITY, ..centre } }, w, &at.v);
-        vector(out, frame.v, dimension);
-        match plane {
-            _ if !turning => {}
-            true => out.push(frame.w[2]),
-            false => vector(out, frame.w, 3),
-        }
-        if let Some(of) = each!(&b.body, b => b.deformable()) {
-            let range = system.layout.bodies[number].clone();
-            let modal = range.end - of.count()..range.end;
-            modal.clone().for_each(|i| out.extend_from_slice(&[at.q[i], at.v[i]]));
-            out.push(of.strain(&at.q[modal]));
+        let frame = self.system.look(&self.middle(b), self.w, &self.at.v);
+        self.vector(frame.v, out);
+        if turning {
+            self.axial(frame.w, out);
         }
     }
-    for c in system.coordinates() {
-        let (value, rate) = system.coordinate(c, at, w);
-        out.extend_from_slice(&[value, rate]);
+
+    /// A load on the last of some ends, in axes of the world or of a body.
+    fn load(&self, load: Covector, ends: &[End], axes: Axes, out: &mut Vec<f64>) {
+        let end = match axes {
+            Axes::World => None,
+            Axes::First => ends.first(),
+            Axes::Second => ends.last(),
+        };
+        let (lin, ang) = match end.and_then(|end| end.body) {
+            None => (load.lin, load.ang),
+            Some(b) => {
+                let r = self.system.look(&self.middle(b), self.w, &self.at.v).r;
+                (r.transpose_times(load.lin), r.transpose_times(load.ang))
+            }
+        };
+        self.vector(lin, out);
+        self.axial(ang, out);
     }
-    for j in 0..model.joints.len() {
-        let load = reaction(j, w);
-        vector(out, load.lin, dimension);
-        match plane {
-            true => out.push(load.ang[2]),
-            false => vector(out, load.ang, 3),
+
+    fn moving(&self, end: &End) -> Moving {
+        let (a, alpha) = self.system.twist_rate(end, self.at, self.w);
+        Moving { frame: self.system.look(end, self.w, &self.at.v), a, alpha }
+    }
+
+    fn probe(&self, probe: &Probe, part: ProbePart, out: &mut Vec<f64>) {
+        let seen = self.moving(&End { on: Attachment { axes: probe.axes, ..probe.end.on }, ..probe.end });
+        let (axes, seen) = match probe.relative_to {
+            None => (Mat3::IDENTITY, seen),
+            Some(b) => {
+                let from = self.moving(&End { body: Some(b), on: Attachment::CENTRE });
+                (from.frame.r, seen.from(&from))
+            }
+        };
+        let Moving { frame, a, alpha } = &seen;
+        match part {
+            ProbePart::Motion => {
+                [frame.p, frame.v, *a].into_iter().for_each(|v| self.vector(axes.transpose_times(v), out));
+                self.axial(axes.transpose_times(frame.w), out);
+            }
+            ProbePart::Turn => {
+                let [roll, pitch, yaw] = cardan(&(axes.transpose() * frame.r));
+                match self.plane() {
+                    true => out.push(yaw),
+                    false => out.extend_from_slice(&[roll, pitch, yaw]),
+                }
+                self.axial(axes.transpose_times(*alpha), out);
+            }
+            ProbePart::Own => {
+                [frame.v, *a].into_iter().for_each(|v| self.vector(frame.r.transpose_times(v), out));
+                self.axial(frame.r.transpose_times(frame.w), out);
+            }
         }
     }
-    out.extend((0..model.forces.len()).filter_map(|f| system.effort(f, at, w)));
-    for p in &model.probes {
-        let frame = system.look(&p.end, w, &at.v);
-        vector(out, frame.p, dimension);
-        vector(out, frame.v, dimension);
-        vector(out, system.acceleration(&p.end, at, w), dimension);
+}
+
+impl Moving {
+    /// The same motion as it is seen from a moving frame, in the world's axes: without what that frame carries along,
+    /// and without Coriolis' acceleration.
+    fn from(&self, base: &Moving) -> Moving {
+        let (f, b) = (&self.frame, &base.frame);
+        let d = f.p - b.p;
+        let v = f.v - b.v - b.w.cross(d);
+        let carried = base.a + base.alpha.cross(d) + b.w.cross(b.w.cross(d));
+        Moving {
+            frame: Frame { p: d, r: f.r, v, w: f.w - b.w },
+            a: self.a - carried - b.w.cross(v) * 2.0,
+            alpha: self.alpha - base.alpha - b.w.cross(f.w),
+        }
     }
-    let e = system.energy(at, w);
-    out.extend_from_slice(&[e.kinetic, e.stored, e.kinetic + e.stored]);
-    out.extend_from_slice(&at.charts.inputs);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellcrank_math::Quat;
+
+    #[test]
+    fn cardan_angles_turn_about_z_then_y_then_x() {
+        let turn = |axis: Vec3, angle: f64| Quat::exp(axis * angle).matrix();
+        for [roll, pitch, yaw] in [[0.3, -0.4, 2.9], [-3.0, 1.5, -0.2], [0.0, 0.0, 0.0], [1.0, -1.2, 3.0]] {
+            let r = turn(Vec3::Z, yaw) * turn(Vec3::Y, pitch) * turn(Vec3::X, roll);
+            let found = cardan(&r);
+            for (a, b) in found.into_iter().zip([roll, pitch, yaw]) {
+                assert!((a - b).abs() < 1e-12, "{found:?} {roll} {pitch} {yaw}");
+            }
+        }
+        // where the first and the last axis coincide, the turn is still the right one
+        let r = turn(Vec3::Z, 0.7) * turn(Vec3::Y, std::f64::consts::FRAC_PI_2) * turn(Vec3::X, 0.2);
+        let [roll, pitch, yaw] = cardan(&r);
+        let again = turn(Vec3::Z, yaw) * turn(Vec3::Y, pitch) * turn(Vec3::X, roll);
+        for i in 0..3 {
+            (0..3).for_each(|j| assert!((again.0[i][j] - r.0[i][j]).abs() < 1e-9, "{again:?} {r:?}"));
+        }
+    }
 }

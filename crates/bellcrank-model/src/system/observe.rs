@@ -1,6 +1,9 @@
 //! What solvers and recorders see of a system: energy, names, channels, momentum.
 
+use super::channels::Look;
 use super::*;
+use crate::catalog;
+use crate::channel::Selection;
 use crate::model::{Place, Subject};
 
 impl System {
@@ -68,11 +71,25 @@ impl Observable for System {
     }
 
     fn channels(&self) -> Vec<Channel> {
-        channels::list(self)
+        catalog::list(&self.model)
     }
 
     fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
-        channels::observe(self, at, w, |joint, w| self.reaction(joint, at, w), out);
+        let reaction = |joint: usize, w: &Workspace| self.reaction(joint, at, w);
+        channels::observe(&Look { system: self, at, w, reaction: &reaction }, out);
+    }
+
+    fn all_channels(&self) -> Vec<Channel> {
+        catalog::all(&self.model)
+    }
+
+    fn select(&self, wanted: &mut dyn FnMut(&str, bool) -> bool) -> Selection {
+        catalog::select(&self.model, wanted)
+    }
+
+    fn observe_some(&self, selection: &Selection, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        let reaction = |joint: usize, w: &Workspace| self.reaction(joint, at, w);
+        channels::observe_some(&Look { system: self, at, w, reaction: &reaction }, selection, &mut Vec::new(), out);
     }
 
     fn has_power(&self) -> bool {

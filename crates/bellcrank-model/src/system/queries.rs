@@ -130,13 +130,55 @@ impl System {
         }
     }
 
-    /// The effort of a force along its joint coordinate, if it acts along one.
-    pub fn effort(&self, force: usize, at: &Point, w: &Workspace) -> Option<f64> {
-        let w = &realized(w);
-        let f = &self.forces[force];
-        f.force.along()?;
-        let frames = self.frames(&f.ends, w, Some(&at.v));
-        Some(f.force.effort(&self.seen(f, at, &frames, w)))
+    /// The second derivative of a joint coordinate x: ∂x/∂(displacement) · (rates of the twists) + the drift of ẋ.
+    pub fn coordinate_acceleration(&self, c: &Coordinate, at: &Point, w: &Workspace) -> f64 {
+        let ends = self.places(c).map(|e| self.frame(&e, &realized(w), Some(&at.v)));
+        let seen = Frames { t: at.t, ends: &ends, near: &[] };
+        let gradient = c.motion.gradient(&seen);
+        let mut unit = Stiffness::default();
+        c.motion.curvature(&seen, 1.0, &mut unit);
+        let drift = unit.contract(&ends);
+        let rates = self.model.joints[c.joint].ends[..2].iter().map(|end| self.twist_rate(end, at, w));
+        let of_end = |(k, (a, alpha)): (usize, (Vec3, Vec3))| {
+            gradient[k].lin.dot(a) + gradient[k].ang.dot(alpha) + drift[k].on(&ends[k])
+        };
+        rates.enumerate().map(of_end).sum()
+    }
+
+    /// A force as it stands at a realized point.
+    pub(super) fn with_force<T>(
+        &self,
+        force: usize,
+        at: &Point,
+        w: &Workspace,
+        look: impl FnOnce(&PlacedForce, &crate::forces::Seen) -> T,
+    ) -> T {
+        let (f, w) = (&self.forces[force], realized(w));
+        let frames = self.frames(&f.ends, &w, Some(&at.v));
+        look(f, &self.seen(f, at, &frames, &w))
+    }
+
+    /// The load that a force puts on its last end, with what it holds by equations, and the power that it does on all
+    /// bodies.
+    pub fn load_of_force(&self, force: usize, at: &Point, w: &Workspace) -> (Covector, f64) {
+        self.with_force(force, at, w, |f, seen| {
+            let mut loads = [Covector::default(); MAX_ENDS];
+            f.force.load(seen, &mut loads[..f.ends.len()]);
+            let w = realized(w);
+            let holds = f.held.as_ref().filter(|(mode, _)| *mode == seen.mode);
+            for number in holds.map_or(0..0, |(_, blocks)| blocks.clone()) {
+                let c = &self.constraints[number];
+                let rows = self.rows_of(c, &Frames { t: at.t, ends: seen.ends, near: Self::near(c.angle, &w) });
+                for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
+                    for (load, form) in loads.iter_mut().zip(row) {
+                        load.lin -= form.lin * *l;
+                        load.ang -= form.ang * *l;
+                    }
+                }
+            }
+            let power = loads.iter().zip(seen.ends).map(|(load, end)| load.on(end)).sum();
+            (loads[f.ends.len() - 1], power)
+        })
     }
 
     /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.

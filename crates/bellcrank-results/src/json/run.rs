@@ -7,7 +7,7 @@ use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Culprit;
 use bellcrank_solve::proof::{Proof, Sizes};
 use bellcrank_solve::record::{Ended, Report};
-use bellcrank_solve::run::{Excess, Names};
+use bellcrank_solve::run::{Excess, Names, OutputSummary};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -17,6 +17,18 @@ const EVENTS: usize = 1000;
 /// The entries of a simulation's summary, without its final values.
 pub fn run(summary: &Summary) -> Map<String, Value> {
     entries(&RunJson::of(summary))
+}
+
+/// An output by its name: what can be asked of it, with the times of its extremes.
+fn output(of: &OutputSummary) -> (String, Value) {
+    let mut told = Map::new();
+    told.insert("unit".into(), of.unit.into());
+    for name in OutputSummary::MEASURES {
+        told.insert(name.into(), of.measure(name).into());
+    }
+    told.insert("max_at".into(), of.max_at.into());
+    told.insert("min_at".into(), of.min_at.into());
+    (of.name.clone(), Value::Object(told))
 }
 
 // One field is one key: its many fields are the format.
@@ -49,6 +61,8 @@ struct RunJson<'a> {
     estimated_error: Option<f64>,
     drift: DriftJson,
     energy: EnergyJson,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    outputs: Map<String, Value>,
     choices: &'a [String],
     plan: Map<String, Value>,
     solver: Option<&'a str>,
@@ -119,6 +133,7 @@ impl<'a> RunJson<'a> {
             estimated_error: s.error,
             drift: DriftJson { position: s.drift.position, velocity: s.drift.velocity },
             energy: EnergyJson { initial: s.energy.initial, last: s.energy.last, max_error: s.energy.largest_error },
+            outputs: s.outputs.iter().map(output).collect(),
             choices: &s.choices,
             plan: super::plan(&s.plan),
             solver: s.solver.as_deref(),

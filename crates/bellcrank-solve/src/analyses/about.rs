@@ -6,7 +6,7 @@ use crate::choices::Options;
 use crate::linear::kkt::Kkt;
 use crate::machine::{Machine, StartError};
 use crate::record::Silent;
-use crate::run::{Simulation, Status};
+use crate::run::Status;
 use crate::start::AssemblyError;
 use bellcrank_model::{Dynamics, Point, System};
 use std::fmt;
@@ -97,7 +97,7 @@ pub fn operating_point(
 /// The state that a run with these options reaches.
 fn reached(system: &Arc<System>, options: &Options, t: f64) -> Result<Point, AboutError> {
     let options = Options { until: t, ..options.clone() };
-    let mut simulation = Simulation::new(system, options).map_err(AboutError::Run)?;
+    let mut simulation = super::begin::simulation(system, options).map_err(AboutError::Run)?;
     if let Status::Failed(e) = simulation.run(&mut Silent).status {
         return Err(AboutError::Run(e.into()));
     }

@@ -1,6 +1,7 @@
 //! Modes: eigenvalues, frequencies, damping and shapes of the linearized motion.
 
 use super::linear::{Linearization, LinearizationError, linearize, units};
+use bellcrank_model::channel::{Group, Selection};
 use bellcrank_model::{Dynamics, Point};
 use std::f64::consts::TAU;
 
@@ -125,9 +126,26 @@ fn is_rate(unit: &str) -> bool {
     matches!(unit, "m/s" | "rad/s")
 }
 
+/// The channels of motions: what forces tell of themselves is none.
+fn motions(dynamics: &dyn Dynamics) -> Selection {
+    let all = dynamics.select(&mut |_, default| default);
+    let (mut channels, mut out) = (all.channels.into_iter(), Selection::default());
+    for (group, bits) in all.items {
+        let own = channels.by_ref().take(bits.count_ones() as usize);
+        match group {
+            Group::Motion(_) | Group::Deformation(_) | Group::Coordinate(..) | Group::Probe(..) | Group::Plain(_) => {
+                out.channels.extend(own);
+                out.items.push((group, bits));
+            }
+            _ => own.for_each(drop),
+        }
+    }
+    out
+}
+
 /// What a shape is told in: the channels whose rates are recorded.
 fn components(dynamics: &dyn Dynamics) -> Vec<(String, &'static str)> {
-    let channels = dynamics.channels();
+    let channels = motions(dynamics).channels;
     let mut out = Vec::new();
     for (i, c) in channels.iter().enumerate().filter(|(_, c)| is_rate(c.unit)) {
         let (owner, part) = c.name.rsplit_once('.').unwrap_or(("", &c.name));
@@ -150,13 +168,14 @@ fn shape(dynamics: &dyn Dynamics, at: &Point, mode: &Mode, raw: bool) -> Vec<(f6
         return mode.re.iter().copied().zip(mode.im.iter().copied()).collect();
     }
     let mut w = dynamics.workspace();
-    let rates: Vec<bool> = dynamics.channels().iter().map(|c| is_rate(c.unit)).collect();
+    let motions = motions(dynamics);
+    let rates: Vec<bool> = motions.channels.iter().map(|c| is_rate(c.unit)).collect();
     let mut p = at.clone();
     let mut part = |v: &[f64]| {
         p.v.copy_from_slice(v);
         dynamics.realize(&p, &mut w);
         let mut values = Vec::new();
-        dynamics.observe(&p, &mut w, &mut values);
+        dynamics.observe_some(&motions, &p, &mut w, &mut values);
         values.into_iter().zip(&rates).filter(|(_, r)| **r).map(|(x, _)| x).collect::<Vec<f64>>()
     };
     let (re, im) = (part(&mode.re), part(&mode.im));

@@ -79,13 +79,14 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
                 (1e-7, "g cm²"),
                 (1e-3, "g m²"),
                 (1e3, "t m²"),
-                (1e6, "kg km²"),
             ];
             let fits = |f: f64| (0.15..=1.2).contains(&(radius * f.sqrt() / size));
             let guess = units.iter().find(|(f, _)| fits(*f));
-            let help = guess.map_or("inertia is in kg m², about the centre of mass".to_string(), |(_, unit)| {
-                format!("inertia is in kg m²: is this one in {unit}?")
-            });
+            let help = match guess {
+                Some((_, unit)) => format!("inertia is in kg m²: is this one in {unit}?"),
+                None if fits(1e6) => "are the lengths of the model in mm? lengths are in m, inertia in kg m²".into(),
+                None => "inertia is in kg m², about the centre of mass".into(),
+            };
             c.push(Severity::Warning, "inertia", vec![name], message, &help);
         }
     }

@@ -17,7 +17,7 @@ mod words;
 pub use error::{Change, ChoiceError, Origin, Suggestion, UnknownWord, Voice, Why, advice};
 pub use formulation::FormulationKind;
 pub use method::{Family, METHODS, MethodName, MethodRow};
-pub use options::{MethodParameters, Options, Resources, Testing};
+pub use options::{EQUILIBRIUM, MethodParameters, Options, Resources, Testing};
 pub use presets::{LOW_ORDER, PRESETS, Preset, SPLITTINGS};
 pub use resolve::{Said, in_file, resolve, traced, understood};
 pub use rules::MAX_ITERATES;

@@ -9,7 +9,10 @@ use crate::newton::Iteration;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// All choices of a run.
+/// A run that begins in an equilibrium, as a value of [`Options::from`].
+pub const EQUILIBRIUM: &str = "equilibrium";
+
+/// All choices of a run. Its fourteen fields are choices of their own.
 ///
 /// ```
 /// use bellcrank_solve::{MethodName, Options};
@@ -36,6 +39,10 @@ pub struct Options {
     pub until: f64,
     /// Distance of samples in s; `None`: 1/200 of the run.
     pub sample: Option<f64>,
+    /// Patterns of the names that are recorded; none: what is recorded by default.
+    pub record: Vec<String>,
+    /// Where the run begins: `None` as drawn, else [`EQUILIBRIUM`] or a folder of results; see `analyses::begin`.
+    pub from: Option<String>,
     /// Parameters of single methods and solvers.
     pub parameters: MethodParameters,
     /// What error and convergence tests look at.
@@ -103,6 +110,8 @@ impl Default for Options {
             rtol: 1e-6,
             until: 1.0,
             sample: None,
+            record: Vec::new(),
+            from: None,
             parameters: MethodParameters::default(),
             testing: Testing::default(),
             resources: Resources::default(),

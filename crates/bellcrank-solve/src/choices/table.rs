@@ -36,6 +36,10 @@ pub enum Set {
     Number(fn(&mut Options, f64)),
     /// A whole number.
     Count(fn(&mut Options, usize)),
+    /// A text.
+    Text(fn(&mut Options, String)),
+    /// Some texts.
+    Texts(fn(&mut Options, Vec<String>)),
     /// One of a few words: what they are for, all of them, and what takes one; it is `false` for a stranger.
     Word(&'static str, fn() -> &'static [&'static str], fn(&mut Options, &str) -> bool),
 }
@@ -168,6 +172,24 @@ pub static CHOICES: &[Choice] = &[
         "interval between recorded samples",
         |o, x| o.sample = Some(x),
     ),
+    Choice {
+        key: "record",
+        kind: FieldKind::Names(1, 10_000),
+        unit: "",
+        default: "what docs/channels.md marks",
+        placeholder: "PATTERNS",
+        doc: "what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded otherwise",
+        set: Set::Texts(|o, texts| o.record = texts),
+    },
+    Choice {
+        key: "from",
+        kind: FieldKind::Text,
+        unit: "",
+        default: "as drawn",
+        placeholder: "WHERE",
+        doc: "where the run begins: `equilibrium` for statics first, or the folder of another run's results for its end",
+        set: Set::Text(|o, text| o.from = Some(text)),
+    },
     count("max_order", "5", "K", "highest order of bdf, 1 to 5", |o, n| o.parameters.max_order = n),
     count("max_iterations", "by the method", "N", "maximum number of Newton iterations per step", |o, n| {
         o.testing.max_iterations = Some(n)
@@ -296,6 +318,11 @@ impl Choice {
         match self.set {
             Set::Number(set) => set(options, number_of(given)?),
             Set::Count(set) => set(options, count_of(given)?),
+            Set::Texts(set) => set(options, texts_of(given)?),
+            Set::Text(set) => match given {
+                Given::Text { text, .. } if !text.is_empty() => set(options, text.clone()),
+                _ => return Err(Why::Kind("a text", found(given))),
+            },
             Set::Word(thing, words, set) => {
                 let Given::Text { text, .. } = given else { return Err(Why::Kind("a word", found(given))) };
                 if !set(options, text) {
@@ -316,6 +343,8 @@ impl Choice {
             Set::Word(_, words, _) => words().first().copied().unwrap_or_default(),
             Set::Count(_) => "4",
             Set::Number(_) => "1e-3",
+            Set::Texts(_) => "*",
+            Set::Text(_) => super::options::EQUILIBRIUM,
         }
     }
 
@@ -338,6 +367,19 @@ fn number_of(given: &Given) -> Result<f64, Why> {
     }
 }
 
+/// A list of texts, or one text with commas between them.
+fn texts_of(given: &Given) -> Result<Vec<String>, Why> {
+    let texts: Vec<String> = match given {
+        Given::Texts(texts) => texts.clone(),
+        Given::Text { text, .. } => text.split(',').map(|t| t.trim().to_string()).collect(),
+        _ => return Err(Why::Kind("a list of texts", found(given))),
+    };
+    match texts.is_empty() || texts.iter().any(String::is_empty) {
+        true => Err(Why::Reason("an empty name matches nothing".into())),
+        false => Ok(texts),
+    }
+}
+
 fn count_of(given: &Given) -> Result<usize, Why> {
     let x = number_of(given)?;
     // whole numbers are exact in f64 up to 2⁵³
@@ -351,6 +393,7 @@ fn found(given: &Given) -> String {
     match given {
         Given::Number(x) => x.to_string(),
         Given::Text { text, .. } => suggest::quoted(text),
+        Given::Texts(_) => "a list".into(),
         Given::Other(what) => what.to_string(),
     }
 }

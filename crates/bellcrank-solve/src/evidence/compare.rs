@@ -7,7 +7,7 @@ use crate::choices::{FormulationKind, MethodName, Options};
 use crate::engines::StepError;
 use crate::newton::Iteration;
 use crate::record::{Memory, Recorder, Silent};
-use crate::run::{Names, Simulation, StartError, Status, Summary};
+use crate::run::{Names, StartError, Status, Summary};
 use bellcrank_model::System;
 use std::fmt;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl Reference {
     }
 
     fn simulate(&self, options: Options, out: &mut dyn Recorder) -> Result<Summary, StartError> {
-        let mut simulation = Simulation::new(&self.system, options)?;
+        let mut simulation = crate::analyses::begin::simulation(&self.system, options)?;
         Ok(simulation.run(out))
     }
 

@@ -48,6 +48,17 @@ pub fn refuse_additive(dynamics: &dyn Dynamics, start: &Point, options: &Options
     Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
 }
 
+/// Refuses a start from elsewhere where nobody made one: see `analyses::begin`.
+pub fn refuse_elsewhere(options: &Options) -> Result<(), ChoiceError> {
+    match &options.from {
+        None => Ok(()),
+        Some(from) => {
+            let reason = format!("a run from {from} is begun by `begin::simulation`, or by `bellcrank run`");
+            Err(ChoiceError::new("from", reason).try_without("from"))
+        }
+    }
+}
+
 /// Refuses solvers that cannot follow the machine: friction of hard contacts follows their multipliers, and those of a loop solver are
 /// found after the loads.
 pub fn refuse_sliding(dynamics: &dyn Dynamics, options: &Options) -> Result<(), ChoiceError> {

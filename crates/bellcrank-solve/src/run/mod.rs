@@ -15,6 +15,7 @@ mod monitors;
 mod observer;
 mod passing;
 mod queries;
+mod recording;
 mod resting;
 mod sampler;
 mod stepping;
@@ -26,7 +27,7 @@ pub use breaks::Timetable;
 pub use inputs::InputId;
 pub use queries::{DenseMatrix, SparseMatrix};
 pub use stepping::{ChannelId, SavedState, StepTaken};
-pub use summary::{Drift, Energy, Excess, FinalValues, Names, Status, Summary};
+pub use summary::{Drift, Energy, Excess, FinalValues, Names, OutputSummary, Status, Summary};
 
 use crate::choices::Options;
 use crate::engines::{Engine, Statistics, StepError};
@@ -37,13 +38,14 @@ use crate::start::Assembly;
 use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
 use companion::Companion;
-use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, Phase, StepView};
+use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
+use recording::Recording;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
-/// A machine on its way through time.
+/// A machine on its way through time. Its thirteen fields are the clauses of a run.
 pub struct Simulation {
     about: About,
     options: Options,
@@ -53,6 +55,7 @@ pub struct Simulation {
     passing: Passing,
     timetable: Timetable,
     monitors: Monitors,
+    recording: Recording,
     /// Counts of engines that were left.
     earlier: Statistics,
     assembly: Assembly,
@@ -96,6 +99,7 @@ impl Simulation {
     pub fn new(machine: impl Into<Machine>, options: Options) -> Result<Simulation, StartError> {
         let machine = machine.into();
         options.check()?;
+        plan::refuse_elsewhere(&options)?;
         plan::refuse_sliding(&*machine.dynamics(), &options)?;
         let start = machine.assemble()?;
         Simulation::begin(&machine, start, options)
@@ -125,7 +129,10 @@ impl Simulation {
         let timetable = Timetable::new(observer.dynamics.courses());
         let companion = Companion::new(&plan, &observer.dynamics, &options, point);
         let energy = EnergyMonitor::new(&mut observer, point);
-        let monitors = Monitors::new(energy, companion, assembly.redundant, clock.started());
+        let mut monitors = Monitors::new(energy, companion, assembly.redundant, clock.started());
+        monitors.outputs = OutputMonitor::new(machine.outputs(), &*posed.dynamics).map(Box::new);
+        let names: Vec<String> = machine.outputs().iter().map(|output| output.name.clone()).collect();
+        let recording = Recording::new(&options.record, &*posed.dynamics, &names)?;
         Ok(Simulation {
             about: About { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
             options,
@@ -135,6 +142,7 @@ impl Simulation {
             passing: Passing::new(switches),
             timetable,
             monitors,
+            recording,
             earlier: Statistics::default(),
             assembly: found,
             team: None,
@@ -171,7 +179,7 @@ impl Simulation {
 
     /// What is recorded.
     pub fn header(&self) -> Header {
-        Header { model: self.about.model.clone(), channels: self.observer.dynamics.channels() }
+        Header { model: self.about.model.clone(), channels: self.recorded_channels() }
     }
 
     /// Counts of work so far.
@@ -211,8 +219,8 @@ impl Simulation {
         let t0 = self.engine.state().t;
         let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
         self.cross_breaks(until, &mut None, out)?;
-        self.sample(t0, &mut sampler, out)?;
         self.begin_monitors()?;
+        self.sample(t0, &mut sampler, out)?;
         while self.engine.state().t < until {
             if self.options.resources.interrupt.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
@@ -306,7 +314,7 @@ impl Simulation {
         while let Some(t) = sampler.due(now) {
             let since = self.monitors.clock.now();
             self.look_at(t)?;
-            self.observer.observe()?;
+            self.observe_recorded()?;
             self.monitors.rank.sample(t, &mut view!(self, now, now));
             self.monitors.clock.add(Phase::Samples, since);
             let since = self.monitors.clock.now();
@@ -321,10 +329,11 @@ impl Simulation {
         let solver = self.engine.explain_solver();
         self.engine.release();
         self.observer.state.clone_from(self.engine.state());
-        let last = match self.observer.observe() {
+        let last = match self.observe_all() {
             Ok(()) => {
                 let values = std::mem::take(&mut self.observer.values);
-                FinalValues::new(self.observer.dynamics.clone(), values)
+                let outputs = self.monitors.outputs.iter().flat_map(|outputs| outputs.channels());
+                FinalValues::new(self.observer.dynamics.clone(), outputs.map(|c| c.name).collect(), values)
             }
             Err(_) => FinalValues::default(),
         };
@@ -346,6 +355,7 @@ impl Simulation {
             error: self.monitors.companion.error(),
             t,
             last,
+            outputs: Vec::new(),
             assembly: self.assembly.clone(),
             not_unique: self.observer.not_unique.clone(),
             beyond: Vec::new(),

@@ -5,6 +5,7 @@ use crate::linear::kkt::Kkt;
 use crate::linear::scales::RowScales;
 use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
+use bellcrank_model::channel::Selection;
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::sync::Arc;
 
@@ -144,10 +145,17 @@ impl Observer {
         self.minimize_reactions()
     }
 
-    /// Fills `values` with all channels at `self.state`.
-    pub fn observe(&mut self) -> Result<(), StepError> {
-        self.react()?;
-        self.dynamics.observe(&self.point, &mut self.w, &mut self.values);
+    /// Fills `values` with channels at `self.state`: with some, or with those that are recorded by default.
+    pub fn observe(&mut self, some: Option<&Selection>) -> Result<(), StepError> {
+        if some.is_none_or(|some| some.reactive) {
+            self.react()?;
+        } else {
+            self.place();
+        }
+        match some {
+            Some(some) => self.dynamics.observe_some(some, &self.point, &mut self.w, &mut self.values),
+            None => self.dynamics.observe(&self.point, &mut self.w, &mut self.values),
+        }
         Ok(())
     }
 

@@ -140,7 +140,7 @@ impl Simulation {
 
     /// The channel of a name, such as `bob.x`.
     pub fn channel(&self, name: &str) -> Option<ChannelId> {
-        self.observer.dynamics.channels().iter().position(|channel| channel.name == name).map(ChannelId)
+        self.recorded_channels().iter().position(|channel| channel.name == name).map(ChannelId)
     }
 
     /// The present value of a channel; NaN for a channel of another simulation.
@@ -151,8 +151,9 @@ impl Simulation {
     /// The present values of all channels, in the order of [`Simulation::header`]. They are computed once for a state.
     pub fn observe(&mut self) -> Result<&[f64], StepError> {
         if !self.observed {
+            self.begin_monitors()?;
             self.observer.state.clone_from(self.engine.state());
-            self.observer.observe()?;
+            self.observe_recorded()?;
             self.observed = true;
         }
         Ok(&self.observer.values)

@@ -90,6 +90,47 @@ impl fmt::Display for Excess {
     }
 }
 
+/// The extremes, means and last value of an output over a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputSummary {
+    /// The user's name.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The smallest value.
+    pub min: f64,
+    /// When it was, in s.
+    pub min_at: f64,
+    /// The largest value.
+    pub max: f64,
+    /// When it was, in s.
+    pub max_at: f64,
+    /// The mean over time.
+    pub mean: f64,
+    /// The root of the mean square over time.
+    pub rms: f64,
+    /// The value at the end.
+    pub last: f64,
+}
+
+impl OutputSummary {
+    /// What can be asked of an output, by name.
+    pub const MEASURES: [&'static str; 6] = ["max", "min", "absmax", "mean", "rms", "final"];
+
+    /// One of these.
+    pub fn measure(&self, name: &str) -> Option<f64> {
+        Some(match name {
+            "max" => self.max,
+            "min" => self.min,
+            "absmax" => self.max.abs().max(self.min.abs()),
+            "mean" => self.mean,
+            "rms" => self.rms,
+            "final" => self.last,
+            _ => return None,
+        })
+    }
+}
+
 /// The names of what took the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Names {
@@ -136,6 +177,8 @@ pub struct Summary {
     pub t: f64,
     /// All channels at the end.
     pub last: FinalValues,
+    /// Extremes and means of the outputs.
+    pub outputs: Vec<OutputSummary>,
     /// What the assembly found.
     pub assembly: Assembly,
     /// The joints whose reactions are not unique: those of least size are reported.
@@ -159,6 +202,18 @@ pub struct Summary {
     pub doubts: Vec<Doubt>,
 }
 
+impl Summary {
+    /// A number of the run by its name: `camber.max` of an output (see [`OutputSummary::MEASURES`]), or the last value of a
+    /// channel.
+    pub fn measure(&self, name: &str) -> Option<f64> {
+        let of_output = || {
+            let (output, measure) = name.rsplit_once('.')?;
+            self.outputs.iter().find(|o| o.name == output)?.measure(measure)
+        };
+        of_output().or_else(|| self.last.get(name))
+    }
+}
+
 impl Report for Summary {
     fn ended(&self) -> Ended {
         match &self.status {
@@ -173,13 +228,15 @@ impl Report for Summary {
 #[derive(Clone, Default)]
 pub struct FinalValues {
     of: Option<Arc<dyn Dynamics>>,
+    /// Names of outputs, behind the channels.
+    outputs: Vec<String>,
     values: Vec<f64>,
     named: OnceLock<Vec<(String, f64)>>,
 }
 
 impl FinalValues {
-    pub(super) fn new(of: Arc<dyn Dynamics>, values: Vec<f64>) -> FinalValues {
-        FinalValues { of: Some(of), values, named: OnceLock::new() }
+    pub(super) fn new(of: Arc<dyn Dynamics>, outputs: Vec<String>, values: Vec<f64>) -> FinalValues {
+        FinalValues { of: Some(of), outputs, values, named: OnceLock::new() }
     }
 
     /// The value of a channel by its name.
@@ -193,7 +250,8 @@ impl Deref for FinalValues {
     fn deref(&self) -> &[(String, f64)] {
         self.named.get_or_init(|| {
             let channels = self.of.iter().flat_map(|dynamics| dynamics.channels());
-            channels.map(|channel| channel.name).zip(self.values.iter().copied()).collect()
+            let names = channels.map(|channel| channel.name).chain(self.outputs.iter().cloned());
+            names.zip(self.values.iter().copied()).collect()
         })
     }
 }

@@ -4,7 +4,7 @@ use super::closure::Closure;
 use super::deformation::bend;
 use super::massless::free_without_mass;
 use super::on_joints;
-use super::velocities::close_velocities;
+use super::velocities::{close_velocities, solve_velocities};
 use super::{Assembly, AssemblyError, Gap, Moved};
 use crate::linear::kkt::Kkt;
 use crate::linear::scales::MANY;
@@ -75,6 +75,24 @@ pub fn complete(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, A
     w.invalidate();
     dynamics.realize(&point, &mut w);
     let mut report = Assembly::default();
+    accelerate(dynamics, &mut point, &mut w, &mut report)?;
+    Ok((point, report))
+}
+
+/// Like [`complete`], but rates and velocities that the machine gives hold: the others change as little as they can.
+pub fn resume(dynamics: &Arc<dyn Dynamics>, state: &State) -> Result<(Point, Assembly), AssemblyError> {
+    let rows: Vec<StartRow> = dynamics.start().into_iter().filter(|r| r.rate.is_some()).collect();
+    if rows.is_empty() {
+        return complete(dynamics, state);
+    }
+    let mut w = dynamics.workspace();
+    let mut settled = state.clone();
+    dynamics.settle(&mut settled, &mut w);
+    let mut point = Point::at(&settled, dynamics.layout());
+    w.invalidate();
+    dynamics.realize(&point, &mut w);
+    let mut report = Assembly::default();
+    solve_velocities(dynamics, rows, &[], &mut point, &mut w, &mut report)?;
     accelerate(dynamics, &mut point, &mut w, &mut report)?;
     Ok((point, report))
 }

@@ -18,7 +18,7 @@ mod on_joints;
 mod velocities;
 
 pub(crate) use assemble::moved;
-pub use assemble::{assemble, close, complete};
+pub use assemble::{assemble, close, complete, resume};
 pub use conflict::smallest;
 pub use follower::Follower;
 pub use massless::{free_without_mass, without_mass};
@@ -176,6 +176,9 @@ impl AssemblyError {
         match self {
             AssemblyError::Open { .. } => {
                 "check the points, lengths and given start values of these joints; start the bodies nearer to their places"
+            }
+            AssemblyError::Rates { sides, .. } if sides.len() > 1 && sides.iter().all(Subject::is_joint) => {
+                "they prescribe rates that cannot all be; leave one of them out, or change it"
             }
             AssemblyError::Rates { .. } => {
                 "what is given at the start is kept as it is; leave one of these out, or change it"

@@ -2,22 +2,24 @@
 
 use crate::cli::flags::{End, Flags};
 use crate::cli::places::{refused, spoken};
-use crate::cli::{Failure, output, plot, print};
+use crate::cli::{Failure, differences, output, plot, print};
 use bellcrank_model::read::Read;
 use bellcrank_results::json::comparison;
-use bellcrank_solve::choices::{MethodName, Options, Said, Voice, understood};
+use bellcrank_solve::choices::{Family, METHODS, MethodName, Options, Said, Voice, understood};
 use bellcrank_solve::evidence::compare::{Combination, Outcome, Precision, Reference, ReferenceError};
 use bellcrank_solve::run::{StartError, Status};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Options of `compare`.
 #[derive(Args)]
 pub struct Compare {
-    /// The model file.
+    /// The model file; or a folder of results, to be compared with another.
     model: String,
+    /// The other folder of results: the largest difference of every channel is told.
+    other: Option<PathBuf>,
     /// Methods, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "bdf,dopri5,dop853")]
     method: Vec<String>,
@@ -30,7 +32,8 @@ pub struct Compare {
     /// Tolerances of methods with error control: a list, or a range in powers of ten (default: 1e-3..1e-8).
     #[arg(long, value_name = "LIST")]
     rtol: Option<String>,
-    /// Step sizes in s of methods without error control: a list, or a range by halves such as 1e-2..1e-4.
+    /// Fixed step sizes in s for gen-alpha, hht and newmark (besides their tolerances) and for euler, rk2 and rk4: a list,
+    /// or 1e-2..1e-4 for every half of the one before.
     #[arg(long, value_name = "LIST")]
     step: Option<String>,
     #[command(flatten)]
@@ -48,35 +51,38 @@ pub struct Compare {
 
 /// Compares what was asked for.
 pub fn compare(args: Compare) -> Result<(), Failure> {
+    if let Some(other) = &args.other {
+        return differences::tell(Path::new(&args.model), other, args.json);
+    }
     args.save.iter().try_for_each(|path| plot::Format::of(path).map(|_| ()))?;
     let read = output::read(&args.model, &args.set)?;
     let base = output::options(&read, &args.end.0)?;
     let (combinations, mut skipped) = combinations(&args, &read)?;
+    check_steps(&args, &combinations)?;
     let rtol = args.rtol.as_deref().map(|text| list("--rtol", text, 0.1)).transpose()?;
-    let steps = args.step.as_deref().map(|text| list("--step", text, 0.5)).transpose()?;
+    let steps = args.step.as_deref().map(|text| list("--step", text, 0.5)).transpose()?.unwrap_or_default();
     let tolerances = rtol.unwrap_or_else(|| (3..=8).map(|k| 10f64.powi(-k)).collect());
     let tightest = tolerances.iter().copied().fold(1e-8, f64::min);
     let reference =
         Reference::new(Arc::new(read.model.compile()), base, tightest).map_err(|e| no_reference(&args.model, e))?;
     let mut outcomes = Vec::new();
     for c in combinations {
-        let controlled = c.method.adaptive();
-        let values = if controlled { tolerances.as_slice() } else { steps.as_deref().unwrap_or(&[]) };
-        if values.is_empty() {
+        if steps.is_empty() && !c.method.adaptive() {
             let reason = format!("{} has no error control: give --step 1e-2..1e-4", c.method.name());
             skipped.push((c.to_string(), reason));
         }
-        for value in values {
-            let precision = if controlled { Precision::Tolerance(*value) } else { Precision::Step(*value) };
-            match reference.run(c, precision) {
-                Ok(outcome) => outcomes.push(outcome),
-                Err(e) => {
-                    let reason = match e {
-                        StartError::Option(e) => e.line(Voice::CommandLine),
-                        e => e.to_string(),
-                    };
-                    skipped.push((c.to_string(), reason));
-                    break;
+        for precisions in precisions(c.method, &tolerances, &steps) {
+            for precision in precisions {
+                match reference.run(c, precision) {
+                    Ok(outcome) => outcomes.push(outcome),
+                    Err(e) => {
+                        let reason = match e {
+                            StartError::Option(e) => e.line(Voice::CommandLine),
+                            e => e.to_string(),
+                        };
+                        skipped.push((c.to_string(), reason));
+                        break;
+                    }
                 }
             }
         }
@@ -104,6 +110,30 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Failed("no run reached its end\nhelp: the table tells why; try --method auto".into())),
     }
+}
+
+/// The tolerances and the fixed steps that a method is run with.
+fn precisions(method: MethodName, tolerances: &[f64], steps: &[f64]) -> [Vec<Precision>; 2] {
+    let given = |list: &[f64], takes: bool, as_precision: fn(f64) -> Precision| match takes {
+        true => list.iter().copied().map(as_precision).collect(),
+        false => Vec::new(),
+    };
+    [given(tolerances, method.adaptive(), Precision::Tolerance), given(steps, takes_steps(method), Precision::Step)]
+}
+
+/// Whether `--step` is for a method: bdf and the explicit ones with an error estimate live on its control.
+fn takes_steps(method: MethodName) -> bool {
+    matches!(method.row().family, Family::Alpha(..)) || !method.adaptive()
+}
+
+/// Refuses steps that no method would take.
+fn check_steps(args: &Compare, combinations: &[Combination]) -> Result<(), Failure> {
+    if args.step.is_none() || combinations.is_empty() || combinations.iter().any(|c| takes_steps(c.method)) {
+        return Ok(());
+    }
+    let names: Vec<&str> = METHODS.iter().filter(|row| takes_steps(row.method)).map(|row| row.name).collect();
+    let help = format!("add one of them to --method, or leave --step out; fixed steps are for {}", names.join(", "));
+    Err(Failure::BadInput(format!("--step: all of these methods choose their steps by the error\nhelp: {help}")))
 }
 
 /// Why there is nothing to compare with.

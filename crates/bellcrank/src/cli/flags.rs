@@ -59,7 +59,7 @@ fn name(choice: &Choice) -> &'static str {
 }
 
 fn flag(choice: &'static Choice) -> Arg {
-    let number = !matches!(choice.set, Set::Word(..));
+    let number = !matches!(choice.set, Set::Word(..) | Set::Texts(_) | Set::Text(_));
     Arg::new(choice.key)
         .long(name(choice))
         .value_name(choice.placeholder)

@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod compare;
+mod differences;
 mod digest;
 mod flags;
 mod gallery;
@@ -19,6 +20,7 @@ mod plan;
 mod plot;
 mod progress;
 mod reproduce;
+mod response;
 mod run;
 mod shell;
 mod statics;
@@ -50,6 +52,8 @@ enum Command {
     Statics(statics::Statics),
     /// Linearizes a model about a state: frequencies, damping and mode shapes.
     Modes(modes::Modes),
+    /// Computes frequency responses from inputs to channels, and the linear model behind them.
+    Response(response::Response),
     /// Computes the forces and torques that a prescribed motion needs.
     Inverse(inverse::Inverse),
     /// Checks a model without running it: degrees of freedom, redundant or contradicting equations, masses, units.
@@ -78,8 +82,12 @@ enum Command {
     Gallery(gallery::Gallery),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
-    /// Prints the reference of the model file: every section, joint and force with its keys.
-    Reference,
+    /// Prints the reference of the model file: every section, joint and force with its keys; or that of all channels.
+    Reference {
+        /// What about.
+        #[arg(value_parser = ["model", "channels"], default_value = "model")]
+        about: String,
+    },
     /// Prints a completion script for a shell.
     Completions(shell::Completions),
     /// Prints the manual page, or writes one per command.
@@ -128,6 +136,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Run(options) => run::run(*options),
         Command::Statics(options) => statics::run(options),
         Command::Modes(options) => modes::run(options),
+        Command::Response(options) => response::run(options),
         Command::Inverse(options) => inverse::run(options),
         Command::Check(options) => check::check(options),
         Command::Plan(options) => plan::plan(*options),
@@ -142,7 +151,8 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::New(options) => new::new(options),
         Command::Gallery(options) => gallery::gallery(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
-        Command::Reference => print(&bellcrank_model::reference::markdown(fields())),
+        Command::Reference { about } if about == "channels" => print(&bellcrank_model::catalog::markdown()),
+        Command::Reference { .. } => print(&bellcrank_model::reference::markdown(fields())),
         Command::Completions(options) => shell::completions(options),
         Command::Man(options) => shell::man(options),
     };

@@ -4,6 +4,7 @@ use crate::cli::Failure;
 use crate::cli::places::refused;
 use bellcrank_model::file::Report;
 use bellcrank_model::read::{Read, read_model};
+use bellcrank_solve::begin::EndState;
 use bellcrank_solve::choices::{Options, Said, in_file, understood};
 use std::path::Path;
 
@@ -25,6 +26,18 @@ pub fn parsed(path: &str, overrides: &[String]) -> Result<Read, Report> {
 pub fn options(read: &Read, arguments: &[Said]) -> Result<Options, Failure> {
     let chosen = Options::from_arguments(&read.settings, arguments);
     chosen.map_err(|e| Failure::BadInput(refused(read, arguments, e).to_string()))
+}
+
+/// The file in a folder of results that another run can begin with.
+pub const END_STATE: &str = "end.state";
+
+/// The end of the run whose results are in a folder, or why there is none.
+pub fn end_of_run(folder: &str) -> Result<EndState, String> {
+    let path = Path::new(folder).join(END_STATE);
+    let bytes = std::fs::read(&path).map_err(|e| {
+        format!("{folder} has no end of a run to begin with ({END_STATE}: {e}); runs in relative coordinates leave none")
+    })?;
+    EndState::from_bytes(&bytes).map_err(|e| format!("{} {e}", path.display()))
 }
 
 /// Writes files into a folder, each whole or not at all.

@@ -4,7 +4,7 @@ use crate::cli::flags::{All, Flags};
 use crate::cli::places::not_started;
 use crate::cli::{Failure, output, print};
 use bellcrank_results::json;
-use bellcrank_solve::run::Simulation;
+use bellcrank_solve::begin;
 use clap::Args;
 
 /// Options of `plan`: those of the solver are the options of `run`.
@@ -27,7 +27,7 @@ pub fn plan(args: Plan) -> Result<(), Failure> {
     let mut read = output::read(&args.model, &args.set)?;
     let options = output::options(&read, &args.solve.0)?;
     let system = std::mem::take(&mut read.model).into_system();
-    let simulation = Simulation::new(system, options).map_err(|e| not_started(&read, &args.solve.0, e))?;
+    let simulation = begin::simulation(system, options).map_err(|e| not_started(&read, &args.solve.0, e))?;
     match args.json {
         true => print(&serde_json::Value::from(json::plan(simulation.plan())).to_string()),
         false => print(&simulation.plan().to_string()),

@@ -1,6 +1,7 @@
 //! `bellcrank plot RESULT CHANNEL…`: curves of recorded channels, or a picture of the machine.
 
 use crate::cli::{Failure, print, tell};
+use bellcrank_model::channel::Pattern;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
 use bellcrank_results::{Columns, names};
@@ -18,6 +19,9 @@ pub struct Plot {
     result: PathBuf,
     /// Channels by name, such as crank.angle, or by pattern, such as '*.x'; without any, lists all channels.
     channels: Vec<String>,
+    /// Draws the same channels of another result beside them; may be repeated.
+    #[arg(long, value_name = "RESULT", conflicts_with = "picture")]
+    with: Vec<PathBuf>,
     /// Writes the plot to this file, FILE.svg or FILE.png, instead of the terminal; may be repeated.
     #[arg(long, value_name = "FILE")]
     save: Vec<PathBuf>,
@@ -62,36 +66,64 @@ pub fn plot(args: Plot) -> Result<(), Failure> {
         let each = columns.names.iter().zip(&columns.units).map(|(name, unit)| labelled(name, unit));
         return print(&each.collect::<Vec<_>>().join("\n"));
     }
-    let mut chosen: Vec<usize> = Vec::new();
-    for pattern in &args.channels {
-        for k in matching(&args.result, &columns, pattern)? {
-            if !chosen.contains(&k) {
-                chosen.push(k);
+    let mut all = args.figures(&args.result, &columns)?;
+    for other in &args.with {
+        let columns = Columns::open(other).map_err(bad)?;
+        args.add(&mut all, args.figures(other, &columns)?, other)?;
+    }
+    show(&all, &args.save)
+}
+
+impl Plot {
+    /// The chosen channels of a result, those of one unit in one panel.
+    fn figures(&self, result: &Path, columns: &Columns) -> Result<Vec<Figure>, Failure> {
+        let mut chosen: Vec<usize> = Vec::new();
+        for pattern in &self.channels {
+            for k in matching(result, columns, pattern)? {
+                if !chosen.contains(&k) {
+                    chosen.push(k);
+                }
             }
         }
+        let x = match &self.x {
+            None => 0,
+            Some(name) => match matching(result, columns, name)?[..] {
+                [one] => one,
+                _ => {
+                    let message = format!("{} matches several channels", suggest::quoted(name));
+                    let help = "name one channel for the horizontal axis";
+                    return Err(Failure::BadInput(format!("{message}\nhelp: {help}")));
+                }
+            },
+        };
+        let names: Vec<&str> = columns.names.iter().map(String::as_str).collect();
+        let units: Vec<&str> = columns.units.iter().map(String::as_str).collect();
+        let read = |k: usize| Ok(columns.read(&[k])?.pop().unwrap_or_default());
+        let title = self.title.clone().unwrap_or_default();
+        let table = Table { names: &names, units: &units, read: &read };
+        let span = self.from.unwrap_or(f64::NEG_INFINITY)..=self.to.unwrap_or(f64::INFINITY);
+        let chosen = Chosen { x, channels: &chosen, logarithmic: self.log, title: &title, span };
+        let mut drawn = figures(&table, &chosen).map_err(|e| Failure::BadInput(e.to_string()))?;
+        if !self.with.is_empty() {
+            let of = escaped(&result.display().to_string());
+            drawn.iter_mut().flat_map(|f| &mut f.curves).for_each(|c| c.name = format!("{} ({of})", c.name));
+        }
+        Ok(drawn)
     }
-    let x = match &args.x {
-        None => 0,
-        Some(name) => match matching(&args.result, &columns, name)?[..] {
-            [one] => one,
-            _ => {
-                let help = "name one channel for the horizontal axis";
-                return Err(Failure::BadInput(format!(
-                    "{} matches several channels\nhelp: {help}",
-                    suggest::quoted(name)
-                )));
-            }
-        },
-    };
-    let names: Vec<&str> = columns.names.iter().map(String::as_str).collect();
-    let units: Vec<&str> = columns.units.iter().map(String::as_str).collect();
-    let read = |k: usize| Ok(columns.read(&[k])?.pop().unwrap_or_default());
-    let title = args.title.unwrap_or_default();
-    let table = Table { names: &names, units: &units, read: &read };
-    let span = args.from.unwrap_or(f64::NEG_INFINITY)..=args.to.unwrap_or(f64::INFINITY);
-    let chosen = Chosen { x, channels: &chosen, logarithmic: args.log, title: &title, span };
-    let figures = figures(&table, &chosen).map_err(|e| Failure::BadInput(e.to_string()))?;
-    show(&figures, &args.save)
+
+    /// Adds the curves of another result; panels are those of the first.
+    fn add(&self, to: &mut [Figure], figures: Vec<Figure>, other: &Path) -> Result<(), Failure> {
+        let unit = |f: &Figure| f.ordinate.label.rsplit_once(" [").map(|(_, unit)| unit.to_string());
+        for figure in figures {
+            let Some(same) = to.iter_mut().find(|f| unit(f) == unit(&figure)) else {
+                let message = format!("{} has these channels in other units", other.display());
+                let help = "plot it alone, or write it anew with `bellcrank run --out`";
+                return Err(Failure::BadInput(format!("--with: {message}\nhelp: {help}")));
+            };
+            same.curves.extend(figure.curves);
+        }
+        Ok(())
+    }
 }
 
 /// Writes figures to files, or to the terminal if there are none.
@@ -149,8 +181,8 @@ fn matching(result: &Path, columns: &Columns, pattern: &str) -> Result<Vec<usize
     if let Some(k) = columns.names.iter().position(|n| n == pattern) {
         return Ok(vec![k]);
     }
-    let letters: Vec<char> = pattern.chars().collect();
-    let found: Vec<usize> = (1..columns.names.len()).filter(|k| matches(&letters, &columns.names[*k])).collect();
+    let fitting = Pattern(pattern.to_string());
+    let found: Vec<usize> = (1..columns.names.len()).filter(|k| fitting.fits(&columns.names[*k])).collect();
     if !found.is_empty() && pattern.contains(['*', '?']) {
         return Ok(found);
     }
@@ -169,48 +201,4 @@ fn matching(result: &Path, columns: &Columns, pattern: &str) -> Result<Vec<usize
 
 fn escaped_lines(text: &str) -> String {
     text.lines().map(escaped).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a name fits a pattern: `*` is any text, `?` any letter.
-fn matches(pattern: &[char], name: &str) -> bool {
-    let name: Vec<char> = name.chars().collect();
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None; // the place behind the last star, and how far that star matched
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                p += 1;
-                star = Some((p, n));
-            }
-            Some(c) if *c == '?' || *c == name[n] => (p, n) = (p + 1, n + 1),
-            _ => match &mut star {
-                Some((behind, eaten)) => {
-                    *eaten += 1;
-                    (p, n) = (*behind, *eaten);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn patterns_match_as_in_a_shell() {
-        let fits = |pattern: &str, name: &str| matches(&pattern.chars().collect::<Vec<_>>(), name);
-        for (pattern, name) in
-            [("*.x", "crank.x"), ("body.*.x", "body.a.b.x"), ("*", ""), ("c?ank.*", "crank.vx"), ("a*b*c", "aXbYbZc")]
-        {
-            assert!(fits(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in
-            [("*.x", "crank.vx"), ("crank", "crank.x"), ("?", ""), ("a*b*c", "aXbYbZ"), ("body.*.x", "body.x")]
-        {
-            assert!(!fits(pattern, name), "{pattern} {name}");
-        }
-    }
 }

@@ -178,9 +178,9 @@ impl Told<'_> {
         let Some(last) = self.found.last() else { return Ok(()) };
         let e = &last.rest.equilibrium;
         crate::cli::tell(&format!(
-            "{}: {} equilibrium in {} and {}, {:.1e} of the forces unbalanced",
+            "{}: {} in {} and {}, {:.1e} of the forces unbalanced",
             self.system.model.name,
-            last.label(),
+            last.words(),
             output::plural(e.steps, "step", "steps"),
             output::plural(e.iterations, "iteration", "iterations"),
             e.residual
@@ -191,7 +191,7 @@ impl Told<'_> {
         for beyond in &e.beyond {
             crate::cli::tell(&format!("  warning: {} {}", beyond.name, beyond.limit.words(beyond.ratio)));
         }
-        if let Some(s) = e.stability.as_ref().filter(|s| !s.free.is_empty()) {
+        if let Some(s) = e.stability.as_ref().filter(|s| !s.free.is_empty() && s.word() != "neutral") {
             crate::cli::tell(&format!("  nothing resists it in {}", s.free.join(", ")));
         }
         if e.redundant > 0 {
@@ -230,5 +230,15 @@ impl Found {
     /// Whether the equilibrium is stable, in a word.
     fn label(&self) -> &'static str {
         self.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word())
+    }
+
+    /// What kind of equilibrium it is: one that nothing resists in some motions says in which.
+    fn words(&self) -> String {
+        match &self.rest.equilibrium.stability {
+            Some(s) if s.word() == "neutral" && !s.free.is_empty() => {
+                format!("an equilibrium that is free to move in {}, found", s.free.join(", "))
+            }
+            _ => format!("{} equilibrium", self.label()),
+        }
     }
 }

@@ -85,6 +85,14 @@ fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
                 at += c.len_utf8();
             }
             TokenKind::Name
+        } else if c == '`' {
+            // a name with letters that expressions have other uses for: `front-left.x`
+            let Some(length) = text[at..].find('`').filter(|n| *n > 0) else {
+                return Err(fault(start..at, "a name in backquotes that does not end", "", "write it as `front-left.x`"));
+            };
+            tokens.push(Token { kind: TokenKind::Name, at: at..at + length });
+            at += length + 1;
+            continue;
         } else if let Some(operator) = OPERATORS.iter().find(|o| rest.starts_with(**o)) {
             at = start + operator.len();
             TokenKind::Operator(operator)

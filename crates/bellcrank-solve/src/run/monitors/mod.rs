@@ -7,6 +7,7 @@ mod energy;
 mod history;
 mod limits;
 mod momentum;
+mod outputs;
 mod rank;
 
 pub(crate) use clock::{Clock, Phase};
@@ -14,6 +15,7 @@ pub(crate) use drift::DriftMonitor;
 pub(crate) use energy::EnergyMonitor;
 pub(crate) use limits::LimitMonitor;
 pub(crate) use momentum::MomentumMonitor;
+pub(crate) use outputs::OutputMonitor;
 pub(crate) use rank::RankMonitor;
 
 use super::companion::Companion;
@@ -62,6 +64,7 @@ pub(crate) struct Monitors {
     pub rank: RankMonitor,
     pub limits: LimitMonitor,
     pub momentum: Option<Box<MomentumMonitor>>,
+    pub outputs: Option<Box<OutputMonitor>>,
     pub history: History,
     pub clock: Clock,
     /// What tells the error, and the engines how strict to be.
@@ -78,6 +81,7 @@ pub(crate) struct SavedMonitors {
     energy: EnergyMonitor,
     rank: RankMonitor,
     limits: LimitMonitor,
+    outputs: Option<outputs::SavedOutputs>,
 }
 
 impl Monitors {
@@ -88,6 +92,7 @@ impl Monitors {
             rank: RankMonitor::new(redundant),
             limits: LimitMonitor::default(),
             momentum: None,
+            outputs: None,
             history: History::default(),
             clock,
             companion,
@@ -102,6 +107,9 @@ impl Monitors {
             return Ok(());
         }
         self.measure(view);
+        if let Some(outputs) = &mut self.outputs {
+            outputs.begin(view.observer, &*view.engine)?;
+        }
         match &mut self.momentum {
             Some(momentum) => momentum.step(view),
             None => Ok(()),
@@ -111,7 +119,8 @@ impl Monitors {
     /// What they need to go on from here later.
     pub fn save(&self) -> SavedMonitors {
         let (energy, rank, limits) = (self.energy.clone(), self.rank.clone(), self.limits.clone());
-        SavedMonitors { drift: self.drift.drift, energy, rank, limits }
+        let outputs = self.outputs.as_ref().map(|outputs| outputs.save());
+        SavedMonitors { drift: self.drift.drift, energy, rank, limits, outputs }
     }
 
     /// Goes back to what they knew then.
@@ -120,6 +129,9 @@ impl Monitors {
         self.energy.clone_from(&saved.energy);
         self.rank.clone_from(&saved.rank);
         self.limits.clone_from(&saved.limits);
+        if let (Some(outputs), Some(saved)) = (&mut self.outputs, &saved.outputs) {
+            outputs.restore(saved);
+        }
     }
 
     /// After a step; history is kept by its own call, as refused steps are in it too.
@@ -127,6 +139,9 @@ impl Monitors {
         self.energy.step(view)?;
         if let Some(momentum) = &mut self.momentum {
             momentum.step(view)?;
+        }
+        if let Some(outputs) = &mut self.outputs {
+            outputs.step(view)?;
         }
         self.rank.step(view)
     }
@@ -165,6 +180,9 @@ impl Monitors {
         self.limits.end(view, into);
         if let Some(momentum) = &mut self.momentum {
             momentum.end(view, into);
+        }
+        if let Some(outputs) = &self.outputs {
+            outputs.end(into);
         }
         self.history.end(view, into);
         self.clock.end(view, into);

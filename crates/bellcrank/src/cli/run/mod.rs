@@ -18,11 +18,12 @@ use bellcrank_model::scene;
 use bellcrank_model::system::System;
 use bellcrank_results::{Folder, json};
 use bellcrank_solve::check::{self, Check};
-use bellcrank_solve::choices::Options;
+use bellcrank_solve::begin::{self, EndState};
+use bellcrank_solve::choices::{ChoiceError, EQUILIBRIUM, Options};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::record::{Recorder, Tee};
-use bellcrank_solve::run::{Machine, Simulation, StartError, Status, Summary};
+use bellcrank_solve::run::{Machine, Simulation, Start, StartError, Status, Summary};
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
 use extremes::Extremes;
@@ -40,6 +41,8 @@ struct Job {
     options: Options,
     plots: Vec<Vec<String>>,
     found: Check,
+    /// Where the run begins.
+    start: Start,
 }
 
 /// A run that came to its end, or did not.
@@ -56,14 +59,15 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let options = output::options(&read, args.said())?;
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     if !args.split.is_empty() {
+        refuse_in_parts(&system, &options)?;
         return crate::cli::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
     }
     interrupt_at_ctrl_c(&options);
     let plots = chosen_plots(&args.plots, &system)?;
-    let mut job = Job { args, read, system, options, plots, found: Check::default() };
+    let mut job = Job { args, read, system, options, plots, found: Check::default(), start: Start::default() };
     let simulation = job.start()?;
     if job.args.talks() {
-        tell::start(&job.system, &simulation, &job.found, job.args.talk.verbose);
+        tell::start(&job.system, &simulation, &job.found, job.options.from.as_deref(), job.args.talk.verbose);
     }
     let live = job.open_live()?;
     let ended = job.simulate(simulation, live.as_ref())?;
@@ -79,6 +83,17 @@ pub fn run(args: Run) -> Result<(), Failure> {
     job.outcome(&ended.summary)
 }
 
+/// What runs of parts cannot do.
+fn refuse_in_parts(system: &System, options: &Options) -> Result<(), Failure> {
+    let asked = match (system.model.outputs.first(), options.record.is_empty()) {
+        (Some(output), _) => format!("output {}", suggest::quoted(&output.name)),
+        (None, false) => "--record".into(),
+        _ => return Ok(()),
+    };
+    let help = "leave it out, or run without --split; all channels of the parts are recorded";
+    Err(Failure::BadInput(format!("--split: {asked} cannot be computed where parts run by themselves\nhelp: {help}")))
+}
+
 /// The first Ctrl-C ends the run cleanly, the second at once.
 fn interrupt_at_ctrl_c(options: &Options) {
     let interrupt = options.resources.interrupt.clone();
@@ -92,17 +107,32 @@ fn interrupt_at_ctrl_c(options: &Options) {
 impl Job {
     /// The simulation at its start, which is assembled once: the check looks at the same one.
     fn start(&mut self) -> Result<Simulation, Failure> {
-        let failed = |e: StartError| not_started(&self.read, self.args.said(), e);
         let machine = Machine::from(&self.system);
-        let start = machine.assemble().map_err(|e| failed(e.into()))?;
+        let start = self.begin(&machine)?;
         if !self.args.talk.quiet || self.args.json {
             self.found = check::brief(&self.system, &self.options, &start);
         }
+        if self.options.from.is_some() {
+            self.start = start.clone();
+        }
+        let failed = |e: StartError| not_started(&self.read, self.args.said(), e);
         let mut simulation = Simulation::assembled(&machine, start, self.options.clone()).map_err(failed)?;
         if self.args.report.is_some() {
             simulation.prove();
         }
         Ok(simulation)
+    }
+
+    /// Where the run begins.
+    fn begin(&self, machine: &Machine) -> Result<Start, Failure> {
+        let failed = |e: StartError| not_started(&self.read, self.args.said(), e);
+        match self.options.from.as_deref().filter(|from| *from != EQUILIBRIUM) {
+            None => begin::start(machine, &self.options).map_err(failed),
+            Some(folder) => {
+                let end = output::end_of_run(folder).map_err(|why| failed(ChoiceError::new("from", why).into()))?;
+                begin::from_end(machine, &end).map_err(failed)
+            }
+        }
     }
 
     fn open_live(&self) -> Result<Option<Live>, Failure> {
@@ -115,6 +145,16 @@ impl Job {
         let live = Live::new(&scene::scene(&self.system.model), &options).map_err(failed)?;
         bellcrank_view::tell(live.server(), options.open, &mut std::io::stderr()).map_err(failed)?;
         Ok(Some(live))
+    }
+
+    /// The same run with other options.
+    fn again(&self, options: Options) -> Result<Simulation, StartError> {
+        let machine = Machine::from(&self.system);
+        let start = match self.options.from {
+            Some(_) => self.start.clone(),
+            None => machine.assemble()?,
+        };
+        Simulation::assembled(&machine, start, options)
     }
 
     /// Runs to the end, and once more, finer, if the accuracy is asked for.
@@ -140,6 +180,13 @@ impl Job {
         recorders.push(&mut progress);
         let summary = simulation.run(&mut Tee(recorders));
         progress.finish();
+        if let (Some(out), Status::Finished) = (&args.out, &summary.status)
+            && let Some(end) = EndState::of(&self.system, &simulation)
+        {
+            let path = out.join(output::END_STATE);
+            let written = std::fs::write(&path, end.to_bytes());
+            written.map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))?;
+        }
         if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
             // nothing was computed: the folder was no good
             return Err(Failure::BadInput(
@@ -148,7 +195,7 @@ impl Job {
         }
         let verification = match (&kept, args.verify, &summary.status) {
             (Some(kept), true, Status::Finished) => {
-                verify::verify_with(&|o| Simulation::new(self.system.clone(), o), options, kept, &summary)
+                verify::verify_with(&|o| self.again(o), options, kept, &summary)
             }
             (_, true, _) => Err("the run did not reach its end".into()),
             _ => Err("not measured; run with --verify".into()),

@@ -19,7 +19,7 @@ pub fn line(line: String) {
 }
 
 /// The model, what is redundant in it, what `check` found, and how it was assembled.
-pub fn start(system: &System, simulation: &Simulation, found: &Check, verbose: bool) {
+pub fn start(system: &System, simulation: &Simulation, found: &Check, from: Option<&str>, verbose: bool) {
     const MOST: usize = 8;
     let model = &system.model;
     let a = simulation.assembly();
@@ -53,7 +53,10 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check, verbose: b
     more.into_iter().for_each(line);
     if !a.moved.is_empty() {
         let iterations = plural(a.iterations, "iteration", "iterations");
-        line(format!("assembled in {iterations} (joints were open by {:.3e} m):", a.residual.0));
+        line(match from {
+            Some(from) => format!("begins from {from}, against the drawing:"),
+            None => format!("assembled in {iterations} (joints were open by {:.3e} m):", a.residual.0),
+        });
         for m in a.moved.iter().take(MOST) {
             line(format!("  {} moved by {:.3e} m and {:.3e} rad", m.name, m.distance, m.angle));
         }
@@ -124,6 +127,7 @@ pub fn end(summary: &Summary, options: &Options, extremes: &Extremes, verbose: b
         particulars(summary);
     }
     verdicts(summary, options, verbose);
+    outputs(summary);
     largest(extremes, if verbose { 5 } else { 1 });
     events(summary, if verbose { 50 } else { 5 });
     if verbose {
@@ -271,6 +275,24 @@ fn particulars(summary: &Summary) {
                 plural(loops.renewals, "time", "times")
             ),
         });
+    }
+}
+
+/// Extremes and means of the outputs.
+fn outputs(summary: &Summary) {
+    for o in &summary.outputs {
+        let unit = if o.unit.is_empty() { String::new() } else { format!(" {}", escaped(o.unit)) };
+        line(format!(
+            "{}: from {}{unit} at {:.6} s to {}{unit} at {:.6} s, mean {}, rms {}, at the end {}",
+            escaped(&o.name),
+            figure(o.min),
+            o.min_at,
+            figure(o.max),
+            o.max_at,
+            figure(o.mean),
+            figure(o.rms),
+            figure(o.last)
+        ));
     }
 }
 

@@ -1,0 +1,390 @@
+//! Outputs: quantities that are computed from channels, filtered, with their extremes over the run.
+//!
+//! In every step a signal is the cubic through its values at the beginning, at both thirds and at the end of the step, on the
+//! dense output: an error of fourth order in the step, and no step is left out. Integrals, derivatives and lags of
+//! cubics are exact; steps end at events, so that nothing is smoothed over a jump.
+
+use super::StepView;
+use crate::engines::{Engine, StepError};
+use crate::run::observer::Observer;
+use crate::run::summary::{OutputSummary, Summary};
+use bellcrank_model::channel::{Channel, Selection};
+use bellcrank_model::model::{Filter, Output};
+use bellcrank_model::Dynamics;
+
+/// Where in a step it is looked.
+const NODES: [f64; 4] = [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];
+
+/// Gauss's points and weights on [0, 1] for polynomials up to degree 7: the square of a cubic has 6.
+const GAUSS: [(f64, f64); 4] = [
+    (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
+    (0.330_009_478_207_571_9, 0.326_072_577_431_273_07),
+    (0.669_990_521_792_428_1, 0.326_072_577_431_273_07),
+    (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
+];
+
+/// c₀ + c₁x + c₂x² + c₃x³ over a step, x from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Cubic([f64; 4]);
+
+impl Cubic {
+    /// Through the values at [`NODES`].
+    fn through([a, b, c, d]: [f64; 4]) -> Cubic {
+        let c1 = (-11.0 * a + 18.0 * b - 9.0 * c + 2.0 * d) / 2.0;
+        let c2 = (18.0 * a - 45.0 * b + 36.0 * c - 9.0 * d) / 2.0;
+        let c3 = (-9.0 * a + 27.0 * b - 27.0 * c + 9.0 * d) / 2.0;
+        Cubic([a, c1, c2, c3])
+    }
+
+    fn value(&self, x: f64) -> f64 {
+        let [a, b, c, d] = self.0;
+        a + x * (b + x * (c + x * d))
+    }
+
+    fn slope(&self, x: f64) -> f64 {
+        let [_, b, c, d] = self.0;
+        b + x * (2.0 * c + x * 3.0 * d)
+    }
+
+    fn integral(&self, x: f64) -> f64 {
+        let [a, b, c, d] = self.0;
+        x * (a + x * (b / 2.0 + x * (c / 3.0 + x * d / 4.0)))
+    }
+
+    /// Where it is level inside of the step.
+    fn level(&self) -> impl Iterator<Item = f64> {
+        let [_, b, c, d] = self.0;
+        // 3d x² + 2c x + b = 0, without cancellation; what is no number is none
+        let root = (c * c - 3.0 * d * b).sqrt();
+        let q = -(c + root.copysign(c));
+        [q / (3.0 * d), b / q].into_iter().filter(|x| *x > 0.0 && *x < 1.0)
+    }
+
+    /// The lag of it: y at x from y₀ at 0, where one step is z times the time constant.
+    fn lagged(&self, y0: f64, z: f64, x: f64) -> f64 {
+        let z = z * x;
+        let mut power = 1.0;
+        let mut y = y0 * (-z).exp();
+        for (k, c) in self.0.into_iter().enumerate() {
+            y += c * power * response(k, z);
+            power *= x;
+        }
+        y
+    }
+}
+
+/// ψ_k(z) = z ∫₀¹ e^{−z(1−r)} rᵏ dr: what a lag makes of rᵏ.
+fn response(k: usize, z: f64) -> f64 {
+    if z > 1.0 {
+        let mut value = -(-z).exp_m1();
+        (1..=k).for_each(|j| value = 1.0 - j as f64 * value / z);
+        return value;
+    }
+    // z Σ (−z)ʲ k!/(k + j + 1)!
+    let (mut term, mut sum) = (1.0 / (k as f64 + 1.0), 0.0);
+    for j in 0..24 {
+        sum += term;
+        term *= -z / (k + j + 2) as f64;
+    }
+    z * sum
+}
+
+/// What is known of an output so far.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Tracked {
+    /// The signal in the last step, before its filter, and the value of the filter where that began.
+    signal: Cubic,
+    before: f64,
+    /// The filter's value at the end of the last step.
+    after: f64,
+    least: (f64, f64),
+    greatest: (f64, f64),
+    sum: f64,
+    squares: f64,
+    last: f64,
+}
+
+/// The step that signals are known in.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Span {
+    from: f64,
+    to: f64,
+    begun: f64,
+}
+
+/// What the monitor needs to go on from an earlier state.
+pub(crate) type SavedOutputs = (Vec<Tracked>, Span);
+
+/// Watches the outputs of a model in every step.
+pub(crate) struct OutputMonitor {
+    outputs: Vec<Output>,
+    /// The channels that they need.
+    needed: Selection,
+    /// Where the variables of each output stand among these.
+    places: Vec<Vec<usize>>,
+    tracked: Vec<Tracked>,
+    span: Span,
+    values: Vec<f64>,
+    variables: Vec<f64>,
+}
+
+impl OutputMonitor {
+    /// For the outputs of a model; `None` if it has none.
+    pub fn new(outputs: &[Output], dynamics: &dyn Dynamics) -> Option<OutputMonitor> {
+        if outputs.is_empty() {
+            return None;
+        }
+        let needed = dynamics.select(&mut |name, _| outputs.iter().any(|o| o.channels.iter().any(|c| c == name)));
+        let place = |name: &String| needed.channels.iter().position(|c| c.name == *name).unwrap_or(usize::MAX);
+        let places = outputs.iter().map(|o| o.channels.iter().map(place).collect()).collect();
+        let (tracked, span) = (Vec::new(), Span::default());
+        Some(OutputMonitor {
+            outputs: outputs.to_vec(),
+            needed,
+            places,
+            tracked,
+            span,
+            values: Vec::new(),
+            variables: Vec::new(),
+        })
+    }
+
+    /// Names and units.
+    pub fn channels(&self) -> impl Iterator<Item = Channel> + '_ {
+        self.outputs.iter().map(|o| Channel { name: o.name.clone(), unit: o.unit })
+    }
+
+    /// Whether they are computed from accelerations or reactions.
+    pub fn is_reactive(&self) -> bool {
+        self.needed.reactive
+    }
+
+    /// What it needs to go on from here later.
+    pub fn save(&self) -> SavedOutputs {
+        (self.tracked.clone(), self.span)
+    }
+
+    /// Goes back to what it knew then.
+    pub fn restore(&mut self, saved: &SavedOutputs) {
+        (self.tracked, self.span) = saved.clone();
+    }
+
+    /// The unfiltered signals at the observer's point, which has been realized, with accelerations if they are needed.
+    fn signals(&mut self, observer: &mut Observer, mut see: impl FnMut(usize, f64)) {
+        observer.dynamics.observe_some(&self.needed, &observer.point, &mut observer.w, &mut self.values);
+        for (k, (output, places)) in self.outputs.iter().zip(&self.places).enumerate() {
+            self.variables.clear();
+            self.variables.push(observer.point.t);
+            self.variables.extend(places.iter().map(|p| self.values.get(*p).copied().unwrap_or(f64::NAN)));
+            see(k, output.value.value_of(&self.variables));
+        }
+    }
+
+    /// The same at the observer's state.
+    fn look(&mut self, observer: &mut Observer, see: impl FnMut(usize, f64)) -> Result<(), StepError> {
+        if self.needed.reactive {
+            observer.react()?;
+        } else {
+            observer.place();
+        }
+        self.signals(observer, see);
+        Ok(())
+    }
+
+    /// Looks at the start, once.
+    pub fn begin(&mut self, observer: &mut Observer, engine: &dyn Engine) -> Result<(), StepError> {
+        if !self.tracked.is_empty() {
+            return Ok(());
+        }
+        let t = engine.state().t;
+        self.span = Span { from: t, to: t, begun: t };
+        observer.state.clone_from(engine.state());
+        let mut found = vec![0.0; self.outputs.len()];
+        self.look(observer, |k, u| found[k] = u)?;
+        let mut slopes = vec![0.0; self.outputs.len()];
+        if self.outputs.iter().any(|o| o.filter == Filter::Derivative) {
+            slopes = self.slopes_at_start(observer, engine)?;
+        }
+        let start = |((output, u), slope): ((&Output, f64), f64)| {
+            let y = match output.filter {
+                Filter::None | Filter::Lag(_) => u,
+                Filter::Derivative => slope,
+                Filter::Integral => 0.0,
+            };
+            let signal = Cubic([u, 0.0, 0.0, 0.0]);
+            Tracked { signal, before: y, after: y, least: (y, t), greatest: (y, t), sum: 0.0, squares: 0.0, last: y }
+        };
+        self.tracked = self.outputs.iter().zip(found).zip(slopes).map(start).collect();
+        Ok(())
+    }
+
+    /// u̇ at the start by central differences along the motion: q, v and z a moment later and a moment before.
+    fn slopes_at_start(&mut self, observer: &mut Observer, engine: &dyn Engine) -> Result<Vec<f64>, StepError> {
+        const MOMENT: f64 = 1e-6;
+        let state = engine.state().clone();
+        let point = observer.complete(&state)?;
+        let mut sides = [vec![0.0; self.outputs.len()], vec![0.0; self.outputs.len()]];
+        for (side, h) in sides.iter_mut().zip([-MOMENT, MOMENT]) {
+            observer.state.clone_from(&state);
+            observer.state.t += h;
+            let step: Vec<f64> = point.v.iter().zip(&point.vdot).map(|(v, a)| v + 0.5 * h * a).collect();
+            observer.dynamics.retract(h, &mut observer.state.q, &step);
+            observer.state.v.iter_mut().zip(&point.vdot).for_each(|(v, a)| *v += h * a);
+            observer.state.z.iter_mut().zip(&point.zdot).for_each(|(z, rate)| *z += h * rate);
+            self.look(observer, |k, u| side[k] = u)?;
+        }
+        observer.state.clone_from(&state);
+        Ok(sides[0].iter().zip(&sides[1]).map(|(a, b)| (b - a) / (2.0 * MOMENT)).collect())
+    }
+
+    /// Takes a step into account, up to its end or to the event in it.
+    pub fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
+        let (from, to) = (view.from, view.to);
+        let h = to - from;
+        if h <= 0.0 {
+            return Ok(());
+        }
+        let mut nodes = vec![[0.0; 4]; self.outputs.len()];
+        for (i, x) in NODES.into_iter().enumerate() {
+            let t = if i == 3 { to } else { from + x * h };
+            view.observer.go_to(t, &mut *view.engine)?;
+            self.look(view.observer, |k, u| nodes[k][i] = u)?;
+        }
+        (self.span.from, self.span.to) = (from, to);
+        for (k, nodes) in nodes.into_iter().enumerate() {
+            self.tracked[k].signal = Cubic::through(nodes);
+            self.tracked[k].before = self.tracked[k].after;
+            self.account(k, nodes, view)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the last step to the extremes and means of an output.
+    fn account(&mut self, k: usize, nodes: [f64; 4], view: &mut StepView<'_>) -> Result<(), StepError> {
+        let Span { from, to, .. } = self.span;
+        let (h, filter) = (to - from, self.outputs[k].filter);
+        let filtered = match filter {
+            Filter::None => nodes,
+            _ => NODES.map(|x| self.filtered(k, x)),
+        };
+        let course = Cubic::through(filtered);
+        let of = &mut self.tracked[k];
+        if matches!(filter, Filter::Lag(_) | Filter::Integral) {
+            of.after = filtered[3];
+        }
+        of.last = filtered[3];
+        of.sum += h * course.integral(1.0);
+        of.squares += h * GAUSS.iter().map(|(x, weight)| weight * course.value(*x).powi(2)).sum::<f64>();
+        for (x, y) in NODES.into_iter().zip(filtered) {
+            of.meet(from + x * h, y);
+        }
+        for x in course.level() {
+            let (t, mut y) = (from + x * h, course.value(x));
+            let of = &self.tracked[k];
+            if y <= of.greatest.0 && y >= of.least.0 {
+                continue;
+            }
+            if filter == Filter::None {
+                // the cubic tells where to look
+                view.observer.go_to(t, &mut *view.engine)?;
+                self.look(view.observer, |i, u| y = if i == k { u } else { y })?;
+            }
+            self.tracked[k].meet(t, y);
+        }
+        Ok(())
+    }
+
+    /// The filter's output at a place in the last step.
+    fn filtered(&self, k: usize, x: f64) -> f64 {
+        let (of, h) = (&self.tracked[k], self.span.to - self.span.from);
+        match self.outputs[k].filter {
+            Filter::None => of.signal.value(x),
+            Filter::Lag(tau) => of.signal.lagged(of.before, h / tau, x),
+            Filter::Derivative if h > 0.0 => of.signal.slope(x) / h,
+            Filter::Derivative => of.last,
+            Filter::Integral => of.before + h * of.signal.integral(x),
+        }
+    }
+
+    /// The values of all outputs at the observer's point, which has been observed; those with a filter from the last step.
+    pub fn observe(&mut self, observer: &mut Observer, out: &mut Vec<f64>) {
+        let t = observer.point.t;
+        let first = out.len();
+        self.signals(observer, |_, u| out.push(u));
+        let Span { from, to, .. } = self.span;
+        for (k, out) in out[first..].iter_mut().enumerate() {
+            if self.outputs[k].filter != Filter::None && !self.tracked.is_empty() {
+                let x = if to > from { ((t - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
+                *out = if to > from { self.filtered(k, x) } else { self.tracked[k].last };
+            }
+        }
+    }
+
+    /// What was found goes into the summary.
+    pub fn end(&self, into: &mut Summary) {
+        let span = self.span.to - self.span.begun;
+        let summary = |(output, of): (&Output, &Tracked)| OutputSummary {
+            name: output.name.clone(),
+            unit: output.unit,
+            min: of.least.0,
+            min_at: of.least.1,
+            max: of.greatest.0,
+            max_at: of.greatest.1,
+            mean: if span > 0.0 { of.sum / span } else { of.last },
+            rms: if span > 0.0 { (of.squares / span).sqrt() } else { of.last.abs() },
+            last: of.last,
+        };
+        into.outputs = self.outputs.iter().zip(&self.tracked).map(summary).collect();
+    }
+}
+
+impl Tracked {
+    fn meet(&mut self, t: f64, y: f64) {
+        if y < self.least.0 {
+            self.least = (y, t);
+        }
+        if y > self.greatest.0 {
+            self.greatest = (y, t);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cubics_are_interpolated_integrated_and_levelled_exactly() {
+        let p = Cubic([0.3, -2.0, 1.5, 0.7]);
+        let found = Cubic::through(NODES.map(|x| p.value(x)));
+        (0..4).for_each(|k| assert!((found.0[k] - p.0[k]).abs() < 1e-13, "{found:?}"));
+        assert!((p.integral(1.0) - (0.3 - 1.0 + 0.5 + 0.175)).abs() < 1e-15);
+        let levels: Vec<f64> = p.level().collect();
+        assert_eq!(levels.len(), 1);
+        assert!(p.slope(levels[0]).abs() < 1e-14);
+        assert_eq!(Cubic([1.0, 0.0, 0.0, 0.0]).level().count(), 0);
+        let parabola: Vec<f64> = Cubic([0.0, -1.0, 1.0, 0.0]).level().collect();
+        assert!(parabola.len() == 1 && (parabola[0] - 0.5).abs() < 1e-15, "{parabola:?}");
+    }
+
+    #[test]
+    fn a_lag_of_a_cubic_solves_its_equation_for_slow_and_for_quick_steps() {
+        let u = Cubic([0.4, 1.0, -3.0, 2.0]);
+        for z in [1e-9, 1e-3, 0.5, 0.999, 1.001, 7.0, 400.0] {
+            // y′ = z (u − y), by many small steps of the classical Runge–Kutta method
+            let (n, mut y) = (20_000, -0.7);
+            let h = 1.0 / n as f64;
+            for i in 0..n {
+                let x = i as f64 * h;
+                let f = |x: f64, y: f64| z * (u.value(x) - y);
+                let k1 = f(x, y);
+                let k2 = f(x + 0.5 * h, y + 0.5 * h * k1);
+                let k3 = f(x + 0.5 * h, y + 0.5 * h * k2);
+                let k4 = f(x + h, y + h * k3);
+                y += h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
+            }
+            let found = u.lagged(-0.7, z, 1.0);
+            assert!((found - y).abs() < 1e-10, "z = {z}: {found} {y}");
+        }
+    }
+}

@@ -362,17 +362,27 @@ class Elements:
         body: str,
         at: Vector | None = None,
         on: Vector | None = None,
+        relative_to: Text | None = None,
+        angle: Scalar | None = None,
+        orientation: Matrix | Table | None = None,
     ) -> Probe:
         """A point whose motion is recorded.
 
         body: the body it sits on
         at: the point in the world at the start [m]; default: the centre of mass
         on: instead of `at`: the point in the body's frame [m]
+        relative_to: the body that its motion is seen from, in that body's axes; default: the world
+        angle: angle of its own axes against the body's (plane) [rad]; default: 0
+        orientation: rotation of its own axes against the body's (space): quaternion [w, x, y, z], { axis,
+            angle } or 3×3 matrix; default: along the body's axes
         """
         values = {
             "body": body,
             "at": at,
             "on": on,
+            "relative_to": relative_to,
+            "angle": angle,
+            "orientation": orientation,
         }
         return Probe(self._element("probe", name, None, values))
 
@@ -1551,6 +1561,8 @@ class Runs:
         rtol: float | None = None,
         atol: float | None = None,
         sample: float | None = None,
+        record: str | Sequence[str] | None = None,
+        from: str | None = None,
         max_order: int | None = None,
         max_iterations: int | None = None,
         rho: float | None = None,
@@ -1566,32 +1578,36 @@ class Runs:
         whose `result` has what was computed.
 
         until: end of the run [s]; default: 1
-        preset: settings of a published method, by its name; other options override them; default: none
-        method: integration method, or a preset; default: auto
+        preset: a paper's choices by their name there; other options win over them; default: none
+        method: method of integration, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns the error and convergence tests use; default: by the formulation
-        on: which coordinates the error test uses; default: all
+        test: which unknowns decide in error and convergence tests; default: by the formulation
+        on: which coordinates the error test looks at; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: solver for accelerations and reactions; default: auto
+        solver: what solves for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
+        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: interval between recorded samples [s]; default: 1/200 of the run
+        sample: distance of recorded samples [s]; default: a 200th of the run
+        record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
+            otherwise; default: what docs/channels.md marks
+        from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
+            for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: maximum number of Newton iterations per step; default: by the method
+        max_iterations: most Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
-        threads: number of threads; results do not depend on it; default: chosen by model size
+        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
+        threads: threads that work together; results do not depend on it; default: as many as pay
         progress: a function of the time, called twenty times a second; True for a bar, False for none;
             default: a bar in terminals and notebooks, where tqdm is installed
         """
@@ -1613,6 +1629,8 @@ class Runs:
             "rtol": rtol,
             "atol": atol,
             "sample": sample,
+            "record": record,
+            "from": from,
             "max_order": max_order,
             "max_iterations": max_iterations,
             "rho": rho,
@@ -1645,6 +1663,8 @@ class Runs:
         rtol: float | None = None,
         atol: float | None = None,
         sample: float | None = None,
+        record: str | Sequence[str] | None = None,
+        from: str | None = None,
         max_order: int | None = None,
         max_iterations: int | None = None,
         rho: float | None = None,
@@ -1658,32 +1678,36 @@ class Runs:
         """A simulation at its start, to be stepped: see `Simulation`.
 
         until: end of the run [s]; default: 1
-        preset: settings of a published method, by its name; other options override them; default: none
-        method: integration method, or a preset; default: auto
+        preset: a paper's choices by their name there; other options win over them; default: none
+        method: method of integration, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns the error and convergence tests use; default: by the formulation
-        on: which coordinates the error test uses; default: all
+        test: which unknowns decide in error and convergence tests; default: by the formulation
+        on: which coordinates the error test looks at; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: solver for accelerations and reactions; default: auto
+        solver: what solves for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
+        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: interval between recorded samples [s]; default: 1/200 of the run
+        sample: distance of recorded samples [s]; default: a 200th of the run
+        record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
+            otherwise; default: what docs/channels.md marks
+        from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
+            for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: maximum number of Newton iterations per step; default: by the method
+        max_iterations: most Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
-        threads: number of threads; results do not depend on it; default: chosen by model size
+        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
+        threads: threads that work together; results do not depend on it; default: as many as pay
         """
         solve = {
             "until": until,
@@ -1703,6 +1727,8 @@ class Runs:
             "rtol": rtol,
             "atol": atol,
             "sample": sample,
+            "record": record,
+            "from": from,
             "max_order": max_order,
             "max_iterations": max_iterations,
             "rho": rho,
@@ -1735,6 +1761,8 @@ class Runs:
         rtol: float | None = None,
         atol: float | None = None,
         sample: float | None = None,
+        record: str | Sequence[str] | None = None,
+        from: str | None = None,
         max_order: int | None = None,
         max_iterations: int | None = None,
         rho: float | None = None,
@@ -1748,32 +1776,36 @@ class Runs:
         """What a run would do, decision by decision, without running it.
 
         until: end of the run [s]; default: 1
-        preset: settings of a published method, by its name; other options override them; default: none
-        method: integration method, or a preset; default: auto
+        preset: a paper's choices by their name there; other options win over them; default: none
+        method: method of integration, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns the error and convergence tests use; default: by the formulation
-        on: which coordinates the error test uses; default: all
+        test: which unknowns decide in error and convergence tests; default: by the formulation
+        on: which coordinates the error test looks at; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: solver for accelerations and reactions; default: auto
+        solver: what solves for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
+        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: interval between recorded samples [s]; default: 1/200 of the run
+        sample: distance of recorded samples [s]; default: a 200th of the run
+        record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
+            otherwise; default: what docs/channels.md marks
+        from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
+            for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: maximum number of Newton iterations per step; default: by the method
+        max_iterations: most Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
-        threads: number of threads; results do not depend on it; default: chosen by model size
+        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
+        threads: threads that work together; results do not depend on it; default: as many as pay
         """
         solve = {
             "until": until,
@@ -1793,6 +1825,8 @@ class Runs:
             "rtol": rtol,
             "atol": atol,
             "sample": sample,
+            "record": record,
+            "from": from,
             "max_order": max_order,
             "max_iterations": max_iterations,
             "rho": rho,

@@ -4,7 +4,7 @@
 //! comes first, in the order of [`groups`]; then come the channels that are there for the asking.
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
-use crate::channel::{Axes, Channel, Group, Pattern, ProbePart, Quantity, Selection};
+use crate::channel::{Axes, Channel, Group, ProbePart, Quantity, Selection};
 use crate::forces;
 use crate::joints;
 use crate::model::Model;
@@ -78,7 +78,8 @@ const LOAD: &[Quantity] = table!(
     "mz" ["N m"] "torque about z",
 );
 
-const POWER: Quantity = Quantity::new("power", "W", "power that it does on all bodies it acts on: what it stores or loses counts negative");
+const POWER: Quantity =
+    Quantity::new("power", "W", "power that it does on all bodies it acts on: what it stores or loses counts negative");
 
 const PROBE: &[Quantity] = table!(
     "x" ["m"] "position of the point, in the world, or seen from the body of `relative_to` in that body's axes",
@@ -173,7 +174,9 @@ pub fn on_demand(model: &Model) -> impl Iterator<Item = Group> + '_ {
         .chain(coordinates(model).map(|(k, joint, motion)| Group::Second(k, joint, motion)))
         .chain((0..model.joints.len()).flat_map(reactions))
         .chain((0..model.forces.len()).flat_map(loads))
-        .chain((0..model.probes.len()).flat_map(|p| [ProbePart::Turn, ProbePart::Own].map(|part| Group::Probe(p, part))))
+        .chain(
+            (0..model.probes.len()).flat_map(|p| [ProbePart::Turn, ProbePart::Own].map(|part| Group::Probe(p, part))),
+        )
 }
 
 /// All joint coordinates: the number among all, the joint, which of the joint's.
@@ -186,7 +189,9 @@ fn coordinates(model: &Model) -> impl Iterator<Item = (usize, usize, usize)> + '
 pub fn name(model: &Model, group: Group, see: &mut dyn FnMut(std::fmt::Arguments<'_>, &'static str)) {
     let space = model.space;
     let mut table = |owner: &str, list: &[Quantity], motion_turns: bool| {
-        list.iter().filter(|q| q.is_in(space)).for_each(|q| see(format_args!("{owner}.{}", q.name), q.unit_of(motion_turns)));
+        list.iter()
+            .filter(|q| q.is_in(space))
+            .for_each(|q| see(format_args!("{owner}.{}", q.name), q.unit_of(motion_turns)));
     };
     match group {
         Group::Plain(_) => {}
@@ -306,24 +311,6 @@ fn reactive(model: &Model, group: Group) -> bool {
         // what holds a motion tells with what force
         Group::Force(f) | Group::Load(f, _) => model.forces[f].force.jumps(),
         Group::Plain(_) | Group::Reaction(..) | Group::Probe(..) | Group::Acceleration(_) | Group::Second(..) => true,
-    }
-}
-
-/// The channels that fit any of some patterns. What fits nothing comes back.
-pub fn matching<'p>(model: &Model, patterns: &'p [Pattern]) -> Result<Selection, &'p Pattern> {
-    let mut used = vec![false; patterns.len()];
-    let selection = select(model, &mut |name, default| {
-        let mut any = false;
-        for (used, pattern) in used.iter_mut().zip(patterns) {
-            if pattern.fits(name) || pattern.0 == DEFAULT && default {
-                (*used, any) = (true, true);
-            }
-        }
-        any
-    });
-    match used.iter().position(|used| !used) {
-        Some(k) => Err(&patterns[k]),
-        None => Ok(selection),
     }
 }
 

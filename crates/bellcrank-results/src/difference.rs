@@ -62,7 +62,8 @@ pub fn difference(first: &Columns, second: &Columns) -> io::Result<Differences> 
             continue;
         };
         let (a, b) = (one(first, k)?, one(second, j)?);
-        let mut found = Difference { name: name.clone(), unit: first.units[k].clone(), largest: 0.0, t: out.span.0, size: 0.0 };
+        let mut found =
+            Difference { name: name.clone(), unit: first.units[k].clone(), largest: 0.0, t: out.span.0, size: 0.0 };
         for place in &places {
             let x = a[place.row];
             let y = b[place.before] + place.share * (b[place.after] - b[place.before]);

@@ -6,7 +6,8 @@ use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::read::read_text;
 use bellcrank_model::{catalog, forces};
 use bellcrank_solve::record::Memory;
-use bellcrank_solve::{MethodName, Options, Simulation, Status, Summary};
+use bellcrank_solve::run::Status;
+use bellcrank_solve::{MethodName, Options, Simulation, Summary};
 use common::system;
 
 /// Runs a model and records all there is, or what fits some patterns.
@@ -193,15 +194,17 @@ fn force_times_rate_is_the_power_of_every_force() {
     };
     near("strut", &product("strut.force", "strut.rate", -1.0), &t.get("strut.power"), 1e-12);
     near("twist", &product("twist.torque", "twist.rate", 1.0), &t.get("twist.power"), 1e-12);
-    for (force, rate) in [("end", "slide.rate"), ("rub", "slide.rate"), ("motor", "pin.rate"), ("servo", "slide.rate")] {
+    for (force, rate) in [("end", "slide.rate"), ("rub", "slide.rate"), ("motor", "pin.rate"), ("servo", "slide.rate")]
+    {
         near(force, &product(&format!("{force}.effort"), rate, 1.0), &t.get(&format!("{force}.power")), 1e-12);
     }
     near("wind", &product("wind.force", "wind.speed", -1.0), &t.get("wind.power"), 1e-12);
     let mut rubber = vec![0.0; memory.times.len()];
-    for (effort, rate) in [("force_x", "x_rate"), ("force_y", "y_rate"), ("force_z", "z_rate")]
-        .into_iter()
-        .chain([("torque_x", "rx_rate"), ("torque_y", "ry_rate"), ("torque_z", "rz_rate")])
-    {
+    for (effort, rate) in [("force_x", "x_rate"), ("force_y", "y_rate"), ("force_z", "z_rate")].into_iter().chain([
+        ("torque_x", "rx_rate"),
+        ("torque_y", "ry_rate"),
+        ("torque_z", "rz_rate"),
+    ]) {
         let part = product(&format!("rubber.{effort}"), &format!("rubber.{rate}"), 1.0);
         rubber.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
     }
@@ -222,8 +225,7 @@ fn loads_have_the_axes_that_they_say_and_accelerate_their_bodies() {
     let (f, m) = (["fx", "fy", "fz"], ["mx", "my", "mz"]);
     let turn = |axis: Vec3, angle: f64| Quat::exp(axis * angle).matrix();
     let angles = t.three("arm", ["roll", "pitch", "yaw"]);
-    let arm: Vec<_> =
-        angles.iter().map(|a| turn(Vec3::Z, a[2]) * turn(Vec3::Y, a[1]) * turn(Vec3::X, a[0])).collect();
+    let arm: Vec<_> = angles.iter().map(|a| turn(Vec3::Z, a[2]) * turn(Vec3::Y, a[1]) * turn(Vec3::X, a[0])).collect();
     let in_world = |owner: &str, axes: &str, names: [&str; 3]| -> Vec<Vec3> {
         let parts = t.three(&format!("{owner}.{axes}"), names);
         parts.iter().zip(&arm).map(|(v, r)| *r * *v).collect()
@@ -330,9 +332,7 @@ fn outputs_are_filtered_and_measured_as_closed_forms_say() {
         // τ ẏ + y = 0.2 cos ωt, y(0) = 0.2
         let tau = 0.3;
         let d = 1.0 + (w * tau).powi(2);
-        let lag = |t: f64| {
-            0.2 / d * ((w * t).cos() + w * tau * (w * t).sin()) + (0.2 - 0.2 / d) * (-t / tau).exp()
-        };
+        let lag = |t: f64| 0.2 / d * ((w * t).cos() + w * tau * (w * t).sin()) + (0.2 - 0.2 / d) * (-t / tau).exp();
         near("slow", &t.get("slow"), &of(&lag), 1e-6);
         near("force", &t.get("force"), &of(&|t| 0.01 * (w * t).cos()), 1e-6);
         let measure = |name: &str| summary.measure(name).unwrap_or_else(|| panic!("{name}"));
@@ -405,7 +405,10 @@ fn a_run_that_goes_on_from_a_saved_state_has_the_same_outputs() {
 fn outputs_that_cannot_be_are_refused_with_what_to_try() {
     let with = |output: &str| format!("{}\n[output.y]\n{output}\n", OSCILLATOR.replace("[output]", "[output]\n"));
     for (output, words) in [
-        ("value = \"rail.positon\"", &["output `y` uses `rail.positon`, which is no channel", "did you mean `rail.position`"][..]),
+        (
+            "value = \"rail.positon\"",
+            &["output `y` uses `rail.positon`, which is no channel", "did you mean `rail.position`"][..],
+        ),
         ("value = \"rial.rate\"", &["`rial.rate`"]),
         ("value = \"unknown + 1\"", &["unknown"]),
         ("value = \"t\"\nlag = 0.1\nderivative = true", &["more than one of `lag`, `derivative` and `integral`"]),
@@ -430,9 +433,10 @@ fn every_channel_is_in_the_reference_and_every_force_has_the_table_of_its_kind()
     let owners: Vec<&str> = s.model.bodies.iter().map(|b| b.name.as_str()).collect();
     assert!(owners.len() == 4);
     for channel in catalog::all(&s.model) {
-        let name = channel.name.split_once('.').map_or(channel.name.as_str(), |(owner, rest)| {
-            if owner == "energy" { &channel.name } else { rest }
-        });
+        let name = channel
+            .name
+            .split_once('.')
+            .map_or(channel.name.as_str(), |(owner, rest)| if owner == "energy" { &channel.name } else { rest });
         let name = name.trim_start_matches("first.").trim_start_matches("second.").trim_end_matches('2');
         assert!(reference.contains(&format!("| `{name}` |")), "{} is not in the reference", channel.name);
     }

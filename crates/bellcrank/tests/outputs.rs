@@ -133,7 +133,8 @@ fn what_is_recorded_is_chosen_in_the_file_and_on_the_command_line() {
     assert_eq!((names.last(), names.contains(&"bob.x")), (Some(&"low"), false));
     assert!(names.contains(&"spring.power") && names.contains(&"spring.first.fx"), "{names:?}");
     // force times rate is power, in the table too
-    let (force, rate, power) = (table.column("spring.force"), table.column("spring.rate"), table.column("spring.power"));
+    let (force, rate, power) =
+        (table.column("spring.force"), table.column("spring.rate"), table.column("spring.power"));
     assert!(force.iter().zip(&rate).zip(&power).all(|((f, r), p)| (f * r + p).abs() < 1e-12 * (1.0 + p.abs())));
     let in_file = HANGING.replace("until = 0.5", "until = 0.5, record = [\"low\", \"guide.f?\"]");
     let table = s.record(&in_file, &[]);
@@ -168,12 +169,17 @@ fn folders_of_results_are_compared_and_plotted_together() {
         let w = (k / m - d * d).sqrt();
         -m * 9.81 / k * (1.0 - (-d * t).exp() * ((w * t).cos() + d / w * (w * t).sin()))
     };
-    let largest = (0..=200).map(|i| 0.0025 * i as f64).map(|t| (fall(100.0, t) - fall(120.0, t)).abs()).fold(0.0, f64::max);
+    let largest =
+        (0..=200).map(|i| 0.0025 * i as f64).map(|t| (fall(100.0, t) - fall(120.0, t)).abs()).fold(0.0, f64::max);
     let found = channel("bob.y");
     assert!((found["difference"].as_f64().unwrap() - largest).abs() < 1e-8, "{found} {largest}");
     assert_eq!((channel("bob.x")["difference"].as_f64(), &v["same_times"]), (Some(0.0), &serde_json::json!(true)));
     let same = s.bellcrank(&["compare", "soft", "soft"]);
-    assert!(same.code == 0 && same.stdout.contains("the same") && !same.stdout.contains("of the largest"), "{}", same.stdout);
+    assert!(
+        same.code == 0 && same.stdout.contains("the same") && !same.stdout.contains("of the largest"),
+        "{}",
+        same.stdout
+    );
     let mixed = s.bellcrank(&["compare", "soft", "m.toml"]);
     assert!(mixed.code == 2 && mixed.stderr.contains("is a file and the other a folder"), "{}", mixed.stderr);
     let drawn = s.bellcrank(&["plot", "soft", "bob.y", "--with", "stiff", "--save", "both.svg"]);
@@ -212,8 +218,10 @@ input.u = { start = 0, unit = "N" }
     let v: serde_json::Value = serde_json::from_slice(&s.read("bode/response.json")).unwrap();
     let entry = |m: &str, i: usize, j: usize| v[m][i][j].as_f64().unwrap();
     // the characteristic polynomial is s² + c/m s + k/m, whatever the states are
-    let (trace, determinant) =
-        (entry("A", 0, 0) + entry("A", 1, 1), entry("A", 0, 0) * entry("A", 1, 1) - entry("A", 0, 1) * entry("A", 1, 0));
+    let (trace, determinant) = (
+        entry("A", 0, 0) + entry("A", 1, 1),
+        entry("A", 0, 0) * entry("A", 1, 1) - entry("A", 0, 1) * entry("A", 1, 0),
+    );
     assert!((trace + 1.5).abs() < 1e-9 && (determinant - 25.0).abs() < 1e-8, "{v}");
     let npy = s.read("bode/B.npy");
     assert!(npy.starts_with(b"\x93NUMPY") && npy.len() == 128 + 16, "{}", npy.len());

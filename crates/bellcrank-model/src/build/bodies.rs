@@ -220,6 +220,12 @@ element! {
         at: Vector = "at",
         /// Instead of `at`: the point in the body's frame, in m.
         on: Vector = "on",
+        /// The body that its motion is seen from, in that body's axes. Default: the world.
+        relative_to: Text = "relative_to",
+        /// Angle of its own axes against the body's (plane), in rad. Default: 0.
+        angle: Scalar = "angle",
+        /// Rotation of its own axes against the body's (space): quaternion \[w, x, y, z\], { axis, angle } or 3×3 matrix. Default: along the body's axes.
+        orientation: Orientation = "orientation",
     }
 }
 

@@ -267,7 +267,13 @@ pub const PROBE: &[Field] = &[
     Field::required("body", FieldKind::Name, "", "the body it sits on"),
     Field::optional("at", FieldKind::Point, "m", "the centre of mass", "the point in the world at the start"),
     Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: the point in the body's frame"),
-    Field::optional("relative_to", FieldKind::Name, "", "the world", "the body that its motion is seen from, in that body's axes"),
+    Field::optional(
+        "relative_to",
+        FieldKind::Name,
+        "",
+        "the world",
+        "the body that its motion is seen from, in that body's axes",
+    ),
     Field::optional("angle", FieldKind::Number, "rad", "0", "angle of its own axes against the body's (plane)"),
     Field::optional(
         "orientation",

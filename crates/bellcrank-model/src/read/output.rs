@@ -50,7 +50,9 @@ impl<'a> Reader<'a> {
         let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(n)));
         let help = match of_owner.is_empty() {
             false => format!("there are {}", suggest::list(of_owner)),
-            true => "`bellcrank reference channels` tells all of them; names with other letters stand in backquotes".into(),
+            true => {
+                "`bellcrank reference channels` tells all of them; names with other letters stand in backquotes".into()
+            }
         };
         Err(Diagnostic::error(message).at(value.span).label(label).help(help).into())
     }

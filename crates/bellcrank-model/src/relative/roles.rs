@@ -3,8 +3,8 @@
 use super::links::Links;
 use super::patterns::Maps;
 use super::{Relative, layout, space};
-use crate::dynamics::*;
 use crate::channel::Selection;
+use crate::dynamics::*;
 use crate::model::Subject;
 use crate::system::channels::{self, Look};
 use std::sync::Arc;

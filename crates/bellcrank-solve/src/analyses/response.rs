@@ -44,7 +44,8 @@ impl StateSpace {
             let sum = |first: usize| (0..n).map(|k| self.c.at(i, k) * x.at(first + k, j)).sum::<f64>();
             Gain { re: sum(0) + self.d.at(i, j), im: sum(n) }
         };
-        let all: Vec<Gain> = (0..self.c.rows).flat_map(|i| (0..m).map(move |j| (i, j))).map(|(i, j)| gain(i, j)).collect();
+        let all: Vec<Gain> =
+            (0..self.c.rows).flat_map(|i| (0..m).map(move |j| (i, j))).map(|(i, j)| gain(i, j)).collect();
         all.iter().all(|g| g.re.is_finite() && g.im.is_finite()).then_some(all)
     }
 }

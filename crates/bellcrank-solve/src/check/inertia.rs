@@ -72,14 +72,8 @@ pub(super) fn inertias(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
             let message = format!(
                 "{name}: its radius of gyration √(J/m) = {radius:.3e} m does not fit its size of about {size:.3e} m"
             );
-            let units = [
-                (1e-6, "kg mm²"),
-                (1e-4, "kg cm²"),
-                (1e-9, "g mm²"),
-                (1e-7, "g cm²"),
-                (1e-3, "g m²"),
-                (1e3, "t m²"),
-            ];
+            let units =
+                [(1e-6, "kg mm²"), (1e-4, "kg cm²"), (1e-9, "g mm²"), (1e-7, "g cm²"), (1e-3, "g m²"), (1e3, "t m²")];
             let fits = |f: f64| (0.15..=1.2).contains(&(radius * f.sqrt() / size));
             let guess = units.iter().find(|(f, _)| fits(*f));
             let help = match guess {

@@ -51,7 +51,9 @@ fn table(names: &[String; 2], found: &Differences) -> String {
         lines.push(format!("  {:width$}  {:>10.3e} {:6} at {:.6} s, {of}", escaped(&d.name), d.largest, d.unit, d.t));
     }
     if !found.same_times {
-        lines.push("They were recorded at other times: the second is taken along straight lines between its frames.".into());
+        lines.push(
+            "They were recorded at other times: the second is taken along straight lines between its frames.".into(),
+        );
     }
     for (of, only) in names.iter().zip([&found.only_first, &found.only_second]) {
         if !only.is_empty() {

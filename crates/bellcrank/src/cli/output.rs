@@ -35,7 +35,9 @@ pub const END_STATE: &str = "end.state";
 pub fn end_of_run(folder: &str) -> Result<EndState, String> {
     let path = Path::new(folder).join(END_STATE);
     let bytes = std::fs::read(&path).map_err(|e| {
-        format!("{folder} has no end of a run to begin with ({END_STATE}: {e}); runs in relative coordinates leave none")
+        format!(
+            "{folder} has no end of a run to begin with ({END_STATE}: {e}); runs in relative coordinates leave none"
+        )
     })?;
     EndState::from_bytes(&bytes).map_err(|e| format!("{} {e}", path.display()))
 }

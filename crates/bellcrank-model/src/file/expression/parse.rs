@@ -88,7 +88,12 @@ fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
         } else if c == '`' {
             // a name with letters that expressions have other uses for: `front-left.x`
             let Some(length) = text[at..].find('`').filter(|n| *n > 0) else {
-                return Err(fault(start..at, "a name in backquotes that does not end", "", "write it as `front-left.x`"));
+                return Err(fault(
+                    start..at,
+                    "a name in backquotes that does not end",
+                    "",
+                    "write it as `front-left.x`",
+                ));
             };
             tokens.push(Token { kind: TokenKind::Name, at: at..at + length });
             at += length + 1;

@@ -8,9 +8,9 @@ use super::StepView;
 use crate::engines::{Engine, StepError};
 use crate::run::observer::Observer;
 use crate::run::summary::{OutputSummary, Summary};
+use bellcrank_model::Dynamics;
 use bellcrank_model::channel::{Channel, Selection};
 use bellcrank_model::model::{Filter, Output};
-use bellcrank_model::Dynamics;
 
 /// Where in a step it is looked.
 const NODES: [f64; 4] = [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];

@@ -17,8 +17,8 @@ use bellcrank_model::read::Read;
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
 use bellcrank_results::{Folder, json};
-use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::begin::{self, EndState};
+use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::choices::{ChoiceError, EQUILIBRIUM, Options};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::evidence::Evidence;
@@ -194,9 +194,7 @@ impl Job {
             ));
         }
         let verification = match (&kept, args.verify, &summary.status) {
-            (Some(kept), true, Status::Finished) => {
-                verify::verify_with(&|o| self.again(o), options, kept, &summary)
-            }
+            (Some(kept), true, Status::Finished) => verify::verify_with(&|o| self.again(o), options, kept, &summary),
             (_, true, _) => Err("the run did not reach its end".into()),
             _ => Err("not measured; run with --verify".into()),
         };

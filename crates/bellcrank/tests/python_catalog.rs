@@ -31,7 +31,7 @@ Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank --test python_c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._names import Body, Force, Joint, Probe, Symbol

@@ -95,7 +95,7 @@ pub fn run(args: Response) -> Result<(), Failure> {
 impl Response {
     fn frequencies(&self) -> Result<Vec<f64>, Failure> {
         let (a, b, n) = (self.from, self.to, self.points);
-        if !(a > 0.0 && b > a && b.is_finite()) || !(2..=100_000).contains(&n) {
+        if !(a > 0.0 && b > a && b.is_finite() && (2..=100_000).contains(&n)) {
             let help = "for example --from 0.1 --to 100 --points 200";
             let message = format!("no range of frequencies: from {a} to {b} Hz in {n} points");
             return Err(Failure::BadInput(format!("{message}\nhelp: {help}")));

@@ -4,7 +4,7 @@ use crate::description::Compiled;
 use crate::errors::{self, Kind, reported, with_result};
 use crate::results::{Made, Results};
 use bellcrank::places;
-use bellcrank::{ColumnMemory, Header, Recorder, RunReport, Simulation, Tee};
+use bellcrank::{ColumnMemory, Header, Recorder, RunReport, Tee};
 use bellcrank_solve::choices::{Said, Voice};
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::run::Status;

@@ -13,7 +13,7 @@ use common::system;
 /// Runs a model and records all there is, or what fits some patterns.
 fn record(text: &str, options: Options) -> (Memory, Summary) {
     let mut memory = Memory::default();
-    let mut simulation = match Simulation::new(&system(text), options) {
+    let mut simulation = match Simulation::new(system(text), options) {
         Ok(simulation) => simulation,
         Err(e) => panic!("{e}"),
     };
@@ -384,7 +384,7 @@ fn what_is_recorded_is_chosen_and_changes_nothing_else() {
     wanted.insert(wanted.len() - outputs, "rail.acceleration".into());
     assert_eq!(names(&both), wanted);
     for (pattern, words) in [("rail.foce", "nothing is called `rail.foce`"), ("pin.*", "nothing is called `pin.*`")] {
-        let error = Simulation::new(&system(OSCILLATOR), options(&[pattern])).err().expect("a refusal").to_string();
+        let error = Simulation::new(system(OSCILLATOR), options(&[pattern])).err().expect("a refusal").to_string();
         assert!(error.contains(words), "{error}");
     }
 }
@@ -392,7 +392,7 @@ fn what_is_recorded_is_chosen_and_changes_nothing_else() {
 #[test]
 fn a_run_that_goes_on_from_a_saved_state_has_the_same_outputs() {
     let options = Options { until: 1.0, method: MethodName::Dopri5, ..Options::default() };
-    let mut simulation = Simulation::new(&system(OSCILLATOR), options).expect("starts");
+    let mut simulation = Simulation::new(system(OSCILLATOR), options).expect("starts");
     simulation.advance_to(0.4).expect("goes");
     let saved = simulation.save().expect("is saved");
     let slow = simulation.channel("slow").expect("is recorded");

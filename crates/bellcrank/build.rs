@@ -1,3 +1,5 @@
+//! Finds the library that goes into FMUs: that of `bellcrank-fmi`, which is linked before this crate is compiled.
+//!
 //! Makes a table of the example models, so that the program carries them: name and text; and of the files that they
 //! read. `models` is a link to the `examples` of the repository, which a package of this crate replaces by their files.
 
@@ -5,6 +7,36 @@ use std::fmt::Write;
 use std::path::Path;
 
 fn main() {
+    find_library();
+    write_examples();
+}
+
+/// Tells the compiler where the library for FMUs will be. Where nothing is linked (`cargo check`, clippy, documentation) an
+/// empty file stands there, and the program says so when it is asked for an FMU. `BELLCRANK_FMU_LIBRARY` names another one:
+/// there is no shared library for every target.
+fn find_library() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=BELLCRANK_FMU_LIBRARY");
+    let given = std::env::var("BELLCRANK_FMU_LIBRARY").ok().filter(|path| !path.is_empty());
+    let path = given.unwrap_or_else(|| {
+        let out = std::env::var("OUT_DIR").expect("cargo tells where to write");
+        // the layout of cargo's folder: <profile>/build/<package>/out beside <profile>/deps
+        let deps = Path::new(&out).join("../../../deps");
+        let target = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+        let name = match target.as_str() {
+            "windows" => "bellcrank_fmi.dll",
+            "macos" => "libbellcrank_fmi.dylib",
+            _ => "libbellcrank_fmi.so",
+        };
+        let path = deps.join(name);
+        // never over a library that is there
+        let _ = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        path.display().to_string()
+    });
+    println!("cargo:rustc-env=FMU_LIBRARY={path}");
+}
+
+fn write_examples() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
     println!("cargo:rerun-if-changed={}", root.display());
     let entries = std::fs::read_dir(&root).expect("the examples are part of the sources");

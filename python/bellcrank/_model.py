@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _bellcrank, _progress
@@ -189,6 +190,24 @@ class Model(Elements, Runs):
         text = self.to_toml()
         with open(path, "w", encoding="utf-8") as out:
             out.write(text)
+
+    def to_fmu(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        fmi: int = 3,
+        kind: str = "cs,me",
+        outputs: Sequence[str] = (),
+    ) -> Path:
+        """Writes the model as an FMU, for other simulation tools.
+
+        `fmi` is the version of the standard, 2 or 3; `kind` is `"cs"` (co-simulation, with the solver inside), `"me"` (model
+        exchange) or both; `outputs` are channels, with `*` for any letters: without them, every channel is one.
+        """
+        if fmi not in (2, 3):
+            raise ValueError(f"the version of FMI is 2 or 3, found {fmi!r}")
+        self._core.to_fmu(Path(path), fmi, kind, list(outputs))
+        return Path(path)
 
     # looking
 

@@ -3,11 +3,12 @@
 use crate::errors::{self, Kind, reported};
 use crate::laws::{Fault, Law};
 use crate::value::{entries, said, value, wrong};
+use bellcrank::fmu::{ExportError, Kinds, Version};
 use bellcrank::places::{not_started, refused};
 use bellcrank::{Options, Read, StartError, System, read_text};
 use bellcrank_model::build::{self, value::Value};
 use bellcrank_solve::choices::{Said, Voice, in_file, understood};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -272,6 +273,28 @@ impl Description {
             return Err(errors::model(format!("`{name}` is a Python function: no file can hold it\nhelp: {help}")));
         }
         inner.to_toml().map_err(|report| reported(Kind::Model, &report))
+    }
+
+    /// Writes the model as an FMU of a version of the standard, 2 or 3.
+    fn to_fmu(&self, py: Python<'_>, out: PathBuf, version: u8, kinds: &str, outputs: Vec<String>) -> PyResult<()> {
+        let text = self.to_toml()?;
+        let kinds = Kinds::parse(kinds).map_err(|e| PyValueError::new_err(format!("`kind`: {e}")))?;
+        let version = if version == 2 { Version::Two } else { Version::Three };
+        let path = match self.inner().source.clone() {
+            Source::Text { name, .. } => PathBuf::from(name).with_extension("toml"),
+            Source::Built(model) => model.path(),
+        };
+        let path = path.to_string_lossy().into_owned();
+        let written = py.detach(|| bellcrank::fmu::write(&out, &path, &text, &[], (version, kinds), &outputs));
+        match written {
+            Ok(_) => Ok(()),
+            Err(ExportError::Model(report)) => Err(reported(Kind::Model, &report)),
+            Err(ExportError::Start(e)) => Err(self.compiled(py)?.not_started(&[], *e)),
+            Err(ExportError::Write(path, e)) => {
+                Err(PyOSError::new_err(format!("cannot write {}: {e}", path.display())))
+            }
+            Err(e) => Err(errors::model(e)),
+        }
     }
 
     /// What a copy in another process is made of.

@@ -74,11 +74,24 @@ impl Machine {
 
     /// Closes the joints, makes velocities consistent and solves for accelerations and reactions.
     pub fn assemble(&self) -> Result<Start, AssemblyError> {
+        self.assemble_from(self.initial_state())
+    }
+
+    /// The same for a start at another time.
+    pub fn assemble_at(&self, t: f64) -> Result<Start, AssemblyError> {
+        self.assemble_from(State { t, ..self.initial_state() })
+    }
+
+    fn initial_state(&self) -> State {
+        match self {
+            Machine::Model(system) => system.initial_state(),
+            Machine::Equations { state, .. } => (**state).clone(),
+        }
+    }
+
+    fn assemble_from(&self, state: State) -> Result<Start, AssemblyError> {
         let clock = Instant::now();
-        let (point, assembly) = match self {
-            Machine::Model(system) => start::assemble(&self.dynamics(), &system.initial_state())?,
-            Machine::Equations { dynamics, state, .. } => start::assemble(dynamics, state)?,
-        };
+        let (point, assembly) = start::assemble(&self.dynamics(), &state)?;
         Ok(Start { point, assembly, seconds: clock.elapsed().as_secs_f64() })
     }
 }

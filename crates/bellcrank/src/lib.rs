@@ -67,6 +67,8 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
+pub mod fmu;
 pub mod places;
 
 pub use bellcrank_glue as glue;

@@ -23,6 +23,10 @@ fn included(source: &str, at: &Path) -> Vec<PathBuf> {
     for call in ["include_str", "include_bytes"].map(|name| format!("{name}!(")) {
         for rest in source.split(&call).skip(1) {
             let Some(literals) = rest.split(')').next() else { continue };
+            // the build script names a file that the build makes
+            if rest.starts_with("env!(") {
+                continue;
+            }
             let manifest = rest.starts_with("concat!(env!(\"CARGO_MANIFEST_DIR\")");
             // in `concat!(env!("CARGO_MANIFEST_DIR"), "/path")` the path is the second literal
             let path = if manifest { rest.split('"').nth(3) } else { literals.split('"').nth(1) };

@@ -395,3 +395,35 @@ fn a_run_prints_verdicts_largest_values_and_what_to_do_next() {
     let speed: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
     assert!(speed < (2.0 * 9.81 * 0.9f64).sqrt() && speed > 3.8, "{line}");
 }
+
+#[test]
+fn an_fmu_is_written_whole_and_the_same_each_time_or_refused_with_a_reason() {
+    let s = Scratch::new("fmu");
+    let slider = root().join("examples/slider-crank.toml").to_string_lossy().into_owned();
+    for version in ["2", "3"] {
+        let told = s.bellcrank(&["fmu", &slider, "--fmi", version, "-o", "a.fmu"]);
+        assert_eq!(told.code, 0, "{}", told.stderr);
+        assert!(told.stderr.contains(&format!("FMI {version}.0 (cs,me)")), "{}", told.stderr);
+        assert!(told.stderr.contains("for other systems, make it there"), "{}", told.stderr);
+        assert_eq!(s.bellcrank(&["fmu", &slider, "--fmi", version, "-o", "b.fmu"]).code, 0);
+        let (a, b) = (s.read("a.fmu"), s.read("b.fmu"));
+        assert!(a == b && a.len() > 500_000 && a.starts_with(b"PK"), "{} {}", a.len(), b.len());
+    }
+    s.write("arm.toml", "model = { plane = \"xy\" }\ninput.u = {}\nbody.a = { mass = 1, inertia = 1 }\njoint.j = { type = \"revolute\", between = [\"ground\", \"a\"], at = [0, 0] }\njoint.motor = { type = \"drive\", joint = \"j\", rate = \"u\" }\n");
+    for (args, words) in [
+        (&["fmu", "arm.toml"][..], "input `u` prescribes a motion"),
+        (&["fmu", "arm.toml", "--kind", "xx"], "`xx` is no kind of FMU"),
+        (&["fmu", "arm.toml", "--kind", "cs", "--output", "j.angel"], "did you mean `j.angle`?"),
+        (&["fmu", "none.toml"], "none.toml"),
+        (&["fmu", "arm.toml", "--fmi", "4"], "2, 3"),
+    ] {
+        let told = s.bellcrank(args);
+        assert!(told.code == 2 && told.stderr.contains(words), "{args:?}: {}", told.stderr);
+    }
+    assert!(!s.path("arm.fmu").exists());
+    assert_eq!(s.bellcrank(&["fmu", "arm.toml", "--kind", "cs"]).code, 0);
+    assert!(s.path("arm.fmu").exists() && !s.path("arm.fmu.part").exists());
+    let told =
+        s.command(&["fmu", "arm.toml", "--kind", "cs"]).env("BELLCRANK_FMU_LIBRARY", "none.so").output().unwrap();
+    assert!(!told.status.success() && String::from_utf8_lossy(&told.stderr).contains("BELLCRANK_FMU_LIBRARY"));
+}

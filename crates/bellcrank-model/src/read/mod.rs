@@ -30,6 +30,8 @@ pub struct Read {
     pub document: Outline,
     /// Its parameters; the model has their values in it.
     pub parameters: Parameters,
+    /// The files in the model's folder that it reads: tables, meshes, modes.
+    pub files: Vec<String>,
     /// The place of each joint among those of the file; empty if the order is the same.
     joints: Vec<usize>,
 }
@@ -60,6 +62,29 @@ fn order_of_joints(model: &Model, document: &Outline) -> Vec<usize> {
     model.joints.iter().map(|joint| places.get(joint.name.as_str()).copied().unwrap_or(usize::MAX)).collect()
 }
 
+/// The values of all keys that name a file, each once.
+fn files_of(root: &Node) -> Vec<String> {
+    fn collect(node: &Node, found: &mut Vec<String>) {
+        match &node.value {
+            Value::Table(table) => {
+                for entry in &table.entries {
+                    match entry.node.as_str().filter(|_| entry.name == "file" || entry.name == "table") {
+                        Some(file) => found.push(file.to_string()),
+                        None => collect(&entry.node, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    collect(root, &mut found);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// Reads a model file with overrides `path.to.key=value`.
 pub fn read_model(path: &str, overrides: &[String]) -> Result<Read, Report> {
     interpret(Document::open(path, overrides, &LAYOUT)?, path)
@@ -75,9 +100,10 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
     let read = |mut r: Reader| r.read(path).map(|(model, settings)| (model, settings, r.parameters));
     match Reader::new(&document.root, folder).and_then(read) {
         Ok((model, settings, parameters)) => {
+            let files = files_of(&document.root);
             let document = document.outline();
             let joints = order_of_joints(&model, &document);
-            Ok(Read { model, settings, document, parameters, joints })
+            Ok(Read { model, settings, document, parameters, files, joints })
         }
         Err(problems) => Err(document.report(problems)),
     }

@@ -54,6 +54,16 @@ impl Timetable {
         Timetable { courses, passed: f64::NEG_INFINITY, gap: None }
     }
 
+    /// Whether there are no functions of time at all.
+    pub fn is_empty(&self) -> bool {
+        self.courses.is_empty()
+    }
+
+    /// What is ahead at a time, up to another one.
+    pub fn ahead(&mut self, at: &State, until: f64) -> Ahead {
+        self.next(at, until, 0.0)
+    }
+
     /// Time or inputs are others: all are looked for anew.
     pub fn forget(&mut self) {
         self.courses.iter_mut().for_each(|e| (e.ahead, e.range) = (None, None));
@@ -275,6 +285,25 @@ impl Simulation {
             self.sample(b.after, sampler, out)?;
         }
         Ok(())
+    }
+
+    /// Crosses the breakpoints that a state has come to whose integrator is somewhere else; velocities follow drives whose
+    /// rates jump. Whether there were any: the state is behind them then.
+    pub fn cross_breaks_at(&mut self, state: &mut State, until: f64) -> Result<bool, StepError> {
+        let mut crossed = false;
+        while let Some(b) = self.timetable.due(state, until) {
+            let mut to = state.clone();
+            to.t = b.after;
+            let jolts = self.observer.leap(state, &to, until)?;
+            if !jolts.is_empty() {
+                self.observer.consistent()?;
+                to.clone_from(&self.observer.state);
+            }
+            *state = to;
+            crossed = true;
+        }
+        self.observed = false;
+        Ok(crossed)
     }
 
     /// Records at the time of a breakpoint see what is behind it.

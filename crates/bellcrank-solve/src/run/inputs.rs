@@ -24,18 +24,28 @@ impl Simulation {
     /// begins anew at first order, and one-step methods go on with a fresh evaluation and step size. Where the rate of a drive
     /// jumps, velocities jump with it, and its impulse is an event. A value that an input has already changes nothing.
     pub fn set_input(&mut self, input: InputId, value: f64) -> Result<(), StepError> {
+        self.set_inputs(&[(input, value)])
+    }
+
+    /// Sets several inputs at once: what jumps with them jumps together.
+    pub fn set_inputs(&mut self, values: &[(InputId, f64)]) -> Result<(), StepError> {
         let t = self.t();
-        if !value.is_finite() {
-            return Err(StepError::Refused { t, why: format!("an input cannot be {value}") });
-        }
+        let refused = |why: String| Err(StepError::Refused { t, why });
         let mut state = self.engine.state().clone();
-        let Some(present) = state.charts.inputs.get_mut(input.0) else {
-            return Err(StepError::Refused { t, why: "the input is of another model".into() });
-        };
-        if *present == value {
+        let mut changed = false;
+        for (input, value) in values {
+            if !value.is_finite() {
+                return refused(format!("an input cannot be {value}"));
+            }
+            let Some(present) = state.charts.inputs.get_mut(input.0) else {
+                return refused("the input is of another model".into());
+            };
+            changed |= *present != *value;
+            *present = *value;
+        }
+        if !changed {
             return Ok(());
         }
-        *present = value;
         self.timetable.forget();
         let from = self.engine.state().clone();
         self.change_over(&from, &state, None, &mut Silent).map(|_| ())

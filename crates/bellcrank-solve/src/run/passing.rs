@@ -1,6 +1,8 @@
 //! Passing an event: where it is, and how a run goes on behind it.
 
 use super::Simulation;
+use super::impact::Resolved;
+use super::observer::Observer;
 use crate::engines::StepError;
 use crate::events::{Event, Found, Watch};
 use crate::plan::Revision;
@@ -26,6 +28,11 @@ impl Passing {
         Passing { finder: Watch::new(switches), repeated: 0, events: Vec::new() }
     }
 
+    /// The number of switch functions.
+    pub fn count(&self) -> usize {
+        self.finder.count()
+    }
+
     /// Whether there are any.
     pub fn watches(&self) -> bool {
         self.finder.count() > 0
@@ -34,6 +41,25 @@ impl Passing {
     /// Switch functions are looked at anew: the state or the equations are others.
     pub fn restart(&mut self) {
         self.finder.restart();
+    }
+}
+
+impl Observer {
+    /// What happens at `self.state` when a switch function falls through zero: modes change, velocities may jump.
+    pub(super) fn happen(&mut self, switch: usize) -> Result<Resolved, StepError> {
+        self.accelerate()?;
+        match self.dynamics.cross(switch, &self.point, &mut self.w) {
+            Some(Crossing { slot, mode, subject, what }) => {
+                if let Some(kept) = self.state.charts.modes.get_mut(slot) {
+                    *kept = mode;
+                }
+                Ok(Resolved { events: vec![(subject, what)], work: 0.0 })
+            }
+            None => {
+                let trigger = self.dynamics.owner_of_switch(switch).map(|(slot, _)| slot);
+                self.resolve(trigger)
+            }
+        }
     }
 }
 
@@ -61,21 +87,8 @@ impl Simulation {
     pub(super) fn pass(&mut self, root: Found, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
         let observer = &mut self.observer;
         observer.go_to(root.t, &mut *self.engine)?;
-        observer.accelerate()?;
-        let happened = match observer.dynamics.cross(root.switch, &observer.point, &mut observer.w) {
-            Some(Crossing { slot, mode, subject, what }) => {
-                if let Some(kept) = observer.state.charts.modes.get_mut(slot) {
-                    *kept = mode;
-                }
-                vec![(subject, what)]
-            }
-            None => {
-                let trigger = observer.dynamics.owner_of_switch(root.switch).map(|(slot, _)| slot);
-                let resolved = observer.resolve(trigger)?;
-                self.monitors.energy.work += resolved.work;
-                resolved.events
-            }
-        };
+        let Resolved { events: happened, work } = observer.happen(root.switch)?;
+        self.monitors.energy.work += work;
         let passed = root.t - from > NO_TIME * self.options.until;
         self.passing.repeated = if passed { 0 } else { self.passing.repeated + 1 };
         if self.passing.repeated > MOST_AT_ONCE + observer.dynamics.switches() {

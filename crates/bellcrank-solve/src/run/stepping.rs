@@ -93,16 +93,31 @@ impl Simulation {
     /// # Ok(()) }
     /// ```
     pub fn step(&mut self) -> Result<Option<StepTaken>, StepError> {
-        let (from, until) = (self.t(), self.options.until);
-        if from >= until {
+        self.step_within(self.options.until)
+    }
+
+    /// Takes one step that does not pass a time; `None` if that time is reached. A time after the end of the run moves the
+    /// end.
+    pub fn step_within(&mut self, limit: f64) -> Result<Option<StepTaken>, StepError> {
+        let stop = self.reach(limit);
+        let from = self.t();
+        if from >= stop {
             return Ok(None);
         }
         let before = self.passing.events.len();
         self.in_team(|simulation| {
             simulation.begin_monitors()?;
-            simulation.advance_once(until, &mut None, &mut Silent)
+            simulation.advance_once(stop, &mut None, &mut Silent)
         })?;
         Ok(Some(StepTaken { from, t: self.t(), events: self.passing.events.len() - before }))
+    }
+
+    /// Moves the end of the run if a time is beyond it; gives the time to stop at.
+    fn reach(&mut self, t: f64) -> f64 {
+        if t > self.options.until && t.is_finite() {
+            self.options.until = t;
+        }
+        t.min(self.options.until)
     }
 
     /// Goes on to a time, events on the way included, and stops there. Gives the time that was reached: an interrupt ends
@@ -113,10 +128,7 @@ impl Simulation {
 
     /// The same with a look at the time after every step: a caller that waits may answer its user, and interrupt.
     pub fn advance_watched(&mut self, t: f64, look: &mut dyn FnMut(f64)) -> Result<f64, StepError> {
-        if t > self.options.until && t.is_finite() {
-            self.options.until = t;
-        }
-        let stop = t.min(self.options.until);
+        let stop = self.reach(t);
         self.in_team(|simulation| {
             simulation.begin_monitors()?;
             while simulation.t() < stop && !simulation.options.resources.interrupt.load(Ordering::Relaxed) {

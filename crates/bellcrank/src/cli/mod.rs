@@ -8,6 +8,7 @@ mod compare;
 mod differences;
 mod digest;
 mod flags;
+mod fmu;
 mod gallery;
 mod glue;
 mod inverse;
@@ -64,6 +65,8 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     /// Runs parts that have their own models and solvers, joined at their ports.
     Glue(glue::Glue),
+    /// Writes a model as an FMU (FMI 2.0 or 3.0), for other simulation tools.
+    Fmu(fmu::MakeFmu),
     /// Offers a part to coordinators on this machine, or to others with keys.
     Serve(network::Serve),
     /// Creates a certificate authority, certificates and a token for parts on other machines.
@@ -142,6 +145,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Plan(options) => plan::plan(*options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Glue(options) => glue::glue(options),
+        Command::Fmu(options) => fmu::make(options),
         Command::Serve(options) => network::serve(options),
         Command::Keys(options) => network::keys(options),
         Command::View(options) => view::view(options),

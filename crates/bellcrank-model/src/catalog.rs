@@ -141,10 +141,15 @@ fn turns(body: &Body) -> bool {
     each!(body, b => b.orientation()) != Orientation::None
 }
 
+/// The bodies of the user: rotors of armatures are parts of joints.
+fn shown(model: &Model) -> impl Iterator<Item = usize> + '_ {
+    (0..model.bodies.len()).filter(|b| model.bodies[*b].is_shown())
+}
+
 /// The groups that are recorded unless others are asked for, in their order.
 pub fn groups(model: &Model) -> impl Iterator<Item = Group> + '_ {
     let deformable = |b: &usize| each!(&model.bodies[*b].body, b => b.deformable()).is_some();
-    let bodies = (0..model.bodies.len())
+    let bodies = shown(model)
         .flat_map(move |b| [Some(Group::Motion(b)), deformable(&b).then_some(Group::Deformation(b))])
         .flatten();
     let one_ended = |f: &usize| model.forces[*f].ends.len() == 1;
@@ -162,7 +167,7 @@ pub fn groups(model: &Model) -> impl Iterator<Item = Group> + '_ {
 
 /// The groups that are there for the asking.
 pub fn on_demand(model: &Model) -> impl Iterator<Item = Group> + '_ {
-    let bodies = (0..model.bodies.len()).flat_map(|b| [Group::Acceleration(b), Group::Cardan(b)]);
+    let bodies = shown(model).flat_map(|b| [Group::Acceleration(b), Group::Cardan(b)]);
     let reactions = |j: usize| [Axes::First, Axes::Second].map(|axes| Group::Reaction(j, axes));
     let loads = |f: usize| {
         let n = model.forces[f].ends.len();

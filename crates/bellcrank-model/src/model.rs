@@ -109,6 +109,29 @@ pub struct BodyEntry {
     pub mesh: Option<Arc<Mesh>>,
 }
 
+impl BodyEntry {
+    /// The rotor of an armature, which goes by the name of that.
+    pub(crate) fn rotor(name: &str, body: Body, at: Vec3) -> BodyEntry {
+        BodyEntry {
+            name: name.to_string(),
+            body,
+            at,
+            rotation: Quat::IDENTITY,
+            angle: 0.0,
+            velocity: None,
+            angular_velocity: None,
+            fixed: false,
+            shape: Shape::Unknown,
+            mesh: None,
+        }
+    }
+
+    /// Whether it is a body of the user, and not part of an armature.
+    pub fn is_shown(&self) -> bool {
+        self.body.as_rotor().is_none()
+    }
+}
+
 /// What a body looks like, in its own frame.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]

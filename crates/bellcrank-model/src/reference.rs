@@ -7,7 +7,7 @@ use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
     BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
-    JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, START, force_fields, joint_fields,
+    JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, START, VISUAL, force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 
@@ -41,6 +41,7 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "force": named("Forces", kinds(force_kinds)),
             "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
             "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT])),
+            "visual": named("What bodies look like", object_schema(&[VISUAL])),
             "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
             "solve": object_schema(&[solve]),
         },
@@ -86,6 +87,7 @@ pub fn markdown(solve: &'static [Field]) -> String {
             Place::Body => "On one body.",
             Place::Joint => "On a joint.",
             Place::Joints => "On two joints.",
+            Place::Rotor => "On a coordinate of a joint.",
         };
         let plane = k.in_plane.map_or(String::new(), |instead| format!(" Only in space; in the plane use {instead}."));
         section(&format!("Joint `{}`", k.name), &format!("{} {place}{plane}", k.doc), &[k.fields]);
@@ -114,6 +116,11 @@ pub fn markdown(solve: &'static [Field]) -> String {
          \"rad\" }`. All channels may be used, whether they are recorded or not (docs/channels.md). The summary tells its \
          largest, smallest and last value, mean and root mean square.",
         &[OUTPUT],
+    );
+    section(
+        "`[visual.NAME]`",
+        "What a body looks like: a solid or a mesh at a pose of its own, several on a body where need be. For looks only.",
+        &[VISUAL],
     );
     section(
         "`[start]`",

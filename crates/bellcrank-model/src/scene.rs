@@ -236,8 +236,8 @@ impl Scene {
             model: model.name.clone(),
             space: model.space,
             gravity: model.gravity.into(),
-            bodies: model.bodies.iter().map(body).collect(),
-            joints: model.joints.iter().map(|j| joint(j, model)).collect(),
+            bodies: model.bodies.iter().filter(|b| b.is_shown()).map(body).collect(),
+            joints: model.joints.iter().filter(|j| is_drawn(j)).map(|j| joint(j, model)).collect(),
             forces: model.forces.iter().map(|f| force(f, model)).collect(),
             probes: model.probes.iter().map(|p| probe(p, model)).collect(),
         }
@@ -266,8 +266,8 @@ impl Serialize for Streamed<'_> {
         out.serialize_field("model", &model.name)?;
         out.serialize_field("space", &model.space)?;
         out.serialize_field("gravity", &Triple(model.gravity))?;
-        out.serialize_field("bodies", &Each(|| model.bodies.iter().map(body)))?;
-        out.serialize_field("joints", &Each(|| model.joints.iter().map(|j| joint(j, model))))?;
+        out.serialize_field("bodies", &Each(|| model.bodies.iter().filter(|b| b.is_shown()).map(body)))?;
+        out.serialize_field("joints", &Each(|| model.joints.iter().filter(|j| is_drawn(j)).map(|j| joint(j, model))))?;
         out.serialize_field("forces", &Each(|| model.forces.iter().map(|f| force(f, model))))?;
         out.serialize_field("probes", &Each(|| model.probes.iter().map(|p| probe(p, model))))?;
         out.end()
@@ -281,6 +281,11 @@ impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
     }
+}
+
+/// Whether a joint has places to draw: armatures are part of others.
+fn is_drawn(joint: &JointEntry) -> bool {
+    joint.joint.turns_rotor().is_none()
 }
 
 fn triples(points: impl IntoIterator<Item = Vec3>) -> Vec<Triple> {

@@ -109,6 +109,10 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.5, 0]]\nnormal = [0.2, 1]\nradius = 0.2\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"stop\"\njoint = \"j\"\nlower = -0.2\nrestitution = 0.3\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
         "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[joint.hinge]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.j]\ntype = \"armature\"\njoint = \"hinge\"\ninertia = 0.7",
+        "[joint.slide]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[joint.j]\ntype = \"armature\"\njoint = \"slide\"\ninertia = 0.7",
+        "[joint.hinge]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\naxis = [1, 0.2]\n[joint.j]\ntype = \"tie\"\njoints = [\"hinge\", \"s\"]\nratio = -0.7\noffset = 0.1",
+        "[force.f]\ntype = \"joint-spring\"\njoint = \"j\"\nstiffness = 30\ndamping = 4\nrest = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",
@@ -165,6 +169,10 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nnormal = [0.2, 1, 0.3]\nradius = 0.2\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[6, 0.2, 0.1], [0, 0, 0]]\nradii = [0.1, 0.2]\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[joint.hinge]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\naxis2 = [1, -1, 0]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.j]\ntype = \"armature\"\njoint = \"hinge\"\ncoordinate = \"angle2\"\ninertia = 0.7",
+        "[joint.slide]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.j]\ntype = \"armature\"\njoint = \"slide\"\ninertia = 0.7",
+        "[joint.hinge]\ntype = \"cylindrical\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\n[joint.j]\ntype = \"tie\"\njoints = [\"hinge\", \"s\"]\ncoordinates = [\"angle\", \"position\"]\nratio = 0.4",
+        "[force.f]\ntype = \"joint-spring\"\njoint = \"j\"\ncurve = [[-1, -20], [-0.5, -3], [0, 0], [1, 1]]\ndamping = 4\nrest = 0.2\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
     let mut out: Vec<_> = both

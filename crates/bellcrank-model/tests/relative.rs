@@ -54,6 +54,86 @@ fn shaken(r: &Relative, random: &mut Random, by: f64) -> Point {
     p
 }
 
+/// The mechanism with an armature on every coordinate of its joints.
+fn with_armatures(text: &str, random: &mut Random) -> String {
+    let model = system(text).model;
+    let mut out = text.to_string();
+    for (k, joint) in model.joints.iter().enumerate() {
+        for (i, [name, _]) in bellcrank_model::joints::names(&joint.joint.motions(model.space)).iter().enumerate() {
+            let (of, inertia) = (&joint.name, 0.5 + 0.4 * random.number());
+            out += &format!(
+                "[joint.a{k}x{i}]\ntype = \"armature\"\njoint = \"{of}\"\ncoordinate = \"{name}\"\ninertia = {inertia:?}\n"
+            );
+        }
+    }
+    out
+}
+
+fn quadratic(m: &[Vec<f64>], v: &[f64]) -> f64 {
+    m.iter().zip(v).map(|(row, a)| a * row.iter().zip(v).map(|(m, b)| m * b).sum::<f64>()).sum()
+}
+
+#[test]
+fn armatures_add_their_inertia_to_the_coordinates_of_the_tree_and_keep_the_recursion() {
+    let mut random = Random::new(21);
+    let mut geared = 0;
+    for case in 0..24 {
+        let (plane, loops) = (case % 3 == 0, case % 2);
+        let plain = random_mechanism(&mut random, 5, loops, plane);
+        let text = with_armatures(&plain, &mut random);
+        let (without, s) = (relative(&plain), relative(&text));
+        geared += s.tree.nodes.iter().filter(|n| n.is_geared()).count();
+        let p = shaken(&s, &mut random, 0.4);
+        // kinetic energy through the bodies and rotors, and by the mass matrix
+        let mass = derivative(&s, Piece::MassAccel, Unknown::V, Slopes { v: 1.0, ..Slopes::default() }, &p);
+        let mut w = s.workspace();
+        s.realize(&p, &mut w);
+        let kinetic = s.energy(&p, &mut w).kinetic;
+        assert!((0.5 * quadratic(&mass, &p.v) - kinetic).abs() < 1e-12 * kinetic, "case {case}\n{text}");
+        // M⁻¹ by recursion
+        let x = random.vector(p.v.len());
+        let mut y: Vec<f64> = mass.iter().map(|row| row.iter().zip(&x).map(|(m, x)| m * x).sum()).collect();
+        s.mass_solve(&p, &mut w, &mut y).unwrap();
+        assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-9), "case {case}: {x:?} {y:?}");
+        if loops == 0 {
+            assert_eq!((s.recursive(), s.size()), (true, without.size()), "case {case}: a rotor takes no coordinate");
+            let mut by_recursion = p.clone();
+            s.recursion(&mut by_recursion, &mut w).unwrap();
+            let rest = values(&s, Piece::MassAccel, &by_recursion);
+            let force = values(&s, Piece::Force, &p);
+            assert!(rest.iter().zip(&force).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs())), "case {case}");
+        }
+    }
+    assert!(geared > 60, "{geared}");
+}
+
+#[test]
+fn armatures_have_their_derivatives_in_relative_coordinates() {
+    let slopes = Slopes { q: 1.3, v: 0.7, z: 0.9 };
+    let mut random = Random::new(22);
+    for case in 0..6 {
+        let plane = case % 3 == 0;
+        let text = random_mechanism(&mut random, 4, 1, plane);
+        let s = relative(&with_armatures(&text, &mut random));
+        let p = shaken(&s, &mut random, 0.4);
+        for piece in [Piece::MassAccel, Piece::Force, Piece::GtLambda, Piece::Position, Piece::Velocity] {
+            for wrt in [Unknown::Q, Unknown::V, Unknown::Lambda] {
+                let exact = derivative(&s, piece, wrt, slopes, &p);
+                for j in 0..s.layout().columns(wrt).last().map_or(0, |r| r.end) {
+                    let [plus, minus] = [1e-5, -1e-5].map(|h| values(&s, piece, &moved(&s, &p, wrt, j, h, slopes)));
+                    for i in 0..exact.len() {
+                        let d = (plus[i] - minus[i]) / 2e-5;
+                        assert!(
+                            (exact[i][j] - d).abs() < 1e-6 * (10.0 + d.abs()),
+                            "∂{piece:?}/∂{wrt:?} of case {case}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_derivative_agrees_with_differences() {
     use Piece::*;

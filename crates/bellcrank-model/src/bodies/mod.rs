@@ -14,6 +14,7 @@ mod planar;
 mod point;
 mod rigid;
 mod rod;
+mod rotor;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use planar::Planar;
 pub use point::PointMass;
 pub use rigid::Rigid;
 pub use rod::Rod;
+pub use rotor::Rotor;
 pub use structure::{ElasticMode, ModeField, Structure};
 
 use crate::space::Space;
@@ -46,6 +48,8 @@ pub enum Body {
     Rod(Rod),
     /// A floating frame with modes.
     Flexible(Flexible),
+    /// The inertia of an armature along a joint coordinate.
+    Rotor(Rotor),
 }
 
 /// `each!(body, b => expression)`: the same expression for every kind of body, compiled for each.
@@ -57,6 +61,7 @@ macro_rules! each {
             $crate::bodies::Body::Point($b) => $do,
             $crate::bodies::Body::Rod($b) => $do,
             $crate::bodies::Body::Flexible($b) => $do,
+            $crate::bodies::Body::Rotor($b) => $do,
         }
     };
 }
@@ -79,6 +84,11 @@ impl Body {
             Space::Plane => Body::Planar(Planar::new(1.0, 1.0)),
             Space::Space => Body::Rigid(Rigid::new(1.0, bellcrank_math::Mat3::IDENTITY)),
         }
+    }
+
+    /// The inertia of an armature, which is part of a joint and not a body of the user.
+    pub fn as_rotor(&self) -> Option<&Rotor> {
+        if let Body::Rotor(rotor) = self { Some(rotor) } else { None }
     }
 
     /// Whether it bends.

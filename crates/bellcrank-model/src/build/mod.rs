@@ -243,7 +243,9 @@ impl Model {
     /// other. Without a name the keys go into `[section]`. Nothing is checked before the model is read.
     pub fn add(&mut self, section: &str, name: &str, entries: impl IntoIterator<Item = (String, Value)>) {
         let entries: Vec<_> = entries.into_iter().collect();
-        let at = self.sections.iter().position(|s| name.is_empty() && s.kind == section && s.name.is_empty());
+        // a named section is new: looking for it would make long models slow
+        let known = if name.is_empty() { &self.sections[..] } else { &[] };
+        let at = known.iter().position(|s| s.kind == section && s.name.is_empty());
         match at {
             Some(at) => self.sections[at].entries.extend(entries),
             None => {

@@ -12,6 +12,7 @@ mod closing;
 mod contact;
 mod drag;
 mod friction;
+mod joint_spring;
 mod line;
 mod load;
 mod own;
@@ -266,6 +267,7 @@ pub type Made = Result<Box<dyn Force>, Diagnostics>;
 pub const CATALOG: &[&Kind] = &[
     &spring_damper::KIND,
     &torsional::KIND,
+    &joint_spring::KIND,
     &bushing::KIND,
     &load::FORCE,
     &load::TORQUE,

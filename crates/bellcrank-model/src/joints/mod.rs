@@ -5,6 +5,7 @@
 
 pub mod equations;
 
+mod armature;
 mod belt;
 mod constant_velocity;
 mod cylindrical;
@@ -23,6 +24,7 @@ mod revolute;
 mod rolling_disk;
 mod screw;
 mod spherical;
+mod tie;
 mod universal;
 
 use crate::file::{Diagnostic, Diagnostics, Expression, Field, Values};
@@ -84,6 +86,10 @@ pub trait Joint: Send + Sync {
     fn drives(&self) -> Option<Motion> {
         None
     }
+    /// The motion between its first two places whose rotor it turns: the last of its places, its only coordinate.
+    fn turns_rotor(&self) -> Option<Motion> {
+        None
+    }
     /// The moves that lead from the first frame to the second, where the joint has coordinates of its own: it may
     /// then be a joint of the tree in relative coordinates. Slides come before turns.
     fn moves(&self, _space: Space) -> Option<Vec<Move>> {
@@ -133,6 +139,9 @@ pub enum Place {
     Joint,
     /// On two other joints: `joints`. The frames are their second ones, then their first ones.
     Joints,
+    /// On a coordinate of one other joint, which it gives an inertia: `joint`, `coordinate`, `inertia`. The frames are
+    /// those of the joint, then one in the world and one on the rotor, whose z is the direction of the coordinate.
+    Rotor,
 }
 
 /// What a joint may know of the start, where lengths, angles and motions are left to it.
@@ -143,7 +152,7 @@ pub struct Placement {
     pub angles: Vec<f64>,
     /// Plane or space.
     pub space: Space,
-    /// The joints it stands on, where it does.
+    /// The joints it stands on, where it does; of [`Place::Rotor`] with the one motion it acts along.
     pub joints: Vec<Base>,
 }
 
@@ -173,6 +182,20 @@ impl Base {
     /// Its first slide.
     pub fn slide(&self) -> Option<Motion> {
         self.motions.iter().copied().find(|m| !m.turns())
+    }
+
+    /// The motion of a coordinate by its name, or its only one.
+    fn motion(&self, values: &Values, key: &str, name: Option<&str>) -> Result<Motion, Diagnostic> {
+        let names: Vec<&str> = names(&self.motions).into_iter().map(|[name, _]| name).collect();
+        let found = match name {
+            Some(name) => names.iter().position(|n| *n == name),
+            None if names.len() == 1 => Some(0),
+            None => None,
+        };
+        found.map(|k| self.motions[k]).ok_or_else(|| match name {
+            Some(name) => self.lacks(values, key, &format!("`{name}`")),
+            None => self.lacks(values, key, "single coordinate"),
+        })
     }
 
     /// The error for a motion it does not have.
@@ -234,6 +257,8 @@ pub const CATALOG: &[&Kind] = &[
     &gear::KIND,
     &belt::KIND,
     &rack::KIND,
+    &tie::KIND,
+    &armature::KIND,
     &drive::KIND,
     &drive_point::KIND,
     &knife_edge::KIND,

@@ -8,7 +8,7 @@ use crate::joints::{self, Place};
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "body", "joint", "force", "probe", "output"],
+    named: &["parameter", "input", "body", "joint", "force", "probe", "output", "visual"],
 };
 
 /// Keys of `[model]`.
@@ -77,7 +77,13 @@ pub const BODY: &[Field] = &[
     Field::optional("box", FieldKind::Table(BOX), "", "", "a box with edges along the body's axes"),
     Field::optional("sphere", FieldKind::Table(SPHERE), "", "", "a solid sphere"),
     Field::optional("cylinder", FieldKind::Table(CYLINDER), "", "", "a solid cylinder along the body's z axis"),
-    Field::optional("mesh", FieldKind::Table(MESH), "", "", "what the body looks like: an STL or glTF file"),
+    Field::optional(
+        "mesh",
+        FieldKind::Table(MESH),
+        "",
+        "",
+        "what the body looks like: an STL, OBJ, COLLADA or glTF file; `[visual.NAME]` for more",
+    ),
     Field::optional(
         "beam",
         FieldKind::Table(BEAM),
@@ -104,7 +110,7 @@ const CYLINDER: &[Field] = &[
     SHAPE_MASS,
 ];
 const MESH: &[Field] = &[
-    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .gltf or .glb"),
+    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .obj, .dae, .gltf or .glb"),
     Field::optional("scale", FieldKind::Positive, "m", "1", "length of a unit of the file: 0.001 for millimetres"),
     Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "origin of the file, in the body's frame"),
 ];
@@ -168,6 +174,14 @@ pub const JOINT_ON_JOINT: &[Field] = &[TYPE, Field::required("joint", FieldKind:
 pub const JOINT_ON_JOINTS: &[Field] =
     &[TYPE, Field::required("joints", FieldKind::Names(2, 2), "", "the two joints whose motions it ties")];
 
+/// Keys of armatures: the joint, its coordinate and the inertia along it.
+pub const JOINT_ROTOR: &[Field] = &[
+    TYPE,
+    Field::required("joint", FieldKind::Name, "", "the joint it acts on"),
+    COORDINATE,
+    Field::required("inertia", FieldKind::Positive, "kg m², kg", "inertia along the coordinate, as the joint feels it"),
+];
+
 /// The keys of a kind of joint, in groups: those of its place and its own.
 pub fn joint_fields(kind: &joints::Kind) -> [&'static [Field]; 2] {
     let place = match kind.place {
@@ -175,6 +189,7 @@ pub fn joint_fields(kind: &joints::Kind) -> [&'static [Field]; 2] {
         Place::Body => JOINT_ON_ONE,
         Place::Joint => JOINT_ON_JOINT,
         Place::Joints => JOINT_ON_JOINTS,
+        Place::Rotor => JOINT_ROTOR,
     };
     [place, kind.fields]
 }
@@ -297,6 +312,50 @@ pub const OUTPUT: &[Field] = &[
     Field::optional("lag", FieldKind::Positive, "s", "none", "time constant of a first-order low-pass filter"),
     Field::optional("derivative", FieldKind::Flag, "", "false", "records the derivative in time instead"),
     Field::optional("integral", FieldKind::Flag, "", "false", "records the integral over time from the start instead"),
+];
+
+/// Keys of `[visual.NAME]`.
+pub const VISUAL: &[Field] = &[
+    Field::required("body", FieldKind::Name, "", "the body it belongs to"),
+    Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "where its origin is, in the body's frame"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "the body's",
+        "its rotation in the body's frame: a quaternion [w, x, y, z], { axis = […], angle = … }, or a 3×3 matrix",
+    ),
+    Field::optional("mesh", FieldKind::Table(VISUAL_MESH), "", "", "triangles from a file"),
+    Field::optional("box", FieldKind::Table(VISUAL_BOX), "", "", "a box about its middle"),
+    Field::optional("sphere", FieldKind::Table(VISUAL_SPHERE), "", "", "a sphere about its middle"),
+    Field::optional("ellipsoid", FieldKind::Table(VISUAL_ELLIPSOID), "", "", "an ellipsoid about its middle"),
+    Field::optional("cylinder", FieldKind::Table(VISUAL_ROUND), "", "", "a cylinder along z about its middle"),
+    Field::optional(
+        "capsule",
+        FieldKind::Table(VISUAL_ROUND),
+        "",
+        "",
+        "a cylinder along z about its middle, with half spheres beyond its ends",
+    ),
+];
+
+const VISUAL_MESH: &[Field] = &[
+    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .obj, .dae, .gltf or .glb"),
+    Field::optional(
+        "scale",
+        FieldKind::Numbers(1, 3),
+        "m",
+        "1",
+        "length of a unit of the file, or one for each of its axes; a negative one mirrors",
+    ),
+];
+const VISUAL_BOX: &[Field] = &[Field::required("size", FieldKind::Vector, "m", "lengths of the edges along x, y, z")];
+const VISUAL_SPHERE: &[Field] = &[Field::required("radius", FieldKind::Positive, "m", "radius")];
+const VISUAL_ELLIPSOID: &[Field] =
+    &[Field::required("radii", FieldKind::Vector, "m", "half of its lengths along x, y, z")];
+const VISUAL_ROUND: &[Field] = &[
+    Field::required("radius", FieldKind::Positive, "m", "radius"),
+    Field::required("length", FieldKind::Positive, "m", "length, without the ends of a capsule"),
 ];
 
 /// Keys of `[start]` entries: the names of a joint's coordinates and rates, see [`joints::names`].

@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The coordinate of a joint that `joint` and `coordinate` name, and the joint's ends.
-    fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
+    pub(super) fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
         let named = v.name("joint");
         let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
             // a joint with errors has been reported already

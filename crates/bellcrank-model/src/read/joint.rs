@@ -2,10 +2,11 @@
 
 use super::Reader;
 use super::fields::joint_fields;
+use crate::bodies::{Body, Rotor};
 use crate::file::*;
 use crate::frames::{Attachment, Frame};
-use crate::joints::{self, Place};
-use crate::model::{End, JointEntry};
+use crate::joints::{self, Motion, Place};
+use crate::model::{BodyEntry, End, JointEntry};
 use bellcrank_math::Mat3;
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ impl<'a> Reader<'a> {
         let kind = self.joint_kind(&what, node)?;
         let two_points = matches!(kind.place, Place::Points(_));
         let (values, ends) = match kind.place {
-            Place::Joint | Place::Joints => return Ok(()),
+            Place::Joint | Place::Joints | Place::Rotor => return Ok(()),
             Place::Shared(axes) | Place::Points(axes) => {
                 let values = self.fields(node, &what, &joint_fields(kind))?;
                 let bodies = self.two_bodies(&values)?;
@@ -53,6 +54,7 @@ impl<'a> Reader<'a> {
         let key = match kind.place {
             Place::Joint => "joint",
             Place::Joints => "joints",
+            Place::Rotor => return self.read_armature(name, kind, node, &what),
             _ => return Ok(()),
         };
         let values = self.fields(node, &what, &joint_fields(kind))?;
@@ -78,6 +80,35 @@ impl<'a> Reader<'a> {
         self.add_joint(name, kind, &values, ends, bases)
     }
 
+    /// Reads an armature: a rotor along a coordinate of a joint, and the row that ties them.
+    fn read_armature(
+        &mut self,
+        name: &'a str,
+        kind: &'static joints::Kind,
+        node: &'a Node,
+        what: &str,
+    ) -> Result<(), Diagnostics> {
+        let values = self.fields(node, what, &joint_fields(kind))?;
+        let (motion, [first, second]) = self.joint_coordinate(&values)?;
+        let axis = match motion {
+            Motion::RotateSecond(k) => self.axes_of(&second).column(k),
+            Motion::Rotate(k) | Motion::Translate(k) => self.axes_of(&first).column(k),
+        };
+        let (at, x) = (self.world(&first), axis.any_perpendicular());
+        let on = Attachment { axes: Mat3::from_columns(x, axis.cross(x), axis), ..Attachment::CENTRE };
+        let rotor = self.model.bodies.len();
+        let body = Body::Rotor(Rotor::new(values.number("inertia"), motion.turns(), at, axis));
+        let ground = End { body: None, on: Attachment { point: at, ..on } };
+        let base = joints::Base { name: values.name("joint").name.to_string(), kind: kind.name, motions: vec![motion] };
+        self.model.bodies.push(BodyEntry::rotor(name, body, at));
+        self.add_joint(name, kind, &values, vec![first, second, ground, End { body: Some(rotor), on }], vec![base])
+    }
+
+    /// The axes of a place, in the world at the start.
+    fn axes_of(&self, end: &End) -> Mat3 {
+        end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1) * end.on.axes
+    }
+
     /// The number of a joint between bodies.
     fn joint(&self, named: Named, of: &str) -> Result<usize, Diagnostic> {
         let names = || self.model.joints.iter().map(|j| j.name.as_str());
@@ -93,10 +124,7 @@ impl<'a> Reader<'a> {
         bases: Vec<joints::Base>,
     ) -> Result<(), Diagnostics> {
         let space = self.model.space;
-        let frame = |end: &End| {
-            let r = end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1);
-            Frame { p: self.world(end), r: r * end.on.axes, ..Frame::default() }
-        };
+        let frame = |end: &End| Frame { p: self.world(end), r: self.axes_of(end), ..Frame::default() };
         let angle = |end: &End| end.body.map_or(0.0, |b| self.model.bodies[b].angle);
         let placement = joints::Placement {
             frames: ends.iter().map(frame).collect(),

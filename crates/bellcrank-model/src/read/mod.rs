@@ -16,6 +16,7 @@ mod place;
 mod probe;
 mod shape;
 mod start;
+mod visual;
 
 pub use fields::*;
 pub use flexible::{BEAM, MODAL};
@@ -178,6 +179,7 @@ impl<'a> Reader<'a> {
             self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
         }
         self.each("probe", Reader::read_probe);
+        self.each("visual", Reader::read_visual);
         self.each("force", Reader::read_force);
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);

@@ -8,7 +8,8 @@
 //!     m = A α + B a + p_m        f = Bᵀ α + C a + p_f
 //! ```
 //!
-//! with the symmetric articulated inertia [A B; Bᵀ C] of 21 numbers. A joint with motions S, U = I S, D = SᵀU and
+//! with the symmetric articulated inertia [A B; Bᵀ C] of 21 numbers. A joint with motions S, U = I S, D = SᵀU (and its
+//! armatures on the diagonal) and
 //! u = τ − Sᵀp leaves I − U D⁻¹Uᵀ and p + (I − U D⁻¹Uᵀ) c + U D⁻¹u to the body that carries it; c is its acceleration
 //! at rest. Bodies that hang on a single turn keep frames whose z is its axis: their rotation is one sine and cosine.
 
@@ -124,7 +125,8 @@ struct Drive<'a> {
 impl Relative {
     /// v̇ of a tree without loops: by ABA alone if nothing but weight acts, else as M⁻¹ of the joint forces.
     pub(super) fn forward_dynamics(&self, at: &mut Point, t: &mut TreeSpace) -> Result<(), usize> {
-        let plain = self.cartesian.model.forces.is_empty() && self.tree.nodes.iter().all(|n| !n.is_cartesian);
+        let plain =
+            self.cartesian.model.forces.is_empty() && self.tree.nodes.iter().all(|n| !n.is_cartesian || n.is_geared());
         if !plain {
             let mut x = std::mem::take(&mut at.vdot);
             x.fill(0.0);
@@ -151,7 +153,7 @@ impl Relative {
         let (q, centres) = (std::mem::take(&mut t.q), std::mem::take(&mut t.centres));
         let drive = Drive { q: &q, centres: &centres, v: None, tau: Some(&tau), gravity: Vec3::ZERO };
         let done = self.aba(&drive, &mut t.recursion, x);
-        for node in self.tree.nodes.iter().filter(|n| n.is_cartesian) {
+        for node in self.tree.nodes.iter().filter(|n| n.is_cartesian && !n.is_geared()) {
             x[node.columns.clone()].copy_from_slice(&tau[node.columns.clone()]);
             each!(&self.cartesian.model.bodies[node.body].body, b => b.divide_by_mass(&BodyFrame::default(), &mut x[node.columns.clone()]));
         }
@@ -285,9 +287,9 @@ impl Relative {
             let carried = link.parent != NONE;
             let solved = if link.turn != NONE {
                 let tau = drive.tau.map_or(0.0, |tau| tau[link.turn as usize]);
-                m.bodies[i].reduce_turn(tau, carried, &mut inertia)
+                m.bodies[i].reduce_turn(tau, self.links.armature[link.turn as usize], carried, &mut inertia)
             } else {
-                m.reduce_joint(node.columns.clone(), drive.tau, carried, &mut inertia)
+                m.reduce_joint(node.columns.clone(), drive.tau, &self.links.armature, carried, &mut inertia)
             };
             solved.map_err(|NoInertia| node.block as usize)?;
             if !carried {
@@ -360,11 +362,11 @@ impl LinkState {
 
     /// Keeps U, D⁻¹ and u of a single turn, and takes its motion out of what it carries if another link needs that.
     #[inline(always)]
-    fn reduce_turn(&mut self, tau: f64, carried: bool, of: &mut Articulated) -> Result<(), NoInertia> {
+    fn reduce_turn(&mut self, tau: f64, armature: f64, carried: bool, of: &mut Articulated) -> Result<(), NoInertia> {
         let z = self.r.column(2);
         let u_m = sym_times(&of.a, z);
         let u_f = of.b.transpose_times(z);
-        let d = z.dot(u_m);
+        let d = z.dot(u_m) + armature;
         let u = tau - z.dot(of.p_m);
         if d.is_nan() || d <= 0.0 {
             return Err(NoInertia);
@@ -388,6 +390,7 @@ impl Recursion {
         &mut self,
         columns: Range<usize>,
         tau: Option<&[f64]>,
+        armature: &[f64],
         carried: bool,
         of: &mut Articulated,
     ) -> Result<(), NoInertia> {
@@ -402,6 +405,7 @@ impl Recursion {
             for (i, s) in self.s[columns.clone()].iter().enumerate() {
                 d[i][j] = s.w.dot(self.u_of[k][0]) + s.v.dot(self.u_of[k][1]);
             }
+            d[j][j] += armature[k];
         }
         invert(&mut d, width)?;
         self.inverse[columns.clone()].copy_from_slice(&d[..width]);

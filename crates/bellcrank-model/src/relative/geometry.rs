@@ -60,7 +60,7 @@ impl Geometry for Relative {
     fn scales(&self) -> Vec<Scale> {
         let mut out = Vec::with_capacity(self.tree.n);
         for node in &self.tree.nodes {
-            if node.is_cartesian {
+            if node.is_cartesian && !node.is_geared() {
                 each!(&self.cartesian.model.bodies[node.body].body, b => out.extend((0..b.width()).map(|i| b.scale(i))));
             }
             for step in &self.tree.steps[node.steps.clone()] {

@@ -64,6 +64,8 @@ pub(super) struct Links {
     /// Inertias about the centres of mass, in the bodies' frames.
     pub central: Vec<Sym>,
     pub stores: usize,
+    /// The armature of each coordinate: inertia along it alone.
+    pub armature: Vec<f64>,
 }
 
 /// Inertia about the centre of mass in the body's frame.
@@ -90,8 +92,12 @@ impl Links {
         let mut to_link: Vec<Mat3> = Vec::new();
         let mut links: Vec<TreeLink> = Vec::with_capacity(tree.nodes.len());
         let mut central = Vec::with_capacity(tree.nodes.len());
+        let mut armature = vec![0.0; tree.n];
         for node in &tree.nodes {
             let body = &model.bodies[node.body].body;
+            if let Some(rotor) = body.as_rotor().filter(|_| node.is_geared()) {
+                armature[node.columns.start] += rotor.inertia();
+            }
             let mut turn = NONE;
             let mut joint = node.axes;
             let mut turn_frame = Mat3::IDENTITY;
@@ -138,6 +144,6 @@ impl Links {
                 _ => {}
             }
         }
-        Links { links, central, stores }
+        Links { links, central, stores, armature }
     }
 }

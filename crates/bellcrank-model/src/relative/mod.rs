@@ -47,7 +47,7 @@ pub struct Relative {
     /// The tree.
     pub tree: Tree,
     layout: Layout,
-    /// The angles of the bodies at the start, in the plane.
+    /// The angles of the bodies at the start, in the plane, and the coordinates of rotors.
     angles: Vec<f64>,
     /// Whether each body's angle is kept within a turn.
     wraps: Vec<bool>,
@@ -72,6 +72,7 @@ impl System {
         let layout = layout(&cartesian, &tree);
         let angle = |b: usize| match self.plane_angle(b) {
             Some(k) => at.q[k],
+            None if model.bodies[b].body.as_rotor().is_some() => at.q[self.layout().bodies[b].start],
             None => poses[b].r.0[1][0].atan2(poses[b].r.0[0][0]),
         };
         let mut relative = Relative {
@@ -153,7 +154,7 @@ impl Relative {
         self.tree.locate(&s.q, &s.charts, t);
         let mut seen = system.workspace();
         system.realize(at, &mut seen);
-        for (i, node) in self.tree.nodes.iter().enumerate() {
+        for (i, node) in self.tree.nodes.iter().enumerate().filter(|(_, n)| !n.is_geared()) {
             let range = system.layout().bodies[node.body].clone();
             if node.is_cartesian {
                 s.q[node.columns.clone()].copy_from_slice(&at.q[range.clone()]);

@@ -1,9 +1,9 @@
 //! Through the tree and back: Cartesian points from joint coordinates, and joint forces from Cartesian ones.
 
-use super::kinematics::{TreeSpace, classical, velocities, wrench};
+use super::kinematics::{TreeSpace, Wrench, classical, velocities, wrench};
 use super::tree::TreeBody;
 use super::{Relative, space};
-use crate::bodies::{Coordinates, each};
+use crate::bodies::{Coordinates, InTree, each};
 use crate::dynamics::*;
 use crate::frames::{Covector, MAX_WIDTH};
 use bellcrank_math::Quat;
@@ -58,6 +58,9 @@ impl Relative {
             let charted = each!(body, b => b.chart().is_some());
             if node.is_cartesian {
                 q.copy_from_slice(&at.q[node.columns.clone()]);
+                if node.is_geared() {
+                    q[0] = self.angles[b] + node.own_sign() * q[0];
+                }
                 if charted {
                     c.charts.centres[chart] = at.charts.centres[self.chart_of(i)];
                 }
@@ -125,6 +128,7 @@ impl Relative {
         for (b, range) in self.cartesian.layout().bodies.iter().enumerate() {
             let (i, node) = self.node(b);
             match node.is_cartesian {
+                true if node.is_geared() => out[range.start] = node.own_sign() * x[node.columns.start],
                 true => out[range.clone()].copy_from_slice(&x[node.columns.clone()]),
                 false => velocities(&self.cartesian.model.bodies[b].body, &t.r[i], from[i], &mut out[range.clone()]),
             }
@@ -150,6 +154,10 @@ impl Relative {
             let (i, node) = self.node(b);
             let y = &y[range.clone()];
             match node.is_cartesian {
+                true if node.is_geared() => {
+                    out[node.columns.start] += c * node.own_sign() * y[0];
+                    t.load[i] = wrench(&self.cartesian.model.bodies[b].body, &t.r[i], y);
+                }
                 true => out[node.columns.clone()].iter_mut().zip(y).for_each(|(o, y)| *o += c * y),
                 false => t.load[i] = wrench(&self.cartesian.model.bodies[b].body, &t.r[i], y),
             }
@@ -194,6 +202,21 @@ impl Relative {
         sum.fill(0.0);
         self.pull(1.0, &y, t, &mut sum);
         (t.y, t.x) = (y, sum);
+        // what rotors take is no load of the joint itself
+        for (i, node) in self.tree.nodes.iter().enumerate().filter(|(_, n)| n.is_geared()) {
+            let k = node.columns.start;
+            let of = self.tree.nodes.partition_point(|n| !n.is_geared() && n.columns.end <= k);
+            let (s, y) = (t.s[k], node.own_sign() * self.rotor_load(i, t));
+            t.load[of].add(Wrench { f: s.v * y, m: s.w * y });
+        }
+    }
+
+    /// The force or torque that accelerates a geared rotor, once its load is known.
+    fn rotor_load(&self, node: usize, t: &TreeSpace) -> f64 {
+        let mut y = [0.0];
+        let body = &self.cartesian.model.bodies[self.tree.nodes[node].body].body;
+        each!(body, b => b.twist_velocities(&t.r[node], t.load[node].f, t.load[node].m, &mut y));
+        y[0]
     }
 
     /// The load that a joint puts on its second body, at its place on it, in the world.
@@ -203,6 +226,11 @@ impl Relative {
         }
         let i = self.tree.node_of_joint[joint] as usize;
         let node = &self.tree.nodes[i];
+        if node.is_geared() {
+            // the motion of the joint's second body feels the rotor's inertia
+            let (s, y) = (t.s[node.columns.start], self.rotor_load(i, t));
+            return Covector::new(s.v * -y, s.w * -y);
+        }
         let end = &self.cartesian.model.joints[joint].ends[1];
         let at = self.cartesian.look(end, w, &t.point.v).p;
         let load = t.load[i].at(at - t.joint[i]);

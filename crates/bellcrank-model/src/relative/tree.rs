@@ -7,11 +7,11 @@
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
 use crate::joints::{Motion, Move, Z};
-use crate::model::{End, Model};
+use crate::model::{End, JointEntry, Model};
 use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 /// No node: the ground.
@@ -46,7 +46,8 @@ pub struct TreeBody {
     pub parent: u32,
     /// One past the last node that it carries, directly or not; they follow it.
     pub end: u32,
-    /// Whether it keeps its Cartesian coordinates (point masses, thin rods in space): nothing hangs on it.
+    /// Whether it keeps its Cartesian coordinates (point masses, thin rods in space): nothing hangs on it. The rotor of an
+    /// armature of the tree does so too, and its coordinate is that of its joint: see [`is_geared`](TreeBody::is_geared).
     pub is_cartesian: bool,
     /// The joint that carries it, and whether the body is its first one.
     pub joint: Option<(usize, bool)>,
@@ -66,6 +67,21 @@ pub struct TreeBody {
     pub block: u32,
     /// The first node of its tree.
     pub root: u32,
+}
+
+impl TreeBody {
+    /// Whether it is a rotor whose column is that of the joint it is geared to.
+    #[inline]
+    pub fn is_geared(&self) -> bool {
+        self.is_cartesian && self.block == NONE
+    }
+
+    /// The coordinate of a body that keeps its own, for one unit of its column: that of a geared rotor turns against it
+    /// where the tree goes through its joint backwards.
+    #[inline]
+    pub fn own_sign(&self) -> f64 {
+        if self.joint.is_some_and(|(_, reversed)| reversed) { -1.0 } else { 1.0 }
+    }
 }
 
 /// Where a body is at the start.
@@ -149,13 +165,16 @@ impl Tree {
                 None => children[bodies].push(b),
             }
         }
-        // depth first, so that what a body carries stands right after it
+        let armatures = armatures(model);
+        // depth first, so that what a body carries stands right after it; rotors are the last bodies
         let mut stack: Vec<(usize, u32)> = children[bodies].iter().rev().map(|&b| (b, NONE)).collect();
         while let Some((b, parent)) = stack.pop() {
             let number = tree.nodes.len() as u32;
             tree.node_of[b] = number;
             let joint = carrier[b].map(|k| (edges[k].joint, edges[k].ends[0] as usize == b));
-            tree.push(model, poses, b, parent, joint);
+            if !tree.push_geared(model, b, armatures.get(&b)) {
+                tree.push(model, poses, b, parent, joint);
+            }
             stack.extend(children[b].iter().rev().map(|&c| (c, number)));
         }
         for i in (0..tree.nodes.len()).rev() {
@@ -245,6 +264,51 @@ impl Tree {
         });
     }
 
+    /// Appends the rotor of an armature on a coordinate of the tree, if it is one: it takes no coordinate of its own.
+    fn push_geared(&mut self, model: &Model, b: usize, armature: Option<&usize>) -> bool {
+        let Some((&number, Some((column, reversed)))) = armature.map(|k| (k, self.geared(model, *k))) else {
+            return false;
+        };
+        self.has_joint[number] = true;
+        self.node_of_joint[number] = self.nodes.len() as u32;
+        let steps = self.steps.len();
+        self.nodes.push(TreeBody {
+            body: b,
+            parent: NONE,
+            end: 0,
+            is_cartesian: true,
+            joint: Some((number, reversed)),
+            place: Vec3::ZERO,
+            axes: Mat3::IDENTITY,
+            turn: Mat3::IDENTITY,
+            offset: Vec3::ZERO,
+            steps: steps..steps,
+            columns: column..column + 1,
+            block: NONE,
+            root: self.nodes.len() as u32,
+        });
+        true
+    }
+
+    /// The column of the coordinate that an armature acts along, and whether it runs against the joint's.
+    fn geared(&self, model: &Model, armature: usize) -> Option<(usize, bool)> {
+        let entry = &model.joints[armature];
+        let motion = entry.joint.turns_rotor()?;
+        let carrying = entry.ends[..2].iter().filter_map(|e| self.nodes.get(self.node_of[e.body?] as usize));
+        let of_joint = |n: &&TreeBody| n.joint.is_some_and(|(k, _)| model.joints[k].ends[..2] == entry.ends[..2]);
+        let node = carrying.filter(|n| !n.is_cartesian).find(of_joint)?;
+        let (joint, reversed) = node.joint?;
+        let moves = model.joints[joint].joint.moves(model.space)?;
+        let along = |m: &Move| *m == Move::Along(motion) || matches!(m, Move::Screw(_)) && motion.turns();
+        let mut k = moves.iter().position(along)?;
+        if reversed {
+            k = moves.len() - 1 - k;
+        }
+        let steps = self.steps.get(node.steps.clone())?;
+        (steps.len() == moves.len())
+            .then(|| (node.columns.start + steps[..k].iter().map(JointStep::width).sum::<usize>(), reversed))
+    }
+
     /// The nodes on the path to the ground, beginning with the node itself.
     pub fn ancestors(&self, node: u32) -> impl Iterator<Item = usize> + '_ {
         let next = |k: u32| (k != NONE).then_some(k);
@@ -267,6 +331,12 @@ fn world(end: &End, poses: &[Pose]) -> Pose {
         None => Pose { p: end.on.point, r: end.on.axes },
         Some(b) => Pose { p: poses[b].p + poses[b].r * end.on.point, r: poses[b].r * end.on.axes },
     }
+}
+
+/// The armature of each rotor, by body.
+fn armatures(model: &Model) -> HashMap<usize, usize> {
+    let of = |(k, j): (usize, &JointEntry)| j.joint.turns_rotor().and(j.ends.get(3)?.body).map(|b| (b, k));
+    model.joints.iter().enumerate().filter_map(of).collect()
 }
 
 /// The joints that may be in a tree.

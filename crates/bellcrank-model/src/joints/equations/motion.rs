@@ -99,6 +99,13 @@ pub fn couple(terms: [(f64, Motion, [usize; 2]); 2], start: &Placement) -> Coupl
     Couple { terms, constant: terms.iter().map(value).sum() }
 }
 
+impl Couple {
+    /// The same with another value of the sum.
+    pub fn with_constant(self, constant: f64) -> Couple {
+        Couple { constant, ..self }
+    }
+}
+
 impl Equation for Couple {
     fn rows(&self) -> usize {
         1

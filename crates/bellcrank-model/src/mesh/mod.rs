@@ -1,7 +1,11 @@
-//! Meshes that bodies are drawn with: triangles from STL and glTF files in the model's folder.
+//! Meshes that bodies are drawn with: triangles from STL, OBJ, COLLADA and glTF files in the model's folder, and of solids.
 //!
 //! They are for looks only: mass and inertia come from the model. What is drawn goes into `scene.json`, so that
 //! results and reports do not need the files again.
+
+mod dae;
+mod obj;
+mod solid;
 
 use crate::file::suggest::quoted;
 use base64::Engine;
@@ -36,18 +40,29 @@ pub fn open(folder: &Path, file: &str) -> Result<Mesh, Fault> {
     };
     let ending = Path::new(file).extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let mesh = match ending.as_str() {
-        "stl" => stl(&bytes),
         "glb" => glb(&bytes, &beside),
         "gltf" => gltf(&bytes, None, &beside),
-        _ => wrong("is no mesh that can be read", "use STL (.stl) or glTF (.gltf, .glb)"),
+        _ => parse(&ending, &bytes),
     };
-    let mesh = mesh.map_err(fault)?;
+    checked(mesh.map_err(fault)?).map_err(fault)
+}
+
+/// Reads a mesh that is one file, by its ending in small letters.
+pub fn parse(ending: &str, bytes: &[u8]) -> Result<Mesh, Fault> {
+    checked(match ending {
+        "stl" => stl(bytes)?,
+        "obj" => obj::obj(bytes)?,
+        "dae" => dae::dae(bytes)?,
+        "glb" => glb(bytes, &|_| wrong("is another file", "use a file that stands alone"))?,
+        _ => return wrong("is no mesh that can be read", "use STL, OBJ, COLLADA (.dae) or glTF (.gltf, .glb)"),
+    })
+}
+
+fn checked(mesh: Mesh) -> Result<Mesh, Fault> {
     match mesh.corners.len() / 9 {
-        0 => Err(fault(("has no triangles".into(), "export the surface of the body as triangles".into()))),
-        n if n > TRIANGLES => Err(fault(many())),
-        _ if mesh.corners.iter().any(|x| !x.is_finite()) => {
-            Err(fault(("has corners that are no numbers".into(), "export it again".into())))
-        }
+        0 => wrong("has no triangles", "export the surface of the body as triangles"),
+        n if n > TRIANGLES => Err(many()),
+        _ if mesh.corners.iter().any(|x| !x.is_finite()) => wrong("has corners that are no numbers", "export it again"),
         _ => Ok(mesh),
     }
 }
@@ -72,7 +87,7 @@ fn inside(folder: &Path, file: &Path) -> Result<Vec<u8>, Fault> {
         return wrong("is a link that leaves the model's folder", help);
     }
     match found.metadata() {
-        Ok(m) if !m.is_file() => wrong("is no file", "give the name of an STL or glTF file"),
+        Ok(m) if !m.is_file() => wrong("is no file", "give the name of an STL, OBJ, COLLADA or glTF file"),
         Ok(m) if m.len() > LARGEST => wrong("is larger than 256 MB", "export it more coarsely"),
         _ => std::fs::read(&found).or_else(|e| wrong(format!("cannot be read: {e}"), help)),
     }

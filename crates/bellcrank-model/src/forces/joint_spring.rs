@@ -1,0 +1,71 @@
+//! A spring and damper along a joint coordinate.
+
+use super::characteristic::{Characteristic, curve_field};
+use super::{Along, Ends, Force, Kind, Seen, combined, scaled};
+use crate::file::{Field, FieldKind};
+use crate::frames::{Covector, Stiffness};
+use crate::joints::Motion;
+
+/// −F(x − x₀) − c ẋ along a joint coordinate x.
+struct JointSpring {
+    along: Along,
+    spring: Characteristic,
+    damping: f64,
+    rest: f64,
+}
+
+/// The catalog entry.
+pub const KIND: Kind = Kind {
+    name: "joint-spring",
+    doc: "A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness · s, or F \
+          the curve through given points. x is the coordinate as the results tell it, over any number of turns.",
+    fields: &[
+        Field::optional("stiffness", FieldKind::NonNegative, "N/m, N m/rad", "a `curve`", "stiffness"),
+        curve_field("m, N; rad, N m", "pairs [displacement, force] instead of `stiffness`"),
+        Field::optional("damping", FieldKind::NonNegative, "N s/m, N m s/rad", "0", "viscous damping"),
+        Field::optional("rest", FieldKind::Number, "m, rad", "0", "coordinate at which the spring is at rest"),
+    ],
+    ends: Ends::Joint,
+    make: |values, place| {
+        Ok(Box::new(JointSpring {
+            along: place.joint(),
+            spring: Characteristic::read(values)?,
+            damping: values.number("damping"),
+            rest: values.number("rest"),
+        }))
+    },
+};
+
+impl Force for JointSpring {
+    fn load(&self, at: &Seen, out: &mut [Covector]) {
+        self.along.push(at, self.effort(at), out);
+    }
+    fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
+        let spring = self.spring.at(self.along.value(at) - self.rest);
+        let (gradient, drift) = (self.along.gradient(at), self.along.drift(at));
+        let by_displacement = combined(-spring.slope, &gradient, -self.damping, &drift);
+        let by_twist = scaled(-self.damping, &gradient);
+        self.along.push_stiffness(at, self.effort(at), &by_displacement, &by_twist, k, d);
+    }
+    fn stored(&self, at: &Seen) -> f64 {
+        self.spring.at(self.along.value(at) - self.rest).energy
+    }
+    fn power(&self, at: &Seen) -> f64 {
+        -self.damping * self.along.rate(at).powi(2)
+    }
+    fn along(&self) -> Option<Motion> {
+        Some(self.along.motion)
+    }
+    fn effort(&self, at: &Seen) -> f64 {
+        -self.spring.at(self.along.value(at) - self.rest).force - self.damping * self.along.rate(at)
+    }
+    fn has_power(&self) -> bool {
+        self.damping != 0.0
+    }
+    fn damped(&self) -> bool {
+        self.damping != 0.0
+    }
+    fn measures(&self) -> Option<Motion> {
+        Some(self.along.motion)
+    }
+}

@@ -1,0 +1,80 @@
+//! `[visual.NAME]`: what bodies look like, several of them on a body where need be.
+
+use super::Reader;
+use super::fields::VISUAL;
+use crate::file::*;
+use crate::mesh::{self, Mesh};
+use bellcrank_math::{Quat, Vec3};
+use std::sync::Arc;
+
+impl<'a> Reader<'a> {
+    pub(super) fn read_visual(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
+        let values = self.fields(node, &format!("visual {}", suggest::quoted(name)), &[VISUAL])?;
+        let what = values.what();
+        let kinds = ["mesh", "box", "sphere", "ellipsoid", "cylinder", "capsule"];
+        values.at_most_one(&kinds)?;
+        let Some(b) = self.body(values.name("body"), what)? else {
+            let message = format!("{what} is on the ground, which is not drawn");
+            return Err(values.error_at("body", message).help("name a body").into());
+        };
+        let positive = |table: &Values, key: &str, x: Vec3| match x.0.iter().all(|x| *x > 0.0) {
+            true => Ok(x),
+            false => Err(table.error_at(key, format!("`{key}` of {what} must be positive"))),
+        };
+        let mut mesh = match kinds.iter().find_map(|kind| values.optional_table(kind).map(|table| (*kind, table))) {
+            None => {
+                let help = format!("add one of {}", kinds.map(|k| format!("`{k}`")).join(", "));
+                return Err(values.error(format!("{what} shows nothing")).help(help).into());
+            }
+            Some(("mesh", table)) => self.mesh_file(table, what)?,
+            Some(("box", table)) => Mesh::cuboid(positive(table, "size", table.vector("size"))?),
+            Some(("sphere", table)) => Mesh::ellipsoid(Vec3::new(1.0, 1.0, 1.0) * table.number("radius")),
+            Some(("ellipsoid", table)) => Mesh::ellipsoid(positive(table, "radii", table.vector("radii"))?),
+            Some(("cylinder", table)) => Mesh::cylinder(table.number("radius"), table.number("length")),
+            Some((_, table)) => Mesh::capsule(table.number("radius"), table.number("length")),
+        };
+        let turn = match values.node("orientation") {
+            Some(node) => self.orientation(node, what)?,
+            None => Quat::IDENTITY,
+        };
+        mesh.carry(turn.matrix(), values.optional_vector("at").unwrap_or_default());
+        self.model.bodies[b].show(mesh);
+        Ok(())
+    }
+
+    /// The triangles of a mesh in a file, scaled.
+    fn mesh_file(&self, table: &Values, what: &str) -> Result<Mesh, Diagnostics> {
+        let Some(folder) = self.folder else {
+            let help = "save the model as a file: meshes lie in its folder";
+            return Err(table.error_at("file", "a model that is no file has no meshes").help(help).into());
+        };
+        let file = table.node("file").and_then(Node::as_str).unwrap_or_default();
+        let mut mesh = mesh::open(folder, file)
+            .map_err(|(message, help)| table.error_at("file", format!("the mesh of {what}: {message}")).help(help))?;
+        let scale = match table.optional_numbers("scale") {
+            None => [1.0; 3],
+            Some([s]) => [*s; 3],
+            Some(s) if s.len() == 3 => [s[0], s[1], s[2]],
+            Some(_) => {
+                let help = "one number for all axes, or three";
+                return Err(table.error_at("scale", format!("`scale` of {what} has two numbers")).help(help).into());
+            }
+        };
+        if scale.iter().any(|s| *s == 0.0) {
+            let help = "leave it out, or give a length per unit of the file";
+            return Err(table.error_at("scale", format!("`scale` of {what} is zero")).help(help).into());
+        }
+        mesh.stretch(Vec3(scale));
+        Ok(mesh)
+    }
+}
+
+impl crate::model::BodyEntry {
+    /// Adds triangles in the body's frame to what is drawn of it.
+    pub fn show(&mut self, more: Mesh) {
+        match &mut self.mesh {
+            Some(mesh) => Arc::make_mut(mesh).corners.extend(more.corners),
+            None => self.mesh = Some(Arc::new(more)),
+        }
+    }
+}

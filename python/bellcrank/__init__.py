@@ -10,7 +10,7 @@
 
 | to | use |
 |---|---|
-| read a model | `load`, `loads`, `example` |
+| read a model | `load`, `loads`, `load_robot`, `example` |
 | build one | `Model` with `body`, `joint.*`, `force.*`, `parameter`, `input` |
 | run it | `Model.run`, which gives `Results` |
 | step it | `Model.simulate`, which gives a `Simulation` |
@@ -26,7 +26,7 @@ from ._bellcrank import State, __version__
 from ._catalog import beam, box, cylinder, mesh, modal, rod, section, sphere, table
 from ._equations import Equations
 from ._errors import BellcrankError, ChannelError, DoubtWarning, ModelError, OptionError, ResultsError, SimulationError
-from ._model import Model, example, examples, load, loads
+from ._model import Model, example, examples, load, load_robot, loads
 from ._names import GROUND, Body, Force, Joint, Probe, Symbol, t
 from ._reports import (
     Check,
@@ -90,6 +90,7 @@ __all__ = [
     "example",
     "examples",
     "load",
+    "load_robot",
     "loads",
     "mesh",
     "modal",

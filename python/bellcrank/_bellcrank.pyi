@@ -41,6 +41,17 @@ class Description:
     def parse(name: str, text: str) -> Description: ...
     @staticmethod
     def open(path: str) -> Description: ...
+    @staticmethod
+    def robot(
+        path: str,
+        base: str | None = None,
+        repair: bool = False,
+        stops: float | None = None,
+        inputs: bool = False,
+        package_roots: Sequence[str] = (),
+        loops: str | None = None,
+    ) -> Description: ...
+    def left_out(self) -> tuple[list[tuple[str, str, list[str]]], list[str]]: ...
     def add(self, section: str, name: str, values: Mapping[str, Any]) -> None: ...
     def add_law(
         self,

@@ -212,6 +212,16 @@ class Model(Elements, Runs):
     # looking
 
     @property
+    def left_out(self) -> list[tuple[str, str, list[str]]]:
+        """What a robot file says and the model does not: what, why, and the names concerned."""
+        return self._core.left_out()[0]
+
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to tell about a robot file: decisions and repairs."""
+        return self._core.left_out()[1]
+
+    @property
     def name(self) -> str:
         """Its name."""
         return self._core.name()
@@ -334,8 +344,30 @@ def _unpickled(*parts: Any) -> Model:
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Reads a model file: TOML, or JSON by its ending."""
+    """Reads a model file: TOML, or JSON by its ending; or a robot file: URDF, MJCF or SDF (see `load_robot`)."""
     return Model._of(_bellcrank.Description.open(os.fspath(path)))
+
+
+def load_robot(
+    path: str | os.PathLike[str],
+    *,
+    base: str | None = None,
+    repair: bool = False,
+    stops: float | None = None,
+    inputs: bool = False,
+    package_roots: Sequence[str | os.PathLike[str]] = (),
+    loops: str | os.PathLike[str] | None = None,
+) -> Model:
+    """Reads a robot file: URDF, MJCF or SDF.
+
+    `base` is "fixed" or "free" (URDF does not say, and is fixed), `repair` makes inertias physical that are not, `stops` is the
+    stiffness of stops at the limits of joints (none without it), `inputs` makes an input of the effort of every joint,
+    `package_roots` are folders in which `package://` is looked for, `loops` a file with joints that close loops.
+    `Model.left_out` tells what the file says and the model does not.
+    """
+    roots = [os.fspath(root) for root in package_roots]
+    told = None if loops is None else os.fspath(loops)
+    return Model._of(_bellcrank.Description.robot(os.fspath(path), base, repair, stops, inputs, roots, told))
 
 
 def loads(text: str, name: str = "model.toml") -> Model:

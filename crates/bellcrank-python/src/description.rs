@@ -58,6 +58,8 @@ enum Source {
     Text { name: String, text: Arc<str> },
     /// Sections that are, or were, changed in code.
     Built(build::Model),
+    /// A robot file.
+    Robot(Arc<bellcrank::robots::Robots>),
 }
 
 #[derive(Clone)]
@@ -84,6 +86,7 @@ impl Inner {
         let read = match &self.source {
             Source::Text { name, text } => read_text(name, text, &self.overrides)?,
             Source::Built(model) => model.read_with(&self.overrides)?,
+            Source::Robot(robot) => robot.read(&self.overrides)?,
         };
         match understood(&in_file(&read.settings)) {
             Ok(_) => Ok(read),
@@ -119,6 +122,9 @@ impl Inner {
         self.changed();
         if let Source::Text { name, text } = &self.source {
             self.source = Source::Built(build::Model::parse(name, text, &[])?);
+        } else if let Source::Robot(robot) = &self.source {
+            // what bodies look like stays with the file
+            self.source = Source::Built(robot.model.clone());
         }
         if let Source::Built(model) = &mut self.source {
             model.add(section, name, values);
@@ -134,6 +140,7 @@ impl Inner {
             }
             Source::Text { name, text } => return Ok(build::Model::parse(name, text, &self.overrides)?.to_toml()),
             Source::Built(model) => model.to_toml(),
+            Source::Robot(robot) => robot.model.to_toml(),
         };
         match self.overrides.is_empty() {
             true => Ok(text),
@@ -196,6 +203,9 @@ impl Description {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Description> {
         let name = path.to_string_lossy().into_owned();
+        if bellcrank::robots::is_robot(&name) {
+            return Description::robot(py, name, None, false, None, false, Vec::new(), None);
+        }
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             // the reader tells it in its own words
@@ -205,6 +215,49 @@ impl Description {
             },
         };
         Description::parse(py, name, &text)
+    }
+
+    /// A model from a robot file: URDF, MJCF or SDF.
+    #[staticmethod]
+    #[pyo3(signature = (path, base=None, repair=false, stops=None, inputs=false, package_roots=Vec::new(), loops=None))]
+    fn robot(
+        py: Python<'_>,
+        path: String,
+        base: Option<&str>,
+        repair: bool,
+        stops: Option<f64>,
+        inputs: bool,
+        package_roots: Vec<PathBuf>,
+        loops: Option<PathBuf>,
+    ) -> PyResult<Description> {
+        use bellcrank::robots::{Base, Options};
+        let base = match base {
+            None => None,
+            Some("fixed") => Some(Base::Fixed),
+            Some("free") => Some(Base::Free),
+            Some(other) => {
+                return Err(PyValueError::new_err(format!("`base` is \"{other}\", and can be \"fixed\" or \"free\"")));
+            }
+        };
+        if stops.is_some_and(|k| !k.is_finite() || k <= 0.0) {
+            return Err(PyValueError::new_err("`stops` is a stiffness, and must be positive"));
+        }
+        let options = Options { base, repair, stops, inputs, roots: package_roots, loops, ..Options::default() };
+        let robot = bellcrank::robots::open(&path, &options).map_err(|report| reported(Kind::Model, &report))?;
+        let mut inner = Inner::of(Source::Robot(Arc::new(robot)));
+        inner.compile(py)?;
+        Ok(Description(Mutex::new(inner)))
+    }
+
+    /// What was left out of a robot file, as (what, why, names), and what else there is to tell.
+    fn left_out(&self) -> (Vec<(String, String, Vec<String>)>, Vec<String>) {
+        match &self.inner().source {
+            Source::Robot(robot) => {
+                let left = robot.told.left_out.iter().map(|l| (l.what.clone(), l.why.clone(), l.names.clone()));
+                (left.collect(), robot.told.notes.clone())
+            }
+            _ => Default::default(),
+        }
     }
 
     /// Adds a section, or keys to one without a name.
@@ -303,6 +356,7 @@ impl Description {
         let (name, text, built) = match &inner.source {
             Source::Text { name, text } => (name.clone(), text.to_string(), false),
             Source::Built(model) => (model.path().to_string_lossy().into_owned(), model.to_toml(), true),
+            Source::Robot(robot) => (robot.model.path().to_string_lossy().into_owned(), robot.model.to_toml(), true),
         };
         let part = |law: &Arc<Law>| {
             let keep = |d: &Option<Py<PyAny>>| d.as_ref().map(|d| d.clone_ref(py));
@@ -362,7 +416,7 @@ impl Description {
         let compiled = self.compiled(py)?;
         let model = &compiled.system.model;
         Ok(match section {
-            "body" => model.bodies.iter().map(|b| b.name.clone()).collect(),
+            "body" => model.bodies.iter().filter(|b| b.is_shown()).map(|b| b.name.clone()).collect(),
             "joint" => model.joints.iter().map(|j| j.name.clone()).collect(),
             "force" => model.forces.iter().map(|f| f.name.clone()).collect(),
             _ => model.probes.iter().map(|p| p.name.clone()).collect(),

@@ -133,7 +133,8 @@ fn convert(path: &Path, document: &xml::Document, options: &Options) -> Result<R
         return Err(failed(root.error(message).help(help).into()));
     }
     let written = write::write(&mut robot, &bodies, options);
-    let visuals = if options.visuals { meshes::visuals(&mut robot, &bodies, &written.names, path, options) } else { Vec::new() };
+    let visuals =
+        if options.visuals { meshes::visuals(&mut robot, &bodies, &written.names, path, options) } else { Vec::new() };
     Ok(Robots { model: written.model, visuals, told: robot.told, path: path.to_path_buf() })
 }
 

@@ -51,7 +51,8 @@ pub fn add(robot: &mut Robot, path: &Path, options: &Options) -> Result<(), Repo
         None => return Ok(()),
     };
     let name = file.to_string_lossy();
-    let text = std::fs::read_to_string(&file).map_err(|e| plain(format!("cannot read {}: {e}", suggest::quoted(&name))))?;
+    let text =
+        std::fs::read_to_string(&file).map_err(|e| plain(format!("cannot read {}: {e}", suggest::quoted(&name))))?;
     add_text(robot, &name, text)?;
     robot.told.note(format!("loops are closed as {name} says"));
     Ok(())
@@ -74,7 +75,7 @@ fn add_text(robot: &mut Robot, name: &str, text: String) -> Result<(), Report> {
             }
         }
         let [Some(first), Some(_)] = ends else { continue };
-        let word = values.optional_name("type").map_or("", |n| n.name);
+        let word = values.word("type");
         let kind = KINDS.into_iter().find(|k| k.word() == word).unwrap_or(JointKind::Ball);
         let pose = robot.links[first].pose;
         let axis = |key: &str, or: Vec3| pose.r * values.optional_vector(key).unwrap_or(or);

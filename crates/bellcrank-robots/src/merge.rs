@@ -6,6 +6,9 @@ use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::file::suggest::quoted;
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 
+/// Moments of inertia below this are none, in kg m²: a grain of sand has 1e-13.
+const NEGLIGIBLE: f64 = 1e-20;
+
 /// A body: the links that move as one.
 #[derive(Clone, Debug)]
 pub struct Body {
@@ -133,6 +136,10 @@ fn unite(robot: &Robot, melted: &[bool]) -> Bodies {
         let body = &mut list[number[g]];
         body.links.push(l);
         body.inertial = body.inertial.and(robot.links[l].inertial);
+        // what rounding leaves of a point mass is no inertia
+        if body.inertial.inertia.0.iter().flatten().all(|x| x.abs() < NEGLIGIBLE) {
+            body.inertial.inertia = Mat3::ZERO;
+        }
         of[l] = Some(number[g]);
     }
     let stays = |(k, j): (usize, &Joint)| {
@@ -161,11 +168,16 @@ fn judge(robot: &mut Robot, bodies: &Bodies, options: &Options) -> (Diagnostics,
             refuse(format!("link {name}{merged} has the mass {mass} kg"));
         } else if !is_definite(&inertia) && scale > 0.0 && !options.repair {
             let [a, b, c] = principal(&inertia);
-            refuse(format!("the inertia of link {name}{merged} is not positive definite: its principal moments are {a:.3e}, {b:.3e} and {c:.3e} kg m²"));
+            refuse(format!(
+                "the inertia of link {name}{merged} is not positive definite: its principal moments are {a:.3e}, {b:.3e} and {c:.3e} kg m²"
+            ));
         } else if scale > 0.0 {
             let [a, b, c] = principal(&inertia);
             if c > (a + b) * (1.0 + 1e-6) && a > 0.0 {
-                let text = format!("no body has the inertia of link {name}{merged}: the largest moment {c:.3e} exceeds the sum of the others, {:.3e} kg m²", a + b);
+                let text = format!(
+                    "no body has the inertia of link {name}{merged}: the largest moment {c:.3e} exceeds the sum of the others, {:.3e} kg m²",
+                    a + b
+                );
                 robot.told.note(text);
             }
         }
@@ -283,7 +295,8 @@ fn principal(m: &Mat3) -> [f64; 3] {
 pub fn eigen(m: &Mat3) -> (Vec3, Mat3) {
     let (mut a, mut v) = (*m, Mat3::IDENTITY);
     for _ in 0..60 {
-        let off = [(0, 1), (0, 2), (1, 2)].into_iter().max_by(|x, y| a.0[x.0][x.1].abs().total_cmp(&a.0[y.0][y.1].abs()));
+        let off =
+            [(0, 1), (0, 2), (1, 2)].into_iter().max_by(|x, y| a.0[x.0][x.1].abs().total_cmp(&a.0[y.0][y.1].abs()));
         let Some((p, q)) = off else { break };
         if a.0[p][q].abs() < 1e-300 {
             break;

@@ -4,11 +4,11 @@
 //! as rest in a folder called NAME among these; `model://` likewise; other names beside the file. Nothing is read that does not
 //! lie below one of these folders.
 
+use crate::BodyVisual;
 use crate::merge::Bodies;
 use crate::options::Options;
 use crate::robot::{Look, Pose, Robot};
 use crate::write::matrix;
-use crate::BodyVisual;
 use bellcrank_model::build::Model;
 use bellcrank_model::build::value::Value;
 use bellcrank_model::mesh::{self, Mesh};
@@ -22,7 +22,13 @@ const LARGEST: u64 = 256 << 20;
 const ABOVE: usize = 8;
 
 /// What the bodies look like, in their frames; what cannot be shown is told.
-pub fn visuals(robot: &mut Robot, bodies: &Bodies, names: &[String], path: &Path, options: &Options) -> Vec<BodyVisual> {
+pub fn visuals(
+    robot: &mut Robot,
+    bodies: &Bodies,
+    names: &[String],
+    path: &Path,
+    options: &Options,
+) -> Vec<BodyVisual> {
     let folders = Folders::of(path, options, &robot.folders);
     let mut known: HashMap<String, Result<(PathBuf, Mesh), String>> = HashMap::new();
     let mut out = Vec::new();

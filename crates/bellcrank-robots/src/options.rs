@@ -26,6 +26,8 @@ pub struct Options {
     pub friction: bool,
     /// Coordinates that the file ties to others (`mimic`).
     pub ties: bool,
+    /// Actuators of the file.
+    pub actuators: bool,
     /// What links look like.
     pub visuals: bool,
     /// Folders of packages: `package://NAME/…` is looked for in them, in their parents' and in those of the file.
@@ -43,6 +45,7 @@ impl Default for Options {
             inputs: false,
             friction: true,
             ties: true,
+            actuators: true,
             visuals: true,
             roots: Vec::new(),
             loops: None,

@@ -55,11 +55,7 @@ impl Inertial {
 
     /// In the frame of a pose, seen from the world.
     pub fn at(self, pose: &Pose) -> Inertial {
-        Inertial {
-            centre: pose.p + pose.r * self.centre,
-            inertia: pose.r * self.inertia * pose.r.transpose(),
-            ..self
-        }
+        Inertial { centre: pose.p + pose.r * self.centre, inertia: pose.r * self.inertia * pose.r.transpose(), ..self }
     }
 
     /// Both as one body.

@@ -75,7 +75,10 @@ fn model(el: El, version: f64, robot: &mut Robot) -> Result<(), Diagnostics> {
     }
     if let Some(inner) = el.child("model").or(el.child("include")) {
         let help = "write out the links and joints of the inner model";
-        return Err(inner.error(format!("model {} holds another one, which is not read", quoted(name))).help(help).into());
+        return Err(inner
+            .error(format!("model {} holds another one, which is not read", quoted(name)))
+            .help(help)
+            .into());
     }
     let fixed = matches!(said(el, "static"), Some("true" | "1"));
     let place = pose_of(el)?;
@@ -209,7 +212,10 @@ fn look(visual: El) -> Result<Option<Look>, Diagnostic> {
             let (r, l) = (number("radius")?, number("length")?);
             positive(if shape.name() == "capsule" { Look::Capsule(r, l) } else { Look::Cylinder(r, l) }, &[r, l])
         }
-        "mesh" => Some(uri(shape)).filter(|u| !u.is_empty()).map(|u| vector("scale", 1.0).map(|s| Look::File(u, s))).transpose()?,
+        "mesh" => Some(uri(shape))
+            .filter(|u| !u.is_empty())
+            .map(|u| vector("scale", 1.0).map(|s| Look::File(u, s)))
+            .transpose()?,
         _ => None,
     })
 }

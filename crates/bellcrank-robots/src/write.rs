@@ -108,8 +108,7 @@ impl Writer<'_> {
             }
             let name = self.names.give(&joint.name, "joint", &mut self.robot.told);
             let between = Value::List(joint.between.map(|l| self.body(l)).to_vec());
-            let mut list =
-                entries([("type", text(joint.kind.word())), ("between", between), ("at", vector(joint.at))]);
+            let mut list = entries([("type", text(joint.kind.word())), ("between", between), ("at", vector(joint.at))]);
             if !matches!(joint.kind, JointKind::Ball | JointKind::Fixed) {
                 list.push(("axis".into(), vector(joint.axes[0])));
             }
@@ -168,7 +167,10 @@ impl Writer<'_> {
     /// The joints that stay and have one coordinate, with their names.
     fn single(&self) -> Vec<(Joint, String)> {
         let known = self.bodies.joints.iter().filter_map(|k| Some((k, self.joint_names.get(k)?)));
-        known.map(|(k, name)| (self.robot.joints[*k].clone(), name.clone())).filter(|(j, _)| j.kind.is_single()).collect()
+        known
+            .map(|(k, name)| (self.robot.joints[*k].clone(), name.clone()))
+            .filter(|(j, _)| j.kind.is_single())
+            .collect()
     }
 
     fn armatures(&mut self) {
@@ -193,11 +195,18 @@ impl Writer<'_> {
     fn along(&mut self) {
         let names: Vec<usize> = self.bodies.joints.clone();
         for k in names {
-            let (joint, Some(name)) = (self.robot.joints[k].clone(), self.joint_names.get(&k).cloned()) else { continue };
+            let (joint, Some(name)) = (self.robot.joints[k].clone(), self.joint_names.get(&k).cloned()) else {
+                continue;
+            };
             let a = joint.along;
             if !joint.kind.is_single() {
                 let several = "the joint has several coordinates";
-                let lost = [("damping", a.damping), ("friction", a.friction), ("stiffness", a.stiffness), ("armature", a.armature)];
+                let lost = [
+                    ("damping", a.damping),
+                    ("friction", a.friction),
+                    ("stiffness", a.stiffness),
+                    ("armature", a.armature),
+                ];
                 for (what, _) in lost.iter().filter(|(_, x)| *x != 0.0) {
                     self.robot.told.leave(&format!("the {what}"), several, name.clone());
                 }
@@ -251,6 +260,10 @@ impl Writer<'_> {
     fn actuators(&mut self) {
         let mut driven: Vec<usize> = Vec::new();
         for actuator in std::mem::take(&mut self.robot.actuators) {
+            if !self.options.actuators {
+                self.robot.told.leave("the actuator", "actuators are not wanted", actuator.name);
+                continue;
+            }
             let Some(joint) = self.joint_names.get(&actuator.joint).cloned() else {
                 self.robot.told.leave("the actuator", "its joint does not move", actuator.name);
                 continue;

@@ -82,7 +82,9 @@ impl Document {
         let tree = roxmltree::Document::parse(&text).map_err(|e| {
             let at = byte_of(&text, e.pos());
             let help = match e {
-                roxmltree::Error::DtdDetected => "document types and entities are not read: write out what they stand for",
+                roxmltree::Error::DtdDetected => {
+                    "document types and entities are not read: write out what they stand for"
+                }
                 _ => "the file is not well formed",
             };
             Diagnostic::error(format!("this is no XML file that can be read: {e}"))
@@ -173,11 +175,6 @@ impl<'a> El<'a> {
     /// Its text.
     pub fn text(self) -> &'a str {
         &self.element().text
-    }
-
-    /// The name of the file that it is in.
-    pub fn file(self) -> &'a str {
-        self.document.sources.of(self.span()).map_or("", |s| &s.name)
     }
 
     /// Its children.

@@ -62,6 +62,7 @@
 //! | bring equations of your own | [`Equations`] and [`HandWritten`], or [`Dynamics`] |
 //! | analyse | [`analyses`]: equilibria, modes, inverse dynamics; [`check`] |
 //! | join models that others own | [`glue`] |
+//! | read URDF, MJCF or SDF | [`robots`] |
 //!
 //! Quantities are in SI units. Errors tell what is wrong, where (the element and key that you wrote) and what to try.
 
@@ -73,6 +74,7 @@ pub mod places;
 
 pub use bellcrank_glue as glue;
 pub use bellcrank_results as results;
+pub use bellcrank_robots as robots;
 
 pub use bellcrank_model::build::bodies::{Body, Rod, Start};
 pub use bellcrank_model::build::{GROUND, Model, bodies, forces, joints};

@@ -2,6 +2,7 @@
 
 use super::characteristic::{Characteristic, curve_field};
 use super::{Along, Ends, Force, Kind, Seen, combined, scaled};
+use crate::channel::Quantity;
 use crate::file::{Field, FieldKind};
 use crate::frames::{Covector, Stiffness};
 use crate::joints::Motion;
@@ -26,6 +27,7 @@ pub const KIND: Kind = Kind {
         Field::optional("rest", FieldKind::Number, "m, rad", "0", "coordinate at which the spring is at rest"),
     ],
     ends: Ends::Joint,
+    channels: CHANNELS,
     make: |values, place| {
         Ok(Box::new(JointSpring {
             along: place.joint(),
@@ -36,7 +38,18 @@ pub const KIND: Kind = Kind {
     },
 };
 
+const CHANNELS: &[Quantity] = &[
+    Quantity::new("effort", "N", "spring and damper along the joint coordinate: positive when it pushes forward")
+        .turning("N m"),
+];
+
 impl Force for JointSpring {
+    fn quantities(&self) -> &'static [Quantity] {
+        CHANNELS
+    }
+    fn observe(&self, at: &Seen, out: &mut [f64]) {
+        out.copy_from_slice(&[self.effort(at)]);
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         self.along.push(at, self.effort(at), out);
     }

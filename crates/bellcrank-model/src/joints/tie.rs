@@ -46,7 +46,7 @@ pub const KIND: Kind = Kind {
             let help = "to hold the second coordinate, use a drive with a constant value";
             return Err(values.error_at("ratio", format!("`ratio` of {} is zero", values.what())).help(help).into());
         }
-        let named = if values.has("coordinates") { values.names("coordinates") } else { &[] };
+        let named = values.optional_names("coordinates").unwrap_or(&[]);
         let key = if named.is_empty() { "joints" } else { "coordinates" };
         let motion = |k: usize| place.joints[k].motion(values, key, named.get(k).map(|n| n.name));
         let motions = [motion(0)?, motion(1)?];

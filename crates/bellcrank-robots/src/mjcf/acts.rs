@@ -76,7 +76,9 @@ impl<'a> Reader<'a> {
         if let Some(r) = el.some::<7>("relpose")?.filter(|r| welds && r[3..].iter().any(|x| *x != 0.0)) {
             let wanted = Pose { p: Vec3::from_slice(&r[..3]), r: Quat([r[3], r[4], r[5], r[6]]).normalized().matrix() };
             let there = pose(between[1]).seen_from(&pose(between[0]));
-            let off = (wanted.p - there.p).norm() + (wanted.r.column(0) - there.r.column(0)).norm() + (wanted.r.column(1) - there.r.column(1)).norm();
+            let off = (wanted.p - there.p).norm()
+                + (wanted.r.column(0) - there.r.column(0)).norm()
+                + (wanted.r.column(1) - there.r.column(1)).norm();
             if off > 1e-5 {
                 let why = "its `relpose` is another than where all joints are zero";
                 self.robot.told.leave("the equality", why, name);
@@ -86,7 +88,17 @@ impl<'a> Reader<'a> {
         let kind = if welds { JointKind::Fixed } else { JointKind::Ball };
         let (axes, along) = ([Vec3::Z, Vec3::X], Along::default());
         self.robot.told.note("equalities hold exactly, where MuJoCo has springs");
-        self.robot.joints.push(Joint { name, span: el.span(), kind, between, at, axes, pitch: 0.0, closes: true, along });
+        self.robot.joints.push(Joint {
+            name,
+            span: el.span(),
+            kind,
+            between,
+            at,
+            axes,
+            pitch: 0.0,
+            closes: true,
+            along,
+        });
         Ok(())
     }
 

@@ -14,7 +14,11 @@ impl<'a> Defaults<'a> {
         let mut classes: HashMap<&str, Vec<El>> = HashMap::new();
         let mut stack: Vec<(El, Vec<El>)> = root.all("default").rev().map(|d| (d, Vec::new())).collect();
         while let Some((el, above)) = stack.pop() {
-            let class = if above.is_empty() { el.attribute("class").unwrap_or("main") } else { el.attribute("class").unwrap_or("") };
+            let class = if above.is_empty() {
+                el.attribute("class").unwrap_or("main")
+            } else {
+                el.attribute("class").unwrap_or("")
+            };
             let mut chain = vec![el];
             chain.extend(above);
             // a class may be written in several places: the later one wins
@@ -31,11 +35,6 @@ impl<'a> Defaults<'a> {
     pub fn chain(&self, class: Option<&str>) -> &[El<'a>] {
         let class = class.unwrap_or("main");
         self.classes.get(class).or_else(|| self.classes.get("main")).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether there is such a class.
-    pub fn knows(&self, class: &str) -> bool {
-        class == "main" || self.classes.contains_key(class)
     }
 
     /// An element with the defaults for it, in the class of what it stands in.

@@ -50,7 +50,9 @@ impl<'a> Reader<'a> {
         let mut half = if kind == "box" || kind == "ellipsoid" { at(2) } else { at(1) };
         if let Some(ends) = with.some::<6>("fromto")? {
             let (from, to) = (Vec3::from_slice(&ends[..3]), Vec3::from_slice(&ends[3..]));
-            let Some(z) = (from - to).normalized() else { return Err(el.error(format!("{} has no length", el.words()))) };
+            let Some(z) = (from - to).normalized() else {
+                return Err(el.error(format!("{} has no length", el.words())));
+            };
             let x = z.any_perpendicular();
             half = 0.5 * (from - to).norm();
             pose = Pose { p: (from + to) * 0.5, r: Mat3::from_columns(x, z.cross(x), z) };
@@ -174,7 +176,9 @@ mod tests {
     #[test]
     fn a_short_capsule_is_a_sphere_and_a_long_one_a_rod() {
         let (short, ball) = (capsule(0.5, 0.0), ellipsoid([0.5; 3]));
-        assert!((short.volume - ball.volume).abs() < 1e-15 && (short.inertia.0[0][0] - ball.inertia.0[0][0]).abs() < 1e-15);
+        assert!(
+            (short.volume - ball.volume).abs() < 1e-15 && (short.inertia.0[0][0] - ball.inertia.0[0][0]).abs() < 1e-15
+        );
         let long = capsule(1e-3, 1.0);
         assert!((long.inertia.0[0][0] / long.volume - 1.0 / 3.0).abs() < 1e-3);
     }

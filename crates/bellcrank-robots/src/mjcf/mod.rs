@@ -23,7 +23,17 @@ const SHOWN: std::ops::Range<i64> = 0..3;
 
 /// Sections that say nothing about the motion, and those that have a reader.
 const SILENT: [&str; 12] = [
-    "compiler", "option", "size", "visual", "statistic", "asset", "default", "worldbody", "equality", "actuator", "custom",
+    "compiler",
+    "option",
+    "size",
+    "visual",
+    "statistic",
+    "asset",
+    "default",
+    "worldbody",
+    "equality",
+    "actuator",
+    "custom",
     "extension",
 ];
 
@@ -378,7 +388,9 @@ impl<'a> Reader<'a> {
             Some("slide") => JointKind::Prismatic,
             Some("ball") => JointKind::Ball,
             Some("free") => JointKind::Free,
-            Some(other) => return Err(el.error(format!("joint {} has the unknown type {}", quoted(&name), quoted(other)))),
+            Some(other) => {
+                return Err(el.error(format!("joint {} has the unknown type {}", quoted(&name), quoted(other))));
+            }
         };
         let axis = Vec3(with.some("axis")?.unwrap_or([0.0, 0.0, 1.0]));
         let Some(axis) = axis.normalized() else {
@@ -420,10 +432,22 @@ impl<'a> Reader<'a> {
         if let Some(name) = el.attribute("name")
             && self.joints.insert(name, Known { number, zero }).is_some()
         {
-            return Err(el.error(format!("joint {} is there twice", quoted(name))).help("give one of them another name"));
+            return Err(el
+                .error(format!("joint {} is there twice", quoted(name)))
+                .help("give one of them another name"));
         }
         let axes = [pose.r * axis, Vec3::ZERO];
-        self.robot.joints.push(Joint { name, span: el.span(), kind, between, at, axes, pitch: 0.0, closes: false, along });
+        self.robot.joints.push(Joint {
+            name,
+            span: el.span(),
+            kind,
+            between,
+            at,
+            axes,
+            pitch: 0.0,
+            closes: false,
+            along,
+        });
         Ok(())
     }
 

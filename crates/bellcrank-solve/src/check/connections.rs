@@ -2,7 +2,7 @@
 
 use super::text::list;
 use super::{Check, Severity};
-use bellcrank_model::model::{Model, Place, Subject};
+use bellcrank_model::model::{JointEntry, Model, Place, Subject};
 use bellcrank_model::relative::tree::may_carry;
 
 /// Joints that are wanted in the tree of relative coordinates and cannot be in it.
@@ -29,7 +29,12 @@ pub(super) fn unconnected(c: &mut Check, model: &Model) {
         i
     }
     let mut touched = vec![false; n];
-    let elements = model.joints.iter().map(|j| &j.ends).chain(model.forces.iter().map(|f| &f.ends));
+    // the rotor of an armature stands on the ground, but its joint does not
+    let of_joint = |j: &JointEntry| match j.joint.turns_rotor() {
+        Some(_) => j.ends.iter().filter(|e| e.body.is_some()).copied().collect(),
+        None => j.ends.clone(),
+    };
+    let elements = model.joints.iter().map(of_joint).chain(model.forces.iter().map(|f| f.ends.clone()));
     for ends in elements {
         let bodies: Vec<usize> = ends.iter().map(|e| e.body.unwrap_or(n)).collect();
         for &b in &bodies {

@@ -136,7 +136,7 @@ fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> C
     let mut c = Check {
         model: model.name.clone(),
         counts: Counts {
-            bodies: model.bodies.len(),
+            bodies: model.bodies.iter().filter(|b| b.is_shown()).count(),
             joints: model.joints.len(),
             forces: model.forces.len(),
             coordinates: layout.n(),

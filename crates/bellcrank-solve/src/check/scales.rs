@@ -17,7 +17,7 @@ pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
         let message = format!("gravity is {g} m/s², {:.0} times that of the earth", g / 9.81);
         warn(c, vec!["gravity".into()], message, "all is in SI units: 9.81 m/s², lengths in m");
     }
-    for (b, entry) in model.bodies.iter().enumerate() {
+    for (b, entry) in model.bodies.iter().enumerate().filter(|(_, b)| b.is_shown()) {
         let name = model.subject(Place::Body(b));
         let mass = masses[b].first().copied().unwrap_or(0.0);
         let volume = match entry.shape {

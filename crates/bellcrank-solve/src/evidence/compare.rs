@@ -179,7 +179,7 @@ impl Reference {
         let channels = &self.frames.header.channels;
         let find = |name: &str, part: &str| channels.iter().position(|c| c.name == format!("{name}.{part}"));
         let list = |name: &str, parts: &[&str]| parts.iter().filter_map(|p| find(name, p)).collect::<Vec<_>>();
-        let bodies = self.system.model.bodies.iter().map(|b| Places {
+        let bodies = self.system.model.bodies.iter().filter(|b| b.is_shown()).map(|b| Places {
             position: list(&b.name, &["x", "y", "z"]),
             angle: find(&b.name, "angle"),
             quaternion: list(&b.name, &["qw", "qx", "qy", "qz"]),

@@ -1,11 +1,13 @@
 //! `bellcrank check MODEL`.
 
 use crate::cli::places::refused;
-use crate::cli::{Failure, fail, output, print, tell};
+use crate::cli::robot::{self, RobotArgs};
+use crate::cli::{Failure, fail, print, tell};
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::model::Input;
 use bellcrank_model::read::Read;
 use bellcrank_results::json;
+use bellcrank_robots::Told;
 use bellcrank_solve::check::Finding;
 use bellcrank_solve::choices::Options;
 use clap::Args;
@@ -18,11 +20,13 @@ use std::time::{Duration, SystemTime};
 /// Options of `check`.
 #[derive(Args)]
 pub struct Check {
-    /// The model file (.toml or .json).
+    /// The model file (.toml or .json), or a robot file (URDF, MJCF, SDF).
     model: String,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
+    #[command(flatten)]
+    robot: RobotArgs,
     /// Prints one JSON object.
     #[arg(long)]
     json: bool,
@@ -74,7 +78,7 @@ fn once(args: &Check) -> Result<(), Failure> {
         let printed = if args.json { print(&object.to_string()) } else { Ok(()) };
         printed.err().unwrap_or(Failure::BadInput(report.to_string()))
     };
-    let mut read = output::parsed(&args.model, &args.set).map_err(bad)?;
+    let (mut read, told) = robot::parsed(&args.model, &args.set, &args.robot).map_err(bad)?;
     let options = Options::from_settings(&read.settings).map_err(|e| bad(refused(&read, &[], e)))?;
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     let found = bellcrank_solve::check::check(&system, &options);
@@ -86,9 +90,15 @@ fn once(args: &Check) -> Result<(), Failure> {
                     |i: &Input| serde_json::json!({ "name": i.name, "start": i.start, "unit": i.unit, "doc": i.doc });
                 object["inputs"] = system.model.inputs.iter().map(input).collect();
             }
+            if told != Told::default() {
+                object["robot"] = robot::json(&told);
+            }
             print(&object.to_string())?
         }
-        false => print(&format!("{found}{}", inputs(&system.model.inputs)))?,
+        false => {
+            robot::tell_of(&told);
+            print(&format!("{found}{}", inputs(&system.model.inputs)))?
+        }
     }
     match found.runs() {
         true => Ok(()),

@@ -308,12 +308,12 @@ impl GluedProgress for Live {
 fn draw_into(whole: &mut Model, part: &PartModel) {
     whole.space = part.model.space;
     let shift = whole.bodies.len();
-    for body in &part.model.bodies {
+    for body in part.model.bodies.iter().filter(|b| b.is_shown()) {
         let mut body = body.clone();
         body.name = format!("{}/{}", part.name, body.name);
         whole.bodies.push(body);
     }
-    for joint in &part.model.joints {
+    for joint in part.model.joints.iter().filter(|j| j.joint.turns_rotor().is_none()) {
         let mut joint = joint.clone();
         joint.name = format!("{}/{}", part.name, joint.name);
         joint.ends = joint.ends.iter().map(|e| End { body: e.body.map(|b| b + shift), ..*e }).collect();

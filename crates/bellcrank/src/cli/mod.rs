@@ -22,6 +22,7 @@ mod plot;
 mod progress;
 mod reproduce;
 mod response;
+mod robot;
 mod run;
 mod shell;
 mod statics;
@@ -81,6 +82,8 @@ enum Command {
     Plot(plot::Plot),
     /// Creates a new model from a commented example.
     New(new::New),
+    /// Converts a robot file (URDF, MJCF, SDF) to a model file.
+    Convert(robot::Convert),
     /// Runs all examples and makes a web page with their pictures and results.
     Gallery(gallery::Gallery),
     /// Prints the JSON Schema of model files, for editors.
@@ -153,6 +156,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Bench(options) => bench::bench(options),
         Command::Plot(options) => plot::plot(options),
         Command::New(options) => new::new(options),
+        Command::Convert(options) => robot::convert(options),
         Command::Gallery(options) => gallery::gallery(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
         Command::Reference { about } if about == "channels" => print(&bellcrank_model::catalog::markdown()),

@@ -2,10 +2,11 @@
 
 use crate::cli::Failure;
 use crate::cli::places::refused;
+use crate::cli::robot::{self, RobotArgs};
 use bellcrank_model::file::Report;
-use bellcrank_model::read::{Read, read_model};
+use bellcrank_model::read::Read;
 use bellcrank_solve::begin::EndState;
-use bellcrank_solve::choices::{Options, Said, in_file, understood};
+use bellcrank_solve::choices::{Options, Said};
 use std::path::Path;
 
 /// Reads a model with overrides; every key of `[solve]` must be an option.
@@ -15,11 +16,9 @@ pub fn read(path: &str, overrides: &[String]) -> Result<Read, Failure> {
 
 /// Like [`read`], with the report of what is wrong.
 pub fn parsed(path: &str, overrides: &[String]) -> Result<Read, Report> {
-    let read = read_model(path, overrides)?;
-    match understood(&in_file(&read.settings)) {
-        Ok(_) => Ok(read),
-        Err(e) => Err(refused(&read, &[], e)),
-    }
+    let (read, told) = robot::parsed(path, overrides, &RobotArgs::default())?;
+    robot::tell_of(&told);
+    Ok(read)
 }
 
 /// The options of the command line over those of the file over the defaults.

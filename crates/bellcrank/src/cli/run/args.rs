@@ -1,14 +1,16 @@
 //! The arguments of `run`.
 
 use crate::cli::flags::{All, Flags};
+use crate::cli::robot::RobotArgs;
 use bellcrank_solve::choices::Said;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Options of `run`; those of the solver are also keys of `[solve]` in the model file, and win over it.
+/// Options of `run`; those of the solver are also keys of `[solve]` in the model file, and win over it. Its fields are the
+/// flags, in the order of the help.
 #[derive(Args, Default)]
 pub struct Run {
-    /// The model file (.toml or .json).
+    /// The model file (.toml or .json), or a robot file (URDF, MJCF, SDF).
     pub model: String,
     #[command(flatten)]
     pub solve: Flags<All>,
@@ -32,6 +34,8 @@ pub struct Run {
     pub plots: Vec<String>,
     #[command(flatten)]
     pub watch: Watch,
+    #[command(flatten)]
+    pub robot: RobotArgs,
     /// Ends with status 3 if the run finished but its result is doubtful.
     #[arg(long)]
     pub strict: bool,

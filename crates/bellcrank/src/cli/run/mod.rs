@@ -10,7 +10,7 @@ use crate::cli::check::with_places;
 use crate::cli::digest::sha256;
 use crate::cli::places::{failed, not_started};
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, output, print_with};
+use crate::cli::{Failure, output, print_with, robot};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::Read;
@@ -55,7 +55,11 @@ struct Ended {
 
 /// Runs a model.
 pub fn run(args: Run) -> Result<(), Failure> {
-    let mut read = output::read(&args.model, &args.set)?;
+    let (mut read, told) =
+        robot::parsed(&args.model, &args.set, &args.robot).map_err(|e| Failure::BadInput(e.to_string()))?;
+    if !args.quiet {
+        robot::tell_of(&told);
+    }
     let options = output::options(&read, args.said())?;
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     if !args.split.is_empty() {

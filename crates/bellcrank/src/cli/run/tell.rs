@@ -30,7 +30,7 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check, from: Opti
     line(format!(
         "{}: {}, {}, {}; {}{redundant}",
         model.name,
-        plural(model.bodies.len(), "body", "bodies"),
+        plural(model.bodies.iter().filter(|b| b.is_shown()).count(), "body", "bodies"),
         plural(model.joints.len(), "joint", "joints"),
         plural(model.forces.len(), "force", "forces"),
         plural(a.degrees_of_freedom, "degree of freedom", "degrees of freedom"),

@@ -1,0 +1,117 @@
+//! Joint accelerations of a robot at given states, for comparison with other programs: see tools/robots.
+//!
+//! `accelerations FILE [--base free] [--repair] [--plain]` prints a line with the joints of one coordinate, then for every line
+//! of their values, rates and efforts on stdin one with their accelerations, by the mass matrix and by recursion. `--plain`
+//! leaves friction, ties and actuators out.
+
+use bellcrank_model::dynamics::Dynamics;
+use bellcrank_model::dynamics::roles::*;
+use bellcrank_model::testing::{derivative, values};
+use bellcrank_model::{Piece, Point, Relative, Slopes, State, Unknown};
+use bellcrank_robots::{Base, Options};
+use std::io::BufRead;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |flag: &str| arguments.iter().any(|a| a == flag);
+    let plain = has("--plain");
+    let options = Options {
+        base: has("--base").then_some(if has("free") { Base::Free } else { Base::Fixed }),
+        repair: has("--repair"),
+        friction: !plain,
+        ties: !plain,
+        actuators: !plain,
+        visuals: false,
+        ..Options::default()
+    };
+    let fail = |text: String| -> ! {
+        eprintln!("{text}");
+        std::process::exit(2)
+    };
+    let robot = bellcrank_robots::open(&arguments[1], &options).unwrap_or_else(|e| fail(e.to_string()));
+    let mut read = robot.read(&[]).unwrap_or_else(|e| fail(e.to_string()));
+    let system = std::mem::take(&mut read.model).into_system();
+    let relative = system.relative(&Point::at(&system.initial_state(), system.layout()));
+    // a joint of one coordinate in the tree: its column, and whether it runs the other way
+    let column = |k: usize| {
+        let node = &relative.tree.nodes[*relative.tree.node_of_joint.get(k)? as usize];
+        let (_, reversed) = node.joint.filter(|(j, _)| *j == k && relative.tree.has_joint[k] && !node.is_cartesian)?;
+        (node.columns.len() == 1).then_some((node.columns.start, if reversed { -1.0 } else { 1.0 }))
+    };
+    let joints: Vec<(String, usize, f64)> = system
+        .model
+        .joints
+        .iter()
+        .enumerate()
+        .filter_map(|(k, j)| {
+            let (column, sign) =
+                relative.tree.node_of_joint.get(k).filter(|n| **n != u32::MAX).and_then(|_| column(k))?;
+            Some((j.name.clone(), column, sign))
+        })
+        .collect();
+    println!("{}", joints.iter().map(|j| j.0.as_str()).collect::<Vec<_>>().join("\t"));
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let x: Vec<f64> = line.split_ascii_whitespace().filter_map(|w| w.parse().ok()).collect();
+        let n = joints.len();
+        assert_eq!(x.len(), 3 * n, "{n} joints");
+        let mut state: State = relative.initial_state();
+        for (i, (_, column, sign)) in joints.iter().enumerate() {
+            (state.q[*column], state.v[*column]) = (sign * x[i], sign * x[n + i]);
+        }
+        relative.settle(&mut state, &mut relative.workspace());
+        let mut tau = vec![0.0; relative.layout().n()];
+        joints.iter().enumerate().for_each(|(i, (_, column, sign))| tau[*column] = sign * x[2 * n + i]);
+        let (by_matrix, by_recursion) = accelerations(&relative, &state, &tau);
+        let show =
+            |a: &[f64]| joints.iter().map(|(_, c, s)| format!("{:.17e}", s * a[*c])).collect::<Vec<_>>().join(" ");
+        println!("{} {}", show(&by_matrix), show(&by_recursion));
+    }
+}
+
+/// v̇ by a dense matrix with the loops in it, and by recursion where there are none.
+fn accelerations(r: &Relative, state: &State, tau: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let p = Point::at(state, r.layout());
+    let (n, m) = (r.layout().n(), r.layout().m());
+    let mut force = values(r, Piece::Force, &p);
+    force.iter_mut().zip(tau).for_each(|(f, t)| *f += t);
+    let mass = derivative(r, Piece::MassAccel, Unknown::V, Slopes { v: 1.0, ..Slopes::default() }, &p);
+    let g = derivative(r, Piece::GtLambda, Unknown::Lambda, Slopes::default(), &p);
+    let bias = values(r, Piece::Acceleration, &p);
+    let mut a = vec![vec![0.0; n + m + 1]; n + m];
+    for i in 0..n {
+        a[i][..n].copy_from_slice(&mass[i]);
+        a[i][n + m] = force[i];
+        for k in 0..m {
+            (a[i][n + k], a[n + k][i]) = (g[i][k], g[i][k]);
+        }
+    }
+    (0..m).for_each(|k| a[n + k][n + m] = -bias[k]);
+    let by_matrix = solve(a)[..n].to_vec();
+    let mut by_recursion = force;
+    if m > 0 || r.mass_solve(&p, &mut r.workspace(), &mut by_recursion).is_err() {
+        by_recursion.clone_from(&by_matrix);
+    }
+    (by_matrix, by_recursion)
+}
+
+/// Gaussian elimination with pivoting of a matrix with its right-hand side.
+fn solve(mut a: Vec<Vec<f64>>) -> Vec<f64> {
+    let n = a.len();
+    for i in 0..n {
+        let best = (i..n).max_by(|x, y| a[*x][i].abs().total_cmp(&a[*y][i].abs())).unwrap_or(i);
+        a.swap(i, best);
+        let row = a[i].clone();
+        for other in a.iter_mut().skip(i + 1) {
+            let f = other[i] / row[i];
+            if f != 0.0 {
+                (i..=n).for_each(|j| other[j] -= f * row[j]);
+            }
+        }
+    }
+    let mut x = vec![0.0; n];
+    for i in (0..n).rev() {
+        let rest: f64 = (i + 1..n).map(|j| a[i][j] * x[j]).sum();
+        x[i] = (a[i][n] - rest) / a[i][i];
+    }
+    x
+}

@@ -7,7 +7,7 @@
 use bellcrank_model::dynamics::Dynamics;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::testing::{derivative, values};
-use bellcrank_model::{Piece, Point, Relative, Slopes, State, Unknown};
+use bellcrank_model::{Piece, Point, Relative, Slopes, State, System, Unknown};
 use bellcrank_robots::{Base, Options};
 use std::io::BufRead;
 
@@ -59,12 +59,42 @@ fn main() {
             (state.q[*column], state.v[*column]) = (sign * x[i], sign * x[n + i]);
         }
         relative.settle(&mut state, &mut relative.workspace());
+        hold_bases(&system, &relative, &mut state);
         let mut tau = vec![0.0; relative.layout().n()];
         joints.iter().enumerate().for_each(|(i, (_, column, sign))| tau[*column] = sign * x[2 * n + i]);
         let (by_matrix, by_recursion) = accelerations(&relative, &state, &tau);
         let show =
             |a: &[f64]| joints.iter().map(|(_, c, s)| format!("{:.17e}", s * a[*c])).collect::<Vec<_>>().join(" ");
         println!("{} {}", show(&by_matrix), show(&by_recursion));
+    }
+}
+
+/// Sets the velocities of trees that move freely so that the body which no joint carries is at rest: the tree may hang on
+/// another of its bodies.
+fn hold_bases(system: &System, r: &Relative, state: &mut State) {
+    let carried: Vec<usize> = system.model.joints.iter().filter_map(|j| j.ends.get(1)?.body).collect();
+    let free = |b: usize| system.model.bodies[b].is_shown() && !carried.contains(&b);
+    for base in (0..system.model.bodies.len()).filter(|b| free(*b)) {
+        let root = &r.tree.nodes[r.tree.nodes[r.tree.node_of[base] as usize].root as usize];
+        if root.joint.is_some() || root.columns.len() != 6 {
+            continue;
+        }
+        let velocity = |state: &State| {
+            let mut to = Point::at(&system.initial_state(), system.layout());
+            system.take_poses(r, &Point::at(state, r.layout()), &mut to);
+            system.take_velocities(r, &Point::at(state, r.layout()), &mut to);
+            to.v[system.layout().bodies[base].clone()].to_vec()
+        };
+        root.columns.clone().for_each(|k| state.v[k] = 0.0);
+        let rest = velocity(state);
+        let mut a = vec![vec![0.0; 7]; 6];
+        for (j, k) in root.columns.clone().enumerate() {
+            state.v[k] = 1.0;
+            velocity(state).iter().zip(&rest).enumerate().for_each(|(i, (v, v0))| a[i][j] = v - v0);
+            state.v[k] = 0.0;
+        }
+        (0..6).for_each(|i| a[i][6] = -rest[i]);
+        root.columns.clone().zip(solve(a)).for_each(|(k, v)| state.v[k] = v);
     }
 }
 

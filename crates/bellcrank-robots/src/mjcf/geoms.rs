@@ -109,6 +109,7 @@ impl<'a> Reader<'a> {
             self.robot.told.leave("the weight", "its mesh cannot be read", asset.file.clone());
             return None;
         };
+        self.robot.told.note("a mesh geom weighs as the solid inside of its triangles; MuJoCo may take its hull");
         mesh.stretch(asset.scale);
         Some(inside(&mesh)).filter(|s| s.volume > 0.0)
     }

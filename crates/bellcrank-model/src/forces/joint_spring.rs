@@ -38,10 +38,9 @@ pub const KIND: Kind = Kind {
     },
 };
 
-const CHANNELS: &[Quantity] = &[
-    Quantity::new("effort", "N", "spring and damper along the joint coordinate: positive when it pushes forward")
-        .turning("N m"),
-];
+const CHANNELS: &[Quantity] =
+    &[Quantity::new("effort", "N", "spring and damper along the joint coordinate: positive when it pushes forward")
+        .turning("N m")];
 
 impl Force for JointSpring {
     fn quantities(&self) -> &'static [Quantity] {

@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
                 return Err(table.error_at("scale", format!("`scale` of {what} has two numbers")).help(help).into());
             }
         };
-        if scale.iter().any(|s| *s == 0.0) {
+        if scale.contains(&0.0) {
             let help = "leave it out, or give a length per unit of the file";
             return Err(table.error_at("scale", format!("`scale` of {what} is zero")).help(help).into());
         }

@@ -172,24 +172,18 @@ pub static CHOICES: &[Choice] = &[
         "interval between recorded samples",
         |o, x| o.sample = Some(x),
     ),
-    Choice {
-        key: "record",
-        kind: FieldKind::Names(1, 10_000),
-        unit: "",
-        default: "what docs/channels.md marks",
-        placeholder: "PATTERNS",
-        doc: "what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded otherwise",
-        set: Set::Texts(|o, texts| o.record = texts),
-    },
-    Choice {
-        key: "from",
-        kind: FieldKind::Text,
-        unit: "",
-        default: "as drawn",
-        placeholder: "WHERE",
-        doc: "where the run begins: `equilibrium` for statics first, or the folder of another run's results for its end",
-        set: Set::Text(|o, text| o.from = Some(text)),
-    },
+    texts(
+        "record",
+        "what docs/channels.md marks",
+        "what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded otherwise",
+        |o, texts| o.record = texts,
+    ),
+    text(
+        "from",
+        "as drawn",
+        "where the run begins: `equilibrium` for statics first, or the folder of another run's results for its end",
+        |o, text| o.from = Some(text),
+    ),
     count("max_order", "5", "K", "highest order of bdf, 1 to 5", |o, n| o.parameters.max_order = n),
     count("max_iterations", "by the method", "N", "maximum number of Newton iterations per step", |o, n| {
         o.testing.max_iterations = Some(n)
@@ -258,6 +252,20 @@ const fn count(
     set: fn(&mut Options, usize),
 ) -> Choice {
     Choice { key, kind: FieldKind::Count, unit: "", default, placeholder, doc, set: Set::Count(set) }
+}
+
+const fn text(key: &'static str, default: &'static str, doc: &'static str, set: fn(&mut Options, String)) -> Choice {
+    Choice { key, kind: FieldKind::Text, unit: "", default, placeholder: "WHERE", doc, set: Set::Text(set) }
+}
+
+const fn texts(
+    key: &'static str,
+    default: &'static str,
+    doc: &'static str,
+    set: fn(&mut Options, Vec<String>),
+) -> Choice {
+    let kind = FieldKind::Names(1, 10_000);
+    Choice { key, kind, unit: "", default, placeholder: "PATTERNS", doc, set: Set::Texts(set) }
 }
 
 const fn word(

@@ -23,7 +23,8 @@ def signature(name: str, thing: Any) -> str:
     found = inspect.signature(thing)
     parameters = [p for p in found.parameters.values() if p.name not in ("self", "cls")]
     plain = str(found.replace(parameters=parameters))
-    plain = re.sub(r"(: |-> )'([^']*)'", r"\1\2", plain).replace(" -> None", "")
+    # annotations are texts: those with quotes inside stand in double ones
+    plain = re.sub(r"(: |-> )(?:'([^']*)'|\"([^\"]*)\")", r"\1\2\3", plain).replace(" -> None", "")
     if len(name + plain) <= 110:
         return name + plain
     inside, _, after = plain[1:].rpartition(")")

@@ -57,7 +57,7 @@ struct Ended {
 pub fn run(args: Run) -> Result<(), Failure> {
     let (mut read, told) =
         robot::parsed(&args.model, &args.set, &args.robot).map_err(|e| Failure::BadInput(e.to_string()))?;
-    if !args.quiet {
+    if !args.talk.quiet {
         robot::tell_of(&told);
     }
     let options = output::options(&read, args.said())?;

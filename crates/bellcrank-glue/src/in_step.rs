@@ -9,7 +9,7 @@ use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, 
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::linear::solver::choose_pivoting;
 use bellcrank_model::dynamics::roles::*;
-use bellcrank_model::dynamics::{CHART_LIMIT, Channel};
+use bellcrank_model::dynamics::{Break, CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::{Dynamics, Point, State, System, Unknown, Workspace};
 use bellcrank_solve::choices::{Options, Tested};
@@ -273,6 +273,27 @@ impl Subdomain for InStep {
         Ok(Response { ports, admittance, error, rough })
     }
 
+    fn stop(&mut self, until: f64, length: f64) -> f64 {
+        self.part.stop(&self.state.committed.state, until, length)
+    }
+
+    fn due(&mut self, until: f64) -> Option<Break> {
+        self.part.due(&self.state.committed.state, until)
+    }
+
+    fn jumps(&mut self, after: f64) -> Result<bool, PartError> {
+        self.part.jumps(&self.state.committed.state, after, &mut self.kkt, &mut self.w)
+    }
+
+    fn pass(&mut self, after: f64, anew: bool) -> Result<(), PartError> {
+        let c = &mut self.state.committed;
+        (c.state.t, c.point.t) = (after, after);
+        c.started &= !anew;
+        self.trial.soft &= !anew;
+        self.trial.window = None;
+        Ok(())
+    }
+
     fn soften(&mut self) -> Result<(), PartError> {
         self.trial.soft = true;
         self.trial.window = None;
@@ -305,6 +326,7 @@ impl Subdomain for InStep {
 
     fn restore(&mut self) -> Result<(), PartError> {
         self.trial.window = None;
+        self.part.forget_breaks();
         self.state.restore(&self.part)
     }
 
@@ -318,6 +340,7 @@ impl Subdomain for InStep {
 
     fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {
         self.state.read(&self.part, bytes, Committed::fits)?;
+        self.part.forget_breaks();
         self.trial.window = None;
         // whether a start is rough is found out again
         self.trial.soft = false;

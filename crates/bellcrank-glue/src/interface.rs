@@ -4,12 +4,13 @@ use crate::port::{Motion, WIDTH};
 use bellcrank_math::Vec3;
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::bodies::{Body, Planar, Rigid};
-use bellcrank_model::dynamics::Channel;
 use bellcrank_model::dynamics::roles::*;
+use bellcrank_model::dynamics::{Break, Channel};
 use bellcrank_model::frames::nearest_turn;
 use bellcrank_model::model::{BodyEntry, Model, Shape, Space};
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::linear::derivatives;
+use bellcrank_solve::run::Timetable;
 use std::sync::Arc;
 
 /// Where a body of the interface lives: a part and one of its ports.
@@ -23,6 +24,7 @@ pub struct Interface {
     point: Point,
     kept: Option<Point>,
     w: Workspace,
+    timetable: Timetable,
 }
 
 /// The interface linearized at a point: rows of constraints and loads by displacements δ and twists τ of the ports.
@@ -71,7 +73,24 @@ impl Interface {
         let state = system.initial_state();
         let point = Point::at(&state, system.layout());
         let w = system.workspace();
-        Interface { system, sites, point, kept: None, w }
+        let timetable = Timetable::new(system.courses());
+        Interface { system, sites, point, kept: None, w, timetable }
+    }
+
+    fn state(&self) -> State {
+        let mut state = self.system.initial_state();
+        self.point.store(&mut state);
+        state
+    }
+
+    /// The time that a window of some length must not pass: the end of the run, or the next breakpoint of its own forces and drives.
+    pub fn stop(&mut self, until: f64, length: f64) -> f64 {
+        self.timetable.stop(&self.state(), until, length, true)
+    }
+
+    /// The breakpoint that it has come to; it is told once.
+    pub fn due(&mut self, until: f64) -> Option<Break> {
+        self.timetable.due(&self.state(), until)
     }
 
     /// Its equations.
@@ -250,6 +269,7 @@ impl Interface {
 
     /// Puts it somewhere else.
     pub fn set_point(&mut self, point: Point) {
+        self.timetable.forget();
         self.point = point;
         self.w.invalidate();
         self.system.realize(&self.point, &mut self.w);
@@ -262,6 +282,7 @@ impl Interface {
 
     /// Goes back to where it was kept.
     pub fn restore(&mut self) {
+        self.timetable.forget();
         if let Some(kept) = &self.kept {
             self.point.clone_from(kept);
             self.w.invalidate();
@@ -270,8 +291,7 @@ impl Interface {
 
     /// Counts the turns of its joints at an accepted window.
     pub fn settle(&mut self) {
-        let mut state = self.system.initial_state();
-        self.point.store(&mut state);
+        let mut state = self.state();
         self.system.settle(&mut state, &mut self.w);
         self.point.set(&state);
     }

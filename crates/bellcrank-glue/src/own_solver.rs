@@ -4,8 +4,8 @@ use crate::part_system::{PartState, PartSystem};
 use crate::port::{Motion, WIDTH, displacement, responses, twist, twists};
 use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
 use bellcrank_math::linear::matrix::Matrix;
-use bellcrank_model::dynamics::Channel;
 use bellcrank_model::dynamics::roles::*;
+use bellcrank_model::dynamics::{Break, Channel};
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::{Dynamics, Point, State, Workspace};
 use bellcrank_solve::Options;
@@ -156,6 +156,24 @@ impl Subdomain for OwnSolver {
         Ok(response)
     }
 
+    fn stop(&mut self, until: f64, length: f64) -> f64 {
+        self.part.stop(&self.state.committed, until, length)
+    }
+
+    fn due(&mut self, until: f64) -> Option<Break> {
+        self.part.due(&self.state.committed, until)
+    }
+
+    fn jumps(&mut self, after: f64) -> Result<bool, PartError> {
+        self.part.jumps(&self.state.committed, after, &mut self.kkt, &mut self.w)
+    }
+
+    /// Its method begins anew in every window anyway.
+    fn pass(&mut self, after: f64, _: bool) -> Result<(), PartError> {
+        self.state.committed.t = after;
+        Ok(())
+    }
+
     fn commit(&mut self) -> Result<(), PartError> {
         self.state.committed = self.tried.take().ok_or_else(|| self.part.error("has nothing to commit"))?;
         Ok(())
@@ -168,6 +186,7 @@ impl Subdomain for OwnSolver {
 
     fn restore(&mut self) -> Result<(), PartError> {
         self.tried = None;
+        self.part.forget_breaks();
         self.state.restore(&self.part)
     }
 
@@ -181,6 +200,7 @@ impl Subdomain for OwnSolver {
 
     fn set_state(&mut self, bytes: &[u8]) -> Result<(), PartError> {
         self.state.read(&self.part, bytes, State::fits)?;
+        self.part.forget_breaks();
         self.tried = None;
         Ok(())
     }

@@ -2,9 +2,14 @@
 
 use crate::port::{Port, WIDTH};
 use crate::subdomain::{Description, PartError};
+use bellcrank_model::dynamics::Break;
+use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::{End, Model};
 use bellcrank_model::snapshot;
-use bellcrank_model::{Dynamics, Point, State, System};
+use bellcrank_model::{Dynamics, Point, State, System, Workspace};
+use bellcrank_solve::constraints::{add_position_residual, add_velocity_residual};
+use bellcrank_solve::linear::kkt::Kkt;
+use bellcrank_solve::run::{Timetable, accelerations_differ};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -14,7 +19,12 @@ pub(crate) struct PartSystem {
     pub description: Description,
     pub system: Arc<System>,
     pub ports: Vec<Port>,
+    timetable: Timetable,
 }
+
+/// A prescribed position that changes by more than this part of the machine's size in no time jumps, and a prescribed rate by
+/// more than this part of the largest velocity.
+const JUMP: f64 = 1e-9;
 
 impl PartSystem {
     /// Opens ports in a model and compiles it.
@@ -27,7 +37,52 @@ impl PartSystem {
             ports: ports.iter().map(|p| p.name.clone()).collect(),
             in_step,
         };
-        PartSystem { description, system, ports }
+        let timetable = Timetable::new(system.courses());
+        PartSystem { description, system, ports, timetable }
+    }
+
+    /// The time that a window of some length from a state must not pass.
+    pub fn stop(&mut self, at: &State, until: f64, length: f64) -> f64 {
+        self.timetable.stop(at, until, length, true)
+    }
+
+    /// The breakpoint that a state has come to.
+    pub fn due(&mut self, at: &State, until: f64) -> Option<Break> {
+        self.timetable.due(at, until)
+    }
+
+    /// The committed state is another one: breakpoints are looked for anew.
+    pub fn forget_breaks(&mut self) {
+        self.timetable.forget();
+    }
+
+    /// Whether accelerations jump from a state to a time behind a breakpoint. What drives prescribe must not: the impact would go
+    /// through the ports to the other parts.
+    pub fn jumps(&self, at: &State, after: f64, kkt: &mut Kkt, w: &mut Workspace) -> Result<bool, PartError> {
+        let system = &*self.system;
+        let mut look = |t: f64| {
+            let mut point = Point::at(at, system.layout());
+            point.t = t;
+            kkt.complete(&mut point, w).map_err(|e| self.error(e))?;
+            let (mut places, mut rates) = (vec![0.0; system.layout().m()], vec![0.0; system.layout().m()]);
+            add_position_residual(system, 1.0, &point, w, &mut places);
+            add_velocity_residual(system, 1.0, &point, w, &mut rates);
+            Ok::<_, PartError>((point, places, rates))
+        };
+        let (before, behind) = (look(at.t)?, look(after)?);
+        let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let change = |a: &[f64], b: &[f64]| a.iter().zip(b).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        let jump = |what: &str| {
+            let why = "which glued parts cannot resolve: run the whole machine";
+            Err(self.error(format!("at t = {after} s the {what} of a drive jumps, {why}")))
+        };
+        if change(&before.1, &behind.1) > JUMP * system.length().min(1.0) + 1e-12 * largest(&at.q) {
+            return jump("position");
+        }
+        if change(&before.2, &behind.2) > JUMP * largest(&at.v).max(system.length().min(1.0)) {
+            return jump("rate");
+        }
+        Ok(accelerations_differ(&before.0, &behind.0))
     }
 
     /// The given state, or the assembled start of the model, as a point with its rates zero.

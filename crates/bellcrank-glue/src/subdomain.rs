@@ -2,7 +2,7 @@
 
 use crate::port::Motion;
 use bellcrank_math::linear::matrix::Matrix;
-use bellcrank_model::dynamics::Channel;
+use bellcrank_model::dynamics::{Break, Channel};
 use bellcrank_model::model::Space;
 use std::fmt;
 use std::path::Path;
@@ -137,6 +137,31 @@ pub trait Subdomain: Send {
         shifts: &[f64],
         admittance: bool,
     ) -> Result<Response, PartError>;
+
+    /// The time that a window of some length from the committed time must not pass: the end of the run, or the next breakpoint of a
+    /// function of time in the part. Parts elsewhere do not tell theirs.
+    fn stop(&mut self, until: f64, length: f64) -> f64 {
+        let _ = length;
+        until
+    }
+
+    /// The breakpoint that the committed time has come to; it is told once.
+    fn due(&mut self, until: f64) -> Option<Break> {
+        let _ = until;
+        None
+    }
+
+    /// Whether accelerations jump from the committed time to one behind a breakpoint, under the last loads.
+    fn jumps(&mut self, after: f64) -> Result<bool, PartError> {
+        let _ = after;
+        Ok(false)
+    }
+
+    /// Goes over to a time behind a breakpoint, in no time; the method begins anew there where something jumps in the machine.
+    fn pass(&mut self, after: f64, anew: bool) -> Result<(), PartError> {
+        let _ = (after, anew);
+        Ok(())
+    }
 
     /// Announces the next call, so that remote parts work at the same time.
     fn announce(&mut self, next: &Upcoming) {

@@ -487,3 +487,59 @@ fn the_quarter_car_in_parts_moves_as_the_whole() {
     assert!(d < 1e-8, "{d:e}");
     assert!(r.exchanges - early.exchanges <= 2 * (r.windows - early.windows), "{early:?}\n{r:?}");
 }
+
+/// A four-bar with a torque on its crank.
+fn pushed(torque: &str) -> String {
+    format!("{FOUR_BAR}\n[force]\nhit = {{ type = \"torque\", body = \"crank\", torque = \"{torque}\" }}\n")
+}
+
+#[test]
+fn a_load_that_jumps_within_a_window_counts_from_where_it_jumps() {
+    // jumps, pulses and bends, at no multiple of a window
+    for torque in ["if(t < 0.05037, 0, 60)", "if(abs(t - 0.1004) < 0.02, 60, 0)", "600*max(0, t - 0.03011)"] {
+        let system = system(&pushed(torque));
+        let exact = whole(&system, Options { until: 0.2, rtol: 1e-10, ..own(MethodName::Dop853) });
+        for (coupling, form) in [(Coupling::Position, Index3), (Coupling::Stabilized, Si2)] {
+            let usual = difference(&exact, &whole(&system, stepped(form, 1e-3, 0.2)));
+            let options = GlueOptions { coupling, window: 1e-3, ..GlueOptions::default() };
+            let (c, seen) = glued(&system, &["b"], options, &[], 0.2);
+            let d = difference(&exact, &seen);
+            assert!(d < 3.0 * usual + 1e-7, "{torque}, {form}: {d:e}, the whole {usual:e}");
+            assert!(c.report().windows <= 203, "{torque}: {} windows", c.report().windows);
+        }
+        let error = |h: f64| {
+            let options = GlueOptions { coupling: Coupling::Windows, window: h, ..GlueOptions::default() };
+            let options = GlueOptions { tolerances: Levels::all(1e-7), ..options };
+            difference(&exact, &glued(&system, &["b"], options, &[own(MethodName::Dopri5)], 0.2).1)
+        };
+        let (coarse, fine) = (error(1e-2), error(2.5e-3));
+        assert!(fine < 0.1 * coarse && fine < 2e-5, "{torque}: {coarse:e}, {fine:e}");
+    }
+}
+
+#[test]
+fn windows_with_a_tolerance_land_on_breakpoints() {
+    let system = system(&pushed("if(t < 0.05037, 0, 60)"));
+    let exact = whole(&system, Options { until: 0.2, rtol: 1e-10, ..own(MethodName::Dop853) });
+    for coupling in [Coupling::Stabilized, Coupling::Windows] {
+        let rtol = 1e-5;
+        let options =
+            GlueOptions { coupling, rtol: Some(rtol), tolerances: Levels::within(rtol), ..GlueOptions::default() };
+        let (_, seen) = glued(&system, &["b"], options, &[own(MethodName::Dopri5)], 0.2);
+        let d = difference(&exact, &seen);
+        assert!(d < 10.0 * rtol, "{coupling:?}: {d:e}");
+    }
+}
+
+#[test]
+fn a_drive_whose_rate_jumps_is_refused_by_the_part_that_has_it() {
+    let text = FOUR_BAR.replace("[start]\na = { rate = 1.5 }", "")
+        + "[joint.motor]\ntype = \"drive\"\njoint = \"a\"\nrate = \"if(t < 0.0101, 1, 2)\"\n";
+    let system = system(&text);
+    for coupling in [Coupling::Stabilized, Coupling::Windows] {
+        let options = GlueOptions { coupling, ..GlueOptions::default() };
+        let mut c = join(&system, &["b"], options, &[own(MethodName::Dopri5)]);
+        let e = c.run(0.02, &mut |_| Ok(())).unwrap_err().to_string();
+        assert!(e.contains("the rate of a drive jumps") && e.contains("0.0101"), "{e}");
+    }
+}

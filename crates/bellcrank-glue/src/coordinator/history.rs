@@ -78,8 +78,6 @@ pub(super) struct KnownAdmittance {
 pub(super) struct Pace {
     /// Its start.
     pub start: f64,
-    /// The windows since then.
-    pub windows: u64,
     /// The length of the next window.
     pub length: f64,
 }

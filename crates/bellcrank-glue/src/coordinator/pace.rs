@@ -3,9 +3,17 @@
 use super::Coordinator;
 use super::history::Pace;
 use crate::options::GlueError;
+use bellcrank_model::dynamics::Break;
 
 /// Rounding of times, as a fraction of a window.
 const ROUNDING: f64 = 1e-9;
+
+/// A part of a window before or behind a breakpoint that is shorter than this belongs to its neighbour: accelerations would be
+/// differences over next to no time.
+const SLIVER: f64 = 0.1;
+
+/// Times that are this close, as a fraction of themselves, are one.
+const UNRESOLVED: f64 = 64.0 * f64::EPSILON;
 
 /// A window that is shorter than this fraction of the wanted length was cut to land on a sample.
 const CUT: f64 = 0.999;
@@ -26,15 +34,16 @@ impl Coordinator {
         watch: &mut dyn FnMut(&mut Coordinator) -> Result<(), GlueError>,
     ) -> Result<(), GlueError> {
         // a run that was resumed from a checkpoint goes on counting
-        let fresh = Pace { start: self.history.t, windows: 0, length: self.options.window };
+        let fresh = Pace { start: self.history.t, length: self.options.window };
         self.history.pace.get_or_insert(fresh);
         let adaptive = self.options.rtol.is_some();
+        self.pass_breaks(until)?;
         while let Some(pace) = self.history.pace
             && self.history.t < until
         {
             let (from, h) = (self.history.t, pace.length);
             let to = self.next_end(&pace, until);
-            let committed = match self.window(to - from) {
+            let committed = match self.window_to(to) {
                 Err(GlueError::Diverged { .. }) if adaptive && h > SHORTEST * until => {
                     // a shorter window may converge
                     self.error = f64::INFINITY;
@@ -45,8 +54,9 @@ impl Coordinator {
                 crossed => crossed?,
             };
             let length = if adaptive { self.next_length(to - from, h, committed, until)? } else { h };
-            self.history.pace = Some(Pace { windows: pace.windows + committed as u64, length, ..pace });
+            self.history.pace = Some(Pace { length, ..pace });
             if committed {
+                self.pass_breaks(until)?;
                 watch(self)?;
             }
         }
@@ -54,20 +64,52 @@ impl Coordinator {
         Ok(())
     }
 
+    /// Goes over the breakpoints that the run has come to: functions of time have other values from there on, and where
+    /// accelerations jump all parts begin anew.
+    fn pass_breaks(&mut self, until: f64) -> Result<(), GlueError> {
+        loop {
+            let of_parts = self.parts.iter_mut().filter_map(|p| p.due(until));
+            let due: Vec<Break> = of_parts.chain(self.interface.due(until)).collect();
+            let Some(mut after) = due.iter().map(|b| b.after).max_by(f64::total_cmp) else { return Ok(()) };
+            // nothing steps over what a clock cannot resolve: at the end of a run it is put there
+            if until - self.history.t <= UNRESOLVED * until.abs() {
+                after = until;
+            }
+            let mut anew = due.iter().any(|b| b.bends);
+            for part in &mut self.parts {
+                anew |= part.jumps(after)?;
+            }
+            self.parts.iter_mut().try_for_each(|p| p.pass(after, anew))?;
+            self.history.t = after;
+            let (motions, lambda) = (self.history.motions.clone(), self.history.lambda.clone());
+            self.interface.place(after, &motions, &lambda);
+            if anew {
+                self.history.admittance.stale = true;
+                self.begin_anew()?;
+            }
+        }
+    }
+
     /// Where the next window ends.
-    fn next_end(&self, pace: &Pace, until: f64) -> f64 {
+    fn next_end(&mut self, pace: &Pace, until: f64) -> f64 {
         let (t, h, adaptive) = (self.history.t, pace.length, self.options.rtol.is_some());
-        // fixed windows end at multiples, so that rounding does not add up
-        let aim = if adaptive { t + h } else { pace.start + (pace.windows + 1) as f64 * h };
+        let of_parts = self.parts.iter_mut().map(|p| p.stop(until, h)).fold(until, f64::min);
+        let stop = of_parts.min(self.interface.stop(until, h));
+        // fixed windows end at multiples, so that rounding does not add up; behind a breakpoint they go back to them
+        let multiples = (t - pace.start) / h;
+        let next = (multiples + ROUNDING).floor() + 1.0;
+        let next = if next - multiples < SLIVER { next + 1.0 } else { next };
+        let aim = if adaptive { t + h } else { pace.start + next * h };
         let end = match self.options.grid {
             Some(grid) if adaptive => {
                 until.min(pace.start + (((t - pace.start) / grid + ROUNDING).floor() + 1.0) * grid)
             }
             _ => until,
         };
+        let (end, near) = if stop < end { (stop, SLIVER) } else { (end, ROUNDING) };
         // a sliver before the end is shared by the last two windows
         match aim {
-            aim if aim > end - ROUNDING * h => end,
+            aim if aim > end - near * h => end,
             aim if adaptive && aim > end - 0.5 * h => 0.5 * (t + end),
             aim => aim,
         }

@@ -5,7 +5,7 @@ use super::history::{HeldLoad, Law};
 use super::least::Equations;
 use super::window::PREDICTED;
 use super::{Coordinator, largest, minus};
-use crate::foresee::Past;
+use crate::foresee::{Foresight, Past};
 use crate::options::{Coupling, GlueError, Levels};
 use crate::port::{Motion, difference};
 use crate::subdomain::{Admittance, Response, Upcoming};
@@ -38,6 +38,12 @@ impl Coordinator {
         let (motions, _) = self.begin_parts(&vec![0.0; n])?;
         self.interface.place(self.history.t, &motions, &self.history.lambda.clone());
         self.check_closed(&motions)?;
+        self.begin_anew()
+    }
+
+    /// The loads at a committed time from which the parts go on without a past: the start, or what is behind a breakpoint.
+    pub(super) fn begin_anew(&mut self) -> Result<(), GlueError> {
+        let n = self.interface.width();
         let s = self.accelerate()?;
         if self.options.coupling == Coupling::Windows {
             // a held load acts through a window as on a free body, until something better is known
@@ -49,6 +55,7 @@ impl Coordinator {
         }
         self.record_law();
         let (t, h) = (self.history.t, &mut self.history);
+        h.foresight = Foresight::default();
         let now = Past { when: t, at: t, lambda: h.lambda.clone(), mu: Vec::new(), force: h.law.force.clone() };
         h.foresight.push(now);
         // the first window is measured by the load at its start

@@ -155,21 +155,27 @@ impl Coordinator {
     /// A first window in which something fast dies out is taken back and passed with damping, as a run of the whole does;
     /// error control finds a shorter one instead.
     pub fn window(&mut self, length: f64) -> Result<bool, GlueError> {
-        let fresh = self.history.number == 0 && self.options.rtol.is_none();
-        if fresh && self.options.soft == Some(true) {
+        self.window_to(self.history.t + length)
+    }
+
+    /// The same up to a time.
+    pub(super) fn window_to(&mut self, to: f64) -> Result<bool, GlueError> {
+        let fresh = self.history.foresight.orders() == 1 && self.options.rtol.is_none();
+        if fresh && self.history.number == 0 && self.options.soft == Some(true) {
             self.parts.iter_mut().try_for_each(|p| p.soften())?;
         }
-        let mut crossed = self.cross(length);
+        let mut crossed = self.cross(to);
         if fresh && matches!(crossed, Ok(Crossed::Rough) | Err(GlueError::Diverged { .. } | GlueError::Part(_))) {
             self.parts.iter_mut().try_for_each(|p| p.soften())?;
             self.history.admittance.stale = true;
-            crossed = self.cross(length);
+            crossed = self.cross(to);
         }
         Ok(matches!(crossed?, Crossed::Committed))
     }
 
-    fn cross(&mut self, length: f64) -> Result<Crossed, GlueError> {
-        let window = Window { number: self.history.number, from: self.history.t, to: self.history.t + length };
+    fn cross(&mut self, to: f64) -> Result<Crossed, GlueError> {
+        let window = Window { number: self.history.number, from: self.history.t, to };
+        let length = window.length();
         let predicted = self.predict(&window);
         let x = predicted[self.history.foresight.best()].clone();
         if self.options.coupling == Coupling::Explicit {
@@ -280,7 +286,9 @@ impl Coordinator {
             self.report.rejected += 1;
             return Ok(Crossed::Rejected);
         }
-        if trial.rough && self.options.rtol.is_none() && self.options.soft.is_none() {
+        // what the whole found at its start says nothing of what is behind a breakpoint
+        let parts_judge = self.options.soft.is_none() || self.history.number > 0;
+        if trial.rough && self.options.rtol.is_none() && parts_judge {
             return Ok(Crossed::Rough);
         }
         self.report.residuals.raise_to(left);

@@ -245,8 +245,8 @@ impl Observer {
     }
 }
 
-/// Whether accelerations or rates of states are others.
-fn differs(a: &Point, b: &Point) -> bool {
+/// Whether accelerations or rates of states at two points are others than rounding makes them.
+pub fn accelerations_differ(a: &Point, b: &Point) -> bool {
     let differs = |a: &[f64], b: &[f64]| {
         let size = a.iter().chain(b).fold(0.0f64, |m, x| m.max(x.abs()));
         a.iter().zip(b).any(|(a, b)| (a - b).abs() > ROUNDING * size)
@@ -334,7 +334,7 @@ impl Simulation {
             self.monitors.energy.work += observer.kinetic() - before;
         }
         let start = if jolts.is_empty() { observer.complete(to)? } else { observer.consistent()? };
-        if jolts.is_empty() && left.is_some_and(|left| !differs(left, &start)) {
+        if jolts.is_empty() && left.is_some_and(|left| !accelerations_differ(left, &start)) {
             return Ok(false);
         }
         // at the start of a run there is nothing before that could be hit

@@ -24,7 +24,7 @@ mod summary;
 
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;
-pub use breaks::Timetable;
+pub use breaks::{Timetable, accelerations_differ};
 pub use foreign::Sizes;
 pub use inputs::InputId;
 pub use queries::{DenseMatrix, SparseMatrix};

@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod formulation;
 pub mod history;
 pub mod linear;
+pub mod linearization;
 pub mod machine;
 pub mod methods;
 pub mod newton;

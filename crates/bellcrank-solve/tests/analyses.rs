@@ -668,7 +668,7 @@ fn what_rounding_leaves_of_a_drive_is_not_a_motion() {
     text += "joint.bump = { type = \"drive\", joint = \"up\", position = \"1e-29*t\" }\n";
     let s = system(&text);
     let point = assembled(&s);
-    assert!(point.v.iter().any(|v| *v != 0.0) && !bellcrank_solve::analyses::linear::moves(&*s, &point));
+    assert!(point.v.iter().any(|v| *v != 0.0) && !bellcrank_solve::linearization::moves(&*s, &point));
     let modes = modes(&*s, &point).expect("modes");
     assert!(modes.linearization.at_rest);
 }

@@ -13,38 +13,19 @@ use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::*;
 use std::sync::Arc;
 
-/// Two rods in the plane, `size` m long, at a place; gravity grows with the size, so that the motion is the same.
-fn rods(size: f64, x: f64, y: f64) -> String {
-    let at = |a: f64, b: f64| format!("[{:?}, {:?}]", x + size * a, y + size * b);
-    let (top, middle, end) = (at(0.0, 0.0), at(0.6, -0.8), at(1.4, -1.4));
-    format!(
-        r#"
-model = {{ plane = "xy", gravity = [0, {:?}] }}
-body.upper.rod = {{ from = {top}, to = {middle}, mass = 2 }}
-body.lower.rod = {{ from = {middle}, to = {end}, mass = 1 }}
-joint.pin = {{ type = "revolute", between = ["ground", "upper"], at = {top} }}
-joint.elbow = {{ type = "revolute", between = ["upper", "lower"], at = {middle} }}
-"#,
-        -9.81 * size
-    )
-}
-
 fn controlled(method: &str, rtol: f64, until: f64) -> Options {
     Options { rtol, until, ..Options::named(method).unwrap() }
 }
 
 #[test]
 fn machines_of_a_micrometre_and_of_a_thousand_kilometres_take_the_same_steps() {
-    // bdf runs on ggl, whose Gᵀμ adds lengths and angles: it bears less
-    for (method, sizes) in
-        [("dopri5", [1e-6, 1e6]), ("dop853", [1e-6, 1e6]), ("gen-alpha", [1e-6, 1e6]), ("bdf", [1e-3, 1e3])]
-    {
+    for method in ["auto", "dopri5", "dop853", "gen-alpha", "bdf"] {
         let steps = |size: f64| {
-            let summary = run(&system(&rods(size, 0.0, 0.0)), controlled(method, 1e-6, 5.0));
+            let summary = run(&system(&undamped::rods(size, 0.0, 0.0)), controlled(method, 1e-6, 5.0));
             (summary.statistics.steps, last(&summary, "lower.angle"))
         };
         let (usual, angle) = steps(1.0);
-        for size in sizes {
+        for size in [1e-6, 1e-3, 1e3, 1e6] {
             let (n, a) = steps(size);
             assert!(n.abs_diff(usual) * 50 <= usual, "{method}, {size:e} m: {n} steps for {usual}");
             assert!((a - angle).abs() < 1e-6, "{method}, {size:e} m: {:e} rad apart", a - angle);
@@ -57,7 +38,7 @@ fn a_machine_far_from_the_origin_takes_the_same_steps() {
     for method in ["dopri5", "dop853", "bdf", "gen-alpha"] {
         for rtol in [1e-4, 1e-6] {
             let steps = |x: f64| {
-                let summary = run(&system(&rods(1.0, x, -x)), controlled(method, rtol, 5.0));
+                let summary = run(&system(&undamped::rods(1.0, x, -x)), controlled(method, rtol, 5.0));
                 (summary.statistics.steps, last(&summary, "lower.angle"))
             };
             let ((near, angle), (far, b)) = (steps(0.0), steps(1e5));
@@ -150,6 +131,60 @@ fn a_flyball_governor_goes_over_to_bdf() {
         let summary = run(&s, Options { until: 1.0, ..Options::default() });
         assert!(became_stiff(&summary), "damping {damping}: {} steps", summary.statistics.steps);
         assert!(summary.statistics.steps < 1500, "damping {damping}: {} steps", summary.statistics.steps);
+    }
+}
+
+#[test]
+fn an_oscillation_that_hardly_dies_out_is_not_called_stiff() {
+    // rods and strips that bend: bdf takes two and three times as many steps
+    for (name, s, until) in examples().into_iter().filter(|(n, ..)| ["flexible-crank", "modal-strip"].contains(&&**n)) {
+        let summary = run(&s, Options { until, ..Options::default() });
+        assert!(!became_stiff(&summary), "{name}: {} steps", summary.statistics.steps);
+        let implicit = run(&s, controlled("bdf", 1e-6, until).with(|o| o.testing.budget = ErrorBudget::Step));
+        assert!(summary.statistics.steps < implicit.statistics.steps, "{name}");
+    }
+}
+
+#[test]
+fn a_stiff_bushing_goes_over_to_bdf() {
+    // a watch that asked for smoother motion once missed it
+    for (name, s, until) in examples().into_iter().filter(|(n, ..)| ["stiff-bushing", "suspension"].contains(&&**n)) {
+        let summary = run(&s, Options { until, ..Options::default() });
+        assert!(
+            became_stiff(&summary) && summary.statistics.steps < 1500,
+            "{name}: {} steps",
+            summary.statistics.steps
+        );
+    }
+}
+
+#[test]
+fn a_fast_spring_that_never_swings_is_passed_over() {
+    // nothing damps it, but nothing moves it either
+    let s = system(
+        r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+body.a = { mass = 1, inertia = 1, at = [1, 0] }
+body.b = { mass = 1, at = [0.8, 2] }
+joint.g = { type = "prismatic", between = ["ground", "a"], at = [0, 0], axis = [1, 0] }
+joint.rod = { type = "distance", between = ["ground", "b"], at = [[0, 2], [0.8, 2]] }
+force.k = { type = "spring-damper", between = ["ground", "a"], at = [[0, 0], [1, 0]], stiffness = 1e9, damping = 0, length = 1 }
+"#,
+    );
+    let summary = run(&s, Options { until: 10.0, ..Options::default() });
+    assert!(summary.statistics.steps < 5000, "{} steps", summary.statistics.steps);
+}
+
+#[test]
+fn a_run_goes_over_to_bdf_only_where_check_foretells_it() {
+    for (name, s, until) in examples() {
+        let options = Options { until, ..Options::default() };
+        let (summary, foretold) = (run(&s, options.clone()), bellcrank_solve::check::check(&s, &options).method);
+        if became_stiff(&summary) {
+            assert!(foretold.contains("bdf"), "{name}: {foretold}");
+        } else {
+            assert!(!foretold.starts_with("bdf"), "{name}: {foretold}");
+        }
     }
 }
 

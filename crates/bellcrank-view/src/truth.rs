@@ -103,7 +103,7 @@ fn headed(cells: &[&str]) -> Vec<String> {
 
 /// All sections; the first is the verdict in a few lines.
 fn sections(e: &Evidence, source: &Source) -> Vec<Section> {
-    let judged = [accuracy(e), energy(e), momentum(e), constraints(e), reactions(e), steps(e)];
+    let judged = [doubts(e), accuracy(e), energy(e), momentum(e), constraints(e), reactions(e), steps(e)];
     let facts = judged.iter().filter_map(|s| {
         let worst = s.facts.iter().filter(|f| f.verdict != Verdict::None).max_by_key(|f| f.verdict)?;
         // the first fact of a section is what it is about
@@ -112,6 +112,23 @@ fn sections(e: &Evidence, source: &Source) -> Vec<Section> {
     });
     let short = Section { title: "In short".into(), text: short(e), facts: facts.collect(), ..Section::default() };
     std::iter::once(short).chain(judged).chain([time(e), model(e, source)]).collect()
+}
+
+/// What the run cannot vouch for: the warnings of the program, and `doubts` of its JSON.
+fn doubts(e: &Evidence) -> Section {
+    let doubts = &e.summary.doubts;
+    let text = match doubts.len() {
+        0 => {
+            "The run found no reason to doubt its result: drift, energy, start, range of the theory and reactions are as they should be."
+        }
+        _ => "The run reached these results, but cannot vouch for them. With --strict its exit status is 3.",
+    };
+    Section {
+        title: "Doubts".into(),
+        text: text.into(),
+        facts: doubts.iter().map(|d| fact(d.kind, &d.message, d.verdict, d.help)).collect(),
+        ..Section::default()
+    }
 }
 
 fn short(e: &Evidence) -> String {
@@ -152,11 +169,16 @@ fn in_short(v: &Verification) -> String {
 fn accuracy(e: &Evidence) -> Section {
     let mut s = Section { title: "Accuracy".into(), ..Section::default() };
     let verdicts = e.accuracy();
+    let estimated = e
+        .summary
+        .error
+        .map(|error| told("Estimated error", figure(error), "of the machine's size, or rad: estimated while it ran"));
     let v = match e.verification {
         Ok(v) => v,
         Err(why) => {
             s.text = format!("Not known: {why}.");
             s.facts.push(fact("Largest error", "not known", verdicts.error, why));
+            s.facts.extend(estimated);
             return s;
         }
     };
@@ -168,6 +190,7 @@ fn accuracy(e: &Evidence) -> Section {
         let note = format!("{} of the largest, at t = {} s", figure(w.relative()), figure(w.t));
         s.facts.push(fact("Largest error", format!("{} in {}", with(w.error, w.unit), w.name), verdicts.error, note));
     }
+    s.facts.extend(estimated);
     let steps: Vec<String> = v.steps.iter().map(usize::to_string).collect();
     s.facts.push(told("Compared with", &v.against, format!("steps: {}", steps.join(", then "))));
     if let Some(doubt) = v.agreement().doubt() {
@@ -442,6 +465,59 @@ mod tests {
         assert!(head.contains("until t = 2.00 s") && head.contains("chaotic"), "{head}");
         v.converges = true;
         assert!(in_short(&v).starts_with("Its error is at most") && v.agreement().doubt().is_none());
+    }
+
+    /// The examples but for large ones.
+    fn examples() -> Vec<(String, std::sync::Arc<bellcrank_model::System>)> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+        let files = std::fs::read_dir(folder).expect("examples").map(|f| f.expect("a file").path());
+        let models = files.filter(|f| f.extension().is_some_and(|e| e == "toml"));
+        let read = |f: std::path::PathBuf| {
+            let model =
+                bellcrank_model::read::read_model(&f.to_string_lossy(), &[]).expect("an example can be read").model;
+            (f.display().to_string(), std::sync::Arc::new(model.compile()))
+        };
+        models.map(read).filter(|(_, s)| s.model.bodies.len() < 40).collect()
+    }
+
+    #[test]
+    fn report_text_and_json_have_the_same_doubts_on_all_examples() {
+        let (mut told, mut silent) = (0, 0);
+        for (name, system) in examples() {
+            let options = bellcrank_solve::Options { until: 0.05, ..Default::default() };
+            let mut frames = bellcrank_solve::record::Memory::default();
+            let mut run = bellcrank_solve::Simulation::new(system.clone(), options.clone()).expect("an example starts");
+            let summary = run.run(&mut frames);
+            let (options, frames) = (&options, &frames);
+            let e =
+                Evidence { system: &system, options, summary: &summary, frames, verification: Err("not asked for") };
+            let section = doubts(&e);
+            let of_report: Vec<(&str, &str)> = section.facts.iter().map(|f| (&*f.name, &*f.value)).collect();
+            let of_run: Vec<(&str, &str)> = summary.doubts.iter().map(|d| (d.kind, &*d.message)).collect();
+            assert_eq!(of_report, of_run, "{name}");
+            let json = bellcrank_results::json::whole(&summary);
+            let texts = json["doubts"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|d| (d["kind"].as_str().expect("a word"), d["message"].as_str().expect("a sentence")));
+            assert_eq!(texts.collect::<Vec<_>>(), of_run, "{name}");
+            // the head has a line for the worst of them, and other sections do not contradict it
+            let source = Source { name: "", text: "", sha256: String::new(), overridden: &[] };
+            let head = sections(&e, &source).swap_remove(0);
+            let worst = summary.doubts.iter().map(|d| d.verdict).max();
+            assert_eq!(head.facts.iter().find(|f| f.name == "Doubts").map(|f| f.verdict), worst, "{name}");
+            let unique = reactions(&e).facts.iter().all(|f| f.name != "Not unique");
+            assert_eq!(unique, summary.doubts.iter().all(|d| d.kind != "reactions"), "{name}");
+            let check = bellcrank_solve::check::check(&system, options);
+            assert_eq!(
+                check.redundant() > 0,
+                summary.assembly.redundant > 0,
+                "{name}: check and run count redundant equations"
+            );
+            if summary.doubts.is_empty() { silent += 1 } else { told += 1 }
+        }
+        assert!(told > 0 && silent > told, "{told} examples with doubts, {silent} without");
     }
 
     #[test]

@@ -103,6 +103,7 @@ fn a_report_is_one_file_with_all_the_evidence() {
     let titles: Vec<&str> = d["sections"].as_array().unwrap().iter().map(|s| s["title"].as_str().unwrap()).collect();
     let all = [
         "In short",
+        "Doubts",
         "Accuracy",
         "Energy",
         "Momentum",
@@ -117,22 +118,23 @@ fn a_report_is_one_file_with_all_the_evidence() {
         let facts = d["sections"][section]["facts"].as_array().unwrap();
         facts.iter().find(|f| f["name"] == name).unwrap_or_else(|| panic!("no {name}")).clone()
     };
-    for k in 1..6 {
+    assert_eq!(d["sections"][1]["facts"].as_array().map(Vec::len), Some(0), "a spring on a rail leaves no doubt");
+    for k in 2..7 {
         assert_eq!(d["sections"][k]["facts"][0]["verdict"], "good", "{}", d["sections"][k]);
     }
-    assert_eq!(fact(8, "Overridden")["value"], "body.m.mass=1");
-    assert_eq!(d["sections"][8]["code"], SPRING);
+    assert_eq!(fact(9, "Overridden")["value"], "body.m.mass=1");
+    assert_eq!(d["sections"][9]["code"], SPRING);
     let digest = Command::new("sha256sum").arg(&model).output().map(|o| String::from_utf8_lossy(&o.stdout).to_string());
     if let Ok(digest) = digest {
-        assert_eq!(fact(8, "SHA-256")["value"], digest.split(' ').next().unwrap());
+        assert_eq!(fact(9, "SHA-256")["value"], digest.split(' ').next().unwrap());
     }
-    assert!(!d["sections"][6]["diagrams"][0]["points"].as_array().unwrap().is_empty());
+    assert!(!d["sections"][7]["diagrams"][0]["points"].as_array().unwrap().is_empty());
     assert!(html.len() < 1_200_000, "{} bytes", html.len());
     // without a name it goes beside the results; a model is never overwritten, an unknown channel told at once
     let out = text(&s, "out");
     assert_eq!(s.bellcrank(&["run", &model, "--report", "--out", &out, "--quiet"]).code, 0);
     assert!(
-        data(&std::fs::read_to_string(format!("{out}/report.html")).unwrap())["sections"][1]["text"]
+        data(&std::fs::read_to_string(format!("{out}/report.html")).unwrap())["sections"][2]["text"]
             .as_str()
             .unwrap()
             .contains("--verify")

@@ -1,9 +1,9 @@
 //! The state about which a model is linearized.
 
-use super::linear::moves;
 use super::statics::{StaticsError, equilibrium};
 use crate::choices::Options;
 use crate::linear::kkt::Kkt;
+use crate::linearization::moves;
 use crate::machine::{Machine, StartError};
 use crate::record::Silent;
 use crate::run::Status;

@@ -3,9 +3,9 @@
 //! A model whose drives leave no freedom moves as they say; what they must give follows from the balance
 //! of forces. A drive that holds a motion to f(t) acts along it with the effort −λ and the power −λ ḟ.
 
-use super::linear::{Linearization, linearize};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
+use crate::linearization::{Linearization, linearize};
 use crate::record::{Channel, Ended, Header, Recorder, Report};
 use crate::run::Timetable;
 use crate::start::{self, Assembly, AssemblyError};

@@ -4,7 +4,6 @@ pub mod about;
 pub mod begin;
 pub mod continuation;
 pub mod inverse;
-pub mod linear;
 pub mod modes;
 pub mod response;
 pub mod state_space;

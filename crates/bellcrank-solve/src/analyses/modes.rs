@@ -1,6 +1,6 @@
 //! Modes: eigenvalues, frequencies, damping and shapes of the linearized motion.
 
-use super::linear::{Linearization, LinearizationError, linearize, units};
+use crate::linearization::{Linearization, LinearizationError, linearize, units};
 use bellcrank_model::channel::{Group, Selection};
 use bellcrank_model::{Dynamics, Point};
 use std::f64::consts::TAU;

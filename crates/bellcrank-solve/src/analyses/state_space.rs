@@ -9,8 +9,8 @@
 //! states are displacements and velocities along directions in which the mass matrix is the identity; what they mean in the
 //! user's terms is what C tells.
 
-use super::linear::{Linearization, LinearizationError, linearize, units};
 use crate::linear::kkt::Kkt;
+use crate::linearization::{Linearization, LinearizationError, linearize, units};
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Piece, Point, System, Workspace};

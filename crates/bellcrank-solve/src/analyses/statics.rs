@@ -5,10 +5,10 @@
 //! solve. Small steps follow the force, so that the model ends where it would come to rest and not in the
 //! next equilibrium, stable or not; with τ → ∞ the steps become Newton's method for the equilibrium itself.
 
-use super::linear::linearize;
 use super::modes::{grows, moved_most};
 use crate::formulation;
 use crate::linear::kkt::Kkt;
+use crate::linearization::linearize;
 use crate::newton::{Iteration, MatrixLoan, Newton, Residual, SetParts, Wants};
 use crate::step::Step;
 use bellcrank_math::linear::blocks::BlockPattern;

@@ -1,12 +1,12 @@
 //! How fast the model moves about its start, and the method that suits.
 
 use super::{Check, DENSE};
-use crate::analyses::linear::linearize;
 use crate::analyses::modes::grows;
 use crate::choices::{MethodName, Options};
 use crate::linear::derivatives::{Blocks, dense};
 use crate::linear::kkt::Kkt;
 use crate::linear::rank::{rank, reduce, weights};
+use crate::linearization::{DAMPED, linearize};
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, System, Unknown, Workspace};
@@ -186,6 +186,12 @@ fn pencil(a: &[f64], b: &[f64], n: usize) -> Option<Vec<f64>> {
     symmetric_eigenvalues(&x, n).ok()
 }
 
+/// An explicit method that needs fewer steps than this for its stability takes them for accuracy.
+const FEW: f64 = 500.0;
+
+/// More steps than this are too many for what has died out.
+const MANY: f64 = 2e4;
+
 /// The method that suits, with the reason.
 pub(super) fn method(c: &Check, options: &Options) -> String {
     if options.method != MethodName::Auto {
@@ -197,16 +203,19 @@ pub(super) fn method(c: &Check, options: &Options) -> String {
     if options.step.is_some() {
         return "gen-alpha on si2, with the fixed step".into();
     }
-    // an explicit method takes about one step in three units of the fastest rate
-    const MANY: f64 = 2e4;
     let explicit = if options.rtol < 1e-7 { "dop853" } else { "dopri5" };
-    match &c.spectrum {
-        Some(s) if s.fastest() * options.until / 3.0 > MANY => {
-            let steps = s.fastest() * options.until / 3.0;
-            format!("bdf on ggl: stiff, an explicit method would need about {steps:.0e} steps")
-        }
-        Some(_) => format!("{explicit} on index1: not stiff about the start"),
-        None => format!("{explicit} on index1, and bdf on ggl once it proves stiff"),
+    let later = format!("{explicit} on index1, and bdf on ggl once it proves stiff");
+    let Some(s) = &c.spectrum else { return later };
+    // an explicit method takes about one step in three units of the fastest rate
+    let steps = s.fastest() * options.until / 3.0;
+    match s.decay < DAMPED * s.fastest() {
+        _ if steps < FEW => format!("{explicit} on index1: not stiff about the start"),
+        true if steps < MANY => format!("{explicit} on index1: not stiff, its fastest oscillation hardly dies out"),
+        true => format!(
+            "{explicit} on index1: about {steps:.0e} steps to follow an oscillation that hardly dies out; bdf on ggl if it stays still"
+        ),
+        false if steps < MANY => later,
+        false => format!("bdf on ggl: stiff, an explicit method would need about {steps:.0e} steps"),
     }
 }
 

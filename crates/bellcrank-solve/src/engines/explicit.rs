@@ -1,7 +1,7 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
 use super::progress::Progress;
-use super::{Engine, LoopReport, Refusal, Statistics, StepError};
+use super::{Engine, LoopReport, Refusal, Statistics, StepError, Stiff};
 use crate::linear::kkt::Kkt;
 use crate::linear::loop_cg::LoopCg;
 use crate::linear::projection::project;
@@ -44,6 +44,8 @@ struct LastStep {
     rank: Option<(usize, f64)>,
     /// The work that came in, where forces bring energy in from outside.
     work: Option<f64>,
+    /// Up to this number of steps the edge of stability is known to be that of an oscillation.
+    trusted: usize,
 }
 
 /// Whether accuracy still asks for steps as short as they are. Springs and dampers that have come to rest hold the steps of
@@ -56,6 +58,8 @@ struct Smoothness {
     foretold: Vec<f64>,
     /// Steps in a row that were smooth, and yet held down by the error test.
     held: usize,
+    /// How far the last steps were from what was foretold, in tolerances.
+    surprise: f64,
 }
 
 impl Smoothness {
@@ -65,6 +69,8 @@ impl Smoothness {
     const STEPS: usize = 60;
     /// Errors below this hold no step down.
     const HELD: f64 = 0.05;
+    /// A fast motion of more tolerances than this is there; a smaller one is what the edge of stability makes of rounding.
+    const EXCITED: f64 = 10.0;
 
     /// The motion is continued from here.
     fn start(&mut self, t: f64, y: &[f64]) {
@@ -81,7 +87,9 @@ impl Smoothness {
             self.foretold.resize(y.len(), 0.0);
             self.past.extrapolate(t, KEPT, &mut self.foretold);
             self.foretold.iter_mut().zip(y).for_each(|(x, y)| *x -= y);
-            self.held = if norm(&self.foretold) < Self::SMOOTH { self.held + 1 } else { 0 };
+            let off = norm(&self.foretold);
+            self.surprise = 0.5 * (self.surprise + off);
+            self.held = if off < Self::SMOOTH { self.held + 1 } else { 0 };
         }
         self.past.push(t, y, KEPT);
         self.known += 1;
@@ -562,8 +570,18 @@ impl Engine for Explicit {
         }
     }
 
-    fn stiff(&self) -> bool {
-        self.rk.stiff() || self.last.smoothness.stiff()
+    fn stiff(&self) -> Option<Stiff> {
+        let LastStep { smoothness, trusted, .. } = &self.last;
+        let at_edge = self.rk.stiff() && self.progress.steps >= *trusted;
+        match at_edge && smoothness.surprise > Smoothness::EXCITED {
+            true => Some(Stiff::Rough),
+            false => (at_edge || smoothness.stiff()).then_some(Stiff::Smooth),
+        }
+    }
+
+    fn follow_oscillation(&mut self) {
+        self.rk.watch_anew();
+        self.last.trusted = 2 * self.progress.steps;
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

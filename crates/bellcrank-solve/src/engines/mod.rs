@@ -107,6 +107,15 @@ pub struct LoopReport {
     pub drift: Vec<(f64, f64)>,
 }
 
+/// How a problem looks stiff to an explicit method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stiff {
+    /// The motion is far smoother than its steps: whatever is fast has died out, or never began.
+    Smooth,
+    /// Steps are at the edge of stability, and the motion is no smoother: something fast dies out, or goes on and on.
+    Rough,
+}
+
 /// Advances a state step by step.
 pub trait Engine: Send {
     /// Takes one step that does not pass `t_stop`.
@@ -167,10 +176,12 @@ pub trait Engine: Send {
     fn pivot_of_step(&self) -> Option<f64> {
         None
     }
-    /// Whether an explicit method finds the problem stiff.
-    fn stiff(&self) -> bool {
-        false
+    /// Whether an explicit method finds the problem stiff, and how.
+    fn stiff(&self) -> Option<Stiff> {
+        None
     }
+    /// What stability seemed to hold down is none of it: the watch begins anew, and is twice as patient.
+    fn follow_oscillation(&mut self) {}
     /// The split of the coordinates, where there is one.
     fn split_report(&self) -> Option<SplitReport> {
         None

@@ -131,9 +131,14 @@ impl EnginePlan {
                 vec![index2, step(Some(*h)), solver(by), iterates]
             }
             EnginePlan::Implicit(plan) => {
-                let formulation = asked(options.formulation.is_some());
+                let mut formulation =
+                    Reason::new("formulation", plan.formulation.name(), asked(options.formulation.is_some()));
+                if plan.formulation != options.formulation_of(plan.method) {
+                    formulation = formulation
+                        .because("si2 in place of ggl, whose corrections mix lengths and angles: wide machine");
+                }
                 let mut reasons = vec![
-                    Reason::new("formulation", plan.formulation.name(), formulation),
+                    formulation,
                     Reason::new("iteration", plan.iteration.name(), asked(options.iteration.is_some())),
                     step(plan.step),
                     test(plan.tested),
@@ -157,7 +162,7 @@ impl ImplicitPlan {
         start: &Point,
         options: &Options,
     ) -> ImplicitPlan {
-        let formulation = options.formulation_of(method);
+        let formulation = super::formulation(method, options, dynamics);
         let alpha = options.alpha_parameters(method);
         let form = formulation.table(options.parameters.b);
         // velocities of index-3 steps oscillate with the step size: they cannot decide, unless the method is of first

@@ -3,7 +3,9 @@
 use super::scale::HIGH_ORDER;
 use super::{Origin, Reason};
 use crate::choices::FormulationKind::{Ggl, Index1, Si2};
-use crate::choices::{MethodName, Options, Solver};
+use crate::choices::{FormulationKind, MethodName, Options, Solver};
+use bellcrank_model::Dynamics;
+use bellcrank_model::dynamics::Scale;
 
 /// What the method is, and why; none where nothing is free to move.
 pub(super) fn choose(options: &Options, degrees_of_freedom: usize) -> (Option<MethodName>, Reason) {
@@ -16,6 +18,19 @@ pub(super) fn choose(options: &Options, degrees_of_freedom: usize) -> (Option<Me
     }
     let (method, why) = automatic(options);
     (Some(method), Reason::new("method", method.name(), Origin::Chosen).because(why))
+}
+
+/// Gᵀμ of ggl adds lengths and angles: in a machine of more than so many metres its pivots look as if constraints depended on
+/// each other (in one of 1e5 m no step converges). M⁻¹Gᵀμ of si2 knows units, and takes the same steps at any size.
+const WIDEST_OF_GGL: f64 = 200.0;
+
+/// The formulation that a method runs on: the chosen one, or what suits a machine of its size.
+pub fn formulation(method: MethodName, options: &Options, dynamics: &dyn Dynamics) -> FormulationKind {
+    let wide = dynamics.length() > WIDEST_OF_GGL && dynamics.scales().contains(&Scale::Length);
+    match options.formulation_of(method) {
+        Ggl if wide && options.formulation.is_none() => Si2,
+        formulation => formulation,
+    }
 }
 
 /// What `auto` takes.

@@ -15,6 +15,7 @@ pub mod scale;
 pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use coordinates::Posed;
 pub use linear::{accelerations, refuse_additive, refuse_elsewhere, refuse_sliding};
+pub use method::formulation;
 pub use revisions::Revision;
 
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
@@ -280,9 +281,9 @@ impl Plan {
         options: &Options,
     ) -> Result<Decided, StepError> {
         let mut plan = self.clone();
-        if let Revision::Stiff { t } = revision {
+        if let Revision::Stiff { t, .. } = revision {
             plan.method = Some(MethodName::Bdf);
-            plan.revisions.push(Revision::Stiff { t });
+            plan.revisions.push(revision);
             if plan.solver == Solver::LoopCg {
                 plan.revisions.push(Revision::NoLoopCg { t });
                 plan.solver = Solver::Direct;

@@ -1,5 +1,6 @@
 //! What is decided anew while a run goes on.
 
+use crate::choices::FormulationKind;
 use std::fmt;
 
 /// A decision that fell during a run.
@@ -9,6 +10,8 @@ pub enum Revision {
     Stiff {
         /// When.
         t: f64,
+        /// The formulation that BDF goes on with.
+        formulation: FormulationKind,
     },
     /// Loop-CG was asked for, and BDF eliminates its matrices.
     NoLoopCg {
@@ -38,7 +41,7 @@ impl Revision {
     /// When it fell.
     pub fn t(&self) -> f64 {
         match self {
-            Revision::Stiff { t }
+            Revision::Stiff { t, .. }
             | Revision::NoLoopCg { t }
             | Revision::OtherEquations { t, .. }
             | Revision::WholeMatrix { t }
@@ -66,7 +69,9 @@ impl Revision {
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Revision::Stiff { t } => write!(f, "stiff at t = {t:.6} s: continued with bdf on ggl"),
+            Revision::Stiff { t, formulation } => {
+                write!(f, "stiff at t = {t:.6} s: continued with bdf on {}", formulation.name())
+            }
             Revision::NoLoopCg { .. } => write!(f, "bdf does not use loop-cg: its matrices are factored directly"),
             Revision::OtherEquations { t, rows } => write!(f, "from t = {t:.6} s on {rows} constraint rows"),
             Revision::WholeMatrix { t } => {

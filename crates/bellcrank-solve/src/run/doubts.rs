@@ -13,11 +13,16 @@ use std::fmt;
 /// A start is another one than was drawn if a joint was open by more than this, in lengths of the machine (or in rad).
 const OPEN: f64 = 0.01;
 
+/// An error that is estimated to be more than this many times what was asked for is told.
+const BEYOND: f64 = 10.0;
+
 /// Something that a run cannot vouch for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doubt {
-    /// What it is about: `drift`, `energy`, `start`, `theory` or `reactions`.
+    /// What it is about: `accuracy`, `drift`, `energy`, `start`, `theory` or `reactions`.
     pub kind: &'static str,
+    /// How grave it is, for colours and heads: numbers may be wrong, or are right for what was computed.
+    pub verdict: Verdict,
     /// What was found, in one sentence.
     pub message: String,
     /// What to do about it.
@@ -34,9 +39,18 @@ impl fmt::Display for Doubt {
 pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
     let bounds = Bounds::of(options);
     let mut doubts = Vec::new();
-    let mut doubt = |kind, message, help| doubts.push(Doubt { kind, message, help });
+    let mut doubt = |kind, message, help| {
+        let verdict = if matches!(kind, "start" | "reactions") { Verdict::Doubtful } else { Verdict::Bad };
+        doubts.push(Doubt { kind, verdict, message, help });
+    };
     let [position, velocity] = summary.drift.judged(bounds);
     let finer = "use a smaller tolerance or step, or another method";
+    if let Some(error) = summary.error.filter(|e| *e > BEYOND * options.rtol) {
+        let times = error / options.rtol;
+        let message =
+            format!("the error is estimated at {error:.1e} of the machine's size, {times:.0} times what was asked for");
+        doubt("accuracy", message, finer);
+    }
     if position.verdict == Verdict::Bad {
         let (size, part) = (position.size, position.relative());
         doubt("drift", format!("joints came apart by {size:.2e} m ({part:.1e} of the machine's size)"), finer);

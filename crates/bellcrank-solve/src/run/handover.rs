@@ -1,16 +1,48 @@
 //! Handing a run over from one engine to another: one way for all revisions of the plan.
 
 use super::Simulation;
-use crate::engines::{Engine, StepError};
-use crate::plan::Revision;
+use crate::choices::MethodName;
+use crate::engines::{Engine, StepError, Stiff};
+use crate::linearization::{DAMPED, linearize};
+use crate::plan::{Revision, formulation};
 use bellcrank_model::Point;
 
+/// Eigenvalues of models with more coordinates would cost as much as many steps.
+const MOST_COORDINATES: usize = 150;
+
+/// Steps of an explicit method at the edge of stability are about this long, in units of the fastest rate; much shorter
+/// ones are held down by something else.
+const AT_THE_EDGE: f64 = 0.2;
+
 impl Simulation {
+    /// Goes over to BDF, unless what is fast is an oscillation that goes on: its steps would be no longer, and it would damp what
+    /// nothing damps. An oscillation that never began is passed over, damped or not.
+    pub(super) fn meet_stiffness(&mut self, how: Stiff) -> Result<(), StepError> {
+        if how == Stiff::Rough && self.oscillates()? {
+            self.engine.follow_oscillation();
+            return Ok(());
+        }
+        self.become_implicit()
+    }
+
+    /// Whether the fastest motion about the present state hardly dies out, as far as that can be told.
+    fn oscillates(&mut self) -> Result<bool, StepError> {
+        if self.observer.dynamics.layout().n() > MOST_COORDINATES {
+            return Ok(false);
+        }
+        let state = self.engine.state().clone();
+        let at = self.observer.complete(&state)?;
+        let fastest = linearize(&*self.observer.dynamics, &at).ok().and_then(|l| l.fastest());
+        let h = self.engine.step_size();
+        Ok(fastest.is_some_and(|f| f.rate * h > AT_THE_EDGE && f.damping < DAMPED))
+    }
+
     /// Hands the state over from the explicit method to BDF.
-    pub(super) fn become_implicit(&mut self) -> Result<(), StepError> {
+    fn become_implicit(&mut self) -> Result<(), StepError> {
         let state = self.engine.state().clone();
         let start = self.observer.complete(&state)?;
-        self.revise(Revision::Stiff { t: state.t }, &start)
+        let formulation = formulation(MethodName::Bdf, &self.options, &*self.observer.dynamics);
+        self.revise(Revision::Stiff { t: state.t, formulation }, &start)
     }
 
     /// Goes on from a consistent point with an engine of the revised plan.

@@ -268,8 +268,10 @@ impl Simulation {
         }
         self.monitors.measure_in_turn(self.plan.check_every, until, &mut view!(self, from, to));
         self.engine.settle();
-        if self.engine.stiff() && self.plan.watches_stiffness(&self.options) {
-            self.become_implicit()?;
+        if let Some(how) = self.engine.stiff()
+            && self.plan.watches_stiffness(&self.options)
+        {
+            self.meet_stiffness(how)?;
         }
         self.cross_breaks(until, sampler, out)
     }

@@ -43,6 +43,22 @@ fn chain(n: usize, angle: f64) -> String {
     text
 }
 
+/// Two rods in the plane, `size` m long, at a place; gravity grows with the size, so that the motion is the same.
+pub fn rods(size: f64, x: f64, y: f64) -> String {
+    let at = |a: f64, b: f64| format!("[{:?}, {:?}]", x + size * a, y + size * b);
+    let (top, middle, end) = (at(0.0, 0.0), at(0.6, -0.8), at(1.4, -1.4));
+    format!(
+        r#"
+model = {{ plane = "xy", gravity = [0, {:?}] }}
+body.upper.rod = {{ from = {top}, to = {middle}, mass = 2 }}
+body.lower.rod = {{ from = {middle}, to = {end}, mass = 1 }}
+joint.pin = {{ type = "revolute", between = ["ground", "upper"], at = {top} }}
+joint.elbow = {{ type = "revolute", between = ["upper", "lower"], at = {middle} }}
+"#,
+        -9.81 * size
+    )
+}
+
 /// All of them: in the plane and in space, trees and loops, with springs, flexible, stiff.
 pub fn machines() -> Vec<Undamped> {
     let mut all = vec![
@@ -119,6 +135,11 @@ force.k = { type = "spring-damper", between = ["ground", "bob"], at = [[0, 0], [
 "#,
         ),
     ];
+    for (name, size, x) in
+        [("rods", 1.0, 0.0), ("rods-1e-6-m", 1e-6, 0.0), ("rods-1e6-m", 1e6, 0.0), ("rods-1e5-m-away", 1.0, 1e5)]
+    {
+        all.push(machine(name, 20.0, &rods(size, x, -x)));
+    }
     all.push(Undamped {
         stiff: true,
         ..machine(

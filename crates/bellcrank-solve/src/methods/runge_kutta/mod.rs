@@ -158,7 +158,7 @@ impl RungeKutta {
         self.y.last.copy_from_slice(y);
         (self.stages.first, self.stages.end, self.control.unsettled, self.dense.ready) = (false, false, false, false);
         (self.control.error, self.control.error_last, self.control.failures) = (0.0, 1e-4, 0);
-        (self.stiffness.stiff_steps, self.stiffness.calm_steps, self.stiffness.found) = (0, 0, false);
+        self.watch_anew();
         self.counts = RungeKuttaCounts::default();
     }
 
@@ -389,6 +389,11 @@ impl RungeKutta {
     /// would be faster. Stays true until the next start.
     pub fn stiff(&self) -> bool {
         self.stiffness.found
+    }
+
+    /// Watches for stiffness from here on as from a start.
+    pub fn watch_anew(&mut self) {
+        self.stiffness = Stiffness::default();
     }
 
     /// The step that will be tried, and the time it leads to.

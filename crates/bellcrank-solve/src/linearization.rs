@@ -177,7 +177,7 @@ impl Dense<'_> {
 }
 
 /// What one unit of every coordinate weighs: angles by the length of the model.
-pub(super) fn units(dynamics: &dyn Dynamics) -> Vec<f64> {
+pub(crate) fn units(dynamics: &dyn Dynamics) -> Vec<f64> {
     let length = dynamics.length();
     dynamics.scales().iter().map(|s| if *s == Scale::Angle { 1.0 / length } else { 1.0 }).collect()
 }
@@ -423,6 +423,32 @@ impl Linearization {
             }
         }
         Ok(pairs)
+    }
+}
+
+/// An oscillation that loses less than this part of itself in a radian, −Re λ/|λ|, goes on and on: steps have to follow it.
+pub const DAMPED: f64 = 0.05;
+
+/// Eigenvalues of at least this part of the largest are among the fastest.
+const FASTEST: f64 = 0.5;
+
+/// The fastest motions about a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fastest {
+    /// The largest |λ|, in 1/s.
+    pub rate: f64,
+    /// The largest −Re λ/|λ| among the fastest: 0 for an oscillation that nothing damps, 1 for what creeps to rest.
+    pub damping: f64,
+}
+
+impl Linearization {
+    /// The fastest motions, where anything moves.
+    pub fn fastest(&self) -> Option<Fastest> {
+        let values: Vec<(f64, f64)> = self.eigen().ok()?.into_iter().map(|p| p.value).collect();
+        let size = |(re, im): (f64, f64)| re.hypot(im);
+        let rate = values.iter().map(|v| size(*v)).fold(0.0, f64::max);
+        let fast = values.into_iter().filter(|v| rate > 0.0 && size(*v) >= FASTEST * rate);
+        fast.map(|v| -v.0 / size(v)).max_by(f64::total_cmp).map(|damping| Fastest { rate, damping })
     }
 }
 

@@ -14,7 +14,7 @@ use bellcrank_reproduce::machines;
 use bellcrank_reproduce::problems;
 use bellcrank_reproduce::report::{Report, Table};
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::choices::{MethodName, Options, Tested};
+use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Tested};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::run::{Simulation, Status, Summary};
 use bellcrank_view::plot::{Axis, Curve, Figure};
@@ -91,7 +91,11 @@ fn compiled(text: &str, changes: &[String]) -> Arc<System> {
 
 fn simulation(system: &Arc<System>, options: &Options) -> Option<Simulation> {
     let (sample, threads) = (Some(options.until), Some(1));
-    Simulation::new(system.clone(), Options { sample, ..options.clone() }.with(|o| o.resources.threads = threads)).ok()
+    // other programs control the error of every step
+    let budget = ErrorBudget::Step;
+    let options =
+        Options { sample, ..options.clone() }.with(|o| (o.resources.threads, o.testing.budget) = (threads, budget));
+    Simulation::new(system.clone(), options).ok()
 }
 
 /// How a run goes, untimed.

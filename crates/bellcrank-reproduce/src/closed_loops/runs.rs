@@ -5,7 +5,7 @@ use crate::clock::processor;
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
-use bellcrank_solve::choices::{MethodName, Options, Solver, Tested};
+use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Solver, Tested};
 use bellcrank_solve::engines::explicit::Explicit;
 use bellcrank_solve::engines::regularized::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
@@ -339,8 +339,8 @@ impl Machine {
 
     fn simulation(&self, solver: Solver, rtol: f64, until: f64) -> Option<Simulation> {
         let (method, threads) = (MethodName::Dop853, Some(1));
-        let options =
-            Options { method, solver, rtol, until, ..Options::default() }.with(|o| o.resources.threads = threads);
+        let options = Options { method, solver, rtol, until, ..Options::default() }
+            .with(|o| (o.resources.threads, o.testing.budget) = (threads, ErrorBudget::Step));
         Simulation::new(self.system.clone(), options).ok()
     }
 

@@ -7,7 +7,7 @@ use crate::study::counts;
 use bellcrank_model::Dynamics;
 use bellcrank_model::read::read_text;
 use bellcrank_solve::analyses::statics;
-use bellcrank_solve::choices::{MethodName, Options, Tested};
+use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Tested};
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::run::{Machine, Simulation, Status, Summary};
@@ -96,6 +96,7 @@ pub fn simulate(text: &str, changes: &[(&str, f64)], at_rest: bool, options: Opt
         let (start, _) = start::assemble(&dynamics, &state).ok()?;
         statics::equilibrium(&dynamics, &start).ok()?.point.store(&mut state);
     }
+    let options = options.with(|o| o.testing.budget = ErrorBudget::Step);
     let summary = Simulation::new(Machine::equations("bushings", dynamics, &state), options).ok()?.run(&mut Silent);
     (summary.status == Status::Finished).then_some(summary)
 }

@@ -3,7 +3,7 @@
 use crate::problems::{DOUBLE_PENDULUM, FLEXIBLE, TOP};
 use bellcrank_model::read::read_text;
 use bellcrank_solve::FormulationKind;
-use bellcrank_solve::choices::{MethodName, Options, Preset};
+use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Preset};
 use bellcrank_solve::record::{Memory, Recorder, Silent};
 use bellcrank_solve::run::{Simulation, Status, Summary};
 use std::sync::Arc;
@@ -50,7 +50,9 @@ impl Run {
     fn start(&self, options: Options) -> Option<Simulation> {
         let read = read_text("model.toml", &self.text, &self.set).ok()?;
         let system = Arc::new(read.model.compile());
-        Simulation::new(system, Options { until: self.until, ..options }).ok()
+        // papers test every step
+        let options = Options { until: self.until, ..options }.with(|o| o.testing.budget = ErrorBudget::Step);
+        Simulation::new(system, options).ok()
     }
 
     fn record(&self, options: Options, out: &mut dyn Recorder) -> Option<Summary> {

@@ -3,7 +3,7 @@
 use super::formulation::FormulationKind;
 use super::method::MethodName;
 use super::options::Options;
-use super::words::{ErrorScope, Tested};
+use super::words::{ErrorBudget, ErrorScope, Tested};
 use crate::newton::Iteration;
 
 /// A method on a formulation, with what a paper runs it with.
@@ -59,6 +59,8 @@ impl Preset {
     /// Sets what it chooses.
     pub fn apply(&self, options: &mut Options) {
         options.method = self.method;
+        // papers test every step
+        options.testing.budget = ErrorBudget::Step;
         options.formulation = Some(self.formulation);
         if let Some(order) = self.max_order {
             options.parameters.max_order = order;

@@ -68,6 +68,8 @@ named! {
 named! {
     /// What the tolerance is for.
     ErrorBudget: Step {
+        /// The error of the run where energy neither leaves nor enters, so that errors add up; else that of every step.
+        Auto = "auto",
         /// Every step may err by a part of it, whatever becomes of that.
         Step = "step",
         /// The error of a run: it is estimated on the way, and steps are as strict as it asks for.

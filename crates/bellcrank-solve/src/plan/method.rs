@@ -1,9 +1,9 @@
 //! Which method takes the steps.
 
-use super::scale::HIGH_ORDER;
+use super::scale::{HIGH_ORDER, LARGE};
 use super::{Origin, Reason};
 use crate::choices::FormulationKind::{Ggl, Index1, Si2};
-use crate::choices::{FormulationKind, MethodName, Options, Solver};
+use crate::choices::{ErrorBudget, FormulationKind, MethodName, Options, Solver};
 use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Scale;
 
@@ -18,6 +18,18 @@ pub(super) fn choose(options: &Options, degrees_of_freedom: usize) -> (Option<Me
     }
     let (method, why) = automatic(options);
     (Some(method), Reason::new("method", method.name(), Origin::Chosen).because(why))
+}
+
+/// What the tolerance limits. Where energy neither leaves nor enters, errors add up and the run is what counts; where something
+/// damps, they die out, and where events or states are, there is no knowing ahead. A companion of a large model is too dear.
+pub fn budget(options: &Options, dynamics: &dyn Dynamics) -> ErrorBudget {
+    let lasting = !dynamics.has_power() && dynamics.switches() == 0 && dynamics.layout().nz() == 0;
+    let small = dynamics.layout().bodies.len() < LARGE;
+    match options.testing.budget {
+        ErrorBudget::Auto if options.step.is_none() && lasting && small => ErrorBudget::Run,
+        ErrorBudget::Auto => ErrorBudget::Step,
+        asked => asked,
+    }
 }
 
 /// Gᵀμ of ggl adds lengths and angles: in a machine of more than so many metres its pivots look as if constraints depended on

@@ -15,7 +15,7 @@ pub mod scale;
 pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use coordinates::Posed;
 pub use linear::{accelerations, refuse_additive, refuse_elsewhere, refuse_sliding};
-pub use method::formulation;
+pub use method::{budget, formulation};
 pub use revisions::Revision;
 
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};

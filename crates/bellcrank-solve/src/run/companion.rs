@@ -9,9 +9,19 @@
 //!
 //! tells the accumulated error of the run, whatever became of local errors since they were made [Shampine & Watts 1976;
 //! Skeel 1986]. Local errors of an undamped motion add up to a phase that grows like t, or like t² where the frequency
-//! depends on the energy. With x = t/T and local errors of ℓ(x) times their share, e(x) = K ∫ ℓ d(x²) tells K; until the end
-//! what was made grows to e/x, and what is to come adds K ℓ (1 − x²). The leeway ℓ of the steps to come is what makes both
-//! together the tolerance.
+//! depends on the energy; g = 3/2 is within a small factor of both. With x = t/T and local errors of ℓ(x) times their share,
+//!
+//! ```text
+//!     e(x) = K ∫ ℓ d(x^g)
+//! ```
+//!
+//! tells K. Until the end what was made grows to e(x) x^{1−g}, and what is to come adds K ℓ (1 − x^g). The leeway ℓ of the steps
+//! to come is what makes both together the tolerance.
+//!
+//! The companion is a pilot: it goes along for the first part of a run, and for that part of what is left after every event. Then K is
+//! known, and g, by how errors grew in the second half of the pilot, and e(x) follows from the leeways alone. That costs a sixth
+//! to a third more evaluations, where a companion to the end costs two to three times that, and tells little more of a motion that
+//! repeats itself.
 
 use crate::choices::{ErrorBudget, Options};
 use crate::engines::{Engine, Statistics};
@@ -20,11 +30,21 @@ use crate::tolerances::units;
 use bellcrank_model::{Dynamics, Point, State};
 use std::sync::Arc;
 
-/// How often a run is compared with its companion.
+/// How often a run is compared with its companion, if that goes along to the end.
 const LOOKS: f64 = 128.0;
 
-/// Errors grow like t to this power: those of frequencies that depend on the energy do.
-const GROWTH: f64 = 2.0;
+/// The part of a run, or of what is left of it after an event, in which the companion goes along.
+const PILOT: f64 = 0.4;
+
+/// Errors grow like t to this power, until it is known: between those of a phase, and those of a frequency that depends on the
+/// energy.
+const GROWTH: f64 = 1.5;
+
+/// The powers that are believed: motions that hardly repeat themselves let errors grow faster.
+const GROWTHS: (f64, f64) = (1.2, 3.5);
+
+/// A companion that is farther away than this, in sizes of the machine or rad, is on a way of its own.
+const LOST: f64 = 0.1;
 
 /// Before this part of a run its errors say little of what they will become.
 const EARLY: f64 = 0.03;
@@ -67,8 +87,47 @@ pub(crate) struct Account {
     dose: f64,
     /// When the run was last compared.
     looked: f64,
+    /// The time up to which the companion goes along, and what errors were half-way there.
+    pilot_until: f64,
+    halfway: Option<Mark>,
+    /// What it found.
+    found: Option<Found>,
     /// Whether all of the run was compared.
     complete: bool,
+}
+
+/// An error, with the dose that made it, at a part of the run.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Mark {
+    error: f64,
+    dose: f64,
+    at: f64,
+}
+
+/// What a pilot found: where it ended, and the power with which errors grow. The dose of the account is counted anew from there.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Found {
+    end: Mark,
+    growth: f64,
+}
+
+impl Found {
+    fn new(end: Mark, halfway: Option<Mark>) -> Found {
+        let more = |half: Mark| ((end.error / half.error) / (end.dose / half.dose)).ln() / (end.at / half.at).ln();
+        let growth = GROWTH + halfway.map(more).filter(|g| g.is_finite()).unwrap_or(0.0);
+        Found { end, growth: growth.clamp(GROWTHS.0, GROWTHS.1) }
+    }
+
+    /// The error per dose from here on: with the leeway of the pilot e = e₁ (x/x₁)^g.
+    fn rate(&self) -> f64 {
+        let leeway = self.end.dose / self.end.at.powf(GROWTH);
+        self.end.error / (leeway * self.end.at.powf(self.growth))
+    }
+
+    /// What the error of the pilot has become.
+    fn grown(&self, at: f64) -> f64 {
+        self.end.error * (at / self.end.at).powf(self.growth - 1.0)
+    }
 }
 
 /// A coarser run of the same method, and what the comparison with it tells.
@@ -86,6 +145,22 @@ pub(crate) struct Companion {
     difference: Vec<f64>,
 }
 
+impl Account {
+    /// Notes the error half-way through the pilot, and at its end.
+    fn note(&mut self, t: f64, now: f64) {
+        let mark = Mark { error: self.before + self.since, dose: self.dose, at: now };
+        if self.found.is_some() || mark.error <= 0.0 || mark.dose <= 0.0 {
+            return;
+        }
+        if t >= self.pilot_until && now < 1.0 {
+            self.found = Some(Found::new(mark, self.halfway));
+            self.dose = 0.0;
+        } else if self.halfway.is_none() && t - self.from >= 0.5 * (self.pilot_until - self.from) {
+            self.halfway = Some(mark);
+        }
+    }
+}
+
 impl Companion {
     /// For a run that begins at a point.
     pub fn new(plan: &Plan, dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Companion {
@@ -101,6 +176,9 @@ impl Companion {
                 leeway: FIRST,
                 dose: 0.0,
                 looked: start.t,
+                pilot_until: 0.0,
+                halfway: None,
+                found: None,
                 complete: true,
             },
             earlier: Statistics::default(),
@@ -115,7 +193,7 @@ impl Companion {
 
     /// The run goes on with another engine: with a companion of the same kind.
     pub fn renew(&mut self, plan: &Plan, dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) {
-        self.close();
+        self.close(start.t);
         if let Some(engine) = self.engine.take() {
             self.earlier += engine.statistics();
         }
@@ -132,7 +210,7 @@ impl Companion {
 
     /// The run begins anew at a point, after an event.
     pub fn restart(&mut self, start: &Point) {
-        self.close();
+        self.close(start.t);
         if let Some(engine) = &mut self.engine
             && engine.restart(start).is_err()
         {
@@ -140,9 +218,17 @@ impl Companion {
         }
     }
 
-    /// Errors so far stay; those of what follows are counted from here.
-    fn close(&mut self) {
-        self.account.before += std::mem::take(&mut self.account.since);
+    /// Errors so far stay; those of what follows are counted from here, with a pilot of its own.
+    fn close(&mut self, t: f64) {
+        let a = &mut self.account;
+        a.before += std::mem::take(&mut a.since);
+        a.pilot_until = t + PILOT * (a.from + a.span - t).max(0.0);
+        if let Some(found) = a.found.take() {
+            // in doses of the usual growth
+            let now = ((t - a.from) / a.span).clamp(0.0, 1.0);
+            a.dose = found.end.dose * now.powf(GROWTH) / found.end.at.powf(GROWTH);
+        }
+        a.halfway = None;
     }
 
     /// Without a companion nothing more is known.
@@ -151,27 +237,33 @@ impl Companion {
             self.earlier += engine.statistics();
         }
         self.account.complete = false;
+        self.account.leeway = 1.0;
     }
 
     /// Follows a run to the end of its last step, before its charts settle, and tells it how strict to be.
     pub fn follow(&mut self, run: &mut dyn Engine, stop: f64) {
-        let t = run.state().t;
-        let due = t - self.account.looked >= self.account.span / LOOKS || t >= self.account.from + self.account.span;
+        let (t, a) = (run.state().t, &self.account);
+        let due = t - a.looked >= a.span / LOOKS || t >= a.from + a.span;
         if self.engine.is_none() || !due {
             return;
         }
-        if self.catch_up(t, stop).is_none() {
-            return self.lose();
+        if a.found.is_none() {
+            let Some(error) = self.compare(run, t, stop) else {
+                self.lose();
+                return self.lead(Some(run));
+            };
+            self.account.since = self.account.since.max(error);
         }
-        self.dynamics.differ(run.state(), &self.at, &mut self.difference);
-        let apart = self.difference.iter().zip(&self.units).fold(0.0f64, |m, (d, unit)| m.max((d * unit).abs()));
-        let error = apart / (self.ratio - 1.0);
-        if !error.is_finite() {
-            return self.lose();
-        }
-        self.account.since = self.account.since.max(error);
         self.judge(t);
         self.lead(Some(run));
+    }
+
+    /// The error of the run at a time, by its difference from the companion.
+    fn compare(&mut self, run: &dyn Engine, t: f64, stop: f64) -> Option<f64> {
+        self.catch_up(t, stop)?;
+        self.dynamics.differ(run.state(), &self.at, &mut self.difference);
+        let apart = self.difference.iter().zip(&self.units).fold(0.0f64, |m, (d, unit)| m.max((d * unit).abs()));
+        (apart < LOST).then_some(apart / (self.ratio - 1.0))
     }
 
     /// Takes the companion to a time, and its state there.
@@ -190,18 +282,25 @@ impl Companion {
 
     /// Foresees the error at the end, and changes the leeway to what it leaves of the tolerance.
     fn judge(&mut self, t: f64) {
-        let a = &mut self.account;
+        let (rtol, a) = (self.rtol, &mut self.account);
         let [before, now] = [a.looked, t].map(|t| ((t - a.from) / a.span).clamp(0.0, 1.0));
-        a.dose += a.leeway * (now.powf(GROWTH) - before.powf(GROWTH));
+        let growth = a.found.map_or(GROWTH, |found| found.growth);
+        let to_come = 1.0 - now.powf(growth);
+        a.dose += a.leeway * (now.powf(growth) - before.powf(growth));
         a.looked = t;
-        let error = (a.before + a.since) / self.rtol;
-        if now <= EARLY || now >= 1.0 || error <= 0.0 {
+        // what was made until now, as it is at the end, and what is to come, per leeway
+        let (made, rate) = match a.found {
+            Some(found) => {
+                a.since = (found.grown(now) + found.rate() * a.dose - a.before).max(a.since);
+                (found.grown(1.0) + found.rate() * a.dose * now.powf(1.0 - growth), found.rate())
+            }
+            None => ((a.before + a.since) * now.powf(1.0 - growth), (a.before + a.since) / a.dose),
+        };
+        a.note(t, now);
+        if now <= EARLY || now >= 1.0 || made <= 0.0 {
             return;
         }
-        // what was made until now goes on growing; what is to come, per leeway
-        let (made, to_come) = (a.dose * now.powf(1.0 - GROWTH), 1.0 - now.powf(GROWTH));
-        let left = TARGET * a.dose / error - made;
-        let wish = left.max(IDLE * made) / to_come;
+        let wish = (TARGET * rtol - made).max(IDLE * made) / (rate * to_come);
         a.leeway = wish.clamp(a.leeway / HASTE, a.leeway * HASTE).clamp(LEEWAY.0, LEEWAY.1);
     }
 
@@ -220,10 +319,11 @@ impl Companion {
         run.set_leeway(self.account.leeway);
     }
 
-    /// The largest accumulated error so far, in sizes of the machine; none where all of it is not known.
-    pub fn error(&self) -> Option<f64> {
+    /// The largest accumulated error up to a time, in sizes of the machine; none where all of it is not known.
+    pub fn error(&self, t: f64) -> Option<f64> {
         let a = &self.account;
-        (a.complete && a.looked > a.from).then_some(a.before + a.since)
+        let foreseen = t <= a.from + a.span * (1.0 + 1e-9);
+        (a.complete && foreseen && a.looked > a.from).then_some(a.before + a.since)
     }
 
     /// What the companions took.

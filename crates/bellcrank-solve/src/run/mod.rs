@@ -118,6 +118,8 @@ impl Simulation {
         plan::refuse_additive(&*machine.dynamics(), &start.point, &options)?;
         let clock = Clock::new(start.seconds);
         let posed = Posed::new(machine, start, &options)?;
+        let budget = plan::budget(&options, &*posed.dynamics);
+        let options = options.with(|o| o.testing.budget = budget);
         let Start { point, assembly, .. } = &posed.start;
         let kkt = plan::accelerations(&posed.dynamics, &options)?;
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant);
@@ -356,7 +358,8 @@ impl Simulation {
             wall_seconds: 0.0,
             drift: Drift::default(),
             energy: Energy::default(),
-            error: self.monitors.companion.error(),
+            error: self.monitors.companion.error(t),
+            beside: self.monitors.companion.statistics(),
             t,
             last,
             outputs: Vec::new(),

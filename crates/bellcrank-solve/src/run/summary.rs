@@ -167,6 +167,8 @@ pub struct Summary {
     pub error: Option<f64>,
     /// Counts of work.
     pub statistics: Statistics,
+    /// What the estimate of the error took of it.
+    pub beside: Statistics,
     /// Seconds on the clock.
     pub wall_seconds: f64,
     /// How far the constraints drifted.

@@ -336,6 +336,7 @@ impl Description {
         let path = match self.inner().source.clone() {
             Source::Text { name, .. } => PathBuf::from(name).with_extension("toml"),
             Source::Built(model) => model.path(),
+            Source::Robot(robot) => robot.model.path().with_extension("toml"),
         };
         let path = path.to_string_lossy().into_owned();
         let written = py.detach(|| bellcrank::fmu::write(&out, &path, &text, &[], (version, kinds), &outputs));

@@ -220,13 +220,12 @@ fn weightless(robot: &Robot, bodies: &Bodies) -> Vec<usize> {
             path.push(up);
         }
         let last = path[path.len() - 1];
-        let mut d = match parent[last] {
+        let first = match parent[last] {
             Some((_, Some(up))) if depth[up] != usize::MAX => depth[up] + 1,
             _ => 0,
         };
-        for b in path.into_iter().rev() {
+        for (d, b) in (first..).zip(path.into_iter().rev()) {
             depth[b] = depth[b].min(d);
-            d += 1;
         }
     }
     let mut order: Vec<usize> = (0..n).collect();

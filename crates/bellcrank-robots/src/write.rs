@@ -281,7 +281,7 @@ impl Writer<'_> {
         for k in self.bodies.joints.clone() {
             let Some(name) = self.joint_names.get(&k).cloned() else { continue };
             if self.robot.joints[k].kind.is_single() && !driven.contains(&k) {
-                let input = self.input(&format!("tau_{name}"), &self.robot.joints[k].kind.unit().to_string());
+                let input = self.input(&format!("tau_{name}"), self.robot.joints[k].kind.unit());
                 self.force(format!("{name}_motor"), "joint-actuator", &name, vec![("effort".into(), text(&input))]);
             }
         }

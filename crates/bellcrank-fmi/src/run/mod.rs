@@ -41,9 +41,9 @@ pub struct Experiment {
 #[derive(serde::Serialize, serde::Deserialize)]
 pub enum SavedMotion {
     /// Of co-simulation.
-    Steps(SavedState),
+    Steps(Box<SavedState>),
     /// Of model exchange.
-    Exchange(SavedExchange),
+    Exchange(Box<SavedExchange>),
 }
 
 /// A model in motion.
@@ -292,10 +292,10 @@ impl Motion {
     pub fn save(&mut self) -> Result<SavedMotion, String> {
         self.settle_inputs()?;
         Ok(match &self.exchange {
-            Some(exchange) => SavedMotion::Exchange(exchange.save()),
+            Some(exchange) => SavedMotion::Exchange(Box::new(exchange.save())),
             None => {
                 self.forget();
-                SavedMotion::Steps(self.simulation.save().map_err(said)?)
+                SavedMotion::Steps(Box::new(self.simulation.save().map_err(said)?))
             }
         })
     }
@@ -310,7 +310,7 @@ impl Motion {
                 self.told = self.simulation.events().len();
                 Ok(())
             }
-            (SavedMotion::Exchange(saved), Some(exchange)) => exchange.restore(saved, &mut self.simulation),
+            (SavedMotion::Exchange(saved), Some(exchange)) => exchange.restore(*saved, &mut self.simulation),
             _ => Err("the FMU state is of an instance of the other kind".into()),
         }
     }

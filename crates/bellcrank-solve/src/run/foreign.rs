@@ -44,7 +44,7 @@ impl Simulation {
     pub fn observe_at(&mut self, state: &State) -> Result<&[f64], StepError> {
         self.observed = false;
         self.observer.state.clone_from(state);
-        self.observer.observe()?;
+        self.observe_recorded()?;
         Ok(&self.observer.values)
     }
 

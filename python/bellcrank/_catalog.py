@@ -138,9 +138,9 @@ def mesh(
     scale: Scalar | None = None,
     at: Vector | None = None,
 ) -> Table:
-    """What the body looks like: an STL or glTF file.
+    """What the body looks like: an STL, OBJ, COLLADA or glTF file; `[visual.NAME]` for more.
 
-    file: a file in the model's folder: .stl, .gltf or .glb
+    file: a file in the model's folder: .stl, .obj, .dae, .gltf or .glb
     scale: length of a unit of the file: 0.001 for millimetres [m]; default: 1
     at: origin of the file, in the body's frame [m]; default: the centre of mass
     """
@@ -331,7 +331,7 @@ class Elements:
         box: a box with edges along the body's axes
         sphere: a solid sphere
         cylinder: a solid cylinder along the body's z axis
-        mesh: what the body looks like: an STL or glTF file
+        mesh: what the body looks like: an STL, OBJ, COLLADA or glTF file; `[visual.NAME]` for more
         beam: a flexible beam from point to point, its frame at the first
         modal: a flexible body from the modes in a file
         """
@@ -897,6 +897,56 @@ class Joints:
         }
         return Joint(self._model._element("joint", name, "rack", values))
 
+    def tie(
+        self,
+        name: str,
+        *,
+        joints: Names,
+        ratio: Scalar | None = None,
+        offset: Scalar | None = None,
+        coordinates: Names | None = None,
+    ) -> Joint:
+        """Two joint coordinates that go together: x₂ = offset + ratio · x₁ for one coordinate of each of two
+        `joints`, turns or slides, over any number of turns.
+
+        joints: the two joints whose motions it ties
+        ratio: motion of the second by that of the first [rad/rad, m/m, m/rad, rad/m]; default: 1
+        offset: the second coordinate where the first is zero [rad, m]; default: as drawn
+        coordinates: which coordinate of each joint: `angle` or `position`, then `angle2`, `position2`, …;
+            default: their only ones
+        """
+        values = {
+            "joints": joints,
+            "ratio": ratio,
+            "offset": offset,
+            "coordinates": coordinates,
+        }
+        return Joint(self._model._element("joint", name, "tie", values))
+
+    def armature(
+        self,
+        name: str,
+        *,
+        joint: str,
+        inertia: Scalar,
+        coordinate: Text | None = None,
+    ) -> Joint:
+        """Reflected inertia of a motor: `inertia` along one coordinate x of a joint, with the kinetic energy ½ ·
+        inertia · (dx/dt)². It has no weight and no gyroscopic effect; a rotor of inertia J behind a gear of
+        ratio n counts as n² · J.
+
+        joint: the joint it acts on
+        inertia: inertia along the coordinate, as the joint feels it [kg m², kg]
+        coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
+            default: its only one
+        """
+        values = {
+            "joint": joint,
+            "coordinate": coordinate,
+            "inertia": inertia,
+        }
+        return Joint(self._model._element("joint", name, "armature", values))
+
     def drive(
         self,
         name: str,
@@ -1130,6 +1180,39 @@ class Forces:
             "angle": angle,
         }
         return Force(self._model._element("force", name, "torsional-spring-damper", values))
+
+    def joint_spring(
+        self,
+        name: str,
+        *,
+        joint: str,
+        coordinate: Text | None = None,
+        stiffness: Scalar | None = None,
+        curve: Pairs | None = None,
+        damping: Scalar | None = None,
+        rest: Scalar | None = None,
+    ) -> Force:
+        """A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness ·
+        s, or F the curve through given points. x is the coordinate as the results tell it, over any number of
+        turns.
+
+        joint: the joint it acts on
+        coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
+            default: its only one
+        stiffness: stiffness [N/m, N m/rad]; default: a `curve`
+        curve: pairs [displacement, force] instead of `stiffness` [m, N; rad, N m]
+        damping: viscous damping [N s/m, N m s/rad]; default: 0
+        rest: coordinate at which the spring is at rest [m, rad]; default: 0
+        """
+        values = {
+            "joint": joint,
+            "coordinate": coordinate,
+            "stiffness": stiffness,
+            "curve": curve,
+            "damping": damping,
+            "rest": rest,
+        }
+        return Force(self._model._element("force", name, "joint-spring", values))
 
     def bushing(
         self,
@@ -1578,36 +1661,36 @@ class Runs:
         whose `result` has what was computed.
 
         until: end of the run [s]; default: 1
-        preset: a paper's choices by their name there; other options win over them; default: none
-        method: method of integration, or a preset; default: auto
+        preset: settings of a published method, by its name; other options override them; default: none
+        method: integration method, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns decide in error and convergence tests; default: by the formulation
-        on: which coordinates the error test looks at; default: all
+        test: which unknowns the error and convergence tests use; default: by the formulation
+        on: which coordinates the error test uses; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: what solves for accelerations and reactions; default: auto
+        solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: distance of recorded samples [s]; default: a 200th of the run
+        sample: interval between recorded samples [s]; default: 1/200 of the run
         record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
             otherwise; default: what docs/channels.md marks
         from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
             for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: most Newton iterations per step; default: by the method
+        max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
-        threads: threads that work together; results do not depend on it; default: as many as pay
+        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        threads: number of threads; results do not depend on it; default: chosen by model size
         progress: a function of the time, called twenty times a second; True for a bar, False for none;
             default: a bar in terminals and notebooks, where tqdm is installed
         """
@@ -1678,36 +1761,36 @@ class Runs:
         """A simulation at its start, to be stepped: see `Simulation`.
 
         until: end of the run [s]; default: 1
-        preset: a paper's choices by their name there; other options win over them; default: none
-        method: method of integration, or a preset; default: auto
+        preset: settings of a published method, by its name; other options override them; default: none
+        method: integration method, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns decide in error and convergence tests; default: by the formulation
-        on: which coordinates the error test looks at; default: all
+        test: which unknowns the error and convergence tests use; default: by the formulation
+        on: which coordinates the error test uses; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: what solves for accelerations and reactions; default: auto
+        solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: distance of recorded samples [s]; default: a 200th of the run
+        sample: interval between recorded samples [s]; default: 1/200 of the run
         record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
             otherwise; default: what docs/channels.md marks
         from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
             for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: most Newton iterations per step; default: by the method
+        max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
-        threads: threads that work together; results do not depend on it; default: as many as pay
+        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {
             "until": until,
@@ -1776,36 +1859,36 @@ class Runs:
         """What a run would do, decision by decision, without running it.
 
         until: end of the run [s]; default: 1
-        preset: a paper's choices by their name there; other options win over them; default: none
-        method: method of integration, or a preset; default: auto
+        preset: settings of a published method, by its name; other options override them; default: none
+        method: integration method, or a preset; default: auto
         formulation: form of the equations; default: by the method
         iteration: Newton's iteration; default: by the method
-        test: which unknowns decide in error and convergence tests; default: by the formulation
-        on: which coordinates the error test looks at; default: all
+        test: which unknowns the error and convergence tests use; default: by the formulation
+        on: which coordinates the error test uses; default: all
         errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
             way; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
-        solver: what solves for accelerations and reactions; default: auto
+        solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
         epsilon: ε of sequential regularization [s]; default: twice the limit of stability
         step: fixed step size [s]; default: error control
-        max_step: longest step of methods with error control, so that no short pulse is stepped over [s];
+        max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: distance of recorded samples [s]; default: a 200th of the run
+        sample: interval between recorded samples [s]; default: 1/200 of the run
         record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
             otherwise; default: what docs/channels.md marks
         from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
             for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
-        max_iterations: most Newton iterations per step; default: by the method
+        max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
         alpha: α of hht: −1/3 damps most, 0 not at all; default: -0.3
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
-        b: share of the new reactions in the positions of hht-add, not 1/2; default: 0
-        threads: threads that work together; results do not depend on it; default: as many as pay
+        b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {
             "until": until,

@@ -88,6 +88,8 @@ fn every_joint_can_be_built_from_its_type() {
     built.joint(joints::Gear::new(["hinge", "hinge2"], -0.5));
     built.joint(joints::Belt::new(["hinge", "hinge2"], [0.2, 0.5]));
     built.joint(joints::Rack::new(["hinge", "slide"], 0.1));
+    built.joint(joints::Tie::new(["hinge", "slide"]).ratio(0.1));
+    built.joint(joints::Armature::new("hinge", 0.2));
     built.joint(joints::RollingDisk::new([GROUND, "b".into()], 0.5).at([[0.9, -0.3, -0.3], [0.9, -0.3, 0.2]]));
     built.joint(
         joints::KnifeEdge::new([GROUND, "b".into()]).at([0.9, -0.3, 0.2]).axis([1.0, 0.0, 0.0]).axis2([0.0, 1.0, 0.0]),
@@ -114,6 +116,7 @@ fn every_force_can_be_built_from_its_type() {
     built.force(forces::Drag::new("b").cd(1.2).area(3.0).wind([1.0, 0.0, 0.0]));
     built.force(forces::Attraction::new(ab).constant(2.0));
     built.force(forces::JointFriction::new("hinge").coulomb(3.0).static_(4.0));
+    built.force(forces::JointSpring::new("hinge").stiffness(3.0).damping(0.1).rest(0.2));
     built.force(forces::Stop::new("hinge").lower(-0.2).upper(0.1).stiffness(30.0));
     built.force(forces::Contact::new([GROUND, "b".into()]).normal([0.0, 0.0, 1.0]).radius(0.1).restitution(0.4));
     built.force(forces::JointActuator::new("slide", 2.0 * Scalar::time()).limits([-1.9, 2.0]));

@@ -64,10 +64,10 @@ element! {
 }
 
 element! {
-    /// What the body looks like: an STL or glTF file.
+    /// What the body looks like: an STL, OBJ, COLLADA or glTF file; `\\[visual.NAME\\]` for more.
     table Mesh none
     required {
-        /// A file in the model's folder: .stl, .gltf or .glb.
+        /// A file in the model's folder: .stl, .obj, .dae, .gltf or .glb.
         file: Text = "file",
     }
     optional {
@@ -199,7 +199,7 @@ element! {
         sphere: Sphere = "sphere",
         /// A solid cylinder along the body's z axis.
         cylinder: Cylinder = "cylinder",
-        /// What the body looks like: an STL or glTF file.
+        /// What the body looks like: an STL, OBJ, COLLADA or glTF file; `\[visual.NAME\]` for more.
         mesh: Mesh = "mesh",
         /// A flexible beam from point to point, its frame at the first.
         beam: Beam = "beam",

@@ -66,6 +66,27 @@ element! {
 }
 
 element! {
+    /// A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness · s, or F the curve through given points. x is the coordinate as the results tell it, over any number of turns.
+    force JointSpring "joint-spring"
+    required {
+        /// The joint it acts on.
+        joint: JointRef = "joint",
+    }
+    optional {
+        /// Which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …. Default: its only one.
+        coordinate: Text = "coordinate",
+        /// Stiffness, in N/m, N m/rad. Default: a `curve`.
+        stiffness: Scalar = "stiffness",
+        /// Pairs \[displacement, force\] instead of `stiffness`, in m, N; rad, N m.
+        curve: Pairs = "curve",
+        /// Viscous damping, in N s/m, N m s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Coordinate at which the spring is at rest, in m, rad. Default: 0.
+        rest: Scalar = "rest",
+    }
+}
+
+element! {
     /// Nonlinear springs by direction, in addition to `stiffness`.
     table BushingCurves none
     required {

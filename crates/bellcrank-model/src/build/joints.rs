@@ -3,7 +3,7 @@
 // Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
 
 use super::element;
-use super::value::{Bodies, BodyRef, JointRef, Joints, Numbers, Points, Scalar, Vector};
+use super::value::{Bodies, BodyRef, JointRef, Joints, Numbers, Points, Scalar, Text, Vector};
 
 element! {
     /// Holds two bodies together; no motion stays free.
@@ -299,6 +299,38 @@ element! {
         radius: Scalar = "radius",
     }
     optional {
+    }
+}
+
+element! {
+    /// Two joint coordinates that go together: x₂ = offset + ratio · x₁ for one coordinate of each of two `joints`, turns or slides, over any number of turns.
+    joint Tie "tie"
+    required {
+        /// The two joints whose motions it ties.
+        joints: Joints = "joints",
+    }
+    optional {
+        /// Motion of the second by that of the first, in rad/rad, m/m, m/rad, rad/m. Default: 1.
+        ratio: Scalar = "ratio",
+        /// The second coordinate where the first is zero, in rad, m. Default: as drawn.
+        offset: Scalar = "offset",
+        /// Which coordinate of each joint: `angle` or `position`, then `angle2`, `position2`, …. Default: their only ones.
+        coordinates: Text = "coordinates",
+    }
+}
+
+element! {
+    /// Reflected inertia of a motor: `inertia` along one coordinate x of a joint, with the kinetic energy ½ · inertia · (dx/dt)². It has no weight and no gyroscopic effect; a rotor of inertia J behind a gear of ratio n counts as n² · J.
+    joint Armature "armature"
+    required {
+        /// The joint it acts on.
+        joint: JointRef = "joint",
+        /// Inertia along the coordinate, as the joint feels it, in kg m², kg.
+        inertia: Scalar = "inertia",
+    }
+    optional {
+        /// Which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …. Default: its only one.
+        coordinate: Text = "coordinate",
     }
 }
 

@@ -14,7 +14,7 @@ from bellcrank import _model
 HEAD = """# Reference of the Python package
 
 Made from the docstrings by `UPDATE=1 target/python/bin/python -m pytest -k reference`; their examples run in the tests. A tutorial
-is in [Bellcrank in Python](../book/src/python.md). Quantities are in SI units.
+is in the page on Python of the book. Quantities are in SI units.
 """
 
 

@@ -50,6 +50,18 @@ pub fn schema(solve: &'static [Field]) -> Value {
     })
 }
 
+/// Where a joint stands.
+fn stands(place: &Place) -> &'static str {
+    match place {
+        Place::Shared(_) => "Between two bodies.",
+        Place::Points(_) => "Between two bodies, with a point on each.",
+        Place::Body => "On one body.",
+        Place::Joint => "On a joint.",
+        Place::Joints => "On two joints.",
+        Place::Rotor => "On a coordinate of a joint.",
+    }
+}
+
 /// The reference as Markdown; `solve` are the keys of `[solve]`.
 pub fn markdown(solve: &'static [Field]) -> String {
     let mut out = String::from("# The model file\n\n");
@@ -81,16 +93,8 @@ pub fn markdown(solve: &'static [Field]) -> String {
     section("`[joint.NAME]` on a joint", "Keys of joints that act on the motion of another.", &[JOINT_ON_JOINT]);
     section("`[joint.NAME]` on two joints", "Keys of joints that tie the motions of two others.", &[JOINT_ON_JOINTS]);
     for k in joints::CATALOG {
-        let place = match k.place {
-            Place::Shared(_) => "Between two bodies.",
-            Place::Points(_) => "Between two bodies, with a point on each.",
-            Place::Body => "On one body.",
-            Place::Joint => "On a joint.",
-            Place::Joints => "On two joints.",
-            Place::Rotor => "On a coordinate of a joint.",
-        };
         let plane = k.in_plane.map_or(String::new(), |instead| format!(" Only in space; in the plane use {instead}."));
-        section(&format!("Joint `{}`", k.name), &format!("{} {place}{plane}", k.doc), &[k.fields]);
+        section(&format!("Joint `{}`", k.name), &format!("{} {}{plane}", k.doc, stands(&k.place)), &[k.fields]);
     }
     section("`[force.NAME]` between two bodies", "Keys of every force between two bodies.", &[FORCE_BETWEEN]);
     section("`[force.NAME]` on one body", "Keys of every force on one body.", &[FORCE_ON_ONE]);

@@ -750,7 +750,7 @@ fn a_large_model_is_looked_at_by_elimination() {
     assert_eq!((c.degrees_of_freedom, c.redundant()), (Some(1), 120));
     assert_eq!(c.not_unique.len(), 121);
     let told = c.to_string();
-    assert!(told.contains("to make them so, make joint `"), "{told}");
+    assert!(told.contains("to make them unique, make joint `"), "{told}");
     assert!(told.contains("not checked: all natural frequencies but the highest"), "{told}");
     assert_eq!(c.left_out[0].0, "all natural frequencies but the highest");
     assert!(c.findings.iter().all(|f| f.kind == "redundant"), "{told}");

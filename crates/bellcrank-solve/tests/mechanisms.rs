@@ -509,6 +509,19 @@ h = { type = "prismatic", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1
 j = { type = "rack", joints = ["g", "h"], radius = 0.2 }"#,
         &[("h", "p"), ("j", "p")],
     ),
+    (
+        "tie",
+        r#"g = { type = "revolute", between = ["ground", "a"], at = [0, 0, 0], axis = [0, 1, 1] }
+h = { type = "prismatic", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1, 2, 3] }
+j = { type = "tie", joints = ["g", "h"], ratio = -0.3 }"#,
+        &[("h", "p"), ("j", "p")],
+    ),
+    (
+        "armature",
+        r#"h = { type = "revolute", between = ["a", "b"], at = [0.5, 0, 0], axis = [1, 2, 3] }
+j = { type = "armature", joint = "h", inertia = 0.3 }"#,
+        &[("h", "p"), ("j", "p")],
+    ),
 ];
 
 #[test]

@@ -196,6 +196,23 @@ j = { type = "belt", joints = ["g", "h"], radii = [0.2, 0.3] }"#,
         poses: |x, _| vec![wheel(x[0]), at(PIN, turn(axes()[0], 0.2 / 0.3 * x[0]))],
     },
     Case {
+        kind: "tie",
+        joints: r#"g = { type = "revolute", between = ["ground", "a"], at = [0, 0, 0], axis = [0, 1, 1] }
+h = { type = "prismatic", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1, 2, 3] }
+j = { type = "tie", joints = ["g", "h"], ratio = -0.3 }"#,
+        x: &[0.0],
+        u: &[2.0],
+        poses: |x, _| vec![wheel(x[0]), at(PIN - axes()[0] * (0.3 * x[0]), Mat3::IDENTITY)],
+    },
+    Case {
+        kind: "armature",
+        joints: r#"h = { type = "revolute", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1, 2, 3] }
+j = { type = "armature", joint = "h", inertia = 0.3 }"#,
+        x: &[0.0],
+        u: &[2.0],
+        poses: |x, _| vec![at(PIN, turn(axes()[0], x[0]))],
+    },
+    Case {
         kind: "rack",
         joints: r#"g = { type = "revolute", between = ["ground", "a"], at = [0, 0, 0], axis = [0, 1, 1] }
 h = { type = "prismatic", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1, 2, 3] }
@@ -260,6 +277,9 @@ fn accelerate(case: &Case, x: &[f64], u: &[f64], t: f64) -> Vec<f64> {
             f[i] -= push.dot(by[i][0]) + twist.dot(by[i][1]);
             (0..n).for_each(|k| m[i * n + k] += mass * by[i][0].dot(by[k][0]) + times(by[i][1]).dot(by[k][1]));
         }
+    }
+    if case.kind == "armature" {
+        m[0] += 0.3; // T = ½ J ẋ²
     }
     bellcrank_math::linear::dense::least_squares(&m, n, n, &f, 1e-12).unwrap().x
 }

@@ -459,7 +459,10 @@ mod tests {
             fixed: true,
         };
         let head = in_short(&v);
-        assert!(head.contains("all agree to 1 %") && head.contains(v.agreement().doubt().unwrap_or("?")), "{head}");
+        assert!(
+            head.contains("all runs agree to 1 %") && head.contains(v.agreement().doubt().unwrap_or("?")),
+            "{head}"
+        );
         v.agrees_until = Some(2.0);
         let head = in_short(&v);
         assert!(head.contains("until t = 2.00 s") && head.contains("chaotic"), "{head}");

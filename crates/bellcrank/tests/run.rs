@@ -86,7 +86,7 @@ fn channels_in_space_are_quaternions_and_vectors() {
     let v = s.write("m.toml", model).json("m.toml", &[]);
     let names = "top.x top.y top.z top.qw top.qx top.qy top.qz top.vx top.vy top.vz top.wx top.wy top.wz \
                  foot.angle foot.rate foot.fx foot.fy foot.fz foot.mx foot.my foot.mz \
-                 P.x P.y P.z P.vx P.vy P.vz P.ax P.ay P.az energy.kinetic energy.stored energy.total";
+                 P.x P.y P.z P.vx P.vy P.vz P.ax P.ay P.az P.wx P.wy P.wz energy.kinetic energy.stored energy.total";
     let found: Vec<&str> = v["final"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(found, ["t"].into_iter().chain(names.split_whitespace()).collect::<Vec<_>>());
     let q: f64 = ["qw", "qx", "qy", "qz"].iter().map(|c| number(&v, &format!("top.{c}")).powi(2)).sum();

@@ -48,7 +48,7 @@ class Description:
         repair: bool = False,
         stops: float | None = None,
         inputs: bool = False,
-        package_roots: Sequence[str] = (),
+        package_roots: Sequence[str] = ...,
         loops: str | None = None,
     ) -> Description: ...
     def left_out(self) -> tuple[list[tuple[str, str, list[str]]], list[str]]: ...

@@ -1645,7 +1645,7 @@ class Runs:
         atol: float | None = None,
         sample: float | None = None,
         record: str | Sequence[str] | None = None,
-        from: str | None = None,
+        from_: str | None = None,
         max_order: int | None = None,
         max_iterations: int | None = None,
         rho: float | None = None,
@@ -1681,7 +1681,7 @@ class Runs:
         sample: interval between recorded samples [s]; default: 1/200 of the run
         record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
             otherwise; default: what docs/channels.md marks
-        from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
+        from_: where the run begins: `equilibrium` for statics first, or the folder of another run's results
             for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
         max_iterations: maximum number of Newton iterations per step; default: by the method
@@ -1713,7 +1713,7 @@ class Runs:
             "atol": atol,
             "sample": sample,
             "record": record,
-            "from": from,
+            "from": from_,
             "max_order": max_order,
             "max_iterations": max_iterations,
             "rho": rho,
@@ -1747,7 +1747,7 @@ class Runs:
         atol: float | None = None,
         sample: float | None = None,
         record: str | Sequence[str] | None = None,
-        from: str | None = None,
+        from_: str | None = None,
         max_order: int | None = None,
         max_iterations: int | None = None,
         rho: float | None = None,
@@ -1781,7 +1781,7 @@ class Runs:
         sample: interval between recorded samples [s]; default: 1/200 of the run
         record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
             otherwise; default: what docs/channels.md marks
-        from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
+        from_: where the run begins: `equilibrium` for statics first, or the folder of another run's results
             for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
         max_iterations: maximum number of Newton iterations per step; default: by the method
@@ -1811,7 +1811,7 @@ class Runs:
             "atol": atol,
             "sample": sample,
             "record": record,
-            "from": from,
+            "from": from_,
             "max_order": max_order,
             "max_iterations": max_iterations,
             "rho": rho,
@@ -1845,7 +1845,7 @@ class Runs:
         atol: float | None = None,
         sample: float | None = None,
         record: str | Sequence[str] | None = None,
-        from: str | None = None,
+        from_: str | None = None,
         max_order: int | None = None,
         max_iterations: int | None = None,
         rho: float | None = None,
@@ -1879,7 +1879,7 @@ class Runs:
         sample: interval between recorded samples [s]; default: 1/200 of the run
         record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
             otherwise; default: what docs/channels.md marks
-        from: where the run begins: `equilibrium` for statics first, or the folder of another run's results
+        from_: where the run begins: `equilibrium` for statics first, or the folder of another run's results
             for its end; default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
         max_iterations: maximum number of Newton iterations per step; default: by the method
@@ -1909,7 +1909,7 @@ class Runs:
             "atol": atol,
             "sample": sample,
             "record": record,
-            "from": from,
+            "from": from_,
             "max_order": max_order,
             "max_iterations": max_iterations,
             "rho": rho,

@@ -79,7 +79,12 @@ class Unpacked:
         self.reference = {v.name: v.valueReference for v in self.description.modelVariables}
 
     def make(self, kind: str = "CoSimulation", **options: Any) -> Instance:
-        classes = {(True, True): FMU3Slave, (True, False): FMU3Model, (False, True): FMU2Slave, (False, False): FMU2Model}
+        classes = {
+            (True, True): FMU3Slave,
+            (True, False): FMU3Model,
+            (False, True): FMU2Slave,
+            (False, False): FMU2Model,
+        }
         steps = kind == "CoSimulation"
         part = self.description.coSimulation if steps else self.description.modelExchange
         token = self.description.instantiationToken if self.three else self.description.guid
@@ -320,7 +325,7 @@ def test_many_instances_do_not_grow(version: int, fmus: Callable[..., Unpacked])
 
 def test_what_cannot_become_an_fmu(tmp_path: Path) -> None:
     model = bc.loads(DRIVEN, "driven.toml")
-    with pytest.raises(bc.ModelError, match="did you mean `pin.angle`"):
+    with pytest.raises(bc.ModelError, match=r"did you mean `pin\.angle`"):
         model.to_fmu(tmp_path / "a.fmu", outputs=["pin.angel"])
     with pytest.raises(ValueError, match="kind"):
         model.to_fmu(tmp_path / "a.fmu", kind="both")

@@ -251,7 +251,7 @@ fn runs(out: &mut String) {
     for (name, gives, doc) in [("run", "Results", run), ("simulate", "Simulation", simulate), ("plan", "Plan", plan)] {
         let _ = write!(out, "\n    def {name}(\n        self,\n        *,\n");
         for choice in CHOICES {
-            let _ = writeln!(out, "        {}: {} | None = None,", choice.key, choice_type(choice));
+            let _ = writeln!(out, "        {}: {} | None = None,", identifier(choice.key), choice_type(choice));
         }
         if name == "run" {
             out.push_str("        progress: Progress = None,\n");
@@ -261,7 +261,7 @@ fn runs(out: &mut String) {
         let _ = writeln!(out, "{indent}\"\"\"{}", wrapped(doc, 104, indent));
         for choice in CHOICES {
             let unit = if choice.unit.is_empty() { String::new() } else { format!(" [{}]", choice.unit) };
-            let line = format!("{}: {}{unit}; default: {}", choice.key, choice.doc, choice.default);
+            let line = format!("{}: {}{unit}; default: {}", identifier(choice.key), choice.doc, choice.default);
             let _ = write!(out, "\n{indent}{}", wrapped(&line, 102, &format!("{indent}    ")));
         }
         if name == "run" {
@@ -271,7 +271,7 @@ fn runs(out: &mut String) {
         }
         let _ = writeln!(out, "\n{indent}\"\"\"\n{indent}solve = {{");
         for choice in CHOICES {
-            let _ = writeln!(out, "            {:?}: {},", choice.key, choice.key);
+            let _ = writeln!(out, "            {:?}: {},", choice.key, identifier(choice.key));
         }
         let progress = if name == "run" { ", progress" } else { "" };
         let _ = writeln!(out, "            **unknown,\n{indent}}}\n{indent}return self._{name}(solve{progress})");

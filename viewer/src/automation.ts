@@ -2,6 +2,7 @@
 
 import type { App } from "./ui/app";
 import type { Vec } from "./scene/model";
+import { type Format, formats } from "./ui/video";
 
 export function automation(app: App): void {
   const find = (name: string) => app.stage?.entities.findIndex((e) => e.name === name) ?? -1;
@@ -69,10 +70,18 @@ export function automation(app: App): void {
     theme: (name: "light" | "dark") => app.setTheme(name),
     plot: (...names: string[]) => app.plots.add(names.map((n) => app.results.find(n)).filter((c) => c > 0)),
     plots: () => app.plots.describe(),
+    /** Draws a plot over a channel by name, "time" or "frequency". */
+    over: (k: number, name: string) => app.plots.setAxis(k, name === "frequency" ? name : name === "time" ? 0 : app.results.find(name)),
     file: async (k: number, format: "PNG" | "SVG" | "CSV") => {
       const blob = await app.plots.file(k, format);
       return blob && (format === "PNG" ? blob.size : await blob.text());
     },
+    /** A film as its bytes in base 64. */
+    film: async (format: Format) => {
+      const data = await app.film(format);
+      return data && btoa(Array.from(new Uint8Array(await data.arrayBuffer()), (b) => String.fromCharCode(b)).join(""));
+    },
+    formats,
     column: async (name: string) => Array.from(await app.results.column(app.results.find(name))),
     /**
      * What a frame costs the page, as it is drawn while something moves: milliseconds of poses, of giving orders and (the

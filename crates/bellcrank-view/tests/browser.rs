@@ -145,6 +145,124 @@ mod page {
         page.close();
     }
 
+    /// A crank that turns once a second: a circle, and one line in the spectrum.
+    #[test]
+    fn plots_over_a_channel_and_spectra_are_what_mathematics_says() {
+        let mut browser = browser();
+        let s = Scratch::new("curves");
+        write(s.path(), FOUR_BAR, 4.0, 801, four_bar()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.eval("document.querySelectorAll('.plot').forEach((p) => p.querySelector('.plot-tools button:last-child').click())");
+        page.eval("bellcrank.plot('crank.x', 'crank.y')");
+        page.eval("bellcrank.over(0, 'crank.x')");
+        page.until("bellcrank.plots()[0].along === 'over crank.x' && bellcrank.plots()[0].range.from < 0");
+        let radius = exact("crank.x", 0.0, four_bar());
+        // a metre is as long on both axes
+        let frame = page.numbers("(() => { const r = document.querySelector('.chart').getBoundingClientRect(); return [r.width - 62 - 14, r.height - 8 - 22, r.left, r.top] })()");
+        let plot = page.eval("bellcrank.plots()[0]");
+        let length = |what: &str| plot[what]["to"].as_f64().unwrap() - plot[what]["from"].as_f64().unwrap();
+        close(length("range") / frame[0], length("bounds") / frame[1], 1e-9, "scale");
+        // the spot is where the crank is, and a click on the circle goes to that time
+        page.eval("bellcrank.seek(0.125)");
+        page.until("!document.querySelectorAll('.spot')[1].hidden");
+        let place = |t: f64| {
+            let at = |what: &str, v: f64| (v - plot[what]["from"].as_f64().unwrap()) / length(what);
+            let [x, y] = ["crank.x", "crank.y"].map(|c| exact(c, t, four_bar()));
+            [frame[2] + 62.0 + frame[0] * at("range", x), frame[3] + 8.0 + frame[1] * (1.0 - at("bounds", y))]
+        };
+        let spot = page.numbers("(() => { const r = document.querySelectorAll('.spot')[1].getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()");
+        assert!((spot[0] - place(0.125)[0]).abs() < 1.0 && (spot[1] - place(0.125)[1]).abs() < 1.0, "{spot:?}");
+        let [x, y] = place(0.4);
+        page.click(x, y);
+        let turned = page.number("bellcrank.state().t").fract();
+        assert!((turned - 0.4).abs() < 0.02, "{turned}");
+        page.picture("circle");
+        // amplitude and frequency
+        page.eval("bellcrank.over(0, 'frequency')");
+        page.until("bellcrank.plots()[0].told.every((t) => t === 'peak at 1.000 Hz')");
+        let csv = page.text("bellcrank.file(0, 'CSV')");
+        let mut lines = csv.lines();
+        assert_eq!(lines.next(), Some("frequency [Hz],crank.x [m],crank.y [m]"));
+        for line in lines {
+            let [f, x, y]: [f64; 3] =
+                line.split(',').map(|v| v.parse().unwrap()).collect::<Vec<_>>().try_into().unwrap();
+            // Hann's window spreads a line over its neighbours, half as high
+            let share = if f == 1.0 {
+                1.0
+            } else if (f - 1.0).abs() == 0.25 {
+                0.5
+            } else {
+                0.0
+            };
+            close(x, share * radius, 1e-3, line);
+            close(y, share * radius, 1e-3, line);
+        }
+        page.picture("spectrum");
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn films_are_files_that_others_can_read() {
+        let mut browser = browser();
+        let s = Scratch::new("films");
+        write(s.path(), FOUR_BAR, 0.5, 11, four_bar()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.eval("bellcrank.seek(0.25)");
+        for format in page.eval("bellcrank.formats()").as_array().unwrap() {
+            let format = format.as_str().unwrap();
+            let film = page.text(&format!("bellcrank.film({format:?})"));
+            let begins = match format {
+                "GIF" => "R0lGODlh", // GIF89a
+                "WebM" => "GkXfo",   // the magic number of EBML
+                _ => "AAAA",         // the length of the box ftyp
+            };
+            assert!(film.starts_with(begins) && film.len() > 4000, "{format}: {} characters", film.len());
+        }
+        // time is where it was, and the page as well
+        close(page.number("bellcrank.state().t"), 0.25, 1e-12, "time");
+        assert_eq!(page.eval("document.querySelector('.busy').hidden"), json!(true));
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn names_and_sizes_of_arrows_do_not_overlap_and_a_phone_shows_everything() {
+        let mut browser = browser();
+        let s = Scratch::new("phone");
+        write(s.path(), DOUBLE_PENDULUM, 2.0, 401, double_pendulum()).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        page.eval("bellcrank.show('labels', true)");
+        page.eval("bellcrank.show('reactions', true)");
+        page.eval("bellcrank.seekRow(200)");
+        page.until("[...document.querySelectorAll('.label.size')].some((e) => !e.hidden)");
+        let boxes = page.eval("[...document.querySelectorAll('.label')].filter((e) => !e.hidden).map((e) => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] })");
+        let boxes: Vec<[f64; 4]> = serde_json::from_value(boxes).unwrap();
+        assert!(boxes.len() > 5, "{boxes:?}");
+        for (k, a) in boxes.iter().enumerate() {
+            for b in &boxes[..k] {
+                assert!(
+                    a[2] <= b[0] + 1.0 || b[2] <= a[0] + 1.0 || a[3] <= b[1] + 1.0 || b[3] <= a[1] + 1.0,
+                    "{a:?} {b:?}"
+                );
+            }
+        }
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            json!({"width": 390, "height": 780, "deviceScaleFactor": 1, "mobile": true}),
+        );
+        page.until("innerWidth === 390");
+        let outside = "[...document.querySelectorAll('button, select, input')].filter((e) => e.offsetParent && !e.closest('.plots, .sheet')).map((e) => e.getBoundingClientRect()).filter((r) => r.left < 0 || r.right > innerWidth + 0.5 || r.bottom > innerHeight + 0.5).length";
+        assert_eq!(page.number(outside), 0.0);
+        assert_eq!(page.eval("document.documentElement.scrollWidth <= innerWidth"), json!(true));
+        page.picture("phone");
+        page.quiet(&server.url());
+        page.close();
+    }
+
     #[test]
     fn plots_show_and_save_the_right_values() {
         let mut browser = browser();

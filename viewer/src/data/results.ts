@@ -1,8 +1,11 @@
 import { ChannelNames } from "./channels";
+import { number } from "./names";
 import type { Channels, Source, Status } from "./source";
 
 /** Columns that were read are kept, up to so many bytes. */
 const KEPT = 256 * 2 ** 20;
+/** A smaller share of the largest value is rounding. */
+const NOISE = 1e-9;
 
 /** Numbers with more behind them; the room grows by doubling. */
 export function append(old: Float64Array<ArrayBuffer>, more: Float64Array): Float64Array<ArrayBuffer> {
@@ -21,6 +24,7 @@ export class Results {
   private cache = new Map<number, Promise<Float64Array>>();
   /** Columns that have arrived. */
   private arrived = new Map<number, Float64Array>();
+  private readonly largest = new Map<number, { rows: number; most: number }>();
 
   constructor(readonly source: Source, public status: Status) {}
 
@@ -124,5 +128,27 @@ export class Results {
     const { row, share } = this.locate(t);
     const a = column[row];
     return share === 0 ? a : a + share * (column[row + 1] - a);
+  }
+
+  /** The same in words. What is a billionth of the largest value with its unit, of all columns that are here, is 0. */
+  told(i: number, t: number): string {
+    const x = this.value(i, t);
+    return number(x !== undefined && Math.abs(x) < NOISE * this.scale(this.unit(i)) ? 0 : x);
+  }
+
+  /** The largest value with a unit. */
+  private scale(unit: string): number {
+    let most = 0;
+    for (const [c, column] of this.arrived) if (c > 0 && this.unit(c) === unit) most = Math.max(most, this.largestOf(c, column));
+    return most;
+  }
+
+  private largestOf(c: number, column: Float64Array): number {
+    const known = this.largest.get(c);
+    if (known?.rows === column.length) return known.most;
+    let most = 0;
+    for (const x of column) if (Math.abs(x) > most && Math.abs(x) < Infinity) most = Math.abs(x);
+    this.largest.set(c, { rows: column.length, most });
+    return most;
   }
 }

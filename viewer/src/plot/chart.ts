@@ -1,12 +1,11 @@
-// Draws channels over time with a pen.
+// Draws channels with a pen: over time, over another channel, or over frequency.
 
 import { visible } from "../data/names";
 import type { Results } from "../data/results";
 import type { Theme } from "../scene/theme";
+import { type Along, type Curves, type Range, bounds, curves } from "./curves";
 import type { Pen } from "./pen";
 import { padded, ticks } from "./ticks";
-
-export interface Range { from: number; to: number }
 
 /** The place of the axes within the chart. */
 export const LEFT = 62;
@@ -19,6 +18,9 @@ export interface Chart {
   height: number;
   /** Room above the axes, for a legend. */
   top: number;
+  /** The horizontal axis. */
+  along: Along;
+  /** The time that is shown, or that the curves are of. */
   range: Range;
   theme: Theme;
   /** Writes the names into the picture: for exports. */
@@ -35,11 +37,26 @@ export function tOf(chart: Pick<Chart, "width" | "range">, x: number): number {
   return from + ((x - LEFT) / (chart.width - LEFT - RIGHT || 1)) * (to - from);
 }
 
-/** Rows that a range of time touches, with one more on each side. */
-export function rowsOf(results: Results, range: Range): [number, number] {
-  const first = results.locate(range.from).row;
-  const last = results.locate(range.to).row;
-  return [Math.max(0, first - 1), Math.min(results.rows, last + 2)];
+/** Where the curves were drawn. */
+export interface Axes {
+  /** Of the vertical axis. */
+  bounds: Range;
+  /** Of the horizontal axis. */
+  range: Range;
+  drawn: Curves;
+  x: (value: number) => number;
+  y: (value: number) => number;
+}
+
+/** Makes one unit as long on both axes. */
+function evened(range: Range, [low, high]: [number, number], w: number, h: number): [Range, [number, number]] {
+  const per = Math.max((range.to - range.from) / w, (high - low) / h);
+  const wider = (from: number, to: number, pixels: number): [number, number] => {
+    const middle = (from + to) / 2;
+    return [middle - (per * pixels) / 2, middle + (per * pixels) / 2];
+  };
+  const [from, to] = wider(range.from, range.to, w);
+  return [{ from, to }, wider(low, high, h)];
 }
 
 /** A curve as points of the picture: all samples, or for many the first, least, greatest and last of each pixel. */
@@ -66,24 +83,17 @@ export function trace(
   return points;
 }
 
-/** Draws; returns the bounds of the vertical axis. */
-export function draw(pen: Pen, results: Results, chart: Chart): Range {
+/** Draws; tells where. */
+export function draw(pen: Pen, results: Results, chart: Chart): Axes {
   const { width, height, theme, columns } = chart;
   const top = chart.legend ? 26 : chart.top;
   const [w, h] = [width - LEFT - RIGHT, height - top - BOTTOM];
-  const known = columns.map((c) => results.here(c));
-  const [first, end] = rowsOf(results, chart.range);
-  let [low, high] = [Infinity, -Infinity];
-  for (const values of known) {
-    if (!values) continue;
-    for (let i = first; i < end; i++) {
-      const v = values[i];
-      if (v < low && v > -Infinity) low = v;
-      if (v > high && v < Infinity) high = v;
-    }
-  }
-  const [bottom, above] = padded(low, high);
-  const x = (t: number) => xOf(chart, t);
+  const drawn = curves(results, columns, chart.along, chart.range);
+  let { range } = drawn;
+  let [bottom, above] = padded(...bounds(drawn.values, drawn.first, drawn.end));
+  if (chart.along === "frequency") bottom = Math.min(0, bottom + 0.06 * (above - bottom));
+  if (drawn.alike) [range, [bottom, above]] = evened(range, [bottom, above], w, h);
+  const x = (v: number) => xOf({ width, range }, v);
   const y = (v: number) => top + h * (1 - (v - bottom) / (above - bottom));
   pen.box(0, 0, width, height, theme.paper);
   const across = ticks(bottom, above, Math.max(2, Math.round(h / 34)));
@@ -91,18 +101,22 @@ export function draw(pen: Pen, results: Results, chart: Chart): Range {
     pen.line([LEFT, y(v), LEFT + w, y(v)], theme.line, 1);
     pen.text(LEFT - 7, y(v) + 3.8, across.labels[i], { colour: theme.muted, align: "end" });
   });
-  const along = ticks(chart.range.from, chart.range.to, Math.max(2, Math.round(w / 90)));
+  const along = ticks(range.from, range.to, Math.max(2, Math.round(w / 90)));
+  const named = [along.factor, along.offset, drawn.label].filter(Boolean).join(" ");
+  const taken = named.length === 1 ? 26 : 14 + 6.2 * [...named].length;
   along.values.forEach((t, i) => {
     pen.line([x(t), top, x(t), top + h], theme.line, 1);
-    if (x(t) < width - RIGHT - (along.offset || along.factor ? 90 : 26)) pen.text(x(t), height - 7, along.labels[i], { colour: theme.muted, align: "middle" });
+    if (x(t) < width - RIGHT - taken) pen.text(x(t), height - 7, along.labels[i], { colour: theme.muted, align: "middle" });
   });
-  pen.text(width - RIGHT, height - 7, [along.factor, along.offset, "s"].filter(Boolean).join(" "), { colour: theme.muted, align: "end" });
+  pen.text(width - RIGHT, height - 7, named, { colour: theme.muted, align: "end" });
   if (bottom < 0 && above > 0) pen.line([LEFT, y(0), LEFT + w, y(0)], theme.muted, 0.8);
-  const unit = [across.factor, across.offset, results.unit(columns[0])].filter(Boolean).join(" ");
+  const unit = [across.factor, across.offset, drawn.unit].filter(Boolean).join(" ");
   pen.text(13, top + h / 2, unit, { colour: theme.muted, align: "middle", turned: true });
   pen.within(LEFT, top, w, h, () => {
-    known.forEach((values, k) => {
-      if (values) pen.line(trace(results.times, values, first, end, x, y, w), theme.series[k % theme.series.length], 1.6);
+    drawn.values.forEach((values, k) => {
+      if (!values) return;
+      const pixels = drawn.ascending ? w : Infinity;
+      pen.line(trace(drawn.x, values, drawn.first, drawn.end, x, y, pixels), theme.series[k % theme.series.length], 1.6);
     });
   });
   if (chart.legend) {
@@ -114,5 +128,5 @@ export function draw(pen: Pen, results: Results, chart: Chart): Range {
       at += 21 + 6.4 * [...name].length + 18;
     });
   }
-  return { from: bottom, to: above };
+  return { bounds: { from: bottom, to: above }, range, drawn, x, y };
 }

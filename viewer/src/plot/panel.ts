@@ -1,10 +1,11 @@
-// The plots under the scene: channels of one unit each, linked to the time cursor.
+// The plots under the scene: channels of one unit each over time, over another channel or as spectra, linked to the time cursor.
 
 import { number, visible } from "../data/names";
 import type { Results } from "../data/results";
 import type { Theme } from "../scene/theme";
 import { button, download, h, write } from "../ui/dom";
-import { type Chart, LEFT, RIGHT, type Range, draw, rowsOf, tOf, xOf } from "./chart";
+import { type Axes, type Chart, LEFT, RIGHT, draw, tOf, xOf } from "./chart";
+import { type Along, type Range, curves, rowsOf } from "./curves";
 import { CanvasPen, SvgPen } from "./pen";
 
 /** Bounds of the height of a chart. */
@@ -16,6 +17,10 @@ const PLOTS = 24;
 
 interface Plot {
   columns: number[];
+  along: Along;
+  axis: HTMLSelectElement;
+  /** Where each curve is at the present time, in a plot over another channel. */
+  spots: HTMLElement[];
   element: HTMLElement;
   canvas: HTMLCanvasElement;
   cursor: HTMLElement;
@@ -23,7 +28,7 @@ interface Plot {
   brush: HTMLElement;
   legend: HTMLElement;
   values: HTMLElement[];
-  bounds: Range;
+  axes: Axes | null;
   width: number;
 }
 
@@ -122,6 +127,7 @@ export class PlotPanel {
 
   private changed(): void {
     this.empty.hidden = this.plots.length > 0;
+    this.offer();
     this.redraw();
     this.onChange();
   }
@@ -146,12 +152,16 @@ export class PlotPanel {
     const brush = h("div", { class: "brush", hidden: true });
     const legend = h("div", { class: "legend" });
     const frame = h("div", { class: "chart-frame" }, canvas, brush, ghost, cursor);
-    const plot: Plot = { columns: [], element: h("div", { class: "plot" }), canvas, cursor, ghost, brush, legend, values: [], bounds: { from: 0, to: 1 }, width: 0 };
+    const axis = h("select", { class: "axis-choice", title: "Horizontal axis", "aria-label": "Horizontal axis", onchange: () => {
+      this.over(plot, axis.value === "frequency" ? "frequency" : Number(axis.value));
+    } });
+    const plot: Plot = { columns: [], along: 0, axis, spots: [], element: h("div", { class: "plot" }), canvas, cursor, ghost, brush, legend, values: [], axes: null, width: 0 };
     const save = h("select", { class: "save", title: "Save this plot", "aria-label": "Save this plot", onchange: () => {
       this.save(plot, save.value);
       save.value = "";
     } }, h("option", { value: "", textContent: "Save…" }), ...["PNG", "SVG", "CSV"].map((f) => h("option", { value: f, textContent: f })));
     const tools = h("div", { class: "plot-tools" },
+      axis,
       button("fit", "Show the whole time", "double click", () => this.reset()),
       save,
       button("close", "Remove this plot", "", () => this.remove(plot)));
@@ -162,7 +172,33 @@ export class PlotPanel {
     return plot;
   }
 
+  /** Draws a plot over something else. */
+  over(plot: Plot, along: Along): void {
+    plot.along = along;
+    plot.element.classList.toggle("not-time", along !== 0);
+    this.label(plot);
+    this.read(plot);
+    this.changed();
+  }
+
+  /** What plots can be drawn over: time, frequency, and every channel that is plotted. */
+  private offer(): void {
+    const columns = [...new Set(this.plots.flatMap((p) => [...p.columns, typeof p.along === "number" ? p.along : 0]))].filter((c) => c > 0);
+    const option = (value: string, textContent: string) => h("option", { value, textContent });
+    for (const p of this.plots) {
+      p.axis.replaceChildren(option("0", "over time"), option("frequency", "spectrum"), ...columns.map((c) => option(String(c), `over ${visible(this.results.name(c))}`)));
+      p.axis.value = String(p.along);
+    }
+  }
+
   private label(plot: Plot): void {
+    plot.spots.forEach((e) => e.remove());
+    plot.spots = plot.columns.map((_, k) => {
+      const spot = h("div", { class: "spot", hidden: true });
+      spot.style.background = this.theme.series[k % this.theme.series.length];
+      return spot;
+    });
+    plot.canvas.after(...plot.spots);
     plot.values = plot.columns.map(() => h("span", { class: "value" }));
     plot.legend.replaceChildren(...plot.columns.map((c, k) => {
       const swatch = h("span", { class: "swatch" });
@@ -171,12 +207,17 @@ export class PlotPanel {
       return h("button", { type: "button", class: "entry", title: `${name}: remove from the plot`, onclick: () => this.drop(plot, c) },
         swatch, h("bdi", { textContent: name }), plot.values[k]);
     }));
-    plot.canvas.setAttribute("aria-label", `Plot of ${plot.columns.map((c) => visible(this.results.name(c))).join(", ")} over time`);
+    plot.canvas.setAttribute("aria-label", `Plot of ${plot.columns.map((c) => visible(this.results.name(c))).join(", ")} ${this.overWhat(plot)}`);
     this.update();
   }
 
+  private overWhat(plot: Plot): string {
+    if (plot.along === "frequency") return "as spectrum";
+    return `over ${plot.along === 0 ? "time" : visible(this.results.name(plot.along))}`;
+  }
+
   private read(plot: Plot): void {
-    for (const c of plot.columns) this.results.column(c).then(() => this.redraw(), () => undefined);
+    for (const c of typeof plot.along === "number" ? [plot.along, ...plot.columns] : plot.columns) this.results.column(c).then(() => this.redraw(), () => undefined);
   }
 
   /** Draws all plots at the next frame. */
@@ -200,7 +241,7 @@ export class PlotPanel {
 
   private chart(plot: Plot, legend = false): Chart {
     const width = plot.canvas.parentElement?.clientWidth || 600;
-    return { columns: plot.columns, width, height: this.height, top: 8, range: this.range, theme: this.theme, legend };
+    return { columns: plot.columns, width, height: this.height, top: 8, along: plot.along, range: this.range, theme: this.theme, legend };
   }
 
   private drawOne(plot: Plot): void {
@@ -214,7 +255,7 @@ export class PlotPanel {
     const context = canvas.getContext("2d");
     if (!context) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    plot.bounds = draw(new CanvasPen(context), this.results, chart);
+    plot.axes = draw(new CanvasPen(context), this.results, chart);
   }
 
   /** The time has moved. */
@@ -231,6 +272,11 @@ export class PlotPanel {
     for (const p of this.plots) {
       const { width } = p;
       if (!width) continue;
+      if (p.along !== 0) {
+        this.updateOther(p, told);
+        continue;
+      }
+      p.spots.forEach((e) => (e.hidden = true));
       const place = (e: HTMLElement, t: number) => {
         const x = xOf({ width, range: this.range }, t);
         e.hidden = x < LEFT - 1 || x > width - RIGHT + 1;
@@ -239,8 +285,46 @@ export class PlotPanel {
       place(p.cursor, this.t);
       if (this.hover === null) p.ghost.hidden = true;
       else place(p.ghost, this.hover);
-      if (told) p.values.forEach((e, k) => write(e, number(this.results.value(p.columns[k], at))));
+      if (told) p.values.forEach((e, k) => write(e, this.results.told(p.columns[k], at)));
     }
+  }
+
+  /** The same where the horizontal axis is not time: a spot on each curve, or the frequency of its peak. */
+  private updateOther(p: Plot, told: boolean): void {
+    p.cursor.hidden = p.ghost.hidden = true;
+    const { along, axes } = p;
+    p.spots.forEach((e, k) => {
+      const v = this.results.value(p.columns[k], this.t);
+      const u = typeof along === "number" ? this.results.value(along, this.t) : undefined;
+      e.hidden = !axes || u === undefined || v === undefined || !axes.drawn.values[k] || !Number.isFinite(u + v);
+      if (!e.hidden && axes) e.style.transform = `translate(${axes.x(u as number).toFixed(1)}px, ${axes.y(v as number).toFixed(1)}px)`;
+    });
+    if (!told) return;
+    p.values.forEach((e, k) => write(e, along === "frequency" ? this.peak(p, k) : this.results.told(p.columns[k], this.t)));
+  }
+
+  /** The frequency with the largest amplitude. */
+  private peak(p: Plot, k: number): string {
+    const [values, x] = [p.axes?.drawn.values[k], p.axes?.drawn.x];
+    if (!values?.length || !x) return "…";
+    let top = 0;
+    for (let i = 1; i < values.length; i++) if (values[i] > values[top]) top = i;
+    return values[top] > 0 ? `peak at ${number(x[top], 4)} Hz` : "";
+  }
+
+  /** Goes to the time at which a curve comes closest to a place. */
+  private seekNear(p: Plot, x: number, y: number): void {
+    if (!p.axes || p.along === "frequency") return;
+    const { drawn } = p.axes;
+    let [best, row] = [Infinity, -1];
+    for (const values of drawn.values) {
+      if (!values) continue;
+      for (let i = drawn.first; i < drawn.end; i++) {
+        const d = (p.axes.x(drawn.x[i]) - x) ** 2 + (p.axes.y(values[i]) - y) ** 2;
+        if (d < best) [best, row] = [d, i];
+      }
+    }
+    if (row >= 0) this.onSeek(this.results.times[row]);
   }
 
   private zoomBy(factor: number, about: number): void {
@@ -271,12 +355,14 @@ export class PlotPanel {
     const tAt = (x: number) => tOf({ width: width(), range: this.range }, Math.min(Math.max(x, LEFT), width() - RIGHT));
     frame.addEventListener("pointerdown", (e) => {
       if (e.button !== 0) return;
+      if (plot.along !== 0) return this.seekNear(plot, xAt(e), e.clientY - frame.getBoundingClientRect().top);
       const x = xAt(e);
       const near = Math.abs(x - xOf({ width: width(), range: this.range }, this.t)) < 7;
       drag = { x, how: near || e.pointerType === "touch" ? "seek" : e.shiftKey ? "pan" : null, range: { ...this.range } };
       frame.setPointerCapture(e.pointerId);
     });
     frame.addEventListener("pointermove", (e) => {
+      if (plot.along !== 0) return;
       const x = xAt(e);
       this.hover = e.pointerType === "touch" ? null : tAt(x);
       if (drag) {
@@ -323,6 +409,7 @@ export class PlotPanel {
       else this.zoomBy(factor, this.t);
     });
     frame.addEventListener("wheel", (e) => {
+      if (plot.along !== 0) return;
       e.preventDefault();
       const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY) || e.shiftKey;
       const delta = (e.deltaX || e.deltaY) * (e.deltaMode === 1 ? 16 : 1);
@@ -334,18 +421,25 @@ export class PlotPanel {
   }
 
   /** What is plotted: for tests and for saving. */
-  describe(): { columns: number[]; names: string[]; unit: string; bounds: Range; range: Range; values: (number | undefined)[] }[] {
+  describe(): { columns: number[]; names: string[]; unit: string; along: string; bounds: Range; range: Range; values: (number | undefined)[]; told: string[] }[] {
     return this.plots.map((p) => ({
-      columns: [...p.columns], names: p.columns.map((c) => this.results.name(c)), unit: this.results.unit(p.columns[0]),
-      bounds: p.bounds, range: { ...this.range }, values: p.columns.map((c) => this.results.value(c, this.t)),
+      columns: [...p.columns], names: p.columns.map((c) => this.results.name(c)), unit: this.results.unit(p.columns[0]), along: this.overWhat(p),
+      bounds: p.axes?.bounds ?? { from: 0, to: 1 }, range: { ...(p.along === 0 ? this.range : p.axes?.range ?? this.range) }, values: p.columns.map((c) => this.results.value(c, this.t)),
+      told: p.values.map((e) => e.textContent ?? ""),
     }));
+  }
+
+  /** Draws the plot with this number over a channel, time or frequency. */
+  setAxis(k: number, along: Along): void {
+    if (this.plots[k]) this.over(this.plots[k], along);
   }
 
   /** A plot as a file. */
   async file(k: number, format: string): Promise<Blob | null> {
     const plot = this.plots[k];
     if (!plot) return null;
-    await Promise.all(plot.columns.map((c) => this.results.column(c)));
+    const needed = typeof plot.along === "number" ? [plot.along, ...plot.columns] : plot.columns;
+    await Promise.all(needed.map((c) => this.results.column(c)));
     const chart = { ...this.chart(plot, true), height: 300 };
     if (format === "SVG") {
       const pen = new SvgPen(chart.width, chart.height);
@@ -360,21 +454,28 @@ export class PlotPanel {
       draw(new CanvasPen(context), this.results, chart);
       return new Promise((done) => canvas.toBlob(done, "image/png"));
     }
-    return new Blob([this.csv(plot.columns)], { type: "text/csv" });
+    return new Blob([this.csv(plot)], { type: "text/csv" });
   }
 
-  /** The rows in view, as in results.csv. */
-  private csv(columns: number[]): string {
+  /** The rows in view, as in results.csv; of a spectrum the frequencies and amplitudes. */
+  private csv(plot: Plot): string {
     const { results } = this;
     const quoted = (field: string) =>
       field === "" || /[,"\n\r]|^[=+\-@\t ]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
-    const head = [0, ...columns].map((c) => quoted(`${results.name(c)}${results.unit(c) ? ` [${results.unit(c)}]` : ""}`));
-    const values = [0, ...columns].map((c) => results.here(c) ?? new Float64Array(0));
-    const [first, end] = this.zoomed ? rowsOf(results, this.range) : [0, results.rows];
-    const lines = [head.join(",")];
+    const named = (c: number) => quoted(`${results.name(c)}${results.unit(c) ? ` [${results.unit(c)}]` : ""}`);
     const shown = (x: number) => (Number.isFinite(x) ? (Number.isInteger(x) && Math.abs(x) < 1e15 ? (Object.is(x, -0) ? "-0.0" : `${x}.0`) : String(x)) : Number.isNaN(x) ? "NaN" : x > 0 ? "inf" : "-inf");
-    for (let i = first; i < end; i++) lines.push(values.map((v) => shown(v[i])).join(","));
-    return `${lines.join("\n")}\n`;
+    const table = (head: string[], lists: ArrayLike<number>[], first: number, end: number) => {
+      const lines = [head.join(",")];
+      for (let i = first; i < end; i++) lines.push(lists.map((v) => shown(v[i])).join(","));
+      return `${lines.join("\n")}\n`;
+    };
+    if (plot.along === "frequency") {
+      const { x, values, end } = curves(results, plot.columns, "frequency", this.range);
+      return table(["frequency [Hz]", ...plot.columns.map(named)], [x, ...values.map((v) => v ?? [])], 0, end);
+    }
+    const columns = [...new Set([0, plot.along, ...plot.columns])];
+    const [first, end] = this.zoomed ? rowsOf(results, this.range) : [0, results.rows];
+    return table(columns.map(named), columns.map((c) => results.here(c) ?? new Float64Array(0)), first, end);
   }
 
   private async save(plot: Plot, format: string): Promise<void> {

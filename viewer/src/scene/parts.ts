@@ -14,7 +14,7 @@ export interface Bend { body: number; slots: number[]; lift: number }
 export interface Seat { slot: number; body: number; line: [number, number]; share: number }
 export interface End { slot: number; on: Vec }
 /** An arrow for a load or a reaction. */
-export interface Arrow { slot: number; joint: number | null; force: number | null; at: End }
+export interface Arrow { slot: number; joint: number | null; force: number | null; moment: boolean; at: End }
 
 export interface Parts {
   items: Items;
@@ -167,6 +167,7 @@ class Builder {
       });
     });
     scene.joints.forEach((j, i) => this.arrow(j, i, null, n + i));
+    scene.joints.forEach((j, i) => this.arrow(j, i, null, n + i, true));
     return this.out;
   }
 
@@ -462,18 +463,18 @@ class Builder {
     }
   }
 
-  /** An arrow at a joint (its reaction) or for a load on one body. */
-  private arrow(e: Element, joint: number | null, force: number | null, pick: number): void {
+  /** An arrow at a joint (its reaction) or for a load on one body. A moment has two heads in space and is an arc in the plane. */
+  private arrow(e: Element, joint: number | null, force: number | null, pick: number, moment = e.kind === "torque"): void {
     const { theme, w, scene } = this;
     if (joint !== null && scene.joints.length > 2000) return;
     const k = joint !== null ? 1 : 0;
     const body = e.between[k] ?? null;
     const slot = this.out.slots++;
     const lift = scene.plane ? 4 * w : 0;
-    this.out.arrows.push({ slot, joint, force, at: { slot: slotOf(this.out, body, e.on[k]), on: add(e.on[k] ?? [0, 0, 0], [0, 0, lift]) } });
+    this.out.arrows.push({ slot, joint, force, moment, at: { slot: slotOf(this.out, body, e.on[k]), on: add(e.on[k] ?? [0, 0, 0], [0, 0, lift]) } });
     const group: Group = joint !== null ? "reaction" : "load";
-    const colour = joint !== null ? theme.reaction : theme.load;
-    if (e.kind === "torque") {
+    const colour = joint === null ? theme.load : moment ? theme.moment : theme.reaction;
+    if (moment && (joint === null || scene.plane)) {
       const ring = 2.6 * w;
       this.put(group, "arc", slot, pick, [0, 0, 0], { ring, round: 0.24 * w, colour });
       this.put(group, "cone", slot, pick, [0, ring, -0.2 * w], { turn: between([1, 0, 0], [0, -0.28, 1]), ring: 0.85 * w, colour });
@@ -481,5 +482,6 @@ class Builder {
     }
     this.put(group, "ball", slot, pick, [0.5, 0, 0], { core: [0.5, 0, 0], round: 0.26 * w, colour });
     this.put(group, "cone", slot, pick, [0, 0, 0], { core: [1, 0, 0], ring: 0.85 * w, colour });
+    if (moment) this.put(group, "cone", slot, pick, [1.6 * w, 0, 0], { core: [1, 0, 0], ring: 0.85 * w, colour });
   }
 }

@@ -39,6 +39,12 @@ const PATIENT = 700_000;
 const POINTS = 60_000;
 const ROUND = 1 / Math.sqrt(3);
 
+/** A moment in the plane that is a smaller share of the largest is not drawn. */
+const LITTLE = 1e-3;
+
+/** Columns of each joint, and the size that a full arrow stands for. */
+interface Vectors { columns: Float64Array[][]; largest: number }
+
 export interface Shown { joints: boolean; forces: boolean; reactions: boolean; traces: boolean; grid: boolean; labels: boolean }
 
 export class Stage {
@@ -94,9 +100,11 @@ export class Stage {
   /** Whether the view is one of everything, which the user has not changed. */
   private fitted = true;
   private modes: (Float64Array[] | null)[] = [];
-  private reactions: Float64Array[][] | null = null;
+  /** Forces and moments of the joints, by axes. */
+  private reactions: { force: Vectors; moment: Vectors } | null = null;
+  /** The arrows that are drawn: where their tips are, and what they stand for. */
+  readonly drawnArrows: { tip: Vec; size: number; moment: boolean }[] = [];
   private loads: (Float64Array[] | null)[] = [];
-  private largestReaction = 0;
   private width = 1;
   private height = 1;
   private shown: Shown = { joints: true, forces: true, reactions: false, traces: true, grid: true, labels: false };
@@ -408,16 +416,19 @@ export class Stage {
       if (!c) return 0;
       return this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
     };
+    this.drawnArrows.length = 0;
     for (const a of this.parts.arrows) {
       this.slots.hide(a.slot);
       if (this.slots.hidden(a.at.slot)) continue;
       let v: Vec | null = null;
       let length = 0;
       if (a.joint !== null) {
-        const columns = this.reactions?.[a.joint];
-        if (!this.shown.reactions || !columns?.length || !(this.largestReaction > 0)) continue;
-        v = [at(columns, 0), at(columns, 1), at(columns, 2)];
-        length = (norm(v) / this.largestReaction) * full;
+        const vectors = this.reactions?.[a.moment ? "moment" : "force"];
+        const columns = vectors?.columns[a.joint];
+        if (!this.shown.reactions || !columns?.length || !vectors || !(vectors.largest > 0)) continue;
+        v = a.moment && this.scene.plane ? [0, 0, at(columns, 0)] : [at(columns, 0), at(columns, 1), at(columns, 2)];
+        const share = norm(v) / vectors.largest;
+        length = a.moment && this.scene.plane ? (share > LITTLE ? 3 * head : 0) : share * full;
       } else if (a.force !== null) {
         const f = this.scene.forces[a.force];
         const columns = this.loads[a.force];
@@ -431,33 +442,48 @@ export class Stage {
       const n = norm(v);
       const tip = start.map((c, k) => c + (v[k] / n) * Math.max(length, 1.1 * head)) as Vec;
       this.slots.span(a.slot, start, tip, head);
+      if (a.joint !== null) this.drawnArrows.push({ tip, size: n, moment: a.moment });
     }
+  }
+
+  /** What an arrow of a length (in m) stands for, in N; nothing if there are no arrows. */
+  forceOf(length: number): number | null {
+    const largest = this.shown.reactions ? this.reactions?.force.largest : 0;
+    return largest ? (length / (0.3 * this.ball.radius * this.arrowScale)) * largest : null;
   }
 
   /** Reads the reactions of the joints; their arrows are scaled by the largest of the run. */
   async loadReactions(): Promise<boolean> {
-    if (this.reactions) return this.reactions.some((r) => r.length > 0);
-    const axes = this.scene.plane ? ["fx", "fy"] : ["fx", "fy", "fz"];
-    const budget = Math.max(1, Math.floor(2e7 / Math.max(1, axes.length * this.results.rows)));
+    if (!this.reactions) {
+      const [force, moment] = await Promise.all(this.scene.plane
+        ? [this.vectors(["fx", "fy"]), this.vectors(["mz"])]
+        : [this.vectors(["fx", "fy", "fz"]), this.vectors(["mx", "my", "mz"])]);
+      this.reactions = { force, moment };
+    }
+    return this.reactions.force.largest > 0 || this.reactions.moment.largest > 0;
+  }
+
+  /** A vector of every joint that has it, by its columns. */
+  private async vectors(axes: string[]): Promise<Vectors> {
+    const { rows } = this.results;
+    const budget = Math.max(1, Math.floor(2e7 / Math.max(1, axes.length * rows)));
     const list = this.scene.joints.slice(0, budget).map((j) => axes.map((a) => this.results.find(`${j.name}.${a}`)));
     const wanted = list.map((c) => (c.every((k) => k >= 0) ? c : []));
     const flat = wanted.flat();
-    if (flat.length === 0) return false;
-    const values = await this.results.source.columns(flat, 0, this.results.rows) as Float64Array;
+    if (flat.length === 0) return { columns: [], largest: 0 };
+    const values = await this.results.source.columns(flat, 0, rows) as Float64Array;
     let next = 0;
-    const rows = this.results.rows;
-    this.reactions = wanted.map((c) => c.map(() => values.subarray(next * rows, ++next * rows)));
+    const columns = wanted.map((c) => c.map(() => values.subarray(next * rows, ++next * rows)));
     const sizes: number[] = [];
     const every = Math.max(1, Math.floor(rows / 2000));
-    for (const c of this.reactions) {
+    for (const c of columns) {
       for (let i = 0; c.length && i < rows; i += every) {
         const size = Math.hypot(...c.map((x) => x[i]));
         if (Number.isFinite(size)) sizes.push(size);
       }
     }
     sizes.sort((a, b) => a - b);
-    this.largestReaction = sizes[Math.floor(0.98 * (sizes.length - 1))] || sizes[sizes.length - 1] || 0;
-    return true;
+    return { columns, largest: sizes[Math.floor(0.98 * (sizes.length - 1))] || sizes[sizes.length - 1] || 0 };
   }
 
   /** Reads loads that were recorded. */

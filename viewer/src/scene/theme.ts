@@ -12,6 +12,7 @@ export interface Theme {
   rubber: string;
   load: string;
   reaction: string;
+  moment: string;
   traces: string[];
   series: string[];
   grid: { minor: string; major: string; x: string; y: string; z: string };
@@ -32,7 +33,7 @@ const BODIES = ["#4f80bd", "#e08a3c", "#5aa469", "#c25b76", "#8470c4", "#3fa3ad"
 export const THEMES: Record<ThemeName, Theme> = {
   light: {
     name: "light", bodies: BODIES,
-    steel: "#4a5460", bright: "#c9d1da", ground: "#98a2ad", spring: "#6b7480", rubber: "#3b4148", load: "#b45309", reaction: "#c02644",
+    steel: "#4a5460", bright: "#c9d1da", ground: "#98a2ad", spring: "#6b7480", rubber: "#3b4148", load: "#b45309", reaction: "#c02644", moment: "#7a3fb0",
     traces: ["#c2410c", "#7c3aed", "#0f766e", "#be185d", "#1d4ed8", "#4d7c0f"],
     series: ["#1f63c6", "#d06a0b", "#1b8a4d", "#c22f4d", "#6f4bc8", "#0b8591", "#a8358c", "#7a7410"],
     grid: { minor: "#d3d9e0", major: "#b4bdc8", x: "#c9505d", y: "#4f9a58", z: "#4a74c9" },
@@ -41,7 +42,7 @@ export const THEMES: Record<ThemeName, Theme> = {
   },
   dark: {
     name: "dark", bodies: BODIES,
-    steel: "#a9b4c0", bright: "#3a434e", ground: "#5d6874", spring: "#b7c0ca", rubber: "#7a828c", load: "#f0a24a", reaction: "#ff6b81",
+    steel: "#a9b4c0", bright: "#3a434e", ground: "#5d6874", spring: "#b7c0ca", rubber: "#7a828c", load: "#f0a24a", reaction: "#ff6b81", moment: "#c59bff",
     traces: ["#ff9d5c", "#b79bff", "#4fd1c0", "#f583bd", "#7db1ff", "#b3d867"],
     series: ["#6aa8ff", "#f5a550", "#58c98b", "#ff7d92", "#b196ff", "#4ccbd8", "#ec82d2", "#d3cb56"],
     grid: { minor: "#2a323c", major: "#3d4854", x: "#b8525e", y: "#4c8f56", z: "#5a82d6" },

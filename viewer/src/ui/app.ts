@@ -15,6 +15,7 @@ import { Sidebar } from "./sidebar";
 import { type News, Strip } from "./strip";
 import { Transport } from "./transport";
 import { truth } from "./truth";
+import { type Format, film, formats } from "./video";
 
 const WORDS: Record<State, string> = {
   finished: "finished", failed: "failed", interrupted: "interrupted", running: "running", killed: "cut off", unknown: "no summary", damaged: "damaged", missing: "no results",
@@ -72,6 +73,7 @@ export class App {
   private themeButton!: HTMLButtonElement;
   private viewport = h("div", { class: "viewport" });
   private waiting = 0;
+  private filming = false;
   private frames = 0;
   private clock = { since: 0, frames: 0, rate: 0 };
 
@@ -157,7 +159,7 @@ export class App {
       h("div", { class: "segments views", role: "group", "aria-label": "View" }, view("front", "Front", "1"), view("top", "Top", "2"), view("side", "Side", "3"), view("iso", "Iso", "4")),
       h("div", { class: "tools" },
         button("fit", "Show everything", "F", () => this.view(this.stage?.view ?? "front")), this.projection, this.menu(),
-        button("camera", "Save a picture", "S", () => this.picture()), this.themeButton,
+        button("camera", "Save a picture", "S", () => this.picture()), this.films(), this.themeButton,
         button("panel", "Side panel", "B", () => this.panel()), button("help", "Keys", "?", () => this.dialog.showModal())));
     const plotSplit = this.splitter("Height of the plots", "row", (d) => this.size("--plots", d, 60, 0.75 * innerHeight, this.plots.element.offsetHeight));
     const sideSplit = this.splitter("Width of the side panel", "column", (d) => this.size("--side", d, 200, 640, this.sidebar.element.offsetWidth));
@@ -349,7 +351,7 @@ export class App {
     const { row, share } = this.results.locate(t);
     if (!this.stage) return true;
     const here = this.stage.seek(row, share, this.player.playing);
-    this.busy.hidden = here;
+    if (!this.filming) this.busy.hidden = here;
     if (!here) this.retry(t);
     return here;
   }
@@ -451,6 +453,54 @@ export class App {
   private async picture(): Promise<void> {
     const data = await this.stage?.picture(this.theme.paper);
     if (data) download(`${visible(this.scene.model) || "bellcrank"}.png`, data);
+  }
+
+  /** A choice of films to save. */
+  private films(): HTMLElement {
+    const choice = h("select", { class: "save film", title: "Save a film", "aria-label": "Save a film", onchange: () => {
+      const format = choice.value as Format;
+      choice.value = "";
+      this.film(format).then((data) => data && download(`${visible(this.scene.model) || "bellcrank"}.${format.toLowerCase()}`, data), (e) => this.fail(e));
+    } }, h("option", { value: "", textContent: "Film…" }), ...formats().map((f) => h("option", { value: f, textContent: f })));
+    return choice;
+  }
+
+  /** The whole motion at the present speed, from where one looks; nothing if it is ended by a click. */
+  async film(format: Format): Promise<Blob | null> {
+    const { stage, player } = this;
+    if (!stage || this.filming) return null;
+    const before = player.t;
+    player.pause();
+    this.filming = true;
+    const end = () => (this.filming = false);
+    this.busy.addEventListener("click", end);
+    const { clientWidth: width, clientHeight: height } = stage.canvas;
+    try {
+      return await film({
+        format, width, height, seconds: (player.end - player.start) / player.speed,
+        draw: async (share, onto, w, h) => {
+          const t = player.start + share * (player.end - player.start);
+          const { row } = this.results.locate(t);
+          await Promise.all([stage.poses.load(row), stage.poses.load(Math.min(row + 1, this.results.rows - 1))]);
+          player.seek(t);
+          stage.draw();
+          onto.fillStyle = this.theme.paper;
+          onto.fillRect(0, 0, w, h);
+          onto.drawImage(stage.canvas, 0, 0, w, h);
+        },
+        progress: (share) => {
+          this.busy.hidden = false;
+          write(this.busy, `Writing ${format} … ${Math.round(100 * share)} %. Click to stop.`);
+          return this.filming;
+        },
+      });
+    } finally {
+      this.filming = false;
+      this.busy.removeEventListener("click", end);
+      this.busy.hidden = true;
+      write(this.busy, "Reading …");
+      player.seek(before);
+    }
   }
 
   /** Plots what is chosen: its coordinates, or whatever there is. */

@@ -17,7 +17,7 @@ const KEYS: [string, [string, string][]][] = [
   ["Choose and plot", [
     ["click", "choose a body or a joint"], ["P", "plot what is chosen"], ["⇧ P", "remove all plots"], ["/", "search"], ["Esc", "choose nothing"], ["S", "save a picture"],
   ]],
-  ["In a plot", [["click", "go to that time"], ["drag", "zoom to a span"], ["wheel, ⇧ drag", "zoom, shift"], ["double click", "the whole time"], ["+ − 0", "zoom in, out, whole (chart focused)"]]],
+  ["In a plot", [["click", "go to that time"], ["drag", "zoom to a span"], ["wheel, ⇧ drag", "zoom, shift"], ["double click", "the whole time"], ["+ − 0", "zoom in, out, whole (chart focused)"], ["over…", "time, a plotted channel, or a spectrum"]]],
 ];
 
 export function help(): HTMLDialogElement {

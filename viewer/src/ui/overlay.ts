@@ -15,6 +15,31 @@ function length(x: number): string {
   return `${+(x / size).toPrecision(3)} ${unit}`;
 }
 
+/** A force or moment with three digits. */
+function withPrefix(x: number, unit: string): string {
+  const [size, prefix] = ([[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"]] as [number, string][]).find(([size]) => x >= size * 0.9995) ?? [1, ""];
+  return `${+(x / size).toPrecision(3)} ${prefix}${unit}`;
+}
+
+type Rectangle = [left: number, top: number, right: number, bottom: number];
+
+/** Where a label may stand beside its point: right above, right below, left above, left below. */
+const PLACES: [side: number, up: boolean][] = [[1, true], [1, false], [-1, true], [-1, false]];
+/** So many arrows have numbers. */
+const SIZES = 60;
+
+/** Puts a label beside a point where no other stands; hides it where there is no room. */
+function place(element: HTMLElement, p: ArrayLike<number> | null | undefined, width: number, taken: Rectangle[], places: typeof PLACES): void {
+  const free = p && places.map(([side, up]): Rectangle => {
+    const [left, top] = [side > 0 ? p[0] + 9 : p[0] - 9 - width, p[1] + (up ? -23 : 5)];
+    return [left, top, left + width, top + 18];
+  }).find((r) => taken.every((t) => r[2] < t[0] || r[0] > t[2] || r[3] < t[1] || r[1] > t[3]));
+  element.hidden = !free;
+  if (!free) return;
+  taken.push(free);
+  element.style.transform = `translate(${free[0].toFixed(1)}px, ${free[1].toFixed(1)}px)`;
+}
+
 export class Overlay {
   readonly element = h("div", { class: "overlay" });
   private readonly labels = h("div", { class: "labels", "aria-hidden": "true" });
@@ -23,7 +48,8 @@ export class Overlay {
   private readonly barText = h("span", { class: "scale-text" });
   private readonly cross: SVGSVGElement;
   private readonly arms: { line: SVGLineElement; text: SVGTextElement }[] = [];
-  private tags: { pick: number; element: HTMLElement }[] = [];
+  private tags: { pick: number; element: HTMLElement; width: number }[] = [];
+  private readonly sizes: HTMLElement[] = [];
 
   constructor(private readonly stage: Stage) {
     this.cross = document.createElementNS(SVG, "svg");
@@ -52,16 +78,18 @@ export class Overlay {
 
   /** Writes names beside the entities. */
   showLabels(on: boolean): void {
-    this.labels.replaceChildren();
+    this.tags.forEach((tag) => tag.element.remove());
     this.tags = [];
-    if (!on) return;
-    const { entities } = this.stage;
-    const order = entities.map((_, i) => i).filter((i) => entities[i].kind !== "force" || entities.length < 40);
-    this.tags = order.slice(0, LABELS).map((pick) => {
-      const element = h("span", { class: `label ${entities[pick].kind}` }, h("bdi", { textContent: visible(entities[pick].name) }));
-      this.labels.append(element);
-      return { pick, element };
-    });
+    if (on) {
+      const { entities } = this.stage;
+      const order = entities.map((_, i) => i).filter((i) => entities[i].kind !== "force" || entities.length < 40);
+      this.tags = order.slice(0, LABELS).map((pick) => {
+        const element = h("span", { class: `label ${entities[pick].kind}` }, h("bdi", { textContent: visible(entities[pick].name) }));
+        this.labels.append(element);
+        return { pick, element, width: 0 };
+      });
+      for (const tag of this.tags) tag.width = tag.element.offsetWidth;
+    }
     this.update();
   }
 
@@ -72,15 +100,31 @@ export class Overlay {
     this.tip.style.transform = `translate(${x + 14}px, ${y + 14}px)`;
   }
 
+  /** How large the forces and moments of the arrows are, at their tips. */
+  private writeSizes(taken: Rectangle[]): void {
+    const arrows = this.stage.drawnArrows.length <= SIZES ? this.stage.drawnArrows : [];
+    while (this.sizes.length < arrows.length) {
+      const element = h("span", { class: "label size" });
+      this.labels.append(element);
+      this.sizes.push(element);
+    }
+    this.sizes.forEach((element, k) => {
+      if (!arrows[k]) return void (element.hidden = true);
+      const text = withPrefix(arrows[k].size, arrows[k].moment ? "N m" : "N");
+      write(element, text);
+      element.classList.toggle("moment", arrows[k].moment);
+      place(element, this.stage.project(arrows[k].tip), 12 + 6.4 * text.length, taken, PLACES);
+    });
+  }
+
   /** After every drawing. */
   update(): void {
     const { stage } = this;
-    for (const { pick, element } of this.tags) {
+    const taken: Rectangle[] = [];
+    this.writeSizes(taken);
+    for (const { pick, element, width } of this.tags) {
       const at = stage.where(pick);
-      const p = at && stage.project(at);
-      element.hidden = !p;
-      const below = stage.entities[pick].kind !== "body";
-      if (p) element.style.transform = `translate(${(p[0] + 9).toFixed(1)}px, ${(p[1] + (below ? 5 : -23)).toFixed(1)}px)`;
+      place(element, at && stage.project(at), width, taken, stage.entities[pick].kind === "body" ? PLACES : [...PLACES].reverse());
     }
     stage.axes().forEach(([x, y, z], k) => {
       const { line, text } = this.arms[k];
@@ -96,6 +140,8 @@ export class Overlay {
     const decade = 10 ** Math.floor(Math.log10(raw));
     const step = [5, 2, 1].map((s) => s * decade).find((s) => s <= raw) ?? decade;
     this.bar.style.width = `${(step / per).toFixed(1)}px`;
-    write(this.barText, stage.flat ? length(step) : `≈ ${length(step)}`);
+    const force = stage.forceOf(step);
+    const arrow = force === null ? "" : ` ↔ ${withPrefix(force, "N")}`;
+    write(this.barText, `${stage.flat ? "" : "≈ "}${length(step)}${arrow}`);
   }
 }

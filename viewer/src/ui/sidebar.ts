@@ -217,7 +217,7 @@ export class Sidebar {
     const clock = performance.now();
     if (!now && clock - this.updated < 60) return;
     this.updated = clock;
-    for (const l of this.lines) write(l.value, number(this.results.value(l.column, t)));
+    for (const l of this.lines) write(l.value, this.results.told(l.column, t));
   }
 
   /** How the run went, and what a report says. */

@@ -230,3 +230,23 @@ input.u = { start = 0, unit = "N" }
     let wrong = s.bellcrank(&["response", "m.toml", "--input", "w", "--output", "rail.rate"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("there is no input `w`"), "{}", wrong.stderr);
 }
+
+#[test]
+fn examples_prove_what_their_comments_claim() {
+    let s = Scratch::new("claims");
+    let example = |name: &str| format!("{}/models/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let output = |name: &str, output: &str, what: &str| {
+        s.json(&example(name), &[])["outputs"][output][what].as_f64().unwrap()
+    };
+    assert!(output("peaucellier", "line", "absmax") < 1e-8);
+    assert!(output("peaucellier", "inversion", "absmax") < 1e-8);
+    assert!((output("planetary-gear", "ratio", "final") - 4.0).abs() < 1e-9);
+    // cos θ = g/(ω² l); the arms' own weight, a hundredth of the balls', lowers them a little
+    let angle = (9.81f64 / (7.3f64.powi(2) * 0.4)).acos().to_degrees();
+    assert!((output("flyball-governor", "angle", "final") - angle).abs() < 0.1);
+    // the way back is twice as fast: of each turn, 120° of 360°
+    let table = s.record(&std::fs::read_to_string(example("quick-return")).unwrap(), &["--sample", "0.001"]);
+    let at = table.header.iter().position(|name| name.starts_with("cutting_speed")).unwrap();
+    let back = table.rows.iter().filter(|row| row[at] < 0.0).count() as f64 / table.rows.len() as f64;
+    assert!((back - 1.0 / 3.0).abs() < 2e-3, "{back}");
+}

@@ -68,10 +68,7 @@ impl Convert<'_> {
             DeValue::Table(table) => return self.table(table, span, problems),
             DeValue::Array(list) => Value::Array(list.into_iter().map(|v| self.node(v, problems)).collect()),
             DeValue::Boolean(flag) => Value::Bool(flag),
-            DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
-                Ok(n) => Value::Integer(n),
-                Err(_) => Value::Number(n.as_str().parse().unwrap_or(f64::INFINITY)),
-            },
+            DeValue::Integer(n) => super::fast_toml::integer(n.as_str(), n.radix()),
             DeValue::Float(x) => Value::Number(x.as_str().parse().unwrap_or(f64::NAN)),
             DeValue::Datetime(date) => {
                 let problem = Diagnostic::error("a model file has no use for dates").at(span).label("a date");

@@ -133,7 +133,8 @@ impl Simulation {
     /// The present values of channels.
     fn values<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
         let places = names.iter().map(|name| self.place(name)).collect::<PyResult<Vec<_>>>()?;
-        let values = self.work(py, |s| s.observe().map(|all| places.iter().map(|k| all[*k]).collect::<Vec<f64>>()))?;
+        let values =
+            self.work(py, |s| places.iter().map(|k| s.value(ChannelId(*k))).collect::<Result<Vec<f64>, _>>())?;
         arrays::vector(py, values)
     }
 

@@ -5,7 +5,7 @@ mod common;
 use bellcrank_model::State;
 use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::run::{Machine, SavedState, Simulation};
+use bellcrank_solve::run::{ChannelId, Machine, SavedState, Simulation};
 use common::{FOUR_BAR, SPATIAL, last, system};
 
 fn example(name: &str) -> String {
@@ -49,6 +49,26 @@ fn steps_are_those_of_a_run_to_the_bit() {
         assert_eq!(stepped.statistics(), summary.statistics);
         assert_eq!((stepped.events(), events), (&summary.events[..], summary.events.len()));
         assert!(steps > 1 && stepped.step().unwrap().is_none());
+    }
+}
+
+/// A channel that is asked for alone is computed alone; it is the same number, and the run does not notice.
+#[test]
+fn a_channel_alone_is_the_same_as_among_all() {
+    for (text, options) in cases() {
+        let (mut alone, mut all) = (simulation(&text, &options), simulation(&text, &options));
+        let channels = alone.header().channels.len();
+        for k in 1..=4 {
+            let t = options.until * f64::from(k) / 4.0;
+            alone.advance_to(t).unwrap();
+            all.advance_to(t).unwrap();
+            let values = all.observe().unwrap().to_vec();
+            for c in 0..channels {
+                alone.advance_to(t).unwrap(); // forgets what was computed for the channel before
+                assert_eq!(alone.value(ChannelId(c)).unwrap().to_bits(), values[c].to_bits(), "channel {c} at {t}");
+            }
+            assert_eq!(bits(alone.state()), bits(all.state()));
+        }
     }
 }
 

@@ -235,9 +235,8 @@ input.u = { start = 0, unit = "N" }
 fn examples_prove_what_their_comments_claim() {
     let s = Scratch::new("claims");
     let example = |name: &str| format!("{}/models/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let output = |name: &str, output: &str, what: &str| {
-        s.json(&example(name), &[])["outputs"][output][what].as_f64().unwrap()
-    };
+    let output =
+        |name: &str, output: &str, what: &str| s.json(&example(name), &[])["outputs"][output][what].as_f64().unwrap();
     assert!(output("peaucellier", "line", "absmax") < 1e-8);
     assert!(output("peaucellier", "inversion", "absmax") < 1e-8);
     assert!((output("planetary-gear", "ratio", "final") - 4.0).abs() < 1e-9);

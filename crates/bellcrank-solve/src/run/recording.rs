@@ -7,6 +7,7 @@ use bellcrank_model::Dynamics;
 use bellcrank_model::catalog::DEFAULT;
 use bellcrank_model::channel::{Channel, Pattern, Selection};
 use bellcrank_model::file::suggest;
+use std::collections::HashMap;
 
 /// What is recorded.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub(super) struct Recording {
     selection: Option<Selection>,
     /// Which of the outputs; none stands for all.
     outputs: Option<Vec<usize>>,
+    /// Channels that were asked for alone; none for those that need accelerations, reactions or an output.
+    single: HashMap<usize, Option<Selection>>,
 }
 
 impl Recording {
@@ -38,7 +41,7 @@ impl Recording {
         let selection = dynamics.select(&mut fits);
         match used.iter().position(|used| !used) {
             Some(k) => Err(nothing(&patterns[k], dynamics, outputs)),
-            None => Ok(Recording { selection: Some(selection), outputs: Some(chosen) }),
+            None => Ok(Recording { selection: Some(selection), outputs: Some(chosen), single: HashMap::new() }),
         }
     }
 }
@@ -88,6 +91,24 @@ impl Simulation {
         }
         self.observer.values = values;
         Ok(())
+    }
+
+    /// One channel at the present state, without the others; nothing if it needs what all of them need.
+    pub(super) fn observe_one(&mut self, channel: usize) -> Result<Option<f64>, StepError> {
+        if !self.recording.single.contains_key(&channel) {
+            let single = self.select_one(channel);
+            self.recording.single.insert(channel, single);
+        }
+        let Some(Some(one)) = self.recording.single.get(&channel) else { return Ok(None) };
+        self.observer.state.clone_from(self.engine.state());
+        self.observer.observe(Some(one))?;
+        Ok(self.observer.values.first().copied())
+    }
+
+    fn select_one(&self, channel: usize) -> Option<Selection> {
+        let name = self.recorded_channels().get(channel)?.name.clone();
+        let one = self.observer.dynamics.select(&mut |other, _| other == name);
+        (one.channels.len() == 1 && !one.reactive).then_some(one)
     }
 
     /// Fills the observer's values with the channels that are recorded by default and all outputs, whatever is recorded.

@@ -155,8 +155,14 @@ impl Simulation {
         self.recorded_channels().iter().position(|channel| channel.name == name).map(ChannelId)
     }
 
-    /// The present value of a channel; NaN for a channel of another simulation.
+    /// The present value of a channel; NaN for a channel of another simulation. One of positions or velocities is computed
+    /// alone; one of accelerations or forces takes all channels with it, once for a state.
     pub fn value(&mut self, channel: ChannelId) -> Result<f64, StepError> {
+        if !self.observed
+            && let Some(value) = self.observe_one(channel.0)?
+        {
+            return Ok(value);
+        }
         Ok(self.observe()?.get(channel.0).copied().unwrap_or(f64::NAN))
     }
 

@@ -19,6 +19,7 @@ pub mod newton;
 pub mod plan;
 pub mod proof;
 pub mod record;
+mod redundancy;
 pub mod run;
 pub mod start;
 pub mod stencil;

@@ -6,30 +6,41 @@ use std::sync::Arc;
 
 /// [`solver::choose`], with the analysis deferred.
 pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(Deferred { pattern: pattern.clone(), solver: None, make: solver::choose })
+    Box::new(Deferred { pattern: pattern.clone(), solver: None, left_out: Vec::new(), make: solver::choose })
 }
 
 /// [`solver::choose_nearly_symmetric`], with the analysis deferred.
 pub fn choose_nearly_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(Deferred { pattern: pattern.clone(), solver: None, make: solver::choose_nearly_symmetric })
+    Box::new(Deferred { pattern: pattern.clone(), solver: None, left_out: Vec::new(), make: solver::choose_nearly_symmetric })
 }
 
 struct Deferred {
     pattern: Arc<BlockPattern>,
     solver: Option<Box<dyn LinearSolver>>,
+    left_out: Vec<usize>,
     make: fn(&Arc<BlockPattern>) -> Box<dyn LinearSolver>,
 }
 
 impl Deferred {
     fn solver(&mut self) -> &mut dyn LinearSolver {
-        self.solver.get_or_insert_with(|| (self.make)(&self.pattern)).as_mut()
+        let made = || {
+            let mut solver = (self.make)(&self.pattern);
+            solver.leave_out(&self.left_out);
+            solver
+        };
+        self.solver.get_or_insert_with(made).as_mut()
     }
 }
 
 impl LinearSolver for Deferred {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
-        *self = Deferred { pattern: pattern.clone(), solver: None, make: self.make };
+        (self.pattern, self.solver) = (pattern.clone(), None);
         Ok(())
+    }
+
+    fn leave_out(&mut self, rows: &[usize]) {
+        self.left_out = rows.to_vec();
+        self.solver.iter_mut().for_each(|solver| solver.leave_out(rows));
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {

@@ -32,6 +32,7 @@ pub struct DenseLu {
     row_scale: Vec<f64>,
     column_scale: Vec<f64>,
     dropped: Vec<usize>,
+    left_out: Vec<usize>,
     smallest: f64,
     x: Vec<f64>,
 }
@@ -94,6 +95,10 @@ impl LinearSolver for DenseLu {
         Ok(())
     }
 
+    fn leave_out(&mut self, rows: &[usize]) {
+        self.left_out = rows.to_vec();
+    }
+
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         let n = self.rows.len();
         let expected = self.pattern.as_ref().map_or(0, |p| p.values());
@@ -116,6 +121,12 @@ impl LinearSolver for DenseLu {
                     }
                 }
             }
+        }
+        // without entries they have no pivots
+        for &r in &self.left_out {
+            self.lu[r * n..(r + 1) * n].fill(0.0);
+            let c = self.position[r];
+            self.lu.chunks_exact_mut(n).for_each(|row| row[c] = 0.0);
         }
         self.equilibrate()?;
         self.rows.iter_mut().enumerate().for_each(|(k, r)| *r = k);

@@ -67,6 +67,8 @@ pub struct Robust {
     pivoted: bool,
     /// Rows that block elimination dropped and that the matrix factored by `pivoting` lacks.
     taken_out: Vec<usize>,
+    /// Rows that are left out of every matrix.
+    left_out: Vec<usize>,
     /// The matrix factored last, while its first solution is still to be checked.
     suspect: Option<BlockMatrix>,
     check: bool,
@@ -106,6 +108,7 @@ impl Robust {
         self.unchecked = (self.unchecked + 1) % CHECK_EVERY;
         if self.unchecked == 1 && self.block.as_ref().is_some_and(|lu| lu.is_symmetric()) && a.skewness() > SKEW {
             self.block = BlockLu::for_pattern(a.pattern()).ok();
+            self.block.iter_mut().for_each(|lu| lu.leave_out(&self.left_out));
             self.poor = POOR;
         }
     }
@@ -115,6 +118,7 @@ impl Robust {
             Some(solver) => self.pivoting.insert(solver),
             None => self.pivoting.insert(choose_pivoting(a.pattern())?),
         };
+        pivoting.leave_out(&self.left_out);
         pivoting.factor(a)?;
         Ok(pivoting.as_mut())
     }
@@ -169,8 +173,15 @@ impl Robust {
 
 impl LinearSolver for Robust {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
+        let left_out = std::mem::take(&mut self.left_out);
         *self = Robust::for_pattern(pattern);
+        self.leave_out(&left_out);
         Ok(())
+    }
+
+    fn leave_out(&mut self, rows: &[usize]) {
+        self.left_out = rows.to_vec();
+        self.block.iter_mut().for_each(|lu| lu.leave_out(rows));
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
@@ -295,6 +306,7 @@ impl Robust {
                 && let Ok(whole) = lu.whole(a.pattern())
             {
                 *lu = whole;
+                lu.leave_out(&self.left_out);
                 done = by_blocks(lu, true);
             }
             match done {

@@ -22,12 +22,18 @@ use std::sync::Arc;
 pub struct SparseLu {
     scalar: Option<(SymbolicSparseColMat<usize>, SymbolicLu<usize>)>,
     lu: Option<Lu<usize, f64>>,
-    /// Row, column and place in the block matrix of every entry, by columns.
+    pattern: Option<Arc<BlockPattern>>,
+    /// Rows that are left out: a one stands on their diagonal, and nothing else.
+    left_out: Vec<usize>,
+    /// Row, column and place in the block matrix of every entry, by columns; [`ONE`] for a one.
     entries: Vec<(u32, u32, u32)>,
     expected: usize,
     row_scale: Vec<f64>,
     column_scale: Vec<f64>,
 }
+
+/// In the place of an entry: a one on the diagonal of a row that is left out.
+const ONE: u32 = u32::MAX;
 
 impl SparseLu {
     /// A solver that has seen no pattern yet.
@@ -39,13 +45,19 @@ impl SparseLu {
 impl LinearSolver for SparseLu {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
         let n = pattern.dimension();
+        self.pattern = Some(pattern.clone());
         self.entries.clear();
+        let mut out = vec![false; n];
+        self.left_out.iter().for_each(|&r| out[r] = true);
+        self.entries.extend(self.left_out.iter().map(|&r| (r as u32, r as u32, ONE)));
         for i in 0..pattern.blocks() {
             for (j, offset) in pattern.row(i) {
                 let mut from = offset as u32;
                 for r in pattern.range(i) {
                     for c in pattern.range(j) {
-                        self.entries.push((r as u32, c as u32, from));
+                        if !out[r] && !out[c] {
+                            self.entries.push((r as u32, c as u32, from));
+                        }
                         from += 1;
                     }
                 }
@@ -71,14 +83,25 @@ impl LinearSolver for SparseLu {
         Ok(())
     }
 
+    fn leave_out(&mut self, rows: &[usize]) {
+        if self.left_out != rows {
+            self.left_out = rows.to_vec();
+            if let Some(pattern) = self.pattern.clone() {
+                // a pattern that was analyzed can be without some of its rows
+                let _ = self.analyze(&pattern);
+            }
+        }
+    }
+
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
+        let value = |from: u32| if from == ONE { 1.0 } else { a.values[from as usize] };
         let fits = a.values.len() == self.expected;
         let Some((symbolic, factors)) = self.scalar.as_ref().filter(|_| fits) else {
             return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
         };
         let mut largest = vec![0.0; self.row_scale.len()];
         for &(r, _, from) in &self.entries {
-            let a = a.values[from as usize];
+            let a = value(from);
             if !a.is_finite() {
                 return Err(LinearError::NotFinite { row: r as usize });
             }
@@ -87,12 +110,12 @@ impl LinearSolver for SparseLu {
         self.row_scale.iter_mut().zip(&largest).for_each(|(s, &m)| *s = recip_of_power(m));
         largest.fill(0.0);
         for &(r, c, from) in &self.entries {
-            let a = a.values[from as usize] * self.row_scale[r as usize];
+            let a = value(from) * self.row_scale[r as usize];
             largest[c as usize] = a.abs().max(largest[c as usize]);
         }
         self.column_scale.iter_mut().zip(&largest).for_each(|(s, &m)| *s = recip_of_power(m));
         let scaled = |&(r, c, from): &(u32, u32, u32)| {
-            a.values[from as usize] * self.row_scale[r as usize] * self.column_scale[c as usize]
+            value(from) * self.row_scale[r as usize] * self.column_scale[c as usize]
         };
         let values: Vec<f64> = self.entries.iter().map(scaled).collect();
         let matrix = SparseColMatRef::new(symbolic.as_ref(), &values);
@@ -106,6 +129,7 @@ impl LinearSolver for SparseLu {
         let Some(lu) = self.lu.as_ref().filter(|_| b.len() == n) else {
             return Err(LinearError::Sizes { expected: n, found: b.len() });
         };
+        self.left_out.iter().for_each(|&r| b[r] = 0.0);
         b.iter_mut().zip(&self.row_scale).for_each(|(b, s)| *b *= s);
         lu.solve_in_place(MatMut::from_column_major_slice_mut(b, n, 1));
         b.iter_mut().zip(&self.column_scale).for_each(|(b, s)| *b *= s);
@@ -116,7 +140,7 @@ impl LinearSolver for SparseLu {
     }
 
     fn dropped(&self) -> &[usize] {
-        &[]
+        &self.left_out
     }
 
     /// 1: faer does not tell.

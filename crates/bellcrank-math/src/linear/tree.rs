@@ -240,6 +240,9 @@ impl LinearSolver for TreeLu {
         Ok(())
     }
 
+    /// Nothing: each joint of a tree adds a body of its own, and none of them is redundant.
+    fn leave_out(&mut self, _: &[usize]) {}
+
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         if a.values.len() != self.entries {
             return Err(LinearError::Sizes { expected: self.entries, found: a.values.len() });

@@ -19,6 +19,24 @@ macro_rules! clone_by_fields {
     };
 }
 
+/// Rows of the constraints that hold nothing which the others do not hold: solvers leave them out.
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct LeftOut {
+    /// The number of rows that they were chosen from: equations with another number know nothing of them.
+    pub of: usize,
+    /// The rows, ascending.
+    pub rows: Vec<usize>,
+}
+
+clone_by_fields!(LeftOut { of, rows });
+
+impl LeftOut {
+    /// The rows to leave out of equations with m constraint rows.
+    pub fn among(&self, m: usize) -> &[usize] {
+        if self.of == m { &self.rows } else { &[] }
+    }
+}
+
 /// What is constant within a step: the centres of the rotation charts, the last accepted joint angles, the modes of
 /// forces that switch, and the inputs.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -36,9 +54,11 @@ pub struct Charts {
     pub modes: Vec<Mode>,
     /// The values of the model's inputs, in its order: constant until somebody sets them between two steps.
     pub inputs: Vec<f64>,
+    /// Redundant rows of the constraints, chosen at a start and after events; none where they are not chosen yet.
+    pub left_out: LeftOut,
 }
 
-clone_by_fields!(Charts { centres, angles, rates, time, modes, inputs });
+clone_by_fields!(Charts { centres, angles, rates, time, modes, inputs, left_out });
 
 /// The state of a machine: small, and cloned freely for checkpoints and retries.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -55,6 +55,17 @@ pub enum StepError {
         /// Why.
         why: Box<AssemblyError>,
     },
+    /// Equations that held together no longer can.
+    Contradiction {
+        /// When.
+        t: f64,
+        /// The joints that cannot all hold, as few as it takes.
+        sides: Vec<Subject>,
+        /// By how much they are apart, in m (or rad), or per second.
+        by: f64,
+        /// Whether their rates contradict each other, while their positions do not yet.
+        rates: bool,
+    },
     /// A value that was handed to the run cannot be used.
     Refused {
         /// When.
@@ -109,6 +120,7 @@ impl StepError {
             | StepError::Singular { t, .. }
             | StepError::NotFinite { t, .. }
             | StepError::Open { t, .. }
+            | StepError::Contradiction { t, .. }
             | StepError::Refused { t, .. }
             | StepError::OpenLoop { t, .. }
             | StepError::Chatter { t, .. }
@@ -129,6 +141,7 @@ impl StepError {
             | StepError::Chatter { culprit, .. }
             | StepError::Jump { culprit, .. } => Some(culprit),
             StepError::Open { why, .. } => Some(why.culprit()),
+            StepError::Contradiction { sides, .. } => sides.first(),
             StepError::Refused { .. } | StepError::Unsuited { .. } | StepError::Record(_) => None,
         }
     }
@@ -161,6 +174,17 @@ impl StepError {
                 format!("the motion left the range of numbers at t = {t:.9} s at {culprit}")
             }
             StepError::Open { t, why } => format!("at t = {t:.9} s {}", why.reason()),
+            StepError::Contradiction { t, sides, by, rates } => {
+                let sides: Vec<&str> = sides.iter().map(|s| s.words.as_str()).collect();
+                let who = match sides.as_slice() {
+                    [] => "the joints contradict each other".into(),
+                    [one] => format!("{one} contradicts itself"),
+                    [one, other] => format!("{one} contradicts {other}"),
+                    [most @ .., last] => format!("{} and {last} contradict each other", most.join(", ")),
+                };
+                let apart = if *rates { "m/s (or rad/s)" } else { "m (or rad)" };
+                format!("from t = {t:.9} s on {who}: together they cannot hold, and are apart by {by:.2e} {apart}")
+            }
             StepError::Refused { t, why } => format!("at t = {t:.9} s {why}"),
             StepError::OpenLoop { t, culprit, gap, bound } => format!(
                 "the loop that {culprit} closes is open by {gap:.2e} at t = {t:.9} s, and {bound:.2e} is the most that sequential \
@@ -188,6 +212,9 @@ impl StepError {
             StepError::Singular { .. } => "give it a mass and an inertia, or hold it by a joint",
             StepError::NotFinite { .. } => {
                 "look for a function of t that becomes infinite, or a force that grows without bound"
+            }
+            StepError::Contradiction { .. } => {
+                "they agreed until then, so that one of them was not needed: leave one out, or let them agree all the time"
             }
             StepError::Chatter { .. } => {
                 "two contacts or stops may work against each other, or against a joint or a drive: make one of them soft \

@@ -30,6 +30,8 @@ pub struct Kkt {
     recursive: bool,
     /// In the place of M: one for independent coordinates, zero for dependent ones.
     independent: Option<Vec<f64>>,
+    /// The rows that the solver was told to leave out.
+    left_out: Vec<usize>,
     /// Factorizations so far.
     pub factorizations: usize,
 }
@@ -108,6 +110,7 @@ impl Kkt {
             n,
             recursive,
             independent: None,
+            left_out: Vec::new(),
             factorizations: 0,
             dynamics,
         }
@@ -154,6 +157,15 @@ impl Kkt {
     pub fn set_partition(&mut self, partition: &Partition) {
         let light = if self.is_small() { 0.0 } else { LIGHT };
         self.independent = Some(partition.independent.iter().map(|x| if *x { 1.0 } else { light }).collect());
+    }
+
+    /// Tells the solver to leave rows out, if it does not know.
+    pub(super) fn leave_out(&mut self, rows: &[usize]) {
+        if self.left_out != rows {
+            self.left_out = rows.to_vec();
+            let own: Vec<usize> = rows.iter().map(|r| self.n + r).collect();
+            self.linear.leave_out(&own);
+        }
     }
 
     /// Forms and factors the matrix at a realized point.
@@ -203,6 +215,7 @@ impl Kkt {
 
     /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
     fn form(&mut self, at: &Point, w: &mut Workspace) {
+        self.leave_out(at.charts.left_out.among(self.rhs.len() - self.n));
         self.fill_constraints(at, w);
         let Some(x) = &self.independent else {
             let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
@@ -268,6 +281,13 @@ impl Kkt {
                 }
             }
         }
+        rows
+    }
+
+    /// The same, those that are left out being empty.
+    pub fn kept_rows(&mut self, at: &Point, w: &mut Workspace) -> Vec<SparseRow> {
+        let mut rows = self.constraint_rows(at, w);
+        at.charts.left_out.among(rows.len()).iter().for_each(|&r| rows[r].clear());
         rows
     }
 

@@ -291,6 +291,9 @@ impl LinearSolver for LoopStep {
         }
     }
 
+    /// Nothing: of a system that is only semidefinite conjugate gradients find the solution of least size.
+    fn leave_out(&mut self, _: &[usize]) {}
+
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         let parts = &mut self.parts;
         if a.values.len() != parts.matrix.values.len() {

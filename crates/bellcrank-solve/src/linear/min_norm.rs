@@ -29,6 +29,8 @@ impl Kkt {
         w: &mut Workspace,
         lambda: &mut [f64],
     ) -> Result<(), LinearError> {
+        // all rows share what they pull
+        self.leave_out(&[]);
         self.fill_constraints(at, w);
         let bodies = self.dynamics.layout().bodies.len();
         let (mut column, mut row) = (0, 0);

@@ -28,7 +28,8 @@ pub(crate) fn weights(dynamics: &dyn Dynamics) -> Vec<f64> {
     dynamics.scales().iter().map(|s| if *s == Scale::Angle { length } else { 1.0 }).collect()
 }
 
-pub(crate) fn rank(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Option<Rank> {
+/// The rows of G at a point, each of length one, in coordinates of equal weight.
+pub(crate) fn scaled_rows(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Vec<f64> {
     w.invalidate();
     dynamics.realize(at, w);
     let (n, m) = (dynamics.layout().n(), dynamics.layout().m());
@@ -43,6 +44,12 @@ pub(crate) fn rank(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Op
             row.iter_mut().for_each(|x| *x /= length);
         }
     }
+    rows
+}
+
+pub(crate) fn rank(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Option<Rank> {
+    let (n, m) = (dynamics.layout().n(), dynamics.layout().m());
+    let rows = scaled_rows(dynamics, at, w);
     let svd = svd(&rows, m, n).ok()?;
     let rank = svd.rank(RANK);
     let free = (rank..n).map(|k| svd.right(k).to_vec()).collect();

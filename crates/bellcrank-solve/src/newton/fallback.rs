@@ -97,6 +97,11 @@ impl LinearSolver for CheapFirst {
         self.cheap.iter_mut().try_for_each(|cheap| cheap.analyze(pattern))
     }
 
+    fn leave_out(&mut self, rows: &[usize]) {
+        self.robust.leave_out(rows);
+        self.cheap.iter_mut().for_each(|cheap| cheap.leave_out(rows));
+    }
+
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         self.pass();
         self.active_mut().factor(a)

@@ -54,6 +54,12 @@ impl Newton {
         self.linear.active()
     }
 
+    /// From now on these rows of multipliers are left out of every matrix.
+    pub fn leave_out(&mut self, rows: &[usize]) {
+        self.linear.leave_out(rows);
+        self.forget_matrix();
+    }
+
     /// x ← J⁻¹ x with the last factors: how the solution follows its equations.
     pub fn respond(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
         self.linear.solve_with(&self.matrix, x)

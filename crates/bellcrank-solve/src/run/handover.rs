@@ -70,6 +70,7 @@ impl Simulation {
     fn change_engine(&mut self, engine: Box<dyn Engine>) {
         self.plan.note_revisions(self.engine.revisions());
         self.earlier += self.engine.statistics();
+        self.left_out.forget();
         self.monitors.clock.leave(&*self.engine);
         self.engine = engine;
         self.monitors.companion.instruct(&mut *self.engine);

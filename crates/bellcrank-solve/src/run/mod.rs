@@ -17,6 +17,7 @@ mod observer;
 mod passing;
 mod queries;
 mod recording;
+mod redundant;
 mod resting;
 mod sampler;
 mod stepping;
@@ -44,10 +45,11 @@ use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, P
 use observer::Observer;
 use passing::Passing;
 use recording::Recording;
+use redundant::LeftOutWatch;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
-/// A machine on its way through time. Its thirteen fields are the clauses of a run.
+/// A machine on its way through time. Its fourteen fields are the clauses of a run.
 pub struct Simulation {
     about: About,
     options: Options,
@@ -57,6 +59,7 @@ pub struct Simulation {
     passing: Passing,
     timetable: Timetable,
     monitors: Monitors,
+    left_out: LeftOutWatch,
     recording: Recording,
     /// Counts of engines that were left.
     earlier: Statistics,
@@ -126,7 +129,7 @@ impl Simulation {
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
         let mut found = assembly.clone();
-        let point = if switches > 0 { &observer.lock(point, &mut found)? } else { point };
+        let point = &if switches > 0 { observer.lock(point, &mut found)? } else { observer.without_redundant(point, assembly.redundant)? };
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);
@@ -146,6 +149,7 @@ impl Simulation {
             passing: Passing::new(switches),
             timetable,
             monitors,
+            left_out: LeftOutWatch::default(),
             recording,
             earlier: Statistics::default(),
             assembly: found,
@@ -268,6 +272,7 @@ impl Simulation {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;
         }
+        self.watch_left_out()?;
         self.monitors.measure_in_turn(self.plan.check_every, until, &mut view!(self, from, to));
         self.engine.settle();
         if let Some(how) = self.engine.stiff()
@@ -291,7 +296,7 @@ impl Simulation {
         self.monitors.clock.add(Phase::Steps, since);
         if let Err(e) = stepped {
             self.monitors.history.blame(from, self.engine.refusals());
-            return Err(e);
+            return Err(self.explain_open(e));
         }
         if self.engine.state().t <= from {
             // accepted, but below the resolution of time: the run would never end

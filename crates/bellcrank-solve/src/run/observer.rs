@@ -6,6 +6,7 @@ use crate::linear::scales::RowScales;
 use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
 use bellcrank_model::channel::Selection;
+use bellcrank_model::dynamics::LeftOut;
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::sync::Arc;
 
@@ -74,6 +75,7 @@ impl Observer {
         self.point = Point::at(&self.state, dynamics.layout());
         self.w = dynamics.workspace();
         (self.min_norm, self.projection) = (None, None);
+        self.state.charts.left_out = LeftOut::default();
         self.dynamics = dynamics;
     }
 
@@ -159,10 +161,14 @@ impl Observer {
         Ok(())
     }
 
-    /// A state with its rates, accelerations and reactions.
+    /// A state with its rates, accelerations and reactions; what is redundant is left out.
     pub fn complete(&mut self, state: &State) -> Result<Point, StepError> {
         self.state.clone_from(state);
         self.accelerate()?;
+        if self.leave_out() {
+            self.accelerate()?;
+        }
+        self.point.charts.left_out.clone_from(&self.state.charts.left_out);
         self.dynamics.rates(&self.point.q, &self.point.v, &mut self.point.qdot);
         let mut zdot = std::mem::take(&mut self.point.zdot);
         zdot.fill(0.0);

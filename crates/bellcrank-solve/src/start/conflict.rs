@@ -1,6 +1,7 @@
 //! Given velocities and joints that contradict each other, as few as it takes.
 
-use crate::constraints::add_velocity_residual;
+use crate::constraints::{add_position_residual, add_velocity_residual};
+use crate::linear::rank::weights;
 use crate::linear::derivatives::each_block;
 use bellcrank_math::linear::dense;
 use bellcrank_model::dynamics::StartRow;
@@ -45,7 +46,22 @@ pub(super) fn sides(
     if n > FEW || m + given.len() > 2 * FEW {
         return Vec::new();
     }
-    let all = all_sides(&**dynamics, given, metric, at, w);
+    fewest(all_sides(&**dynamics, given, metric, at, w, true), n)
+}
+
+/// The joints that cannot all hold at a realized point, or whose rates cannot, as few as it takes; none for large models, and
+/// none where all of them can.
+pub(crate) fn contradicting(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rates: bool) -> Vec<Subject> {
+    let (n, m) = (dynamics.layout().n(), dynamics.layout().m());
+    if n > FEW || m > 2 * FEW {
+        return Vec::new();
+    }
+    let metric: Vec<f64> = weights(dynamics).into_iter().map(|x| x * x).collect();
+    fewest(all_sides(dynamics, &[], &metric, at, w, rates), n)
+}
+
+/// The fewest sides that contradict each other.
+fn fewest(all: Vec<Side>, n: usize) -> Vec<Subject> {
     let everything: Vec<usize> = (0..all.len()).collect();
     let Some(off) = left_over(&all, &everything, n) else { return Vec::new() };
     let largest = off.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
@@ -76,7 +92,14 @@ fn left_over(all: &[Side], set: &[usize], n: usize) -> Option<Vec<Vec<f64>>> {
 }
 
 /// Every side, in units in which a change of each velocity weighs the same, rows scaled to one.
-fn all_sides(dynamics: &dyn Dynamics, given: &[StartRow], metric: &[f64], at: &Point, w: &mut Workspace) -> Vec<Side> {
+fn all_sides(
+    dynamics: &dyn Dynamics,
+    given: &[StartRow],
+    metric: &[f64],
+    at: &Point,
+    w: &mut Workspace,
+    rates: bool,
+) -> Vec<Side> {
     let layout = dynamics.layout();
     let n = layout.n();
     let mut matrix = vec![vec![0.0; n]; layout.m()];
@@ -87,7 +110,10 @@ fn all_sides(dynamics: &dyn Dynamics, given: &[StartRow], metric: &[f64], at: &P
         }
     });
     let mut off = vec![0.0; layout.m()];
-    add_velocity_residual(dynamics, -1.0, at, w, &mut off);
+    match rates {
+        true => add_velocity_residual(dynamics, -1.0, at, w, &mut off),
+        false => add_position_residual(dynamics, -1.0, at, w, &mut off),
+    }
     let scaled = |mut row: Vec<f64>, b: f64| {
         let size = row.iter().map(|x| x * x).sum::<f64>().sqrt();
         if size > 0.0 {
@@ -100,7 +126,7 @@ fn all_sides(dynamics: &dyn Dynamics, given: &[StartRow], metric: &[f64], at: &P
         Some(side) => side.rows.push(row),
         None => sides.push(Side { subject, rows: vec![row] }),
     };
-    for i in (0..n).filter(|i| dynamics.velocity_given(*i)) {
+    for i in (0..n).filter(|i| !given.is_empty() && dynamics.velocity_given(*i)) {
         let mut row = vec![0.0; n];
         row[i] = 1.0;
         add(dynamics.giver(i), (row, 0.0));
@@ -113,7 +139,9 @@ fn all_sides(dynamics: &dyn Dynamics, given: &[StartRow], metric: &[f64], at: &P
         }
         add(start.subject.clone(), scaled(row, -rate));
     }
-    for (k, range) in layout.constraints.iter().enumerate() {
+    // what holds a rate alone holds no position
+    let blocks = layout.constraints.iter().enumerate().filter(|(k, _)| rates || !layout.rates[*k].is_empty());
+    for (k, range) in blocks {
         for i in range.clone() {
             add(dynamics.subject(Unknown::Lambda, k), scaled(std::mem::take(&mut matrix[i]), off[i]));
         }

@@ -19,6 +19,7 @@ mod velocities;
 
 pub(crate) use assemble::moved;
 pub use assemble::{assemble, close, complete, resume};
+pub(crate) use conflict::contradicting;
 pub use conflict::smallest;
 pub use follower::Follower;
 pub use massless::{free_without_mass, without_mass};

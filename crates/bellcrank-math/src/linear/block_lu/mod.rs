@@ -118,6 +118,15 @@ impl LinearSolver for BlockLu {
         Ok(())
     }
 
+    fn leave_out(&mut self, rows: &[usize]) {
+        for part in &mut self.parts {
+            let own = part.plan.scalar[..part.plan.dimension].iter().enumerate();
+            let told = own.filter(|(_, row)| rows.binary_search(&(**row as usize)).is_ok()).map(|(k, _)| k);
+            let told = if rows.is_empty() { Vec::new() } else { told.collect() };
+            part.pivots.leave_out(told);
+        }
+    }
+
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         self.decide();
         self.factor_as_told(a, None)

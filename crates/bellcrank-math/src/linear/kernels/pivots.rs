@@ -55,9 +55,13 @@ pub struct Pivots {
     pub dropped: Vec<usize>,
     /// Whether blocks of multipliers are definite, as in symmetric matrices.
     definite: bool,
-    /// Whether the rows to drop are fixed, and which they are.
+    /// Whether the rows to drop are fixed.
     frozen: bool,
+    /// Whether some rows must be dropped, and which they are: those told, or all of the last factorization.
+    holding: bool,
     given: Vec<bool>,
+    /// Elimination positions of rows that are left out always.
+    told: Vec<usize>,
     /// The last block inverted by `invert` or `search`.
     pub inverse: Vec<f64>,
     scratch: Scratch,
@@ -103,13 +107,25 @@ impl Pivots {
     /// From now on, pivots decide which rows are dropped.
     pub fn decide(&mut self) {
         self.frozen = false;
+        self.holding = !self.told.is_empty();
+        if self.holding {
+            self.given.fill(false);
+            self.told.iter().for_each(|&k| self.given[k] = true);
+        }
+    }
+
+    /// From now on, the rows at these elimination positions are dropped, whatever their pivots.
+    pub fn leave_out(&mut self, told: Vec<usize>) {
+        self.told = told;
+        // what was frozen is so no longer
+        self.decide();
     }
 
     /// From now on, exactly the rows dropped last are dropped.
     pub fn freeze(&mut self) {
         self.given.fill(false);
         self.dropped.iter().for_each(|&k| self.given[k] = true);
-        self.frozen = true;
+        (self.frozen, self.holding) = (true, true);
     }
 
     /// Whether the rows to drop are fixed.
@@ -126,7 +142,7 @@ impl Pivots {
     /// Whether some of the n rows from `first` on must be dropped again.
     #[inline(always)]
     fn holds_given(&self, first: usize, n: usize) -> bool {
-        self.frozen && self.given[first..first + n].contains(&true)
+        self.holding && self.given[first..first + n].contains(&true)
     }
 
     /// D⁻¹ for a node of one diagonal block, which is block-diagonal with blocks of K rows; K divides P.
@@ -243,7 +259,7 @@ impl Pivots {
             let scale = if magnitude[i] > 0.0 { magnitude[i] } else { row };
             scales[i] = if scale > 0.0 { scale.sqrt().recip() } else { 0.0 };
         }
-        let given = |r: usize| self.frozen && self.given[first + r];
+        let given = |r: usize| self.holding && self.given[first + r];
         let least = match class {
             Class::Multiplier if self.frozen => LOST,
             Class::Multiplier => REDUNDANT,

@@ -387,6 +387,7 @@ impl Engine for Implicit {
         centre(&*self.dynamics, &*self.method, &mut self.accepted, &mut step.point);
         step.touched();
         step.started();
+        self.solver.leave_out();
         self.solver.newton.forget_matrix();
         self.fixed.iter_mut().for_each(FixedSteps::forget);
         self.test.weigh(&mut self.tolerances, &self.accepted.state, start);

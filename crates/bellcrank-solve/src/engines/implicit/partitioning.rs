@@ -23,13 +23,13 @@ impl Partitioning {
     pub(super) fn new(dynamics: &Arc<dyn Dynamics>, start: &Point, w: &mut Workspace, restricts: bool) -> Partitioning {
         let mut kkt = Kkt::new(dynamics.clone());
         dynamics.realize(start, w);
-        let partition = Partition::choose(&kkt.constraint_rows(start, w), dynamics.layout().n());
+        let partition = Partition::choose(&kkt.kept_rows(start, w), dynamics.layout().n());
         Partitioning { worst: partition.largest, partition, kkt, restricts, changes: 0 }
     }
 
     /// Replaces a partition that has become poor at a realized point; true if it was.
     pub(super) fn renew(&mut self, at: &Point, w: &mut Workspace) -> bool {
-        let renewed = self.partition.renew(&self.kkt.constraint_rows(at, w));
+        let renewed = self.partition.renew(&self.kkt.kept_rows(at, w));
         self.changes += usize::from(renewed);
         self.worst = self.worst.max(self.partition.largest);
         renewed

@@ -11,7 +11,7 @@ use crate::step::Step;
 use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::solver::{self, Flops, LinearSolver};
-use bellcrank_model::{Dynamics, Point, Workspace};
+use bellcrank_model::{Dynamics, Point, Unknown, Workspace};
 use std::sync::Arc;
 
 /// A step and its Newton.
@@ -25,6 +25,8 @@ pub(super) struct StepSolver {
     pub(super) newton: Newton,
     /// What conjugate gradients on loops did, where they solve the matrices.
     pub(super) loops: Option<Arc<LoopCounts>>,
+    /// The rows that are left out of its matrices.
+    left_out: Vec<usize>,
 }
 
 impl StepSolver {
@@ -61,7 +63,28 @@ impl StepSolver {
             (false, true) => Economy::Dassl,
             (false, false) => Economy::Careful,
         };
-        StepSolver { dynamics: dynamics.clone(), formulation, plan, centred, step, newton, loops }
+        let mut solver = StepSolver { dynamics: dynamics.clone(), formulation, plan, centred, step, newton, loops, left_out: Vec::new() };
+        solver.leave_out();
+        solver
+    }
+
+    /// Leaves out the rows that are redundant at the point of the step, with their multipliers.
+    pub(super) fn leave_out(&mut self) {
+        let (layout, unknowns) = (self.dynamics.layout(), &self.step.unknowns);
+        let rows = self.step.point.charts.left_out.among(layout.m());
+        let first = |unknown| Some(unknowns.range(unknown)).filter(|r| !r.is_empty()).map(|r| r.start);
+        let mut out: Vec<usize> = first(Unknown::Lambda).map_or(Vec::new(), |at| rows.iter().map(|r| at + r).collect());
+        if let Some(at) = first(Unknown::Mu) {
+            for row in rows {
+                let block = layout.constraints.partition_point(|r| r.end <= *row);
+                let (row, rates) = (row - layout.constraints[block].start, &layout.rates[block]);
+                out.extend((row < rates.len()).then_some(at + rates.start + row));
+            }
+        }
+        if out != self.left_out {
+            self.newton.leave_out(&out);
+            self.left_out = out;
+        }
     }
 
     /// Puts (Gᵀλ)_q back into the matrix, for the rest of the run.
@@ -75,6 +98,8 @@ impl StepSolver {
         (step.stencil, step.weights) = (self.step.stencil.clone(), self.step.weights.clone());
         step.limits = self.step.limits;
         (self.step, self.newton) = (step, newton);
+        self.left_out.clear();
+        self.leave_out();
     }
 }
 

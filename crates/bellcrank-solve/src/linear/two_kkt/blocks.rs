@@ -91,6 +91,17 @@ pub(super) trait Half {
     }
 }
 
+/// Rows of the whole, ascending, as rows of a system whose blocks stand at these places of it.
+pub(super) fn local(rows: &[usize], places: &[Range<usize>], own: &BlockPattern) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (block, place) in places.iter().enumerate().filter(|_| !rows.is_empty()) {
+        let inside = &rows[rows.partition_point(|r| *r < place.start)..rows.partition_point(|r| *r < place.end)];
+        found.extend(inside.iter().map(|r| own.range(block).start + r - place.start));
+    }
+    found.sort_unstable();
+    found
+}
+
 /// A matrix that has its values only while it is factored.
 pub(super) fn without_values(pattern: Arc<BlockPattern>) -> BlockMatrix {
     let mut matrix = BlockMatrix::new(pattern);

@@ -212,6 +212,11 @@ impl LinearSolver for TwoKkt {
         }
     }
 
+    fn leave_out(&mut self, rows: &[usize]) {
+        self.motion.leave_out(rows);
+        self.position.leave_out(rows);
+    }
+
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         self.factor_by(a, |linear, a| linear.factor(a))
     }

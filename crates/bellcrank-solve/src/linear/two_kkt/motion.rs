@@ -1,6 +1,6 @@
 //! The system of accelerations: rows of the balance under the columns of v, and rows of ġ.
 
-use super::blocks::{Body, Half, Owners, Slopes, without_values};
+use super::blocks::{Body, Half, Owners, Slopes, local, without_values};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::solver::{LinearError, LinearSolver};
@@ -102,6 +102,12 @@ impl Motion {
             at += columns.len();
         }
         Ok(())
+    }
+
+    /// Leaves rows out, which are given as columns of the whole.
+    pub(super) fn leave_out(&mut self, rows: &[usize]) {
+        let own = local(rows, &self.columns, self.matrix.pattern());
+        self.linear.leave_out(&own);
     }
 
     /// Adds the rows that were dropped, as columns of the whole.

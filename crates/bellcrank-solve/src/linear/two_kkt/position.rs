@@ -1,6 +1,6 @@
 //! The system of positions, (G S⁻¹W) δμ: what puts them onto g = 0.
 
-use super::blocks::{Block, Body, Half, Owners, Slopes, narrow, wide, without_values};
+use super::blocks::{Block, Body, Half, Owners, Slopes, local, narrow, wide, without_values};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::solver::{LinearError, LinearSolver};
@@ -141,6 +141,12 @@ impl Position {
     pub(super) fn flops(&self) -> usize {
         let gradients: usize = self.gradients.iter().map(|b| b.rows.len() * b.columns.len()).sum();
         self.linear.flops().solve + 2 * (gradients + self.pulled.len())
+    }
+
+    /// Leaves rows out, which are given as columns of the whole.
+    pub(super) fn leave_out(&mut self, rows: &[usize]) {
+        let own = local(rows, &self.mu, self.matrix.pattern());
+        self.linear.leave_out(&own);
     }
 
     /// Adds the rows that were dropped, as columns of the whole.

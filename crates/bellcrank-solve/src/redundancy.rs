@@ -19,6 +19,9 @@ use bellcrank_model::{Dynamics, Point, Subject, Unknown, Workspace};
 /// A row of which less than this part is left beside those that are kept depends on them.
 const INDEPENDENT: f64 = 1e-6;
 
+/// A position is singular if of some row less than this part is left beside the others.
+const SINGULAR: f64 = 1e-2;
+
 /// How far aside a start is looked at, in rad and lengths of the model, to see whether its rank is that of a singular position.
 const ASIDE: f64 = 0.02;
 
@@ -42,7 +45,7 @@ pub(crate) fn choose(
     let aside = aside(dynamics, kkt, at, w).filter(|(_, rows)| rows.len() < dropped.len());
     let (at, dropped) = aside.as_ref().map_or((at, dropped), |(at, rows)| (at, rows));
     let rows = match is_dense(dynamics) && !dropped.is_empty() {
-        true => dependent(dynamics, at, w, m - dropped.len()),
+        true => dependent(dynamics, at, w, m - dropped.len()).0,
         false => dropped.to_vec(),
     };
     w.invalidate();
@@ -94,15 +97,15 @@ fn aside(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) 
 }
 
 /// The rows that depend on others: of all rows, `rank` are kept at most, one after the other the one of which most is left
-/// beside those before it; positions first, then rates.
-fn dependent(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rank: usize) -> Vec<usize> {
+/// beside those before it; positions first, then rates. And the least of what was left of any that was kept.
+fn dependent(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rank: usize) -> (Vec<usize>, f64) {
     let layout = dynamics.layout();
     let (n, mut rows) = (layout.n().max(1), scaled_rows(dynamics, at, w));
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let blocks = layout.constraints.iter().zip(&layout.rates);
     let is_rate: Vec<bool> = blocks.flat_map(|(c, r)| c.clone().map(|_| r.is_empty())).collect();
     let mut left: Vec<usize> = (0..layout.m()).collect();
-    let mut kept = 0;
+    let (mut kept, mut least) = (0, 1.0f64);
     for rates in [false, true] {
         while kept < rank {
             let sizes = left.iter().enumerate().filter(|(_, k)| is_rate[**k] == rates);
@@ -123,21 +126,39 @@ fn dependent(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rank: usize
                 let part = dot(row, &basis);
                 row.iter_mut().zip(&basis).for_each(|(r, b)| *r -= part * b);
             }
-            kept += 1;
+            (kept, least) = (kept + 1, least.min(size));
         }
     }
-    left
+    (left, least)
 }
 
-/// Another choice of as many rows at a point that need not be closed; none for large models.
-pub(crate) fn another(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Option<LeftOut> {
+/// Another choice of as many rows at a point that need not be closed.
+pub(crate) fn another(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) -> Option<LeftOut> {
     let (m, before) = (dynamics.layout().m(), &at.charts.left_out);
-    if !is_dense(dynamics) || before.of != m {
-        return None;
-    }
-    let rows = dependent(dynamics, at, w, m - before.rows.len());
+    let rows = if is_dense(dynamics) {
+        dependent(dynamics, at, w, m.saturating_sub(before.rows.len())).0
+    } else {
+        let mut at = at.clone();
+        at.charts.left_out = LeftOut::default();
+        w.invalidate();
+        dynamics.realize(&at, w);
+        kkt.factor(&at, w).ok()?;
+        kkt.dropped_rows()
+    };
     w.invalidate();
-    (rows != before.rows).then_some(LeftOut { of: m, rows })
+    (before.of == m && rows.len() == before.rows.len() && rows != before.rows).then_some(LeftOut { of: m, rows })
+}
+
+/// Whether the rows that are kept at a point depend on each other, or nearly so. Small pivots of an elimination, whose order is
+/// given, do not prove it; of large models nothing else is known.
+pub(crate) fn is_singular(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> bool {
+    let m = dynamics.layout().m();
+    if !is_dense(dynamics) {
+        return true;
+    }
+    let kept = m - at.charts.left_out.among(m).len();
+    let (left, least) = dependent(dynamics, at, w, kept);
+    left.len() > m - kept || least < SINGULAR
 }
 
 /// The joints with rows that are left out at a point.

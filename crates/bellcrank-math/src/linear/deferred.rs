@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 /// [`solver::choose`], with the analysis deferred.
 pub fn choose(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(Deferred { pattern: pattern.clone(), solver: None, left_out: Vec::new(), make: solver::choose })
+    Box::new(Deferred { pattern: pattern.clone(), solver: None, left_out: None, make: solver::choose })
 }
 
 /// [`solver::choose_nearly_symmetric`], with the analysis deferred.
 pub fn choose_nearly_symmetric(pattern: &Arc<BlockPattern>) -> Box<dyn LinearSolver> {
-    Box::new(Deferred { pattern: pattern.clone(), solver: None, left_out: Vec::new(), make: solver::choose_nearly_symmetric })
+    Box::new(Deferred { pattern: pattern.clone(), solver: None, left_out: None, make: solver::choose_nearly_symmetric })
 }
 
 struct Deferred {
     pattern: Arc<BlockPattern>,
     solver: Option<Box<dyn LinearSolver>>,
-    left_out: Vec<usize>,
+    left_out: Option<Vec<usize>>,
     make: fn(&Arc<BlockPattern>) -> Box<dyn LinearSolver>,
 }
 
@@ -25,7 +25,7 @@ impl Deferred {
     fn solver(&mut self) -> &mut dyn LinearSolver {
         let made = || {
             let mut solver = (self.make)(&self.pattern);
-            solver.leave_out(&self.left_out);
+            solver.leave_out(self.left_out.as_deref());
             solver
         };
         self.solver.get_or_insert_with(made).as_mut()
@@ -38,8 +38,8 @@ impl LinearSolver for Deferred {
         Ok(())
     }
 
-    fn leave_out(&mut self, rows: &[usize]) {
-        self.left_out = rows.to_vec();
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
+        self.left_out = rows.map(<[usize]>::to_vec);
         self.solver.iter_mut().for_each(|solver| solver.leave_out(rows));
     }
 

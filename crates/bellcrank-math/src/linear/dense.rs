@@ -95,8 +95,8 @@ impl LinearSolver for DenseLu {
         Ok(())
     }
 
-    fn leave_out(&mut self, rows: &[usize]) {
-        self.left_out = rows.to_vec();
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
+        self.left_out = rows.unwrap_or_default().to_vec();
     }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {

@@ -9,8 +9,9 @@ pub trait LinearSolver: Send {
     /// Prepares for matrices of this pattern; the only phase that may allocate.
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError>;
     /// From now on these scalar rows of multipliers, ascending, are left out of every factorization, as if they were not there:
-    /// their unknowns come out zero. Which others are redundant is still decided by pivots.
-    fn leave_out(&mut self, rows: &[usize]);
+    /// their unknowns come out zero. Others are dropped only where their pivots are lost in rounding. With none given, pivots
+    /// decide which rows are redundant.
+    fn leave_out(&mut self, rows: Option<&[usize]>);
     /// Factors a matrix of the analyzed pattern.
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError>;
     /// Factors a matrix close to the last one. Exactly the rows dropped last are dropped, so that the rank does not change

@@ -68,7 +68,7 @@ pub struct Robust {
     /// Rows that block elimination dropped and that the matrix factored by `pivoting` lacks.
     taken_out: Vec<usize>,
     /// Rows that are left out of every matrix.
-    left_out: Vec<usize>,
+    left_out: Option<Vec<usize>>,
     /// The matrix factored last, while its first solution is still to be checked.
     suspect: Option<BlockMatrix>,
     check: bool,
@@ -108,7 +108,7 @@ impl Robust {
         self.unchecked = (self.unchecked + 1) % CHECK_EVERY;
         if self.unchecked == 1 && self.block.as_ref().is_some_and(|lu| lu.is_symmetric()) && a.skewness() > SKEW {
             self.block = BlockLu::for_pattern(a.pattern()).ok();
-            self.block.iter_mut().for_each(|lu| lu.leave_out(&self.left_out));
+            self.block.iter_mut().for_each(|lu| lu.leave_out(self.left_out.as_deref()));
             self.poor = POOR;
         }
     }
@@ -118,7 +118,7 @@ impl Robust {
             Some(solver) => self.pivoting.insert(solver),
             None => self.pivoting.insert(choose_pivoting(a.pattern())?),
         };
-        pivoting.leave_out(&self.left_out);
+        pivoting.leave_out(self.left_out.as_deref());
         pivoting.factor(a)?;
         Ok(pivoting.as_mut())
     }
@@ -175,12 +175,12 @@ impl LinearSolver for Robust {
     fn analyze(&mut self, pattern: &Arc<BlockPattern>) -> Result<(), LinearError> {
         let left_out = std::mem::take(&mut self.left_out);
         *self = Robust::for_pattern(pattern);
-        self.leave_out(&left_out);
+        self.leave_out(left_out.as_deref());
         Ok(())
     }
 
-    fn leave_out(&mut self, rows: &[usize]) {
-        self.left_out = rows.to_vec();
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
+        self.left_out = rows.map(<[usize]>::to_vec);
         self.block.iter_mut().for_each(|lu| lu.leave_out(rows));
     }
 
@@ -306,7 +306,7 @@ impl Robust {
                 && let Ok(whole) = lu.whole(a.pattern())
             {
                 *lu = whole;
-                lu.leave_out(&self.left_out);
+                lu.leave_out(self.left_out.as_deref());
                 done = by_blocks(lu, true);
             }
             match done {

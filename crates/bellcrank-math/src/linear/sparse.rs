@@ -83,7 +83,8 @@ impl LinearSolver for SparseLu {
         Ok(())
     }
 
-    fn leave_out(&mut self, rows: &[usize]) {
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
+        let rows = rows.unwrap_or_default();
         if self.left_out != rows {
             self.left_out = rows.to_vec();
             if let Some(pattern) = self.pattern.clone() {

@@ -241,7 +241,7 @@ impl LinearSolver for TreeLu {
     }
 
     /// Nothing: each joint of a tree adds a body of its own, and none of them is redundant.
-    fn leave_out(&mut self, _: &[usize]) {}
+    fn leave_out(&mut self, _: Option<&[usize]>) {}
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         if a.values.len() != self.entries {

@@ -31,9 +31,14 @@ pub struct LeftOut {
 clone_by_fields!(LeftOut { of, rows });
 
 impl LeftOut {
-    /// The rows to leave out of equations with m constraint rows.
+    /// The rows to leave out of equations with m constraint rows; none where they were not chosen among these.
     pub fn among(&self, m: usize) -> &[usize] {
-        if self.of == m { &self.rows } else { &[] }
+        self.chosen(m).unwrap_or_default()
+    }
+
+    /// The same, where they were chosen among these.
+    pub fn chosen(&self, m: usize) -> Option<&[usize]> {
+        (self.of == m).then_some(&self.rows)
     }
 }
 

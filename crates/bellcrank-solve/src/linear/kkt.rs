@@ -31,7 +31,7 @@ pub struct Kkt {
     /// In the place of M: one for independent coordinates, zero for dependent ones.
     independent: Option<Vec<f64>>,
     /// The rows that the solver was told to leave out.
-    left_out: Vec<usize>,
+    left_out: Option<Vec<usize>>,
     /// Factorizations so far.
     pub factorizations: usize,
 }
@@ -110,7 +110,7 @@ impl Kkt {
             n,
             recursive,
             independent: None,
-            left_out: Vec::new(),
+            left_out: None,
             factorizations: 0,
             dynamics,
         }
@@ -160,11 +160,11 @@ impl Kkt {
     }
 
     /// Tells the solver to leave rows out, if it does not know.
-    pub(super) fn leave_out(&mut self, rows: &[usize]) {
-        if self.left_out != rows {
-            self.left_out = rows.to_vec();
-            let own: Vec<usize> = rows.iter().map(|r| self.n + r).collect();
-            self.linear.leave_out(&own);
+    pub(super) fn leave_out(&mut self, rows: Option<&[usize]>) {
+        if self.left_out.as_deref() != rows {
+            self.left_out = rows.map(<[usize]>::to_vec);
+            let own: Option<Vec<usize>> = rows.map(|rows| rows.iter().map(|r| self.n + r).collect());
+            self.linear.leave_out(own.as_deref());
         }
     }
 
@@ -215,7 +215,7 @@ impl Kkt {
 
     /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
     fn form(&mut self, at: &Point, w: &mut Workspace) {
-        self.leave_out(at.charts.left_out.among(self.rhs.len() - self.n));
+        self.leave_out(at.charts.left_out.chosen(self.rhs.len() - self.n));
         self.fill_constraints(at, w);
         let Some(x) = &self.independent else {
             let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };

@@ -292,7 +292,7 @@ impl LinearSolver for LoopStep {
     }
 
     /// Nothing: of a system that is only semidefinite conjugate gradients find the solution of least size.
-    fn leave_out(&mut self, _: &[usize]) {}
+    fn leave_out(&mut self, _: Option<&[usize]>) {}
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         let parts = &mut self.parts;

@@ -30,7 +30,7 @@ impl Kkt {
         lambda: &mut [f64],
     ) -> Result<(), LinearError> {
         // all rows share what they pull
-        self.leave_out(&[]);
+        self.leave_out(None);
         self.fill_constraints(at, w);
         let bodies = self.dynamics.layout().bodies.len();
         let (mut column, mut row) = (0, 0);

@@ -97,7 +97,7 @@ impl LinearSolver for CheapFirst {
         self.cheap.iter_mut().try_for_each(|cheap| cheap.analyze(pattern))
     }
 
-    fn leave_out(&mut self, rows: &[usize]) {
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
         self.robust.leave_out(rows);
         self.cheap.iter_mut().for_each(|cheap| cheap.leave_out(rows));
     }

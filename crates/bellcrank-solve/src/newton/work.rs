@@ -55,7 +55,7 @@ impl Newton {
     }
 
     /// From now on these rows of multipliers are left out of every matrix.
-    pub fn leave_out(&mut self, rows: &[usize]) {
+    pub fn leave_out(&mut self, rows: Option<&[usize]>) {
         self.linear.leave_out(rows);
         self.forget_matrix();
     }

@@ -17,12 +17,17 @@ const CONTRADICTS: f64 = 1e-6;
 /// After a close look that found nothing wrong, the next one is due when they are open this many times as far.
 const PATIENCE: f64 = 10.0;
 
+/// Other rows are left out where the smallest pivot of those that are kept has fallen to this part.
+const WORN: f64 = 0.05;
+
 /// What is known of the rows that were left out.
 #[derive(Default)]
 pub(super) struct LeftOutWatch {
     gauge: Gauge,
     /// What was open when they were looked at closely.
     harmless: Opening,
+    /// The largest of the smallest pivots since they were chosen.
+    pivot: f64,
     /// The largest speed so far, in lengths of the model per second.
     speed: f64,
 }
@@ -81,7 +86,7 @@ impl Simulation {
             velocity: bound(NOTICED).velocity.max(PATIENCE * watch.harmless.velocity),
         };
         if open.is_within(noticed) {
-            return Ok(());
+            return self.watch_kept();
         }
         let bound = bound(CONTRADICTS);
         self.look_closely(open, bound)
@@ -104,22 +109,44 @@ impl Simulation {
             return Ok(());
         }
         let mut other = self.engine.point().clone();
-        if let Some(rows) = redundancy::another(&*observer.dynamics, &other, &mut observer.w) {
+        if let Some(rows) = redundancy::another(&*observer.dynamics, &mut kkt, &other, &mut observer.w) {
             other.charts.left_out = rows;
             let left = gauge.measure_closed(&*observer.dynamics, &mut kkt, &mut other, &mut observer.w);
             if left.is_ok_and(|left| left.is_within(bound)) {
                 drop(kkt);
-                other.store(&mut observer.state);
-                let state = observer.state.clone();
-                let start = observer.complete(&state)?;
-                self.engine.restart(&start)?;
-                self.monitors.companion.restart(&start);
-                return Ok(());
+                return self.leave_out_others(&other);
             }
         }
         drop(kkt);
         let rates = left.position <= bound.position;
         Err(self.contradiction(&closed, if rates { left.velocity } else { left.position }, rates))
+    }
+
+    /// Leaves out other rows where those that are kept have come close to dependent.
+    fn watch_kept(&mut self) -> Result<(), StepError> {
+        let Some((_, pivot)) = self.engine.rank() else { return Ok(()) };
+        let watch = &mut self.left_out;
+        watch.pivot = watch.pivot.max(pivot.min(1.0));
+        if pivot > WORN * watch.pivot {
+            return Ok(());
+        }
+        watch.pivot = pivot;
+        let mut at = self.engine.point().clone();
+        let observer = &mut self.observer;
+        let chosen = redundancy::another(&*observer.dynamics, &mut observer.kkt.lock(), &at, &mut observer.w);
+        let Some(rows) = chosen else { return Ok(()) };
+        at.charts.left_out = rows;
+        self.leave_out_others(&at)
+    }
+
+    /// Goes on from a point without the rows that it leaves out.
+    fn leave_out_others(&mut self, at: &Point) -> Result<(), StepError> {
+        at.store(&mut self.observer.state);
+        let start = self.observer.consistent()?;
+        self.left_out.forget();
+        self.engine.restart(&start)?;
+        self.monitors.companion.restart(&start);
+        Ok(())
     }
 
     /// What contradicts itself at a point, as few as it takes.

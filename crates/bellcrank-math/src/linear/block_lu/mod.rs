@@ -118,11 +118,16 @@ impl LinearSolver for BlockLu {
         Ok(())
     }
 
-    fn leave_out(&mut self, rows: &[usize]) {
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
         for part in &mut self.parts {
-            let own = part.plan.scalar[..part.plan.dimension].iter().enumerate();
-            let told = own.filter(|(_, row)| rows.binary_search(&(**row as usize)).is_ok()).map(|(k, _)| k);
-            let told = if rows.is_empty() { Vec::new() } else { told.collect() };
+            let own = |rows: &[usize]| match rows {
+                [] => Vec::new(),
+                _ => {
+                    let own = part.plan.scalar[..part.plan.dimension].iter().enumerate();
+                    own.filter(|(_, row)| rows.binary_search(&(**row as usize)).is_ok()).map(|(k, _)| k).collect()
+                }
+            };
+            let told = rows.map(own);
             part.pivots.leave_out(told);
         }
     }

@@ -60,8 +60,8 @@ pub struct Pivots {
     /// Whether some rows must be dropped, and which they are: those told, or all of the last factorization.
     holding: bool,
     given: Vec<bool>,
-    /// Elimination positions of rows that are left out always.
-    told: Vec<usize>,
+    /// Elimination positions of rows that are left out always, where it is known which are redundant.
+    told: Option<Vec<usize>>,
     /// The last block inverted by `invert` or `search`.
     pub inverse: Vec<f64>,
     scratch: Scratch,
@@ -107,15 +107,17 @@ impl Pivots {
     /// From now on, pivots decide which rows are dropped.
     pub fn decide(&mut self) {
         self.frozen = false;
-        self.holding = !self.told.is_empty();
+        let told = self.told.as_deref().unwrap_or_default();
+        self.holding = !told.is_empty();
         if self.holding {
             self.given.fill(false);
-            self.told.iter().for_each(|&k| self.given[k] = true);
+            told.iter().for_each(|&k| self.given[k] = true);
         }
     }
 
-    /// From now on, the rows at these elimination positions are dropped, whatever their pivots.
-    pub fn leave_out(&mut self, told: Vec<usize>) {
+    /// From now on, the rows at these elimination positions are dropped, whatever their pivots, and others only where they are
+    /// lost; with none given pivots decide.
+    pub fn leave_out(&mut self, told: Option<Vec<usize>>) {
         self.told = told;
         // what was frozen is so no longer
         self.decide();
@@ -261,7 +263,7 @@ impl Pivots {
         }
         let given = |r: usize| self.holding && self.given[first + r];
         let least = match class {
-            Class::Multiplier if self.frozen => LOST,
+            Class::Multiplier if self.frozen || self.told.is_some() => LOST,
             Class::Multiplier => REDUNDANT,
             _ => 0.0,
         };

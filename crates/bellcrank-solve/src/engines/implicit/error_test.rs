@@ -6,6 +6,23 @@ use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_model::{Point, State, Unknown};
 
+/// Rounding of a multiplier, in units of that of what it is made from.
+const NOISE: f64 = 1e3;
+
+/// Multipliers that are tested are tested as well as rounding lets them be known: μ is made of differences of positions over
+/// h, and λ of differences of velocities.
+fn blur(state: &State, step: &mut Step) {
+    let (weights, slopes, point) = (&mut step.weights, step.stencil.slopes, &step.point);
+    let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let unit = NOISE * f64::EPSILON;
+    let mu = unit * slopes.q.abs() * largest(&state.q);
+    let change = slopes.v.abs() * (largest(&state.v) + slopes.q.abs() * f64::EPSILON * largest(&state.q));
+    let lambda = unit * largest(&point.lambda) * change / largest(&point.vdot).max(f64::MIN_POSITIVE);
+    for (weights, noise) in [(&mut weights.lambda, lambda), (&mut weights.mu, mu)] {
+        weights.iter_mut().filter(|w| **w > 0.0).for_each(|w| *w = 1.0 / (1.0 / *w + noise));
+    }
+}
+
 /// Both tests, at the last accepted state.
 pub(super) struct ErrorTest {
     /// Weights of the convergence test.
@@ -41,6 +58,7 @@ impl ErrorTest {
     pub(super) fn limit(&self, precision: f64, state: &State, step: &mut Step) {
         step.weights.clone_from(&self.convergence);
         step.weights.scale(1.0 / precision);
+        blur(state, step);
         // DASSL: 100 ε ‖y‖
         let size = step.weights.norm(&state.q, &state.v, &state.z);
         step.limits = StepLimits {

@@ -15,6 +15,7 @@ use crate::linear::projection::Projection;
 use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, amplified};
+use crate::redundancy;
 use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
@@ -316,11 +317,12 @@ impl Implicit {
         1.0 + BLURRED * amplified(f64::EPSILON * size, self.solver.newton.pivot)
     }
 
-    fn is_near_singular(&self) -> bool {
-        self.fixed.is_none() && amplified(1.0, self.solver.newton.pivot) > 0.0
+    fn is_near_singular(&mut self) -> bool {
+        let small = self.fixed.is_none() && amplified(1.0, self.solver.newton.pivot) > 0.0;
+        small && redundancy::is_singular(&*self.dynamics, &self.solver.step.point, &mut self.accepted.w)
     }
 
-    fn collapse(&self, convergence: bool, owner: (Unknown, usize)) -> StepError {
+    fn collapse(&mut self, convergence: bool, owner: (Unknown, usize)) -> StepError {
         let (t, h, culprit) = (self.accepted.state.t, self.solver.step.stencil.h, self.subject(owner));
         if self.is_near_singular() {
             let (pivot, redundant) = (self.solver.newton.pivot, self.rank().map_or(0, |r| r.0));

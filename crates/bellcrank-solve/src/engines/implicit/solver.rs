@@ -26,7 +26,7 @@ pub(super) struct StepSolver {
     /// What conjugate gradients on loops did, where they solve the matrices.
     pub(super) loops: Option<Arc<LoopCounts>>,
     /// The rows that are left out of its matrices.
-    left_out: Vec<usize>,
+    left_out: Option<Vec<usize>>,
 }
 
 impl StepSolver {
@@ -63,7 +63,7 @@ impl StepSolver {
             (false, true) => Economy::Dassl,
             (false, false) => Economy::Careful,
         };
-        let mut solver = StepSolver { dynamics: dynamics.clone(), formulation, plan, centred, step, newton, loops, left_out: Vec::new() };
+        let mut solver = StepSolver { dynamics: dynamics.clone(), formulation, plan, centred, step, newton, loops, left_out: None };
         solver.leave_out();
         solver
     }
@@ -71,7 +71,8 @@ impl StepSolver {
     /// Leaves out the rows that are redundant at the point of the step, with their multipliers.
     pub(super) fn leave_out(&mut self) {
         let (layout, unknowns) = (self.dynamics.layout(), &self.step.unknowns);
-        let rows = self.step.point.charts.left_out.among(layout.m());
+        let chosen = self.step.point.charts.left_out.chosen(layout.m());
+        let rows = chosen.unwrap_or_default();
         let first = |unknown| Some(unknowns.range(unknown)).filter(|r| !r.is_empty()).map(|r| r.start);
         let mut out: Vec<usize> = first(Unknown::Lambda).map_or(Vec::new(), |at| rows.iter().map(|r| at + r).collect());
         if let Some(at) = first(Unknown::Mu) {
@@ -81,8 +82,9 @@ impl StepSolver {
                 out.extend((row < rates.len()).then_some(at + rates.start + row));
             }
         }
+        let out = chosen.map(|_| out);
         if out != self.left_out {
-            self.newton.leave_out(&out);
+            self.newton.leave_out(out.as_deref());
             self.left_out = out;
         }
     }
@@ -98,7 +100,7 @@ impl StepSolver {
         (step.stencil, step.weights) = (self.step.stencil.clone(), self.step.weights.clone());
         step.limits = self.step.limits;
         (self.step, self.newton) = (step, newton);
-        self.left_out.clear();
+        self.left_out = None;
         self.leave_out();
     }
 }

@@ -212,7 +212,7 @@ impl LinearSolver for TwoKkt {
         }
     }
 
-    fn leave_out(&mut self, rows: &[usize]) {
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
         self.motion.leave_out(rows);
         self.position.leave_out(rows);
     }

@@ -105,9 +105,9 @@ impl Motion {
     }
 
     /// Leaves rows out, which are given as columns of the whole.
-    pub(super) fn leave_out(&mut self, rows: &[usize]) {
-        let own = local(rows, &self.columns, self.matrix.pattern());
-        self.linear.leave_out(&own);
+    pub(super) fn leave_out(&mut self, rows: Option<&[usize]>) {
+        let own = rows.map(|rows| local(rows, &self.columns, self.matrix.pattern()));
+        self.linear.leave_out(own.as_deref());
     }
 
     /// Adds the rows that were dropped, as columns of the whole.

@@ -1,10 +1,13 @@
 //! Watches the rank of the constraints: its changes, and singular positions passed by.
 
 use super::{Monitor, StepView};
+use crate::redundancy;
 use crate::engines::{Engine, StepError};
 use crate::events::Event;
 use crate::run::observer::Observer;
 use crate::run::summary::Summary;
+use bellcrank_model::dynamics::LeftOut;
+use bellcrank_model::{Dynamics, Point, Workspace};
 
 /// Constraints with a pivot below this fraction of what it was summed from are close to singular.
 const CLOSE: f64 = 1e-4;
@@ -15,6 +18,9 @@ const SUSPICIOUS: f64 = 1e-2;
 /// Points of a search by golden section.
 const SEARCHES: usize = 24;
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
+
+/// A small pivot that was cleared is looked into again when it has fallen to this part.
+const LOOK_AGAIN: f64 = 0.1;
 
 /// A pivot that was left out counts as this.
 const DROPPED: f64 = 1e-9;
@@ -56,11 +62,13 @@ pub(crate) struct RankMonitor {
     seen: Vec<Pivot>,
     /// The last pivot of the step before.
     edge: Option<Pivot>,
+    /// The smallest pivot that was looked into and told of no singular position.
+    cleared: f64,
 }
 
 impl RankMonitor {
     pub fn new(redundant: usize) -> RankMonitor {
-        RankMonitor { redundant, passage: None, changes: 0, seen: Vec::with_capacity(32), edge: None }
+        RankMonitor { redundant, passage: None, changes: 0, seen: Vec::with_capacity(32), edge: None, cleared: f64::INFINITY }
     }
 
     /// Takes notice of the rank at a sample, where accepted steps know nothing of it.
@@ -69,6 +77,8 @@ impl RankMonitor {
             let kkt = view.observer.kkt.lock();
             let (redundant, pivot) = (kkt.dropped(), kkt.smallest_pivot());
             drop(kkt);
+            let observer = &mut *view.observer;
+            let pivot = self.proved(pivot, redundant, &*observer.dynamics, &observer.point, &mut observer.w);
             self.notice(t, redundant, pivot, view.events);
         }
     }
@@ -103,6 +113,22 @@ impl RankMonitor {
         if self.changes <= MOST_CHANGES {
             events.push(Event { t, name: "the model".into(), what });
         }
+    }
+
+    /// A pivot at a realized point that tells of a singular position; 1 if it does not, whatever its size.
+    fn proved(&mut self, pivot: f64, redundant: usize, of: &dyn Dynamics, at: &Point, w: &mut Workspace) -> f64 {
+        if pivot >= CLOSE || redundant > 0 {
+            self.cleared = f64::INFINITY;
+            return pivot;
+        }
+        if pivot > LOOK_AGAIN * self.cleared {
+            return 1.0;
+        }
+        if redundancy::is_singular(of, at, w) {
+            return pivot;
+        }
+        self.cleared = pivot;
+        1.0
     }
 
     fn found_inside(&self) -> bool {
@@ -156,6 +182,14 @@ impl RankMonitor {
         if pivot >= CLOSE {
             return Ok(());
         }
+        if fall == 0 {
+            let observer = &mut *view.observer;
+            observer.go_to(t, view.engine)?;
+            observer.place();
+            if !redundancy::is_singular(&*observer.dynamics, &observer.point, &mut observer.w) {
+                return Ok(());
+            }
+        }
         match self.passage {
             // one that was found is over when the next one is
             Some(before) if before.fall > 0 && fall > 0 => {
@@ -173,6 +207,8 @@ impl RankMonitor {
 fn nearness(t: f64, engine: &mut dyn Engine, observer: &mut Observer) -> Result<Nearness, StepError> {
     observer.go_to(t, engine)?;
     observer.place();
+    // pivots are to tell of the rank
+    observer.point.charts.left_out = LeftOut::default();
     let mut kkt = observer.kkt.lock();
     kkt.factor(&observer.point, &mut observer.w).map_err(|_| Observer::singular(t))?;
     Ok(Nearness { less_dropped: -(kkt.dropped() as isize), pivot: kkt.smallest_pivot() })
@@ -212,7 +248,11 @@ impl Monitor for RankMonitor {
     fn measure(&mut self, view: &mut StepView<'_>) {
         let t = view.engine.state().t;
         match view.engine.rank() {
-            Some((redundant, pivot)) => self.notice(t, redundant, pivot, view.events),
+            Some((redundant, pivot)) => {
+                let (observer, at) = (&mut *view.observer, view.engine.point());
+                let pivot = self.proved(pivot, redundant, &*observer.dynamics, at, &mut observer.w);
+                self.notice(t, redundant, pivot, view.events)
+            }
             // a singular position found inside a step, where accepted steps know nothing of the rank
             None if self.found_inside() => self.notice(t, self.redundant, 1.0, view.events),
             None => {}

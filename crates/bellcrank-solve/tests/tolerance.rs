@@ -126,34 +126,6 @@ fn became_stiff(summary: &Summary) -> bool {
     summary.plan.revisions.iter().any(|r| matches!(r, Revision::Stiff { .. }))
 }
 
-/// A flyball governor: arms and sleeve of a spinning shaft, joined by spring-dampers, some of them hardly damped.
-fn governor(damping: f64) -> String {
-    let joined = |name: &str, x: f64| {
-        format!(
-            r#"
-body.{name}.rod = {{ from = [0, 0, 0.2], to = [{}, 0, 0.06], mass = 1, radius = 0.01 }}
-joint.h{name} = {{ type = "revolute", between = ["shaft", "{name}"], at = [0, 0, 0.2], axis = [0, 1, 0] }}
-force.s{name} = {{ type = "spring-damper", between = ["{name}", "sleeve"], at = [[{}, 0, 0.12], [0, 0, 0.05]], stiffness = 8e5, damping = {damping} }}
-"#,
-            1.75 * x,
-            x
-        )
-    };
-    format!(
-        r#"
-model = {{ gravity = [0, 0, -9.81] }}
-body.shaft = {{ cylinder = {{ radius = 0.02, length = 0.6, mass = 20 }}, at = [0, 0, 0], angular_velocity = [0, 0, 11.1] }}
-body.sleeve = {{ cylinder = {{ radius = 0.03, length = 0.05, mass = 0.15 }}, at = [0, 0, 0.05] }}
-joint.axle = {{ type = "revolute", between = ["ground", "shaft"], at = [0, 0, 0], axis = [0, 0, 1] }}
-joint.guide = {{ type = "prismatic", between = ["shaft", "sleeve"], at = [0, 0, 0.05], axis = [0, 0, 1] }}
-force.spring = {{ type = "spring-damper", between = ["shaft", "sleeve"], at = [[0, 0, 0.2], [0, 0, 0.05]], stiffness = 1e3, damping = 30 }}
-start.axle = {{ rate = 11.1 }}
-{}{}"#,
-        joined("right", 0.08),
-        joined("left", -0.08)
-    )
-}
-
 #[test]
 fn a_flyball_governor_goes_over_to_bdf() {
     for damping in [1e3, 4e4] {

@@ -118,3 +118,89 @@ pub fn windows(n: usize, space: bool) -> String {
     }
     text + "[start]\ng0 = { rate = -1 }\n"
 }
+
+/// A closed chain of hinges from lengths, twists and angles [Denavit & Hartenberg 1955].
+pub fn chain(links: &[(f64, f64)], angles: &[f64]) -> String {
+    type Frame = [[f64; 4]; 3];
+    let mut t: Frame = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+    let (mut points, mut axes) = (Vec::new(), Vec::new());
+    for (&(a, twist), angle) in links.iter().zip(angles) {
+        points.push([0, 1, 2].map(|i| t[i][3]));
+        axes.push([0, 1, 2].map(|i| t[i][2]));
+        let ((s, c), (st, ct)) = (angle.sin_cos(), twist.sin_cos());
+        let step = [[c, -s * ct, s * st, a * c], [s, c * ct, -c * st, a * s], [0.0, st, ct, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        t = t.map(|row| [0, 1, 2, 3].map(|j| (0..4).map(|k| row[k] * step[k][j]).sum()));
+    }
+    let gap = (0..3).map(|i| (0..4).map(|j| (t[i][j] - (i == j) as usize as f64).abs()).fold(0.0, f64::max));
+    assert!(gap.fold(0.0, f64::max) < 1e-12, "the chain is closed");
+    let n = links.len();
+    let mut text = "model = { gravity = [0.3, -9.81, 1] }\n[body]\n".to_string();
+    for i in 1..n {
+        let at = [0, 1, 2].map(|k| 0.5 * (points[i - 1][k] + points[i][k]));
+        text += &format!("l{i} = {{ mass = {}, inertia = [0.1, 0.12, 0.15], at = {at:?} }}\n", 1.0 + 0.3 * i as f64);
+    }
+    text += "[joint]\n";
+    for i in 0..n {
+        let body = |k: usize| if k == 0 || k == n { "ground".to_string() } else { format!("l{k}") };
+        let (a, b) = (body(i), body(i + 1));
+        text += &format!(
+            "j{i} = {{ type = \"revolute\", between = [\"{a}\", \"{b}\"], at = {:?}, axis = {:?} }}\n",
+            points[i], axes[i]
+        );
+    }
+    text + "[start]\nj0 = { rate = 1 }\n"
+}
+
+/// Four hinges that no count of equations would let move [Bennett 1903].
+pub fn bennett() -> String {
+    let (a, b, alpha) = (1.0f64, 0.7f64, 70f64.to_radians());
+    let beta = (alpha.sin() * b / a).asin();
+    let first = 50f64.to_radians();
+    let second = 2.0 * ((0.5 * (beta + alpha)).sin() / (0.5 * (beta - alpha)).sin() / (0.5 * first).tan()).atan();
+    chain(&[(a, alpha), (b, beta), (a, alpha), (b, beta)], &[first, second, -first, -second])
+}
+
+/// Six hinges, three times alike [Bricard 1897]: cos θ + cos φ + cos θ cos φ = 0.
+pub fn bricard() -> String {
+    let theta = 70f64.to_radians();
+    let phi = (-theta.cos() / (1.0 + theta.cos())).acos();
+    let quarter = std::f64::consts::FRAC_PI_2;
+    let half = std::f64::consts::PI;
+    for (s1, s2, o1, o2) in (0..16).map(|k| (k & 1, k >> 1 & 1, k >> 2 & 1, k >> 3 & 1)) {
+        let sign = |s: i32| if s == 0 { 1.0 } else { -1.0 };
+        let (x, y) = (sign(s1) * theta + o1 as f64 * half, sign(s2) * phi + o2 as f64 * half);
+        let links = [(1.0, quarter), (1.0, -quarter), (1.0, quarter), (1.0, -quarter), (1.0, quarter), (1.0, -quarter)];
+        if let Ok(text) = std::panic::catch_unwind(|| chain(&links, &[x, y, x, y, x, y])) {
+            return text;
+        }
+    }
+    panic!("no branch closes");
+}
+
+/// A flyball governor: arms and sleeve of a spinning shaft, joined by spring-dampers, some of them hardly damped.
+pub fn governor(damping: f64) -> String {
+    let joined = |name: &str, x: f64| {
+        format!(
+            r#"
+body.{name}.rod = {{ from = [0, 0, 0.2], to = [{}, 0, 0.06], mass = 1, radius = 0.01 }}
+joint.h{name} = {{ type = "revolute", between = ["shaft", "{name}"], at = [0, 0, 0.2], axis = [0, 1, 0] }}
+force.s{name} = {{ type = "spring-damper", between = ["{name}", "sleeve"], at = [[{}, 0, 0.12], [0, 0, 0.05]], stiffness = 8e5, damping = {damping} }}
+"#,
+            1.75 * x,
+            x
+        )
+    };
+    format!(
+        r#"
+model = {{ gravity = [0, 0, -9.81] }}
+body.shaft = {{ cylinder = {{ radius = 0.02, length = 0.6, mass = 20 }}, at = [0, 0, 0], angular_velocity = [0, 0, 11.1] }}
+body.sleeve = {{ cylinder = {{ radius = 0.03, length = 0.05, mass = 0.15 }}, at = [0, 0, 0.05] }}
+joint.axle = {{ type = "revolute", between = ["ground", "shaft"], at = [0, 0, 0], axis = [0, 0, 1] }}
+joint.guide = {{ type = "prismatic", between = ["shaft", "sleeve"], at = [0, 0, 0.05], axis = [0, 0, 1] }}
+force.spring = {{ type = "spring-damper", between = ["shaft", "sleeve"], at = [[0, 0, 0.2], [0, 0, 0.05]], stiffness = 1e3, damping = 30 }}
+start.axle = {{ rate = 11.1 }}
+{}{}"#,
+        joined("right", 0.08),
+        joined("left", -0.08)
+    )
+}

@@ -202,7 +202,10 @@ impl Gauge {
         }
         let left_out = at.charts.left_out.among(m);
         let worst = |rows: &[f64], scales: &[f64]| {
-            left_out.iter().map(|&r| rows[r].abs() * scales[r]).fold(0.0, |m, x| if x > m || x.is_nan() { x } else { m })
+            left_out
+                .iter()
+                .map(|&r| rows[r].abs() * scales[r])
+                .fold(0.0, |m, x| if x > m || x.is_nan() { x } else { m })
         };
         self.rows.clear();
         self.rows.resize(m, 0.0);

@@ -4,12 +4,12 @@
 mod common;
 
 use bellcrank_model::System;
+use bellcrank_solve::Summary;
 use bellcrank_solve::choices::{Coordinates, FormulationKind, MethodName, Options, Preset, Tested};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::run::{Simulation, Status};
-use bellcrank_solve::Summary;
 use common::*;
 use std::sync::Arc;
 
@@ -110,9 +110,7 @@ fn second_order(iteration: Iteration, until: f64) -> Options {
 #[test]
 fn split_iterations_cost_the_same_on_redundant_hinges() {
     let s = system(TWIN_HINGES);
-    for iteration in
-        [Iteration::Auto, Iteration::Full, Iteration::CoordinateModified, Iteration::CoordinateSplit]
-    {
+    for iteration in [Iteration::Auto, Iteration::Full, Iteration::CoordinateModified, Iteration::CoordinateSplit] {
         let summary = run(&s, second_order(iteration, 0.8));
         let evaluations = summary.statistics.residual_evaluations;
         assert!((270..330).contains(&evaluations), "{}: {evaluations} evaluations", iteration.name());
@@ -229,7 +227,13 @@ fn rows_of_four_bars_pass_their_flat_positions_at_small_tolerances() {
     let steps = |n: usize, rtol: f64| {
         let s = system(&windows(n, false));
         let summary = run(&s, Options { method: MethodName::Bdf, rtol, until: 3.0, ..Options::default() });
-        assert!(singular_positions(&summary) >= 3, "{n} at {rtol:e}: {:?}", summary.events);
+        assert!(singular_positions(&summary) >= 2, "{n} at {rtol:e}: {:?}", summary.events);
+        // explicit steps are longer than the neighbourhood of such a position
+        let exact = run(&s, Options { method: MethodName::Dop853, rtol: 1e-9, until: 3.0, ..Options::default() });
+        for channel in ["g0.angle", "g0.rate", "h0.y"] {
+            let (x, y) = (last(&summary, channel), last(&exact, channel));
+            assert!((x - y).abs() < 1e-4, "{n} at {rtol:e}: {channel} {x} against {y}");
+        }
         assert!(summary.drift.velocity < 1e-7, "{n} at {rtol:e}: {:?}", summary.drift);
         summary.statistics.steps
     };

@@ -115,9 +115,8 @@ impl LinearSolver for SparseLu {
             largest[c as usize] = a.abs().max(largest[c as usize]);
         }
         self.column_scale.iter_mut().zip(&largest).for_each(|(s, &m)| *s = recip_of_power(m));
-        let scaled = |&(r, c, from): &(u32, u32, u32)| {
-            value(from) * self.row_scale[r as usize] * self.column_scale[c as usize]
-        };
+        let scaled =
+            |&(r, c, from): &(u32, u32, u32)| value(from) * self.row_scale[r as usize] * self.column_scale[c as usize];
         let values: Vec<f64> = self.entries.iter().map(scaled).collect();
         let matrix = SparseColMatRef::new(symbolic.as_ref(), &values);
         self.lu =

@@ -326,7 +326,8 @@ fn tell_redundant(c: &mut Check, advice: Vec<String>) {
         if more > 0 { format!("\nand {more} more joints") } else { String::new() }
     );
     let help = match advice.is_empty() {
-        true => "the model runs: its motion is unique, the reactions of these joints are not".to_string(),
+        true => "the model runs as long as these joints agree, which a run measures; their reactions are not unique"
+            .to_string(),
         false => format!("the model runs, but its reactions are not unique; to make them unique, {}", list(&advice)),
     };
     let about = c.redundancies.iter().map(|r| r.of.clone()).collect();

@@ -80,6 +80,11 @@ pub trait Method: Send {
     /// Zero for a method with fixed steps.
     fn error(&mut self, p: &Point, weights: &Weights) -> f64;
 
+    /// Errors up to this many tolerances are rounding, which shorter steps would not lessen.
+    fn blur(&mut self, admitted: f64) {
+        let _ = admitted;
+    }
+
     /// Takes the point into the history and what moved into the state, and chooses order and step size of what follows.
     fn accept(&mut self, p: &Point, weights: &Weights, state: &mut State);
 

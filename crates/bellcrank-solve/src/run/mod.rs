@@ -129,7 +129,11 @@ impl Simulation {
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
         let mut found = assembly.clone();
-        let point = &if switches > 0 { observer.lock(point, &mut found)? } else { observer.without_redundant(point, assembly.redundant)? };
+        let point = &if switches > 0 {
+            observer.lock(point, &mut found)?
+        } else {
+            observer.without_redundant(point, assembly.redundant)?
+        };
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);

@@ -100,7 +100,8 @@ impl Simulation {
         let singular = |_| Observer::singular(t);
         let gauge = &mut self.left_out.gauge;
         let mut kkt = observer.kkt.lock();
-        let left = gauge.measure_closed(&*observer.dynamics, &mut kkt, &mut closed, &mut observer.w).map_err(singular)?;
+        let left =
+            gauge.measure_closed(&*observer.dynamics, &mut kkt, &mut closed, &mut observer.w).map_err(singular)?;
         if left.is_within(bound) {
             self.left_out.harmless = Opening {
                 position: open.position.max(self.left_out.harmless.position),

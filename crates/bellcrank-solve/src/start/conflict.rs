@@ -1,8 +1,8 @@
 //! Given velocities and joints that contradict each other, as few as it takes.
 
 use crate::constraints::{add_position_residual, add_velocity_residual};
-use crate::linear::rank::weights;
 use crate::linear::derivatives::each_block;
+use crate::linear::rank::weights;
 use bellcrank_math::linear::dense;
 use bellcrank_model::dynamics::StartRow;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
@@ -46,7 +46,7 @@ pub(super) fn sides(
     if n > FEW || m + given.len() > 2 * FEW {
         return Vec::new();
     }
-    fewest(all_sides(&**dynamics, given, metric, at, w, true), n)
+    fewest(all_sides(&**dynamics, Some(given), metric, at, w, true), n)
 }
 
 /// The joints that cannot all hold at a realized point, or whose rates cannot, as few as it takes; none for large models, and
@@ -57,7 +57,7 @@ pub(crate) fn contradicting(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspa
         return Vec::new();
     }
     let metric: Vec<f64> = weights(dynamics).into_iter().map(|x| x * x).collect();
-    fewest(all_sides(dynamics, &[], &metric, at, w, rates), n)
+    fewest(all_sides(dynamics, None, &metric, at, w, rates), n)
 }
 
 /// The fewest sides that contradict each other.
@@ -91,10 +91,10 @@ fn left_over(all: &[Side], set: &[usize], n: usize) -> Option<Vec<Vec<f64>>> {
     Some(set.iter().map(|k| all[*k].rows.iter().map(off).collect()).collect())
 }
 
-/// Every side, in units in which a change of each velocity weighs the same, rows scaled to one.
+/// Every side, with what is given at the start or without, in units in which a change of each velocity weighs the same, rows scaled to one.
 fn all_sides(
     dynamics: &dyn Dynamics,
-    given: &[StartRow],
+    given: Option<&[StartRow]>,
     metric: &[f64],
     at: &Point,
     w: &mut Workspace,
@@ -126,12 +126,12 @@ fn all_sides(
         Some(side) => side.rows.push(row),
         None => sides.push(Side { subject, rows: vec![row] }),
     };
-    for i in (0..n).filter(|i| !given.is_empty() && dynamics.velocity_given(*i)) {
+    for i in (0..n).filter(|i| given.is_some() && dynamics.velocity_given(*i)) {
         let mut row = vec![0.0; n];
         row[i] = 1.0;
         add(dynamics.giver(i), (row, 0.0));
     }
-    for start in given {
+    for start in given.unwrap_or_default() {
         let (_, rate, gradient) = dynamics.start_row(start, at, w);
         let mut row = vec![0.0; n];
         for (b, form) in gradient {

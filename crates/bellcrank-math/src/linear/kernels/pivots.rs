@@ -263,7 +263,7 @@ impl Pivots {
         }
         let given = |r: usize| self.holding && self.given[first + r];
         let least = match class {
-            Class::Multiplier if self.frozen || self.told.is_some() => LOST,
+            Class::Multiplier if self.frozen => LOST,
             Class::Multiplier => REDUNDANT,
             _ => 0.0,
         };

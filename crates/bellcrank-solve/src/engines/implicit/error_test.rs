@@ -6,21 +6,24 @@ use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_model::{Point, State, Unknown};
 
-/// Rounding of μ and of λ, in units of that of what they are made from. (Seven-body mechanism, preset `ggl` at 1e-8, first step
-/// of 7e-12 s: λ is known to 3e-7 N, and differences of velocities to 3e-15 rad/s.)
-const NOISE: [f64; 2] = [1e3, 1e5];
+/// Rounding of multipliers, in units of that of the differences they are made from: of positions or velocities once, and of
+/// positions twice. (Seven-body mechanism, preset `ggl` at 1e-8, first step of 7e-12 s: λ is known to 3e-7 N.)
+const NOISE: [f64; 2] = [1e3, 1e8];
 
 /// Multipliers that are tested are tested as well as rounding lets them be known: μ is made of differences of positions over
 /// h, and λ of differences of velocities.
 fn blur(state: &State, step: &mut Step) {
     let (weights, slopes, point) = (&mut step.weights, step.stencil.slopes, &step.point);
+    if weights.lambda.iter().all(|w| *w == 0.0) {
+        return;
+    }
     let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-    let [of_mu, of_lambda] = NOISE.map(|noise| noise * f64::EPSILON);
-    let mu = of_mu * slopes.q.abs() * largest(&state.q);
-    let change = slopes.v.abs() * (largest(&state.v) + slopes.q.abs() * f64::EPSILON * largest(&state.q));
-    let lambda = of_lambda * largest(&point.lambda) * change / largest(&point.vdot).max(f64::MIN_POSITIVE);
-    for (weights, noise) in [(&mut weights.lambda, lambda), (&mut weights.mu, mu)] {
-        weights.iter_mut().filter(|w| **w > 0.0).for_each(|w| *w = 1.0 / (1.0 / *w + noise));
+    let [once, twice] = NOISE.map(|noise| noise * f64::EPSILON);
+    let drop = slopes.q.abs() * largest(&state.q);
+    let jolt = slopes.v.abs() * (once * largest(&state.v) + twice * f64::EPSILON * drop);
+    let lambda = jolt * largest(&point.lambda) / largest(&point.vdot).max(f64::MIN_POSITIVE);
+    for (weights, noise) in [(&mut weights.lambda, lambda), (&mut weights.mu, once * drop)] {
+        weights.iter_mut().for_each(|w| *w = 1.0 / (1.0 / *w + noise));
     }
 }
 

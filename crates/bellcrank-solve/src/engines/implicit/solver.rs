@@ -63,7 +63,8 @@ impl StepSolver {
             (false, true) => Economy::Dassl,
             (false, false) => Economy::Careful,
         };
-        let mut solver = StepSolver { dynamics: dynamics.clone(), formulation, plan, centred, step, newton, loops, left_out: None };
+        let mut solver =
+            StepSolver { dynamics: dynamics.clone(), formulation, plan, centred, step, newton, loops, left_out: None };
         solver.leave_out();
         solver
     }

@@ -136,7 +136,7 @@ impl Bdf {
                 error = term_above / (k + 2) as f64;
             }
         }
-        let r = self.growth(error * e.part, self.next.k);
+        let r = self.growth(error * e.part / self.pace.blur.max(1.0), self.next.k);
         let settled = self.coefficients.equal_steps > k + 1;
         self.pace.careful &= !settled;
         let worthwhile = if self.options.averaged && self.coefficients.equal_steps > k { WORTHWHILE } else { 2.0 };

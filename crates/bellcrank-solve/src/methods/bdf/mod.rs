@@ -144,6 +144,8 @@ struct Pace {
     patience: u32,
     error_failures: u32,
     convergence_failures: u32,
+    /// How many tolerances rounding may be.
+    blur: f64,
 }
 
 /// Vectors of the size of y: λ and μ stand behind q, v, z as in DASSL, or not at all.
@@ -383,6 +385,10 @@ impl Method for Bdf {
         let (estimate, error) = self.estimate(weights);
         self.pace.estimate = Some(estimate);
         error
+    }
+
+    fn blur(&mut self, admitted: f64) {
+        self.pace.blur = admitted;
     }
 
     fn accept(&mut self, p: &Point, weights: &Weights, state: &mut State) {

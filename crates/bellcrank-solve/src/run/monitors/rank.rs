@@ -1,9 +1,9 @@
 //! Watches the rank of the constraints: its changes, and singular positions passed by.
 
 use super::{Monitor, StepView};
-use crate::redundancy;
 use crate::engines::{Engine, StepError};
 use crate::events::Event;
+use crate::redundancy;
 use crate::run::observer::Observer;
 use crate::run::summary::Summary;
 use bellcrank_model::dynamics::LeftOut;
@@ -68,7 +68,14 @@ pub(crate) struct RankMonitor {
 
 impl RankMonitor {
     pub fn new(redundant: usize) -> RankMonitor {
-        RankMonitor { redundant, passage: None, changes: 0, seen: Vec::with_capacity(32), edge: None, cleared: f64::INFINITY }
+        RankMonitor {
+            redundant,
+            passage: None,
+            changes: 0,
+            seen: Vec::with_capacity(32),
+            edge: None,
+            cleared: f64::INFINITY,
+        }
     }
 
     /// Takes notice of the rank at a sample, where accepted steps know nothing of it.

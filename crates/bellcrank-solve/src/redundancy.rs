@@ -132,11 +132,15 @@ fn dependent(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rank: usize
     (left, least)
 }
 
-/// Another choice of as many rows at a point that need not be closed.
+/// Another choice of as many rows at a point that need not be closed; none close to a singular position, where any choice is poor.
 pub(crate) fn another(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) -> Option<LeftOut> {
     let (m, before) = (dynamics.layout().m(), &at.charts.left_out);
     let rows = if is_dense(dynamics) {
-        dependent(dynamics, at, w, m.saturating_sub(before.rows.len())).0
+        let (rows, least) = dependent(dynamics, at, w, m.saturating_sub(before.rows.len()));
+        if least < SINGULAR {
+            return None;
+        }
+        rows
     } else {
         let mut at = at.clone();
         at.charts.left_out = LeftOut::default();
@@ -193,14 +197,14 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     /// At a realized point.
-    pub fn measure(&mut self, dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Opening {
+    pub fn measure(&mut self, left_out: &LeftOut, dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) -> Opening {
         let m = dynamics.layout().m();
         if self.scales.len() != m {
             let length = dynamics.length();
             let turns_count_so = |d: f64| if d == 1.0 { 1.0 / length } else { 1.0 };
             self.scales = RowScales::new(dynamics, at, w).rows.into_iter().map(turns_count_so).collect();
         }
-        let left_out = at.charts.left_out.among(m);
+        let left_out = left_out.among(m);
         let worst = |rows: &[f64], scales: &[f64]| {
             left_out
                 .iter()
@@ -230,6 +234,6 @@ impl Gauge {
         }
         w.invalidate();
         dynamics.realize(at, w);
-        Ok(self.measure(dynamics, at, w))
+        Ok(self.measure(&at.charts.left_out, dynamics, at, w))
     }
 }

@@ -224,19 +224,18 @@ fn trees_are_told_of_no_singular_position() {
 /// as long at 1e-10 as at 1e-9.
 #[test]
 fn rows_of_four_bars_pass_their_flat_positions_at_small_tolerances() {
-    let steps = |n: usize, rtol: f64| {
+    let pass = |n: usize, rtol: f64, method: MethodName| {
         let s = system(&windows(n, false));
-        let summary = run(&s, Options { method: MethodName::Bdf, rtol, until: 3.0, ..Options::default() });
+        let summary = run(&s, Options { method, rtol, until: 3.0, ..Options::default() });
         assert!(singular_positions(&summary) >= 2, "{n} at {rtol:e}: {:?}", summary.events);
-        // explicit steps are longer than the neighbourhood of such a position
-        let exact = run(&s, Options { method: MethodName::Dop853, rtol: 1e-9, until: 3.0, ..Options::default() });
-        for channel in ["g0.angle", "g0.rate", "h0.y"] {
-            let (x, y) = (last(&summary, channel), last(&exact, channel));
-            assert!((x - y).abs() < 1e-4, "{n} at {rtol:e}: {channel} {x} against {y}");
-        }
+        // on the smooth branch all bars that were parallel still are
+        let (first, end) = (last(&summary, "g0.angle"), last(&summary, &format!("g{n}.angle")));
+        let flat = last(&summary, &format!("h{}.angle", n / 2));
+        assert!((first - end).abs() < 1e-6 && flat.abs() < 1e-6, "{n} at {rtol:e}: {first} {end} {flat}");
         assert!(summary.drift.velocity < 1e-7, "{n} at {rtol:e}: {:?}", summary.drift);
         summary.statistics.steps
     };
+    let steps = |n: usize, rtol: f64| pass(n, rtol, MethodName::Bdf);
     let (coarse, fine) = (steps(10, 1e-9), steps(10, 1e-10));
     assert!(fine < 4 * coarse, "{fine} steps after {coarse}");
     let (coarse, fine) = (steps(40, 1e-7), steps(40, 1e-9));

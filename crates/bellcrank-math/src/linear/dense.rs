@@ -15,6 +15,8 @@ const NEGLIGIBLE: f64 = 1e-12;
 ///
 /// Multipliers are eliminated last. A multiplier without a pivot is dropped: it comes out zero, and the equations left over
 /// at the end are ignored.
+///
+/// Its fields are one factorization: pattern, order, factors, scales and scratch.
 #[derive(Default)]
 pub struct DenseLu {
     pattern: Option<Arc<BlockPattern>>,

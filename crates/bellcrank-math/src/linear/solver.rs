@@ -58,6 +58,8 @@ const FEW: usize = 60;
 ///
 /// It does so when a pivot of a body vanishes, and when the first solution after a factorization with small pivots has a poor
 /// residual.
+///
+/// Its fields are two solvers, and what it takes to decide between them.
 #[derive(Default)]
 pub struct Robust {
     pattern: Option<Arc<BlockPattern>>,

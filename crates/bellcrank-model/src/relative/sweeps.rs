@@ -38,7 +38,6 @@ impl Relative {
         s.charts.centres = point.charts.centres;
         s.charts.modes = point.charts.modes;
         s.charts.inputs = point.charts.inputs;
-        s.charts.left_out = point.charts.left_out;
     }
 
     /// Poses, twists and the Cartesian coordinates and velocities of a point.

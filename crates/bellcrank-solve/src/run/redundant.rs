@@ -5,6 +5,7 @@ use super::observer::Observer;
 use crate::engines::StepError;
 use crate::redundancy::{self, Gauge, Opening};
 use crate::start::{AssemblyError, contradicting};
+use bellcrank_model::dynamics::LeftOut;
 use bellcrank_model::{Point, Subject};
 
 /// Rows that were left out are looked at closely once they are open by more than this, in lengths of the model (or rad), and
@@ -24,6 +25,7 @@ const WORN: f64 = 0.05;
 #[derive(Default)]
 pub(super) struct LeftOutWatch {
     gauge: Gauge,
+    rows: LeftOut,
     /// What was open when they were looked at closely.
     harmless: Opening,
     /// The largest of the smallest pivots since they were chosen.
@@ -72,12 +74,16 @@ impl Simulation {
     pub(super) fn watch_left_out(&mut self) -> Result<(), StepError> {
         let observer = &mut self.observer;
         let at = self.engine.point();
-        if at.charts.left_out.among(observer.dynamics.layout().m()).is_empty() {
+        let (watch, m) = (&mut self.left_out, observer.dynamics.layout().m());
+        // points of relative coordinates forget it
+        if at.charts.left_out.of == m {
+            watch.rows.clone_from(&at.charts.left_out);
+        }
+        if watch.rows.among(m).is_empty() {
             return Ok(());
         }
         observer.realize(at);
-        let watch = &mut self.left_out;
-        let open = watch.gauge.measure(&*observer.dynamics, at, &mut observer.w);
+        let open = watch.gauge.measure(&watch.rows, &*observer.dynamics, at, &mut observer.w);
         let length = observer.dynamics.length();
         watch.speed = at.v.iter().fold(watch.speed, |m, v| m.max(v.abs() / length.max(1.0)));
         let bound = |part: f64| Opening { position: part, velocity: part * watch.speed.max(1e-3) };
@@ -96,6 +102,7 @@ impl Simulation {
     fn look_closely(&mut self, open: Opening, bound: Opening) -> Result<(), StepError> {
         let observer = &mut self.observer;
         let mut closed = self.engine.point().clone();
+        closed.charts.left_out.clone_from(&self.left_out.rows);
         let t = closed.t;
         let singular = |_| Observer::singular(t);
         let gauge = &mut self.left_out.gauge;
@@ -110,6 +117,7 @@ impl Simulation {
             return Ok(());
         }
         let mut other = self.engine.point().clone();
+        other.charts.left_out.clone_from(&self.left_out.rows);
         if let Some(rows) = redundancy::another(&*observer.dynamics, &mut kkt, &other, &mut observer.w) {
             other.charts.left_out = rows;
             let left = gauge.measure_closed(&*observer.dynamics, &mut kkt, &mut other, &mut observer.w);
@@ -133,6 +141,7 @@ impl Simulation {
         }
         watch.pivot = pivot;
         let mut at = self.engine.point().clone();
+        at.charts.left_out.clone_from(&watch.rows);
         let observer = &mut self.observer;
         let chosen = redundancy::another(&*observer.dynamics, &mut observer.kkt.lock(), &at, &mut observer.w);
         let Some(rows) = chosen else { return Ok(()) };

@@ -179,7 +179,7 @@ fn an_interrupt_ends_cleanly_and_keeps_the_results() {
     let args = ["run", "m.toml", "--json", "--out", "results", "--until", "1e7", "--sample", "0.5", "--rtol", "1e-10"];
     let child = s.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
-    while std::fs::metadata(s.path("results/results.csv.part")).map_or(0, |m| m.len()) < 10_000 {
+    while std::fs::metadata(s.path("results/unfinished/results.csv")).map_or(0, |m| m.len()) < 10_000 {
         assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -361,6 +361,7 @@ impl Simulation {
             error: self.monitors.companion.error(t),
             beside: self.monitors.companion.statistics(),
             t,
+            state: self.engine.state().clone(),
             last,
             outputs: Vec::new(),
             assembly: self.assembly.clone(),

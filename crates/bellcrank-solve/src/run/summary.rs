@@ -9,7 +9,7 @@ use crate::proof::Proof;
 use crate::record::{Ended, Report};
 use crate::start::Assembly;
 use crate::verdict::{Bounds, Judged};
-use bellcrank_model::Dynamics;
+use bellcrank_model::{Dynamics, State};
 use bellcrank_model::dynamics::Limit;
 use std::fmt;
 use std::ops::Deref;
@@ -177,6 +177,8 @@ pub struct Summary {
     pub energy: Energy,
     /// The last time.
     pub t: f64,
+    /// The state there.
+    pub state: State,
     /// All channels at the end.
     pub last: FinalValues,
     /// Extremes and means of the outputs.

@@ -399,8 +399,7 @@ pub fn cut(
         _ => Failure::BadInput(e.to_string()),
     })?;
     if let Some(out) = out {
-        let drawn = system.clone();
-        let mut folder = Folder::new(out).with_scene(move |out| bellcrank_model::scene::write(&drawn.model, out));
+        let mut folder = Folder::of_model(out, system.clone());
         let failed = |e: std::io::Error| Failure::Failed(e.to_string());
         folder.begin(&run.glued.header).map_err(failed)?;
         for (k, t) in run.glued.times.iter().enumerate() {

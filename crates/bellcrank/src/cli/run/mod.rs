@@ -17,7 +17,7 @@ use bellcrank_model::read::Read;
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
 use bellcrank_results::{Folder, json};
-use bellcrank_solve::begin::{self, EndState};
+use bellcrank_solve::begin;
 use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::choices::{ChoiceError, EQUILIBRIUM, Options};
 use bellcrank_solve::engines::StepError;
@@ -27,6 +27,7 @@ use bellcrank_solve::run::{Machine, Simulation, Start, StartError, Status, Summa
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
 use extremes::Extremes;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -51,6 +52,8 @@ struct Ended {
     kept: Option<Kept>,
     verification: Result<Verification, String>,
     extremes: Extremes,
+    /// Where its results are.
+    place: Option<PathBuf>,
 }
 
 /// Runs a model.
@@ -79,12 +82,12 @@ pub fn run(args: Run) -> Result<(), Failure> {
     tell::doubts(&ended.summary);
     job.report(&ended, &told)?;
     if job.args.talks() {
-        tell::next(&job.args, &ended.summary, &job.system);
+        tell::next(&job.args, &ended.summary, ended.place.as_deref(), &job.system);
     }
     if let Some(live) = live {
         job.serve(live);
     }
-    job.outcome(&ended.summary)
+    job.outcome(&ended)
 }
 
 /// What runs of parts cannot do.
@@ -165,10 +168,7 @@ impl Job {
     fn simulate(&self, mut simulation: Simulation, live: Option<&Live>) -> Result<Ended, Failure> {
         let (args, options) = (&self.args, &self.options);
         let mut progress = Progress::new(options.until, args.talks());
-        let mut folder = args.out.as_ref().map(|out| {
-            let drawn = self.system.clone();
-            Folder::new(out).with_scene(move |out| scene::write(&drawn.model, out))
-        });
+        let mut folder = args.out.as_ref().map(|out| Folder::of_model(out, self.system.clone()));
         let keeps = args.verify || args.report.is_some();
         let mut kept = keeps.then(|| Kept::new(options, simulation.header().channels.len()));
         let mut watcher = live.map(Live::recorder);
@@ -184,13 +184,6 @@ impl Job {
         recorders.push(&mut progress);
         let summary = simulation.run(&mut Tee(recorders));
         progress.finish();
-        if let (Some(out), Status::Finished) = (&args.out, &summary.status)
-            && let Some(end) = EndState::of(&self.system, &simulation)
-        {
-            let path = out.join(output::END_STATE);
-            let written = std::fs::write(&path, end.to_bytes());
-            written.map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))?;
-        }
         if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
             // nothing was computed: the folder was no good
             return Err(Failure::BadInput(
@@ -202,7 +195,8 @@ impl Job {
             (_, true, _) => Err("the run did not reach its end".into()),
             _ => Err("not measured; run with --verify".into()),
         };
-        Ok(Ended { summary, kept, verification, extremes })
+        let place = folder.map(|folder| folder.place());
+        Ok(Ended { summary, kept, verification, extremes, place })
     }
 
     /// Prints what is asked for, and gives the summary as JSON.
@@ -269,13 +263,14 @@ impl Job {
     }
 
     /// How the command ends.
-    fn outcome(&self, summary: &Summary) -> Result<(), Failure> {
+    fn outcome(&self, ended: &Ended) -> Result<(), Failure> {
+        let summary = &ended.summary;
         match &summary.status {
             Status::Failed(e) => Err(failed(&self.read, e)),
             Status::Interrupted => {
                 let message = format!("interrupted at t = {} s", summary.t);
-                let help = match &self.args.out {
-                    Some(out) => format!("results up to that time are in {}", out.display()),
+                let help = match &ended.place {
+                    Some(place) => format!("results up to that time are in {}", place.display()),
                     None => "use --out DIR to keep what was computed".into(),
                 };
                 let problem = Diagnostic::error(message).help(help);

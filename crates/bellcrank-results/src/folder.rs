@@ -8,9 +8,10 @@
 //! which was killed becomes `killed` when the next one begins.
 
 use crate::aside::{self, Aside, Rank, explain};
+use crate::checkpoint::{About, Checkpoint, Schedule};
 use crate::journal::{Journal, Rows};
 use crate::json::{self, FinalValues};
-use crate::names::{CSV, END_STATE, EVENTS, PARQUET, ROWS, SCENE, SUMMARY, UNFINISHED, part};
+use crate::names::{CHECKPOINT, CSV, END_STATE, EVENTS, PARQUET, ROWS, SCENE, SUMMARY, UNFINISHED, part};
 use crate::{Csv, PROGRAM, parquet, summary};
 use bellcrank_model::{System, scene};
 use bellcrank_solve::Summary;
@@ -21,7 +22,7 @@ use bellcrank_solve::record::{Ended, Header, Recorder, Report};
 use serde_json::{Map, Value, json};
 use std::any::Any;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,6 +33,9 @@ const CSV_CHANNELS: usize = 20_000;
 /// What was recorded is handed to the system after this time: a killed run loses no more.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Rows are handed over again in blocks of about this many bytes.
+const REPLAYED: usize = 1 << 20;
+
 /// Writes a folder with all results of a run.
 pub struct Folder {
     dir: PathBuf,
@@ -40,6 +44,9 @@ pub struct Folder {
     /// The model whose end is written, if there is one.
     system: Option<Arc<System>>,
     writing: Option<Writing>,
+    checkpoints: Option<Schedule>,
+    /// What the run goes on from, with the folder it holds.
+    resumes: Option<(Checkpoint, Aside)>,
     /// Whether the last result stayed in `unfinished`.
     stayed: bool,
 }
@@ -57,12 +64,20 @@ struct Opened {
     notes: Vec<String>,
 }
 
+/// Those of them beside the rows.
+struct Beside {
+    csv: Option<Csv<File>>,
+    head: Map<String, Value>,
+    notes: Vec<String>,
+}
+
 /// A run that goes on.
 struct Writing {
     aside: Aside,
     files: Opened,
-    /// Lines of `events.csv` that are not in it yet.
+    /// Lines of `events.csv` that are not in it yet, and all of them where checkpoints are taken.
     lines: String,
+    all: String,
     /// Why `results.csv` is not written any more.
     failed: Option<&'static str>,
     /// Whether something waits, and since when.
@@ -75,7 +90,7 @@ impl Folder {
     /// Earlier results there are replaced when the run has ended, unless its result is worse; a folder with anything else in it
     /// is refused.
     pub fn new(dir: impl Into<PathBuf>) -> Folder {
-        Folder { dir: dir.into(), scene: None, system: None, writing: None, stayed: false }
+        Folder { dir: dir.into(), scene: None, system: None, writing: None, checkpoints: None, resumes: None, stayed: false }
     }
 
     /// The same for a run of a model: what the viewer draws goes to `scene.json`, and the end of the run to `end.state`.
@@ -90,6 +105,60 @@ impl Folder {
         Folder { scene: Some(Box::new(scene)), ..self }
     }
 
+    /// With all that the run remembers kept every so often, so that it can go on when it was killed; `about` says what the run
+    /// is of.
+    pub fn with_checkpoints(self, every: Duration, about: About) -> Folder {
+        Folder { checkpoints: Some(Schedule::new(every, about)), ..self }
+    }
+
+    /// Prepares to go on from the last checkpoint of a run that is of the same; gives what it remembered.
+    pub fn resume(&mut self) -> io::Result<Vec<u8>> {
+        let path = self.dir.join(UNFINISHED).join(CHECKPOINT);
+        let refused = |why: String| io::Error::new(ErrorKind::InvalidData, format!("{} {why}", path.display()));
+        if !path.symlink_metadata().is_ok_and(|m| m.is_file()) {
+            return Err(io::Error::new(
+                ErrorKind::NotFound,
+                format!("there is no checkpoint in {} to resume from; run it without --resume", self.dir.display()),
+            ));
+        }
+        let aside = Aside::claim(&self.dir)?;
+        let mut found = Checkpoint::from_bytes(&fs::read(&path)?).map_err(refused)?;
+        if let Some(what) = self.checkpoints.as_ref().and_then(|c| found.differs(&c.about)) {
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                format!(
+                    "the run in {} cannot be resumed: {what}; resume it as it was begun, or run it without --resume",
+                    self.dir.display()
+                ),
+            ));
+        }
+        let remembered = std::mem::take(&mut found.remembered);
+        self.resumes = Some((found, aside));
+        Ok(remembered)
+    }
+
+    /// Hands the frames so far to others, of a run that goes on.
+    pub fn replay(&self, take: &mut dyn FnMut(f64, &[f64]) -> io::Result<()>) -> io::Result<()> {
+        let Some(writing) = self.writing.as_ref().filter(|w| w.files.rows.rows() > 0) else { return Ok(()) };
+        replay(&Rows::open(&writing.aside.path(ROWS))?, take)
+    }
+
+    /// Opens the files of a run that goes on: rows to where the checkpoint knows them, and the table made of them anew.
+    fn reopen(&self, from: &Checkpoint, aside: &Aside, header: &Header) -> io::Result<Opened> {
+        let path = aside.path(ROWS);
+        let named = |e: io::Error| explain(&path, e);
+        if !path.symlink_metadata().is_ok_and(|m| m.is_file()) {
+            return Err(named(io::Error::new(ErrorKind::NotFound, "its rows are missing")));
+        }
+        let file = File::options().read(true).write(true).open(&path).map_err(named)?;
+        let rows = Journal::resume(file, header, from.rows).map_err(named)?;
+        let Beside { mut csv, head, notes } = self.open_beside(aside, header)?;
+        if let Some(csv) = &mut csv {
+            replay(&Rows::open(&path)?, &mut |t, values| csv.frame(t, values))?;
+        }
+        Ok(Opened { rows, csv, events: None, head, notes })
+    }
+
     /// Where the result of the last run is: an earlier one that is better keeps its place.
     pub fn place(&self) -> PathBuf {
         if self.stayed { self.dir.join(UNFINISHED) } else { self.dir.clone() }
@@ -101,8 +170,14 @@ impl Folder {
     }
 
     fn open(&self, aside: &Aside, header: &Header) -> io::Result<Opened> {
+        let rows = Journal::begin(aside.create(ROWS)?, header).map_err(|e| explain(&self.dir.join(ROWS), e))?;
+        let Beside { csv, head, notes } = self.open_beside(aside, header)?;
+        Ok(Opened { rows, csv, events: None, head, notes })
+    }
+
+    /// Opens what there is beside the rows.
+    fn open_beside(&self, aside: &Aside, header: &Header) -> io::Result<Beside> {
         let named = |name: &'static str| move |e: io::Error| explain(&self.dir.join(name), e);
-        let rows = Journal::begin(aside.create(ROWS)?, header).map_err(named(ROWS))?;
         let mut notes = Vec::new();
         let csv = if header.channels.len() <= CSV_CHANNELS {
             let mut csv = Csv::new(aside.create(CSV)?);
@@ -126,7 +201,7 @@ impl Folder {
         let head = json!({"program": PROGRAM, "model": header.model, "status": "running", "files": files, "notes": notes});
         let head = if let Value::Object(head) = head { head } else { Map::new() };
         write_summary(aside, &head, None)?;
-        Ok(Opened { rows, csv, events: None, head, notes })
+        Ok(Beside { csv, head, notes })
     }
 }
 
@@ -207,12 +282,21 @@ impl Writing {
 impl Recorder for Folder {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
         self.writing = None;
+        if let Some((from, aside)) = self.resumes.take() {
+            // the checkpoint stays until the next one
+            let files = self.reopen(&from, &aside, header)?;
+            let waits = Some(Instant::now());
+            let (lines, all) = (from.events.clone(), from.events);
+            self.writing = Some(Writing { aside, files, lines, all, failed: None, waits });
+            return Ok(());
+        }
         let aside = Aside::claim(&self.dir)?;
         salvage(&self.dir, &aside)?;
         aside.clear()?;
         match self.open(&aside, header) {
             Ok(files) => {
-                self.writing = Some(Writing { aside, files, lines: String::new(), failed: None, waits: None });
+                let (lines, all) = (String::new(), String::new());
+                self.writing = Some(Writing { aside, files, lines, all, failed: None, waits: None });
                 Ok(())
             }
             Err(e) => {
@@ -245,8 +329,32 @@ impl Recorder for Folder {
         let Some(writing) = &mut self.writing else { return Ok(()) };
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         // the shortest digits that give the same number
-        writing.lines.push_str(&format!("{:?},{},{}\n", event.t, quoted(&event.name), quoted(&event.what)));
+        let line = format!("{:?},{},{}\n", event.t, quoted(&event.name), quoted(&event.what));
+        writing.lines.push_str(&line);
+        if self.checkpoints.is_some() {
+            writing.all.push_str(&line);
+        }
         writing.in_good_time()
+    }
+
+    fn wants_checkpoint(&mut self, last: bool) -> bool {
+        self.writing.is_some() && self.checkpoints.as_ref().is_some_and(|c| c.is_due(last))
+    }
+
+    fn checkpoint(&mut self, remembered: Result<&[u8], &'static str>) -> io::Result<()> {
+        let (Some(writing), Some(schedule)) = (&mut self.writing, &mut self.checkpoints) else { return Ok(()) };
+        match remembered {
+            Err(why) => schedule.impossible = Some(why),
+            Ok(remembered) => {
+                // first the rows, then what knows of them
+                writing.flush()?;
+                writing.files.rows.sync().map_err(|e| explain(&writing.aside.path(ROWS), e))?;
+                let found = Checkpoint::new(&schedule.about, writing.files.rows.rows(), &writing.all, remembered);
+                writing.aside.replace(CHECKPOINT, |out| out.write_all(&found.to_bytes()))?;
+                schedule.took();
+            }
+        }
+        Ok(())
     }
 
     fn end(&mut self, report: &dyn Report) -> io::Result<()> {
@@ -276,7 +384,8 @@ impl Recorder for Folder {
             writing.aside.leave(); // what was written stays where it is
             return Err(e);
         }
-        self.stayed = !writing.aside.settle(false)?;
+        let resumable = report.ended() == Ended::Interrupted && writing.aside.path(CHECKPOINT).exists();
+        self.stayed = !writing.aside.settle(resumable)?;
         Ok(())
     }
 }
@@ -289,6 +398,20 @@ impl Folder {
         let system = self.system.as_ref().filter(|_| finished)?;
         EndState::of(system, &summary.state).map(|end| end.to_bytes())
     }
+}
+
+/// Hands rows over, one after the other.
+fn replay(rows: &Rows, take: &mut dyn FnMut(f64, &[f64]) -> io::Result<()>) -> io::Result<()> {
+    let width = rows.described().width();
+    let at_once = (REPLAYED / (8 * width)).max(1);
+    let mut block = Vec::new();
+    for first in (0..rows.len()).step_by(at_once) {
+        let some = first..rows.len().min(first + at_once);
+        block.resize(some.len() * width, 0.0);
+        rows.block(some, 0..width, &mut block)?;
+        block.chunks_exact(width).try_for_each(|row| take(row[0], &row[1..]))?;
+    }
+    Ok(())
 }
 
 /// Keeps what an earlier run left in `unfinished`, if it is better than the result in its place: a move that was cut off is
@@ -333,7 +456,6 @@ pub fn amend(dir: &Path, key: &str, value: &Value) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::json::Object;
-    use std::io::ErrorKind;
     use crate::testing::{Scratch, header};
     use bellcrank_solve::record::Ended;
 

@@ -28,6 +28,7 @@
 //! ```
 
 mod aside;
+mod checkpoint;
 mod columns;
 pub mod csv;
 mod difference;
@@ -41,6 +42,7 @@ mod results;
 mod summary;
 mod table;
 
+pub use self::checkpoint::About;
 pub use self::columns::Columns;
 pub use self::csv::Csv;
 pub use self::difference::{Difference, Differences, difference};

@@ -1,5 +1,6 @@
 //! From tolerances to weights: what one unit of error is for every unknown.
 
+use bellcrank_math::tape::Tape;
 use crate::choices::{Options, Tested};
 use crate::weights::Weights;
 use bellcrank_model::Dynamics;
@@ -44,6 +45,14 @@ pub struct Tolerances {
 }
 
 impl Tolerances {
+    /// Tells a tape what was seen so far.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.number(&mut self.speed);
+        tape.number(&mut self.spin);
+        tape.number(&mut self.leeway);
+        tape.flag(&mut self.absolute);
+    }
+
     /// Tolerances of a run.
     pub fn new(dynamics: &dyn Dynamics, options: &Options, tested: Tested) -> Tolerances {
         let length = dynamics.length();

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::numbers::{dot, largest, recip_of_power};
 use faer::{MatRef, Side};
+use crate::tape::Tape;
 use std::sync::Arc;
 
 /// A multiplier's pivot below this, in equilibrated columns, is noise.
@@ -169,6 +170,18 @@ impl LinearSolver for DenseLu {
             b[self.columns[self.pivots[k]]] = self.x[k] * self.column_scale[self.pivots[k]];
         }
         Ok(())
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        tape.plain(&mut self.dropped);
+        tape.number(&mut self.smallest);
+        if factors {
+            tape.fixed(&mut self.lu);
+            tape.plain(&mut self.rows);
+            tape.plain(&mut self.pivots);
+            tape.fixed(&mut self.row_scale);
+            tape.fixed(&mut self.column_scale);
+        }
     }
 
     fn dropped(&self) -> &[usize] {

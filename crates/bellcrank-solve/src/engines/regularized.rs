@@ -11,6 +11,7 @@
 //! s-th iterate is of order min(s, p). As published W = 1, and the joint that is moved most easily decides for all: the
 //! others, in other units or between heavier bodies, stay open. So W is the mean diagonal of each joint's own block of D P Dᵀ.
 
+use bellcrank_math::tape::Tape;
 use super::explicit::owner;
 use super::{Engine, LoopReport, Statistics, StepError};
 use crate::constraints::{add_position_residual, add_velocity_residual};
@@ -451,6 +452,29 @@ impl Engine for Srm {
             drift: self.drift.clone(),
             ..LoopReport::default()
         })
+    }
+
+    fn keep(&mut self, tape: &mut Tape) {
+        self.rk.keep(tape);
+        let form = &mut self.form;
+        tape.plain(&mut form.loops.sweeps);
+        tape.plain(&mut form.point);
+        tape.numbers(&mut form.weights);
+        tape.fixed(&mut form.mu);
+        tape.fixed(&mut form.velocity);
+        tape.fixed(&mut form.position);
+        tape.number(&mut form.epsilon);
+        tape.count(&mut form.evaluations);
+        tape.plain(&mut self.state);
+        tape.plain(&mut self.accepted);
+        tape.numbers(&mut self.y);
+        tape.flag(&mut self.dense_ready);
+        tape.count(&mut self.steps);
+        tape.plain(&mut self.drift);
+        tape.numbers(&mut self.bounds);
+        if tape.reads() {
+            self.form.w.invalidate();
+        }
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

@@ -5,6 +5,7 @@
 //!     [ G  0  ] [ λ ] = [ γ ]
 //! ```
 
+use bellcrank_math::tape::Tape;
 use super::partition::{Partition, SparseRow};
 use super::plan::{LARGE, LinearPlan};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
@@ -110,6 +111,16 @@ impl Kkt {
             independent: None,
             factorizations: 0,
             dynamics,
+        }
+    }
+
+    /// Tells a tape what one factorization leaves to the next; with `factors`, those too.
+    pub(crate) fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        self.linear.keep(tape, factors);
+        tape.count(&mut self.factorizations);
+        tape.plain(&mut self.independent);
+        if factors {
+            tape.fixed(&mut self.matrix.values);
         }
     }
 

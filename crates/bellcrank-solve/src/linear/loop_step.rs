@@ -13,6 +13,7 @@
 //! are made only where the iterations that they would have spared have cost as much ([`super::loop_cg`]): that pays where loops
 //! close in all three directions of space, and elimination fills in.
 
+use bellcrank_math::tape::Tape;
 use super::loop_cg::{CORRECTION, Cg, LoopSystem};
 use super::loops::Loops;
 use crate::unknowns::Unknowns;
@@ -339,6 +340,30 @@ impl LinearSolver for LoopStep {
             count.store(now, Relaxed);
         }
         Ok(())
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        let parts = &mut self.parts;
+        parts.tree.keep(tape, factors);
+        if factors {
+            tape.fixed(&mut parts.swept.values);
+            tape.fixed(&mut parts.matrix.values);
+        }
+        tape.flag(&mut parts.made);
+        tape.option(&mut parts.whole, || Some(solver::choose_nearly_symmetric(parts.matrix.pattern())));
+        if let Some(whole) = &mut parts.whole {
+            whole.keep(tape, parts.made);
+        }
+        self.cg.keep(tape);
+        tape.count(&mut self.flops.factor);
+        tape.count(&mut self.flops.solve);
+        let cg = &self.cg;
+        let (solves, iterations, renewals) = (cg.solves, cg.iterations, cg.renewals);
+        for (count, now) in
+            [(&self.counts.solves, solves), (&self.counts.iterations, iterations), (&self.counts.renewals, renewals)]
+        {
+            count.store(now, Relaxed);
+        }
     }
 
     fn dropped(&self) -> &[usize] {

@@ -9,6 +9,7 @@ pub(crate) mod recent;
 pub mod runge_kutta;
 pub mod tableau;
 
+use bellcrank_math::tape::Tape;
 use crate::stencil::Stencil;
 use crate::weights::Weights;
 use bellcrank_model::dynamics::ChartChange;
@@ -102,6 +103,9 @@ pub trait Method: Send {
     fn centred(&self) -> bool {
         false
     }
+
+    /// Tells a tape its history.
+    fn keep(&mut self, tape: &mut Tape);
 
     /// The part of the tolerance to which Newton must solve a step for the error estimate to be of use.
     fn precision(&self) -> f64 {

@@ -1,5 +1,6 @@
 //! A cheap solver that is good for most steps, with a robust one behind it.
 
+use bellcrank_math::tape::Tape;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver, Wants};
 use std::sync::Arc;
@@ -119,6 +120,16 @@ impl LinearSolver for CheapFirst {
             self.pass();
         }
         self.active_mut().factor_and_solve(a, b, anew)
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        tape.count(&mut self.reprieve);
+        tape.flag(&mut self.slow);
+        let cheap = self.is_cheap();
+        self.robust.keep(tape, factors && !cheap);
+        if let Some(solver) = &mut self.cheap {
+            solver.keep(tape, factors && cheap);
+        }
     }
 
     fn release(&mut self) {

@@ -1,5 +1,6 @@
 //! The work of an iteration: residuals, matrices, factors and solutions.
 
+use bellcrank_math::tape::Tape;
 use super::convergence::{Convergence, Limits, amplified};
 use super::fallback::CheapFirst;
 use super::refresh::{KEPT, Quality, Refresh};
@@ -57,6 +58,21 @@ impl Newton {
     /// x ← J⁻¹ x with the last factors: how the solution follows its equations.
     pub fn respond(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
         self.linear.solve_with(&self.matrix, x)
+    }
+
+    /// Tells a tape what it remembers.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.iteration);
+        tape.plain(&mut self.counts);
+        tape.plain(&mut self.last);
+        tape.number(&mut self.pivot);
+        tape.plain(&mut self.refresh);
+        tape.plain(&mut self.convergence);
+        let factors = self.refresh.has_factors();
+        self.linear.keep(tape, factors);
+        if factors {
+            tape.numbers(&mut self.matrix.values);
+        }
     }
 
     /// Frees matrix and factors of large machines; further steps make them anew.

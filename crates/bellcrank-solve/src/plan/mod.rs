@@ -18,6 +18,7 @@ pub use linear::{accelerations, refuse_additive, refuse_elsewhere, refuse_slidin
 pub use method::{budget, formulation};
 pub use revisions::Revision;
 
+use bellcrank_math::tape::Tape;
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
 use crate::engines::{self, Engine, StepError};
 use crate::linear::loop_cg::LoopCg;
@@ -257,6 +258,13 @@ impl Plan {
         }
         self.method = method;
         self.solver = solver;
+    }
+
+    /// Tells a tape what was decided on the way.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.method);
+        tape.plain(&mut self.solver);
+        tape.plain(&mut self.revisions);
     }
 
     /// The same plan for a new beginning, of equations that may be others.

@@ -10,6 +10,7 @@
 //! | a load, an acceleration, or the rate of a function | the method starts anew |
 //! | higher derivatives | nothing: it is enough that no step passes over it |
 
+use bellcrank_math::tape::Tape;
 use super::Simulation;
 use super::observer::Observer;
 use super::sampler::Sampler;
@@ -62,6 +63,16 @@ impl Timetable {
     /// What is ahead at a time, up to another one.
     pub fn ahead(&mut self, at: &State, until: f64) -> Ahead {
         self.next(at, until, 0.0)
+    }
+
+    /// Tells a tape what is known of the time ahead.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        for Entry { ahead, range, .. } in &mut self.courses {
+            tape.plain(ahead);
+            tape.plain(range);
+        }
+        tape.number(&mut self.passed);
+        tape.plain(&mut self.gap);
     }
 
     /// Time or inputs are others: all are looked for anew.

@@ -23,6 +23,7 @@
 //! costs two to three times that, and tells little more of a motion that repeats itself. (A power g that was fitted to the pilot told up
 //! to a hundred times too much: errors of a phase come and go with the motion.)
 
+use bellcrank_math::tape::Tape;
 use crate::choices::{ErrorBudget, Options};
 use crate::engines::{Engine, Statistics};
 use crate::plan::{EnginePlan, Plan};
@@ -288,6 +289,18 @@ impl Companion {
             all += engine.statistics();
         }
         all
+    }
+
+    /// Tells a tape all that it remembers.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.account);
+        tape.plain(&mut self.earlier);
+        tape.number(&mut self.ratio);
+        tape.plain(&mut self.at);
+        tape.option(&mut self.engine, || None);
+        if let Some(engine) = &mut self.engine {
+            engine.keep(tape);
+        }
     }
 
     /// What is needed to go on from here later.

@@ -5,6 +5,7 @@
 //! fall on the way in `handover`.
 
 mod breaks;
+mod checkpoint;
 mod companion;
 mod complementarity;
 pub mod doubts;
@@ -47,7 +48,7 @@ use recording::Recording;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
-/// A machine on its way through time. Its thirteen fields are the clauses of a run.
+/// A machine on its way through time. Its fifteen fields are the clauses of a run.
 pub struct Simulation {
     about: About,
     options: Options,
@@ -65,6 +66,10 @@ pub struct Simulation {
     team: Option<Team>,
     /// Whether the observer's values are those of the present state.
     observed: bool,
+    /// Where the engine began, if that was on the way.
+    born: Option<Box<Point>>,
+    /// When frames are due, in a run that goes on from a checkpoint.
+    resumed: Option<Option<Sampler>>,
 }
 
 /// Names of a machine.
@@ -151,6 +156,8 @@ impl Simulation {
             assembly: found,
             team: None,
             observed: false,
+            born: None,
+            resumed: None,
         })
     }
 
@@ -221,15 +228,23 @@ impl Simulation {
     fn advance(&mut self, out: &mut dyn Recorder) -> Result<Status, StepError> {
         let until = self.options.until;
         let t0 = self.engine.state().t;
-        let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
-        self.cross_breaks(until, &mut None, out)?;
-        self.begin_monitors()?;
-        self.sample(t0, &mut sampler, out)?;
+        let mut sampler = match self.resumed.take() {
+            Some(sampler) => sampler,
+            None => {
+                let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
+                self.cross_breaks(until, &mut None, out)?;
+                self.begin_monitors()?;
+                self.sample(t0, &mut sampler, out)?;
+                sampler
+            }
+        };
         while self.engine.state().t < until {
             if self.options.resources.interrupt.load(Ordering::Relaxed) {
+                self.checkpoint(true, &mut sampler, out)?;
                 return Ok(Status::Interrupted);
             }
             self.advance_once(until, &mut sampler, out)?;
+            self.checkpoint(false, &mut sampler, out)?;
         }
         Ok(Status::Finished)
     }

@@ -1,5 +1,6 @@
 //! Passing an event: where it is, and how a run goes on behind it.
 
+use bellcrank_math::tape::Tape;
 use super::Simulation;
 use super::impact::Resolved;
 use super::observer::Observer;
@@ -36,6 +37,13 @@ impl Passing {
     /// Whether there are any.
     pub fn watches(&self) -> bool {
         self.finder.count() > 0
+    }
+
+    /// Tells a tape what was seen and what happened.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.finder);
+        tape.count(&mut self.repeated);
+        tape.plain(&mut self.events);
     }
 
     /// Switch functions are looked at anew: the state or the equations are others.

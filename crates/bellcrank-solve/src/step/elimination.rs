@@ -1,5 +1,6 @@
 //! Multipliers that are eliminated before a residual is formed, and the way onto the manifold g = 0.
 
+use bellcrank_math::tape::Tape;
 use super::Step;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::kkt::Kkt;
@@ -40,6 +41,14 @@ const REPETITIONS: usize = 4;
 
 /// They are balanced when they change by less than this fraction of themselves.
 const BALANCED: f64 = 1e-6;
+
+impl Elimination {
+    /// Tells a tape what one step leaves to the next.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        tape.flag(&mut self.factored);
+        self.kkt.keep(tape, self.factored);
+    }
+}
 
 impl Step {
     /// Prepares for an iteration: what eliminates the multipliers.

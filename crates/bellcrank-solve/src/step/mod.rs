@@ -7,6 +7,7 @@ mod terms;
 
 pub use crate::unknowns::Unknowns;
 
+use bellcrank_math::tape::Tape;
 use crate::formulation::{Formulation, MOST_TERMS};
 use crate::linear::plan::MatrixPlan;
 use crate::newton::{Iteration, MatrixLoan, Residual, Wants};
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use terms::{StepMatrix, bends};
 
 /// What bounds the corrections of a step, in units of the tolerance.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StepLimits {
     /// Corrections of this size are round-off.
     pub round_off: f64,
@@ -115,6 +116,20 @@ impl Step {
             elimination: None,
             correction,
             dynamics,
+        }
+    }
+
+    /// Tells a tape what one step leaves to the next.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.point);
+        tape.plain(&mut self.stencil);
+        tape.plain(&mut self.weights);
+        tape.plain(&mut self.limits);
+        if let Some(elimination) = &mut self.elimination {
+            elimination.keep(tape);
+        }
+        if tape.reads() {
+            self.w.invalidate();
         }
     }
 

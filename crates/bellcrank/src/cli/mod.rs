@@ -25,6 +25,7 @@ mod response;
 mod robot;
 mod run;
 mod shell;
+mod signals;
 mod statics;
 mod view;
 

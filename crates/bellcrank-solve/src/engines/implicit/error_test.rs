@@ -1,5 +1,6 @@
 //! The weights of the convergence test and of the error test, and the body to blame for a refused step.
 
+use bellcrank_math::tape::Tape;
 use crate::methods::Method;
 use crate::step::{Step, StepLimits};
 use crate::tolerances::Tolerances;
@@ -28,6 +29,12 @@ impl ErrorTest {
         };
         test.weigh(tolerances, state, start);
         test
+    }
+
+    /// Tells a tape the weights.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.convergence);
+        tape.plain(&mut self.error);
     }
 
     /// The weights at an accepted state.

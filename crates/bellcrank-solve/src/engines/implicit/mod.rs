@@ -5,6 +5,7 @@ mod fixed;
 mod partitioning;
 mod solver;
 
+use bellcrank_math::tape::Tape;
 use super::progress::Progress;
 use super::{Engine, LoopReport, Refusal, Revision, SplitReport, Statistics, StepError};
 use crate::choices::ErrorScope;
@@ -474,6 +475,25 @@ impl Engine for Implicit {
             renewals: counts.renewals.load(Relaxed),
             ..LoopReport::default()
         })
+    }
+
+    fn keep(&mut self, tape: &mut Tape) {
+        self.method.keep(tape);
+        self.solver.keep(tape, &self.control);
+        if let Some(projection) = &mut self.projection {
+            projection.keep(tape);
+        }
+        self.tolerances.keep(tape);
+        self.test.keep(tape);
+        if let Some(partitioning) = &mut self.partitioning {
+            partitioning.keep(tape);
+        }
+        tape.plain(&mut self.fixed);
+        tape.plain(&mut self.accepted.state);
+        tape.plain(&mut self.progress);
+        if tape.reads() {
+            self.accepted.w.invalidate();
+        }
     }
 
     fn release(&mut self) {

@@ -1,5 +1,6 @@
 //! The equations of a step with the iteration that solves them, built as planned.
 
+use bellcrank_math::tape::Tape;
 use super::Control;
 use crate::formulation::Formulation;
 use crate::linear::loop_cg::LoopCg;
@@ -62,6 +63,17 @@ impl StepSolver {
             (false, false) => Economy::Careful,
         };
         StepSolver { dynamics: dynamics.clone(), formulation, plan, centred, step, newton, loops }
+    }
+
+    /// Tells a tape what one step leaves to the next.
+    pub(super) fn keep(&mut self, tape: &mut Tape, control: &Control) {
+        let mut lean = self.plan.lean;
+        tape.flag(&mut lean);
+        if self.plan.lean && !lean {
+            self.give_up_lean(control);
+        }
+        self.step.keep(tape);
+        self.newton.keep(tape);
     }
 
     /// Puts (Gᵀλ)_q back into the matrix, for the rest of the run.

@@ -23,6 +23,7 @@ mod parameters;
 
 pub use parameters::AlphaParameters;
 
+use bellcrank_math::tape::Tape;
 use super::bdf::least_share;
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
@@ -288,6 +289,10 @@ impl GeneralizedAlpha {
 }
 
 impl Method for GeneralizedAlpha {
+    fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(self);
+    }
+
     fn start(&mut self, at: &Point, h: f64) {
         self.clock = Some(Clock::at(at.t));
         (self.pace.h, self.pace.h_next, self.pace.h_last, self.pace.past) = (h, h, h, 0);

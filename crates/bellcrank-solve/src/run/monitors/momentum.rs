@@ -1,5 +1,6 @@
 //! Gathers the evidence of [`Proof`]: momentum, reactions, accelerations.
 
+use bellcrank_math::tape::Tape;
 use super::{GAUSS, Monitor, StepView};
 use crate::engines::StepError;
 use crate::proof::Proof;
@@ -9,6 +10,13 @@ use crate::run::summary::Summary;
 #[derive(Default)]
 pub(crate) struct MomentumMonitor {
     proof: Box<Proof>,
+}
+
+impl MomentumMonitor {
+    /// Tells a tape the proof so far.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut *self.proof);
+    }
 }
 
 impl Monitor for MomentumMonitor {

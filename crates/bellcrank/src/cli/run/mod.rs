@@ -2,7 +2,9 @@
 
 mod args;
 mod extremes;
+mod resume;
 mod tell;
+mod together;
 
 pub use args::Run;
 
@@ -10,13 +12,13 @@ use crate::cli::check::with_places;
 use crate::cli::digest::sha256;
 use crate::cli::places::{failed, not_started};
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, output, print_with, robot};
+use crate::cli::{Failure, output, print_with, robot, signals};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::Read;
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
-use bellcrank_results::{Folder, json};
+use bellcrank_results::json;
 use bellcrank_solve::begin;
 use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::choices::{ChoiceError, EQUILIBRIUM, Options};
@@ -30,6 +32,7 @@ use extremes::Extremes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use together::Together;
 
 /// The largest values are looked for in models of at most this many bodies.
 const MANY: usize = 1000;
@@ -69,7 +72,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
         refuse_in_parts(&system, &options)?;
         return crate::cli::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
     }
-    interrupt_at_ctrl_c(&options);
+    signals::set(&options.resources.interrupt, 130);
     let plots = chosen_plots(&args.plots, &system)?;
     let mut job = Job { args, read, system, options, plots, found: Check::default(), start: Start::default() };
     let simulation = job.start()?;
@@ -99,16 +102,6 @@ fn refuse_in_parts(system: &System, options: &Options) -> Result<(), Failure> {
     };
     let help = "leave it out, or run without --split; all channels of the parts are recorded";
     Err(Failure::BadInput(format!("--split: {asked} cannot be computed where parts run by themselves\nhelp: {help}")))
-}
-
-/// The first Ctrl-C ends the run cleanly, the second at once.
-fn interrupt_at_ctrl_c(options: &Options) {
-    let interrupt = options.resources.interrupt.clone();
-    let _ = ctrlc::set_handler(move || {
-        if interrupt.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
 }
 
 impl Job {
@@ -168,7 +161,10 @@ impl Job {
     fn simulate(&self, mut simulation: Simulation, live: Option<&Live>) -> Result<Ended, Failure> {
         let (args, options) = (&self.args, &self.options);
         let mut progress = Progress::new(options.until, args.talks());
-        let mut folder = args.out.as_ref().map(|out| Folder::of_model(out, self.system.clone()));
+        let mut folder = self.folder();
+        if self.resume(folder.as_mut(), &mut simulation)? && args.talks() {
+            tell::line(format!("resumes at t = {} s", simulation.t()));
+        }
         let keeps = args.verify || args.report.is_some();
         let mut kept = keeps.then(|| Kept::new(options, simulation.header().channels.len()));
         let mut watcher = live.map(Live::recorder);
@@ -178,11 +174,10 @@ impl Job {
         if args.talks() && self.system.model.bodies.len() <= MANY {
             recorders.push(&mut extremes);
         }
-        recorders.extend(folder.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(kept.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(watcher.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.push(&mut progress);
-        let summary = simulation.run(&mut Tee(recorders));
+        let summary = simulation.run(&mut Together { folder: folder.as_mut(), others: Tee(recorders) });
         progress.finish();
         if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
             // nothing was computed: the folder was no good
@@ -270,7 +265,10 @@ impl Job {
             Status::Interrupted => {
                 let message = format!("interrupted at t = {} s", summary.t);
                 let help = match &ended.place {
-                    Some(place) => format!("results up to that time are in {}", place.display()),
+                    Some(place) => {
+                        let more = if self.keeps() { "; --resume goes on from there" } else { "" };
+                        format!("results up to that time are in {}{more}", place.display())
+                    }
                     None => "use --out DIR to keep what was computed".into(),
                 };
                 let problem = Diagnostic::error(message).help(help);

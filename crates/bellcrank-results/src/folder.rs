@@ -90,7 +90,15 @@ impl Folder {
     /// Earlier results there are replaced when the run has ended, unless its result is worse; a folder with anything else in it
     /// is refused.
     pub fn new(dir: impl Into<PathBuf>) -> Folder {
-        Folder { dir: dir.into(), scene: None, system: None, writing: None, checkpoints: None, resumes: None, stayed: false }
+        Folder {
+            dir: dir.into(),
+            scene: None,
+            system: None,
+            writing: None,
+            checkpoints: None,
+            resumes: None,
+            stayed: false,
+        }
     }
 
     /// The same for a run of a model: what the viewer draws goes to `scene.json`, and the end of the run to `end.state`.
@@ -198,7 +206,8 @@ impl Folder {
         }
         let mut files = vec![ROWS];
         files.extend(csv.iter().map(|_| CSV));
-        let head = json!({"program": PROGRAM, "model": header.model, "status": "running", "files": files, "notes": notes});
+        let head =
+            json!({"program": PROGRAM, "model": header.model, "status": "running", "files": files, "notes": notes});
         let head = if let Value::Object(head) = head { head } else { Map::new() };
         write_summary(aside, &head, None)?;
         Ok(Beside { csv, head, notes })
@@ -426,7 +435,9 @@ fn salvage(dir: &Path, aside: &Aside) -> io::Result<()> {
         let earlier = summary::read(dir).as_ref().and_then(Rank::of);
         if Rank::until(t).replaces(earlier) {
             let file = aside.create(PARQUET)?;
-            parquet::write(&rows, &file).and_then(|()| file.sync_all()).map_err(|e| explain(&aside.path(PARQUET), e))?;
+            parquet::write(&rows, &file)
+                .and_then(|()| file.sync_all())
+                .map_err(|e| explain(&aside.path(PARQUET), e))?;
             let mut files = vec![PARQUET];
             files.extend(aside.path(CSV).exists().then_some(CSV));
             head.insert("status".into(), "killed".into());
@@ -559,7 +570,10 @@ mod tests {
         for (rows, status) in [(1, "failed"), (300, "interrupted")] {
             assert_eq!(run(rows, status), aside);
             assert_eq!(contents(s.path()), earlier);
-            assert_eq!((names(&aside), &summary(&aside)["t"]), (vec![CSV.into(), PARQUET.into(), SUMMARY.into()], &json!(rows)));
+            assert_eq!(
+                (names(&aside), &summary(&aside)["t"]),
+                (vec![CSV.into(), PARQUET.into(), SUMMARY.into()], &json!(rows))
+            );
         }
         assert_eq!(run(2, "finished"), s.path());
         assert!(!aside.exists());
@@ -610,7 +624,10 @@ mod tests {
             assert_eq!((now.rows(), &now.summary["steps"]), (5, &json!(5)), "{cut}");
             let mut f = Folder::new(&dir);
             f.begin(&header(&["crank.x"])).unwrap();
-            assert_eq!((names(&dir), &summary(&dir)["steps"]), ([CSV, PARQUET, SUMMARY, UNFINISHED].map(String::from).to_vec(), &json!(5)));
+            assert_eq!(
+                (names(&dir), &summary(&dir)["steps"]),
+                ([CSV, PARQUET, SUMMARY, UNFINISHED].map(String::from).to_vec(), &json!(5))
+            );
         }
     }
 
@@ -659,7 +676,10 @@ mod tests {
         let e = f.end(&Ended::Finished).unwrap_err().to_string();
         assert!(e.starts_with("cannot write ") && e.contains("no such file or directory"), "{e}");
         let e = run(Path::new("/proc/nowhere"), 1, "finished").unwrap_err().to_string();
-        assert!(e.starts_with("cannot write /proc/nowhere: ") && e.ends_with("choose another folder with --out"), "{e}");
+        assert!(
+            e.starts_with("cannot write /proc/nowhere: ") && e.ends_with("choose another folder with --out"),
+            "{e}"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! From tolerances to weights: what one unit of error is for every unknown.
 
-use bellcrank_math::tape::Tape;
 use crate::choices::{Options, Tested};
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Point, State};

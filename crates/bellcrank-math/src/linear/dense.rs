@@ -5,8 +5,8 @@ use super::{
     interface::{LinearError, LinearSolver},
 };
 use crate::numbers::{dot, largest, recip_of_power};
-use faer::{MatRef, Side};
 use crate::tape::Tape;
+use faer::{MatRef, Side};
 use std::sync::Arc;
 
 /// A multiplier's pivot below this, in equilibrated columns, is noise.

@@ -81,12 +81,7 @@ impl Encoder {
     }
 
     /// Adds rows as a group.
-    fn encode<W: Write + Send>(
-        &self,
-        from: &Rows,
-        rows: Range<usize>,
-        out: &mut TrackedWrite<W>,
-    ) -> io::Result<Group> {
+    fn encode<W: Write + Send>(&self, from: &Rows, rows: Range<usize>, out: &mut TrackedWrite<W>) -> io::Result<Group> {
         let width = from.described().width();
         let start = out.bytes_written() as u64;
         let mut group = Group { rows: rows.len(), start, encodings: vec![], sizes: Vec::with_capacity(width) };

@@ -1,6 +1,5 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
-use bellcrank_math::tape::Tape;
 use super::progress::Progress;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError, Stiff};
 use crate::linear::kkt::Kkt;
@@ -14,6 +13,7 @@ use crate::methods::tableau::Tableau;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Piece, Point, State, Subject, Unknown, Workspace};
 use std::cell::Cell;
 use std::ops::Range;

@@ -1,10 +1,10 @@
 //! A mechanism without freedom: positions, velocities and accelerations follow from the constraints,
 //! and the reactions from inverse dynamics.
 
-use bellcrank_math::tape::Tape;
 use super::progress::Progress;
 use super::{Engine, Refusal, Statistics, StepError};
 use crate::start::Follower;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;

@@ -11,7 +11,6 @@
 //! s-th iterate is of order min(s, p). As published W = 1, and the joint that is moved most easily decides for all: the
 //! others, in other units or between heavier bodies, stay open. So W is the mean diagonal of each joint's own block of D P Dᵀ.
 
-use bellcrank_math::tape::Tape;
 use super::explicit::owner;
 use super::{Engine, LoopReport, Statistics, StepError};
 use crate::constraints::{add_position_residual, add_velocity_residual};
@@ -20,6 +19,7 @@ use crate::linear::scales::RowScales;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
 use std::sync::Arc;
 

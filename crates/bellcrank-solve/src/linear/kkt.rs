@@ -5,12 +5,12 @@
 //!     [ G  0  ] [ λ ] = [ γ ]
 //! ```
 
-use bellcrank_math::tape::Tape;
 use super::partition::{Partition, SparseRow};
 use super::plan::{LARGE, LinearPlan};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
 use std::sync::Arc;

@@ -10,12 +10,12 @@
 //! that a renewal would have spared have cost as much as it does: so the total is never more than twice the best. The matrices
 //! of implicit steps are solved by the same iteration ([`super::loop_step`]).
 
-use bellcrank_math::tape::Tape;
 use super::kkt::Kkt;
 use super::loops::Loops;
 use super::plan::{FACTOR_COST, MANY_BODIES, loops_pay_for_accelerations};
 use super::projection::Projector;
 use bellcrank_math::linear::solver::{Flops, LinearError};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 use std::sync::Arc;
 

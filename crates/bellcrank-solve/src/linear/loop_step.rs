@@ -13,13 +13,13 @@
 //! are made only where the iterations that they would have spared have cost as much ([`super::loop_cg`]): that pays where loops
 //! close in all three directions of space, and elimination fills in.
 
-use bellcrank_math::tape::Tape;
 use super::loop_cg::{CORRECTION, Cg, LoopSystem};
 use super::loops::Loops;
 use crate::unknowns::Unknowns;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::linear::tree::TreeLu;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Unknown};
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Projection of positions and velocities onto the constraints.
 
-use bellcrank_math::tape::Tape;
 use super::kkt::Kkt;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 

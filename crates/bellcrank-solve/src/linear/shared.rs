@@ -1,8 +1,8 @@
 //! One KKT system for several users that take turns.
 
-use bellcrank_math::tape::Tape;
 use super::kkt::Kkt;
 use super::plan::LinearPlan;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::Dynamics;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -9,9 +9,9 @@ pub(crate) mod recent;
 pub mod runge_kutta;
 pub mod tableau;
 
-use bellcrank_math::tape::Tape;
 use crate::stencil::Stencil;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
 

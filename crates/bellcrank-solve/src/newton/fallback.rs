@@ -1,8 +1,8 @@
 //! A cheap solver that is good for most steps, with a robust one behind it.
 
-use bellcrank_math::tape::Tape;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver, Wants};
+use bellcrank_math::tape::Tape;
 use std::sync::Arc;
 
 /// Number of factorizations by the robust solver after the cheap one failed.

@@ -1,12 +1,12 @@
 //! The work of an iteration: residuals, matrices, factors and solutions.
 
-use bellcrank_math::tape::Tape;
 use super::convergence::{Convergence, Limits, amplified};
 use super::fallback::CheapFirst;
 use super::refresh::{KEPT, Quality, Refresh};
 use super::{Converged, Counts, Economy, Iteration, IterationError, MatrixLoan, Newton, PhaseClock, Residual};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::linear::solver::{self, LinearError, LinearSolver};
+use bellcrank_math::tape::Tape;
 use std::sync::Arc;
 
 impl Newton {

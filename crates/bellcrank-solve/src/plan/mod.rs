@@ -18,13 +18,13 @@ pub use linear::{accelerations, refuse_additive, refuse_elsewhere, refuse_slidin
 pub use method::{budget, formulation};
 pub use revisions::Revision;
 
-use bellcrank_math::tape::Tape;
 use crate::choices::{Coordinates, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
 use crate::engines::{self, Engine, StepError};
 use crate::linear::loop_cg::LoopCg;
 use crate::linear::shared::SharedKkt;
 use crate::methods::bdf::HIGHEST_ORDER;
 use crate::newton::Iteration;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point};
 use std::fmt;
 use std::sync::Arc;

@@ -10,7 +10,6 @@
 //! | a load, an acceleration, or the rate of a function | the method starts anew |
 //! | higher derivatives | nothing: it is enough that no step passes over it |
 
-use bellcrank_math::tape::Tape;
 use super::Simulation;
 use super::observer::Observer;
 use super::sampler::Sampler;
@@ -18,6 +17,7 @@ use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::engines::StepError;
 use crate::events::Event;
 use crate::record::Recorder;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::{Ahead, Break, Course, Scale};
 use bellcrank_model::{Point, State, Unknown};
 use std::ops::Range;

@@ -23,11 +23,11 @@
 //! costs two to three times that, and tells little more of a motion that repeats itself. (A power g that was fitted to the pilot told up
 //! to a hundred times too much: errors of a phase come and go with the motion.)
 
-use bellcrank_math::tape::Tape;
 use crate::choices::{ErrorBudget, Options};
 use crate::engines::{Engine, Statistics};
 use crate::plan::{EnginePlan, Plan};
 use crate::tolerances::units;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, State};
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 //! Looks at states: accelerations, reactions, channels, energy.
 
-use bellcrank_math::tape::Tape;
 use crate::engines::{Engine, StepError};
 use crate::linear::kkt::Kkt;
 use crate::linear::projection::Projection;
 use crate::linear::scales::RowScales;
 use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::channel::Selection;
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::sync::Arc;

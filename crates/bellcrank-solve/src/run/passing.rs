@@ -1,6 +1,5 @@
 //! Passing an event: where it is, and how a run goes on behind it.
 
-use bellcrank_math::tape::Tape;
 use super::Simulation;
 use super::impact::Resolved;
 use super::observer::Observer;
@@ -8,6 +7,7 @@ use crate::engines::StepError;
 use crate::events::{Event, Found, Watch};
 use crate::plan::Revision;
 use crate::record::Recorder;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Crossing;
 
 /// Events in a row that may happen without time passing, and one more for each switch function.

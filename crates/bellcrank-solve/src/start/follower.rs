@@ -1,10 +1,10 @@
 //! Keeps a mechanism without freedom closed while time goes on.
 
-use bellcrank_math::tape::Tape;
 use super::AssemblyError;
 use super::assemble::owner;
 use super::closure::Closure;
 use crate::linear::kkt::Kkt;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 

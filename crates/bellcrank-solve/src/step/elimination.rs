@@ -1,6 +1,5 @@
 //! Multipliers that are eliminated before a residual is formed, and the way onto the manifold g = 0.
 
-use bellcrank_math::tape::Tape;
 use super::Step;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::kkt::Kkt;
@@ -8,6 +7,7 @@ use crate::linear::partition::Partition;
 use crate::newton::Iteration;
 use crate::weights::root_mean_square;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Piece, Point, Unknown};
 
 /// The system that gives the multipliers for given rates: [XXᵀ Gᵀ; G 0] of a partition, or [M Gᵀ; G 0].

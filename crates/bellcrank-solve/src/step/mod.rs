@@ -7,7 +7,6 @@ mod terms;
 
 pub use crate::unknowns::Unknowns;
 
-use bellcrank_math::tape::Tape;
 use crate::formulation::{Formulation, MOST_TERMS};
 use crate::linear::plan::MatrixPlan;
 use crate::newton::{Iteration, MatrixLoan, Residual, Wants};
@@ -15,6 +14,7 @@ use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square, root_mean_square_with_rates};
 use additive::{Additive, Correction, NoCorrection, Places, Site};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::tape::Tape;
 use bellcrank_math::threads::team;
 use bellcrank_model::{Dynamics, Piece, Point, Unknown, Workspace};
 use elimination::Elimination;

@@ -1,10 +1,10 @@
 //! The weights of the convergence test and of the error test, and the body to blame for a refused step.
 
-use bellcrank_math::tape::Tape;
 use crate::methods::Method;
 use crate::step::{Step, StepLimits};
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Point, State, Unknown};
 
 /// Both tests, at the last accepted state.

@@ -5,7 +5,6 @@ mod fixed;
 mod partitioning;
 mod solver;
 
-use bellcrank_math::tape::Tape;
 use super::progress::Progress;
 use super::{Engine, LoopReport, Refusal, Revision, SplitReport, Statistics, StepError};
 use crate::choices::ErrorScope;
@@ -20,6 +19,7 @@ use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Subject, Unknown, Workspace};
 use error_test::ErrorTest;

@@ -1,10 +1,10 @@
 //! The partition of the coordinates into independent and dependent ones, kept good during a run.
 
-use bellcrank_math::tape::Tape;
 use crate::engines::SplitReport;
 use crate::linear::kkt::Kkt;
 use crate::linear::partition::Partition;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Unknown, Workspace};
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! The equations of a step with the iteration that solves them, built as planned.
 
-use bellcrank_math::tape::Tape;
 use super::Control;
 use crate::formulation::Formulation;
 use crate::linear::loop_cg::LoopCg;
@@ -12,6 +11,7 @@ use crate::step::Step;
 use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::solver::{self, Flops, LinearSolver};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 

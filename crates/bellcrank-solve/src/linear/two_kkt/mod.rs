@@ -27,10 +27,10 @@ mod blocks;
 mod motion;
 mod position;
 
-use bellcrank_math::tape::Tape;
 use crate::unknowns::Unknowns;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::Unknown;
 use blocks::{Block, Body, Factor, Half, Owners, Slopes, invert, subtract};
 use motion::Motion;

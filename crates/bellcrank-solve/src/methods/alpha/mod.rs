@@ -23,7 +23,6 @@ mod parameters;
 
 pub use parameters::AlphaParameters;
 
-use bellcrank_math::tape::Tape;
 use super::bdf::least_share;
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
@@ -32,6 +31,7 @@ use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square};
 use bellcrank_math::Vec3;
 use bellcrank_math::rotation::inverse_tangent;
+use bellcrank_math::tape::Tape;
 use bellcrank_math::threads::team;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};

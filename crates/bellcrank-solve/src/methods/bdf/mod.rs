@@ -14,12 +14,12 @@
 
 mod control;
 
-use bellcrank_math::tape::Tape;
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::{KEPT, Recent};
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::dynamics::{ChartChange, ChartMove};
 use bellcrank_model::{Point, Slopes, State};

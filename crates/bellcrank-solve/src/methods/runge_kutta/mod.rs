@@ -4,10 +4,10 @@
 //! A step is `attempt`, then `accept` or `reject`. After `accept` the state may be corrected
 //! (`set_state`), and the dense output of the step prepared; both before the next attempt.
 
-use bellcrank_math::tape::Tape;
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::tableau::Tableau;
 use super::{Rejection, StepCollapse};
+use bellcrank_math::tape::Tape;
 
 const SAFETY: f64 = 0.9;
 const SMALLEST_FACTOR: f64 = 0.2;

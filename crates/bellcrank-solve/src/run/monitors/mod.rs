@@ -18,13 +18,13 @@ pub(crate) use momentum::MomentumMonitor;
 pub(crate) use outputs::OutputMonitor;
 pub(crate) use rank::RankMonitor;
 
-use bellcrank_math::tape::Tape;
 use super::companion::Companion;
 use super::observer::Observer;
 use super::summary::{Drift, Summary};
 use crate::engines::{Engine, StepError};
 use crate::events::Event;
 use crate::history::History;
+use bellcrank_math::tape::Tape;
 
 /// A step as monitors see it.
 pub(crate) struct StepView<'a> {

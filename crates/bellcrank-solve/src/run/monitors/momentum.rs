@@ -1,10 +1,10 @@
 //! Gathers the evidence of [`Proof`]: momentum, reactions, accelerations.
 
-use bellcrank_math::tape::Tape;
 use super::{GAUSS, Monitor, StepView};
 use crate::engines::StepError;
 use crate::proof::Proof;
 use crate::run::summary::Summary;
+use bellcrank_math::tape::Tape;
 
 /// Balances momentum over every step.
 #[derive(Default)]

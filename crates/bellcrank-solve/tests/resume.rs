@@ -64,8 +64,7 @@ fn compare(text: &str, options: &Options, what: &str) -> Option<usize> {
     let first = made().ok()?.run(&mut counted);
     let steps = counted.looks;
     // the first ones, where a method builds up its history, and some on the way
-    let at: Vec<usize> =
-        [2, 7, steps / 2, steps - steps / 7].into_iter().filter(|k| *k > 0 && *k < steps).collect();
+    let at: Vec<usize> = [2, 7, steps / 2, steps - steps / 7].into_iter().filter(|k| *k > 0 && *k < steps).collect();
     let mut keeper = Keeper { at, ..Keeper::default() };
     let whole = made().ok()?.run(&mut keeper);
     assert_eq!(told(&whole), told(&first), "{what}: a checkpoint disturbs the run");

@@ -170,8 +170,13 @@ fn an_earlier_result_outlives_a_run_that_fails_or_is_killed() {
         child.wait().unwrap();
         assert!(read() == earlier, "after {pause} ms");
     }
-    s.write("pole.toml", "model = { plane = \"xy\" }\nbody.b = { mass = 1, inertia = 1 }\nforce.f = { type = \"force\", on = \"b\", force = [\"1/(t - t)\", 0] }\n");
+    let pole = "[model]\nplane = \"xy\"\n[body.b]\nmass = 1\ninertia = 1\n\
+                [force.f]\ntype = \"force\"\nbody = \"b\"\nat = [0, 0]\nforce = [\"1/(0.3 - t)\", 0]\n";
+    s.write("pole.toml", pole);
     let failed = start(&s, &["pole.toml".into()], "results", &[]).wait_with_output().unwrap();
-    assert!(!failed.status.success());
+    let told = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success() && told.contains("`1/(0.3 - t)` is infinite for t = 0.3"), "{told}");
     assert!(read() == earlier);
+    // what was computed is beside it
+    assert_eq!(Results::open(s.path("results/unfinished")).unwrap().now().state.word(), "failed");
 }

@@ -75,6 +75,35 @@ impl Timetable {
         tape.plain(&mut self.gap);
     }
 
+    /// A time in a step at which a function is infinite. Bounds that are infinite over ever shorter parts of the step lead there;
+    /// functions whose bounds are not known at all have been told apart at the start.
+    pub(super) fn pole(&mut self, at: &State, from: f64, to: f64, until: f64) -> Option<f64> {
+        let inputs = &at.charts.inputs;
+        for Entry { course, range, .. } in &mut self.courses {
+            let wild = |a: f64, b: f64| !course.range(inputs, a, b).is_finite();
+            let range = *range.get_or_insert_with(|| course.range(inputs, from, until));
+            if range.is_finite() || !wild(from, to) {
+                continue;
+            }
+            let (mut a, mut b) = (from, to);
+            while b - a > 4.0 * f64::EPSILON * a.abs().max(b.abs()) {
+                let middle = 0.5 * (a + b);
+                (a, b) = match (wild(a, middle), wild(middle, b)) {
+                    (true, true) if wild(middle, middle) => return Some(middle),
+                    // bounds that are nowhere known
+                    (true, true) if b - a < 1e-6 * (to - from) => return None,
+                    (true, _) => (a, middle),
+                    (false, true) => (middle, b),
+                    (false, false) => break,
+                };
+            }
+            if wild(a, b) {
+                return Some(if wild(b, b) { b } else { a });
+            }
+        }
+        None
+    }
+
     /// Time or inputs are others: all are looked for anew.
     pub fn forget(&mut self) {
         self.courses.iter_mut().for_each(|e| (e.ahead, e.range) = (None, None));

@@ -16,6 +16,7 @@ mod inputs;
 mod monitors;
 mod observer;
 mod passing;
+mod patience;
 mod queries;
 mod recording;
 mod resting;
@@ -44,11 +45,12 @@ use companion::Companion;
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
+use patience::Patience;
 use recording::Recording;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
-/// A machine on its way through time. Its fifteen fields are the clauses of a run.
+/// A machine on its way through time. Its sixteen fields are the clauses of a run.
 pub struct Simulation {
     about: About,
     options: Options,
@@ -68,6 +70,8 @@ pub struct Simulation {
     observed: bool,
     /// Where the engine began, if that was on the way.
     born: Option<Box<Point>>,
+    /// How long it may take.
+    patience: Patience,
     /// When frames are due, in a run that goes on from a checkpoint.
     resumed: Option<Option<Sampler>>,
 }
@@ -157,6 +161,7 @@ impl Simulation {
             team: None,
             observed: false,
             born: None,
+            patience: Patience::default(),
             resumed: None,
         })
     }
@@ -244,6 +249,7 @@ impl Simulation {
                 return Ok(Status::Interrupted);
             }
             self.advance_once(until, &mut sampler, out)?;
+            self.lose_patience(until)?;
             self.checkpoint(false, &mut sampler, out)?;
         }
         Ok(Status::Finished)
@@ -269,6 +275,7 @@ impl Simulation {
         }
         let stop = self.stop(until);
         let effort = self.take_step(stop)?;
+        self.refuse_poles(from)?;
         let since = self.monitors.clock.now();
         let root = self.find(from)?;
         let to = root.map_or(self.engine.state().t, |root| root.t);
@@ -306,7 +313,7 @@ impl Simulation {
         self.monitors.clock.add(Phase::Steps, since);
         if let Err(e) = stepped {
             self.monitors.history.blame(from, self.engine.refusals());
-            return Err(e);
+            return Err(self.explain_failure(from, e));
         }
         if self.engine.state().t <= from {
             // accepted, but below the resolution of time: the run would never end

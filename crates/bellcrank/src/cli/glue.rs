@@ -6,8 +6,8 @@ use crate::cli::places::spoken;
 use crate::cli::{Failure, output, print, tell};
 use bellcrank_glue::{
     Assembly, COUPLINGS, Checkpoints, Coordinator, Coupling, CutRunError, GlueError, GlueOptions, GluedProgress,
-    GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PARTS_FILE, PartModel, Solver,
-    Source, Subdomain, read_assembly_with, run_cut,
+    GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PARTS_FILE, PartModel,
+    Solver, Source, Subdomain, read_assembly_with, run_cut,
 };
 use bellcrank_model::System;
 use bellcrank_model::file::{diagnostic::escaped, suggest};

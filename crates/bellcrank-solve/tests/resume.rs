@@ -165,7 +165,7 @@ fn iterations_solvers_budgets_and_stiffness_go_on_to_the_bit() {
         found += compare(text, options, what).unwrap_or(0);
     }
     println!("{} cases, {found} checkpoints", cases.len());
-    assert!(found > 150, "{found}");
+    assert!(found > 120, "{found}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn models(s: &Scratch) -> [(&'static str, Vec<String>); 2] {
     let net = examples.join("net.toml").to_string_lossy().into_owned();
     let _ = s;
     let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
-    let mut small = words("--until 4000 --sample 0.05 --method bdf --rtol 1e-8");
+    let mut small = words("--until 150 --sample 0.05 --method bdf --rtol 1e-8");
     small.insert(0, ball);
     let mut large = words("--until 2 --sample 0.001 --method gen-alpha --step 0.001");
     large.insert(0, net);

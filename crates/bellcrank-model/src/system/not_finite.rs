@@ -4,8 +4,9 @@ use super::*;
 use crate::file::Expression;
 use crate::{Place, Subject};
 
-/// Numbers beyond this have lost all meaning: what makes them is about to be infinite.
-const HUGE: f64 = 1e30;
+/// Numbers beyond this have lost all meaning: what makes them is about to be infinite. Next to a simple pole 1/(t − a) the
+/// nearest time gives some 1e16.
+const HUGE: f64 = 1e14;
 
 /// Most arguments that are told.
 const ARGUMENTS: usize = 6;

@@ -98,7 +98,11 @@ impl Timetable {
                 };
             }
             if wild(a, b) {
-                return Some(if wild(b, b) { b } else { a });
+                let mut t = a;
+                while t < b && !wild(t, t) {
+                    t = t.next_up();
+                }
+                return Some(t);
             }
         }
         None

@@ -63,11 +63,16 @@ impl Simulation {
 
     /// The error of a step that failed, with the force, drive or expression that is no number at its times, if one is.
     pub(super) fn explain_failure(&mut self, from: f64, e: StepError) -> StepError {
-        if !matches!(e, StepError::NotFinite { .. } | StepError::Collapse { .. } | StepError::Singular { .. }) {
+        if matches!(e, StepError::Chatter { .. } | StepError::Jump { .. } | StepError::Record(_)) {
             return e;
         }
-        let h = self.engine.refusals().iter().map(|r| r.h).fold(self.engine.step_size(), f64::max);
+        let (h, until) =
+            (self.engine.refusals().iter().map(|r| r.h).fold(self.engine.step_size(), f64::max), self.options.until);
+        // just ahead, or within what was tried
+        let ahead = from + h.clamp(1e-6 * until, (until - from).max(1e-6 * until));
+        let pole = self.timetable.pole(self.engine.state(), from, ahead, until);
         let times = (0..=8).map(|k| from + h * f64::from(k) / 8.0).chain([from + 1e-12 * h]);
+        let times: Vec<f64> = pole.into_iter().chain(times).collect();
         for t in times {
             self.observer.state.clone_from(self.engine.state());
             self.observer.state.t = t;

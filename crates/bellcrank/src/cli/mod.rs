@@ -203,7 +203,10 @@ fn safe(text: &str, is_object: bool) -> String {
         false => escaped(line),
         true => line.chars().map(in_json).collect(),
     };
-    text.split('\n').map(|part| part.split('\t').map(line).collect::<Vec<_>>().join("\t")).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(|part| part.split('\t').map(line).collect::<Vec<_>>().join("\t"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A character of a JSON string that is safe to print: they stand inside of strings alone.

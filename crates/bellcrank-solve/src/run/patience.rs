@@ -43,7 +43,8 @@ impl Simulation {
             patience.slow = if needed > ENDLESS || pace <= 0.0 { patience.slow + 1 } else { 0 };
             if patience.slow >= LOOKS {
                 let why = format!("its steps of {pace:.1e} s would be {needed:.0e} up to {until} s");
-                return Err(self.give_up(why));
+                let e = self.give_up(why);
+                return Err(self.explain_failure(t, e));
             }
         }
         Ok(())
@@ -69,7 +70,7 @@ impl Simulation {
         let (h, until) =
             (self.engine.refusals().iter().map(|r| r.h).fold(self.engine.step_size(), f64::max), self.options.until);
         // just ahead, or within what was tried
-        let ahead = from + h.clamp(1e-6 * until, (until - from).max(1e-6 * until));
+        let ahead = from + h.clamp(1e-3 * until, (until - from).max(1e-3 * until));
         let pole = self.timetable.pole(self.engine.state(), from, ahead, until);
         let times = (0..=8).map(|k| from + h * f64::from(k) / 8.0).chain([from + 1e-12 * h]);
         let times: Vec<f64> = pole.into_iter().chain(times).collect();

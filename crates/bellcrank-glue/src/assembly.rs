@@ -101,6 +101,8 @@ pub struct Assembly {
     pub interface: Interface,
     /// The `[solve]` section.
     pub settings: Settings,
+    /// What was read: the assembly and the models of its parts here, by name, with their texts.
+    pub texts: Vec<(String, String)>,
 }
 
 /// The keys of a part.
@@ -115,7 +117,7 @@ pub fn read_assembly(path: &str) -> Result<Assembly, String> {
 
 /// Reads an assembly file and the models of its parts, and connects to the remote ones.
 pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read `{path}`: {e}"))?;
+    let text = read_plain(Path::new(path)).map_err(|e| format!("cannot read `{path}`: {e}"))?;
     let table: toml::Table = match text.parse() {
         Ok(table) => table,
         // the reader of models explains syntax errors better
@@ -132,11 +134,12 @@ pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, Stri
     };
     let folder = Path::new(path).parent().unwrap_or(Path::new("."));
     let mut read = Vec::new();
+    let mut texts = vec![("the assembly".to_string(), without_addresses(&table))];
     for (name, entry) in parts {
-        read.push(
-            read_part(name, entry, folder, connect)
-                .map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?,
-        );
+        let (part, text) = read_part(name, entry, folder, connect)
+            .map_err(|why| format!("{why}{}", here(&format!("[part.{name}"))))?;
+        texts.extend(text.map(|text| (format!("part `{name}`"), text)));
+        read.push(part);
     }
     let space = read[0].space;
     if let Some(other) = read.iter().find(|p| p.space != space) {
@@ -154,10 +157,16 @@ pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, Stri
     check_ports(&between.model, &read, &sites)?;
     let name = between.model.name.clone();
     let settings = between.settings;
-    Ok(Assembly { name, interface: Interface::new(between.model, sites), parts: read, settings })
+    Ok(Assembly { name, interface: Interface::new(between.model, sites), parts: read, settings, texts })
 }
 
-fn read_part(name: &str, entry: &toml::Value, folder: &Path, connect: Connect) -> Result<Part, String> {
+/// A part, with the text of its model where that is here.
+fn read_part(
+    name: &str,
+    entry: &toml::Value,
+    folder: &Path,
+    connect: Connect,
+) -> Result<(Part, Option<String>), String> {
     let Some(entry) = entry.as_table() else {
         return Err(format!("part `{name}` must be a table with the key `model` or `address`"));
     };
@@ -173,7 +182,7 @@ fn read_part(name: &str, entry: &toml::Value, folder: &Path, connect: Connect) -
     }
     let word = |key: &str| entry.get(key).and_then(|m| m.as_str());
     let number = |key: &str| entry.get(key).and_then(|v| v.as_float().or(v.as_integer().map(|i| i as f64)));
-    let (space, ports, source) = match (word("model"), word("address")) {
+    let (space, ports, source, text) = match (word("model"), word("address")) {
         (Some(_), Some(_)) => {
             return Err(format!("part `{name}` has a model here and an address elsewhere: leave one of them out"));
         }
@@ -181,34 +190,62 @@ fn read_part(name: &str, entry: &toml::Value, folder: &Path, connect: Connect) -
             return Err(format!("part `{name}` has no model: write model = \"file.toml\", or address = \"https://…\""));
         }
         (Some(file), None) => {
-            let part = read_part_model(name, &folder.join(file))?;
-            (part.model.space, part.motions(), Source::Here(Box::new(part)))
+            let (part, text) = read_here(name, &folder.join(file))?;
+            (part.model.space, part.motions(), Source::Here(Box::new(part)), Some(text))
         }
         (None, Some(url)) => {
             let path = |key: &str| word(key).map(|p| folder.join(p));
             let (part, url) = (name.to_string(), url.to_string());
             let remote = connect(&RemoteEntry { part, url, tls: path("tls"), token_file: path("token_file") })?;
-            (remote.space(), remote.ports(), Source::There(remote))
+            (remote.space(), remote.ports(), Source::There(remote), None)
         }
     };
-    Ok(Part {
-        name: name.to_string(),
-        space,
-        ports,
-        source,
-        method: word("method").map(str::to_string),
-        rtol: number("rtol"),
-        step: number("step"),
-    })
+    let (method, rtol, step) = (word("method").map(str::to_string), number("rtol"), number("step"));
+    Ok((Part { name: name.to_string(), space, ports, source, method, rtol, step }, text))
+}
+
+/// An assembly as text, but for where its parts are: they may move between two runs.
+fn without_addresses(table: &toml::Table) -> String {
+    let mut table = table.clone();
+    let parts = table.get_mut("part").and_then(|parts| parts.as_table_mut());
+    for part in parts.into_iter().flat_map(|parts| parts.iter_mut()).filter_map(|(_, part)| part.as_table_mut()) {
+        ["address", "tls", "token_file"].iter().for_each(|key| _ = part.remove(*key));
+    }
+    table.to_string()
+}
+
+/// No assembly and no model of a part is larger.
+const LARGEST: u64 = 256 << 20;
+
+/// The text of a plain file: no device, no pipe, nothing without end.
+fn read_plain(path: &Path) -> Result<String, String> {
+    let about = path.metadata().map_err(|e| e.to_string())?;
+    match about.len() {
+        _ if !about.is_file() => Err("it is no plain file".into()),
+        length if length > LARGEST => Err("it is larger than 256 MB".into()),
+        _ => std::fs::read_to_string(path).map_err(|e| e.to_string()),
+    }
 }
 
 /// Reads the model of a part, whose probes are its ports, and assembles its start.
 pub fn read_part_model(name: &str, path: &Path) -> Result<PartModel, String> {
+    read_here(name, path).map(|(part, _)| part)
+}
+
+/// The same with the text that was read.
+fn read_here(name: &str, path: &Path) -> Result<(PartModel, String), String> {
     if !path.exists() {
         return Err(format!("part `{name}` is missing: there is no file `{}`", path.display()));
     }
+    // a message quotes what it is about: of models alone
+    let known = ["toml", "json"].iter().any(|kind| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(kind)));
+    if !known {
+        return Err(format!("part `{name}`: a model is a .toml or .json file, and `{}` is none", path.display()));
+    }
+    read_plain(path).map_err(|e| format!("part `{name}`: cannot read `{}`: {e}", path.display()))?;
     let read = read_model(&path.to_string_lossy(), &[]).and_then(with_known_options);
-    let Read { model, .. } = read.map_err(|report| format!("part `{name}`: {report}"))?;
+    let Read { model, document, .. } = read.map_err(|report| format!("part `{name}`: {report}"))?;
+    let text = document.sources.0.iter().map(|source| source.text.as_str()).collect();
     let ports: Vec<(String, End)> = model.probes.iter().map(|p| (p.name.clone(), p.end)).collect();
     if ports.is_empty() {
         return Err(format!(
@@ -222,7 +259,7 @@ pub fn read_part_model(name: &str, path: &Path) -> Result<PartModel, String> {
         .map_err(|e| format!("part `{name}`: {e}"))?;
     let mut state = State::default();
     start.store(&mut state);
-    Ok(PartModel { name: name.to_string(), model, ports, state })
+    Ok((PartModel { name: name.to_string(), model, ports, state }, text))
 }
 
 /// The model, if every key of its `[solve]` is an option.

@@ -14,7 +14,12 @@ pub struct Checkpoints {
     pub every: u64,
     /// Prefix of the names of states, unique to this run.
     pub run: String,
+    /// What the parts are, for whoever resumes the run: kept beside the states in [`PARTS_FILE`].
+    pub parts: String,
 }
+
+/// The file that says what the parts were when the run was begun.
+pub const PARTS_FILE: &str = "parts.json";
 
 /// A run is taken back to the same checkpoint at most this many times in a row.
 const MAX_TRIES: usize = 5;

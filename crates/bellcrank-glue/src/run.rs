@@ -1,7 +1,7 @@
 //! A glued run from its start to its end: frames for a recorder, checkpoints, a summary.
 
-use crate::checkpoint::{Checkpoints, Watch};
-use crate::coordinator::Coordinator;
+use crate::checkpoint::{Checkpoints, PARTS_FILE, Watch};
+use crate::coordinator::{Coordinator, INTERFACE_FILE};
 use crate::options::{GlueError, GluedRunError};
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_solve::record::{Header, Recorder};
@@ -128,6 +128,11 @@ impl GluedSimulation {
 
 fn frames_file(kept: &Checkpoints, resume: bool) -> io::Result<File> {
     std::fs::create_dir_all(&kept.folder)?;
+    if !resume {
+        // without this file the states of an earlier run are none of this one
+        let _ = std::fs::remove_file(kept.folder.join(INTERFACE_FILE));
+        std::fs::write(kept.folder.join(PARTS_FILE), &kept.parts)?;
+    }
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(!resume).open(kept.folder.join(FRAMES_FILE))
 }

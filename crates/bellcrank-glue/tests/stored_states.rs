@@ -133,7 +133,8 @@ fn a_resumed_run_records_the_frames_of_one_that_was_never_stopped() {
         let run = GluedSimulation::new("four-bar", join(&system(FOUR_BAR), &["b", "d"], options, &[]), 0.06, 0.01);
         match folder {
             Some(folder) => {
-                let checkpoints = Checkpoints { folder: folder.into(), every: 4, run: "run".into() };
+                let checkpoints =
+                    Checkpoints { folder: folder.into(), every: 4, run: "run".into(), parts: String::new() };
                 run.with_checkpoints(checkpoints, resume)
             }
             None => run,

@@ -20,6 +20,7 @@ mod geometry;
 pub mod linear;
 pub mod numbers;
 pub mod random;
+pub mod tape;
 pub mod threads;
 
 pub use geometry::{Mat3, Quat, Vec3, rotation};

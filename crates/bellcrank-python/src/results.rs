@@ -284,8 +284,7 @@ impl Results {
         let (made, summary, memory) = self.made()?;
         let system = made.compiled.system.clone();
         let written = py.detach(|| {
-            let drawn = system.clone();
-            let mut out = Folder::new(folder).with_scene(move |out| scene::write(&drawn.model, out));
+            let mut out = Folder::of_model(folder, system);
             out.begin(memory.header())?;
             summary.events.iter().filter(|e| e.t.is_finite()).try_for_each(|event| out.event(event))?;
             memory.replay(&mut |t, values| out.frame(t, values))?;

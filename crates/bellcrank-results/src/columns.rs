@@ -1,6 +1,6 @@
 //! Columns of a result by name, from `results.parquet` or `results.csv`.
 
-use crate::names::{CSV, part};
+use crate::names::CSV;
 use crate::results::{Results, Snapshot};
 use crate::table::Table;
 use std::io::{self, ErrorKind};
@@ -43,10 +43,10 @@ impl Columns {
             let (names, units) = described(table);
             return Ok(Columns { names, units, note: now.message.clone(), source: Source::Folder(now.clone()) });
         }
-        let csv = [CSV.to_string(), part(CSV)].map(|name| path.join(name)).into_iter().find(|p| p.exists());
-        match csv {
-            Some(csv) => Columns::csv(&csv, now.message.clone()),
-            None => Err(io::Error::new(ErrorKind::InvalidData, format!("{}: {}", path.display(), now.message))),
+        let csv = now.place.join(CSV);
+        match csv.exists() {
+            true => Columns::csv(&csv, now.message.clone()),
+            false => Err(io::Error::new(ErrorKind::InvalidData, format!("{}: {}", path.display(), now.message))),
         }
     }
 
@@ -105,12 +105,13 @@ fn read(path: &Path) -> io::Result<String> {
 /// The fields of the first record as in RFC 4180, and where the next begins.
 fn header(text: &str) -> (Vec<String>, usize) {
     let mut fields = vec![String::new()];
-    let mut inside = false;
+    let (mut inside, mut last) = (false, ' ');
     for (k, c) in text.char_indices() {
+        let before = std::mem::replace(&mut last, c);
         match c {
             '"' => {
                 // two quotes within quotes are one
-                if !inside && text[..k].ends_with('"') {
+                if !inside && before == '"' {
                     fields.last_mut().into_iter().for_each(|f| f.push('"'));
                 }
                 inside = !inside;

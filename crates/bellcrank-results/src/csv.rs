@@ -36,7 +36,13 @@ impl<W: Write> Csv<W> {
         Csv { out, lines: Vec::new(), channels: 0, written: Instant::now() }
     }
 
-    fn write(&mut self) -> io::Result<()> {
+    /// What it writes to.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    /// Hands the rows that wait to the system.
+    pub fn write(&mut self) -> io::Result<()> {
         self.out.write_all(&self.lines)?;
         self.lines.clear();
         self.written = Instant::now();

@@ -27,22 +27,26 @@
 //! # std::fs::remove_dir_all(dir).unwrap();
 //! ```
 
+mod aside;
+mod checkpoint;
 mod columns;
 pub mod csv;
 mod difference;
 pub mod folder;
+mod journal;
 pub mod json;
 pub mod names;
 pub mod npy;
 mod parquet;
 mod results;
+mod summary;
 mod table;
 
+pub use self::checkpoint::About;
 pub use self::columns::Columns;
 pub use self::csv::Csv;
 pub use self::difference::{Difference, Differences, difference};
 pub use self::folder::Folder;
-pub use self::parquet::ParquetFile;
 pub use self::results::{Results, Snapshot, State};
 pub use self::table::Table;
 

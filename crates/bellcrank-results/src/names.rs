@@ -2,8 +2,6 @@
 
 /// All frames, column by column.
 pub const PARQUET: &str = "results.parquet";
-/// The same while it is being written.
-pub const PARQUET_PART: &str = "results.parquet.part";
 /// All frames as text, where there are not too many channels for it.
 pub const CSV: &str = "results.csv";
 /// How the run ended and what it took.
@@ -12,8 +10,19 @@ pub const SUMMARY: &str = "summary.json";
 pub const SCENE: &str = "scene.json";
 /// The events of the run, where it had any.
 pub const EVENTS: &str = "events.csv";
-/// Rows of many channels wait here until a group of them is complete; it is never complete.
-pub const WAITING: &str = "results.rows";
+/// The end of a run, for others to begin with.
+pub const END_STATE: &str = "end.state";
+/// The folder in a result folder that a run writes to until its result stands.
+pub const UNFINISHED: &str = "unfinished";
+/// The frames of a run that goes on, row by row; see `journal.rs`.
+pub const ROWS: &str = "results.rows";
+/// Held by the run that writes.
+pub const LOCK: &str = "lock";
+/// All that a run needs to go on after it was killed.
+pub const CHECKPOINT: &str = "checkpoint";
+
+/// What a result consists of, in the order it is put in place: frames first, the summary last.
+pub const RESULT: [&str; 6] = [PARQUET, CSV, SCENE, EVENTS, END_STATE, SUMMARY];
 
 /// The name of a file while it is being written.
 pub fn part(name: &str) -> String {

@@ -1,9 +1,11 @@
 //! A result folder in any state: finished, still being written, cut off, empty.
 
-use crate::names::{CSV, PARQUET, PARQUET_PART, SCENE, SUMMARY, part};
+use crate::aside::{Rank, is_held};
+use crate::names::{CSV, PARQUET, ROWS, SCENE, SUMMARY, UNFINISHED};
+use crate::summary::{self, bounded};
 use crate::table::Table;
 use serde_json::{Value, json};
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,9 +13,8 @@ use std::time::{Duration, SystemTime};
 
 /// A larger file was not written by this program.
 const SCENE_BYTES: u64 = 1 << 30;
-const SUMMARY_BYTES: u64 = 1 << 30;
 
-/// While a running result grows by a group its footer is being replaced: reading is tried this often, this far apart.
+/// A result that has just ended is being moved to its place: reading is tried this often, this far apart.
 const TRIES: usize = 6;
 const PAUSE: Duration = Duration::from_millis(40);
 
@@ -66,12 +67,14 @@ pub struct Snapshot {
     pub summary: Value,
     /// The frames.
     pub table: Option<Table>,
+    /// The folder that they are in: that of the run in progress, or of the result that stands.
+    pub place: PathBuf,
     stamp: Stamp,
 }
 
 /// Changes when anything was written.
 #[derive(PartialEq, Default, Clone)]
-struct Stamp([Option<(u64, Option<SystemTime>)>; 3], bool);
+struct Stamp([Option<(u64, Option<SystemTime>)>; 6], bool);
 
 /// A result folder that is watched.
 pub struct Results {
@@ -118,7 +121,7 @@ impl Results {
 
     /// The text of `scene.json`, or nothing if there is none.
     pub fn scene(&self) -> io::Result<Option<Vec<u8>>> {
-        match bounded(&self.dir.join(SCENE), SCENE_BYTES) {
+        match bounded(&self.now().place.join(SCENE), SCENE_BYTES) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             other => other.map(Some),
         }
@@ -144,126 +147,125 @@ impl Snapshot {
     }
 }
 
-/// A summary with `null` for the final values: with a million channels these are a hundred megabytes.
-fn brief(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1 << 12);
-    let (mut depth, mut quoted, mut escaped, mut skipping) = (0u32, None, false, false);
-    let mut key: &[u8] = b"";
-    for (k, c) in text.iter().enumerate() {
-        match (quoted, *c) {
-            (Some(_), _) if escaped => escaped = false,
-            (Some(_), b'\\') => escaped = true,
-            (Some(start), b'"') => {
-                quoted = None;
-                if depth == 1 && !skipping {
-                    key = &text[start + 1..k];
-                }
-            }
-            (Some(_), _) => {}
-            (None, b'"') => quoted = Some(k),
-            (None, b'{' | b'[') => depth += 1,
-            (None, b'}' | b']') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if skipping && (depth == 0 || depth == 1 && *c == b',' && quoted.is_none()) {
-            skipping = false;
-        }
-        if !skipping {
-            out.push(*c);
-        }
-        if *c == b':' && quoted.is_none() && depth == 1 && key == b"final" {
-            out.extend(b"null");
-            skipping = true;
-            key = b"";
-        }
-    }
-    out
-}
-
 fn missing(text: String) -> io::Error {
     io::Error::new(ErrorKind::NotFound, text)
 }
 
-fn bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    if fs::metadata(path)?.len() > limit {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("{} is too large", path.display())));
-    }
-    fs::read(path)
-}
-
 fn stamp(dir: &Path) -> Stamp {
-    let one = |name| fs::metadata(dir.join(name)).ok().map(|m| (m.len(), m.modified().ok()));
-    let files = [one(SUMMARY), one(PARQUET), one(PARQUET_PART)];
-    let locked = files[2].is_some() && locked(&dir.join(PARQUET_PART));
-    Stamp(files, locked)
+    let aside = dir.join(UNFINISHED);
+    let one = |path: PathBuf| fs::metadata(path).ok().map(|m| (m.len(), m.modified().ok()));
+    let of = |folder: &Path| [SUMMARY, PARQUET, ROWS].map(|name| one(folder.join(name)));
+    let ([a, b, c], [d, e, f]) = (of(dir), of(&aside));
+    Stamp([a, b, c, d, e, f], is_held(&aside) || is_held(dir))
 }
 
-/// Whether a run holds the file; a run that was killed holds nothing.
-fn locked(path: &Path) -> bool {
-    File::open(path).is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
+/// What a folder holds, by its summary and the names in it.
+struct Found {
+    place: PathBuf,
+    summary: Value,
+    /// The file of the frames.
+    frames: Option<PathBuf>,
+    held: bool,
+}
+
+impl Found {
+    fn look(folder: &Path) -> Found {
+        let summary = summary::read(folder).unwrap_or(Value::Null);
+        let (rows, columns) = (folder.join(ROWS), folder.join(PARQUET));
+        // rows stay until the columns are complete
+        let first = if summary["status"] == "running" { [rows, columns] } else { [columns, rows] };
+        let frames = first.into_iter().find(|path| path.exists());
+        Found { place: folder.to_path_buf(), summary, frames, held: is_held(folder) }
+    }
+
+    /// How far a run came that has not ended, by its last row.
+    fn came(&self) -> Option<Rank> {
+        let table = Table::open(self.frames.as_ref()?).ok()?;
+        let last = table.rows().checked_sub(1)?;
+        Some(Rank::until(*table.read(&[0], last..last + 1).ok()?.first()?))
+    }
+
+    fn is_none(&self) -> bool {
+        self.frames.is_none() && self.summary.is_null()
+    }
+}
+
+/// The result to show, and what there is besides: a run that goes on before one that stands, and the better one of that and a
+/// run that was killed, or whose files were being moved.
+fn choose(dir: &Path) -> (Found, String) {
+    let (stands, aside) = (Found::look(dir), Found::look(&dir.join(UNFINISHED)));
+    // after an interrupt rows alone wait there, for whoever resumes the run
+    if aside.is_none() || aside.summary.is_null() && !stands.is_none() {
+        return (stands, String::new());
+    }
+    if stands.is_none() || aside.held {
+        // a run that is being put in its place has its summary here and its frames there
+        let frames = aside.frames.clone().or_else(|| stands.frames.clone());
+        return (Found { frames, ..aside }, String::new());
+    }
+    let rank = Rank::of(&aside.summary).or_else(|| aside.came());
+    if rank.is_some_and(|rank| rank.replaces(Rank::of(&stands.summary))) {
+        let frames = aside.frames.clone().or_else(|| stands.frames.clone());
+        return (Found { frames, ..aside }, String::new());
+    }
+    let word = aside.summary["status"].as_str().filter(|word| *word != "running").unwrap_or("killed");
+    let more = format!("A later run was {word}; its frames are in {}.", aside.place.display());
+    (stands, more.replace("was failed", "failed"))
 }
 
 fn look(dir: &Path, before: Option<Arc<Snapshot>>) -> Snapshot {
-    let stamp = stamp(dir);
-    let Stamp([_, whole, part], held) = &stamp;
-    let text = bounded(&dir.join(SUMMARY), SUMMARY_BYTES);
-    let summary = text.ok().and_then(|t| serde_json::from_slice(&brief(&t)).ok()).unwrap_or(Value::Null);
-    let status = summary["status"].as_str();
-    let name = match (status, whole.is_some(), part.is_some()) {
-        (Some("running"), _, true) | (_, false, true) => Some(PARQUET_PART),
-        (_, true, _) => Some(PARQUET),
-        (_, false, false) => None,
+    let mut tries = TRIES;
+    let (found, more, opened, stamp) = loop {
+        let stamp = stamp(dir);
+        let (found, more) = choose(dir);
+        let opened = found.frames.as_ref().map(|path| Table::open(path));
+        tries -= 1;
+        match opened {
+            Some(Err(_)) if tries > 0 && found.held => std::thread::sleep(PAUSE),
+            // it was moved in between
+            Some(Err(e)) if tries > 0 && e.kind() == ErrorKind::NotFound => std::thread::sleep(PAUSE),
+            opened => break (found, more, opened, stamp),
+        }
     };
-    let mut state = match (status, name) {
-        (Some("running"), Some(PARQUET)) => State::Unknown, // the summary comes last
-        (Some("running"), _) if *held => State::Running,
-        (Some("running"), _) => State::Killed,
-        (Some("finished"), _) => State::Finished,
-        (Some("failed"), _) => State::Failed,
-        (Some("interrupted"), _) => State::Interrupted,
+    let Found { place, summary, frames, held } = found;
+    let mut state = match summary["status"].as_str() {
+        Some("running") if held => State::Running,
+        Some("running" | "killed") => State::Killed,
+        Some("finished") => State::Finished,
+        Some("failed") => State::Failed,
+        Some("interrupted") => State::Interrupted,
         _ => State::Unknown,
     };
     let mut problem = None;
     let mut table = None;
-    match name {
+    match opened {
         None => state = State::Missing,
-        Some(name) => match open(&dir.join(name), *held) {
-            Ok(t) => table = Some(t),
-            Err(e) => {
-                state = State::Damaged;
-                problem = Some((name, e));
-            }
-        },
+        Some(Ok(found)) => table = Some(found),
+        Some(Err(e)) => {
+            state = State::Damaged;
+            let name = frames.as_ref().and_then(|path| path.file_name()).unwrap_or_default();
+            problem = Some((name.to_string_lossy().into_owned(), e));
+        }
     }
     let rows = table.as_ref().map_or(0, Table::rows);
-    let message = message(dir, state, rows, problem, &summary);
+    let told = message(&place, state, rows, problem, &summary);
+    let message = [told, more].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
     let same = |b: &Snapshot| match (&table, &b.table) {
         (Some(new), Some(old)) => new.continues(old),
         (None, None) => true,
         _ => false,
     };
     let generation = before.map_or(1, |b| b.generation + u64::from(!same(&b)));
-    Snapshot { generation, state, message, summary, table, stamp }
+    Snapshot { generation, state, message, summary, table, place, stamp }
 }
 
-fn open(path: &Path, written: bool) -> io::Result<Table> {
-    let mut tries = if written { TRIES } else { 1 };
-    loop {
-        tries -= 1;
-        match Table::open(path) {
-            Err(_) if tries > 0 => std::thread::sleep(PAUSE),
-            result => return result,
-        }
-    }
-}
-
-fn message(dir: &Path, state: State, rows: usize, problem: Option<(&str, io::Error)>, summary: &Value) -> String {
+fn message(dir: &Path, state: State, rows: usize, problem: Option<(String, io::Error)>, summary: &Value) -> String {
     let error = ["error", "message", "reason"].iter().find_map(|k| summary[*k].as_str());
     let told = error.map_or(String::new(), |e| format!(": {e}"));
     let kept = if rows == 0 { "No frames were recorded" } else { "What was computed until then is shown" };
     match (state, problem) {
         (State::Damaged, Some((name, e))) => {
-            let instead = if dir.join(CSV).exists() || dir.join(part(CSV)).exists() {
+            let instead = if dir.join(CSV).exists() {
                 "; the table beside it, results.csv, may still hold the frames"
             } else {
                 ""
@@ -292,24 +294,5 @@ fn message(dir: &Path, state: State, rows: usize, problem: Option<(&str, io::Err
             "The run finished, but recorded no frames: is its sample distance longer than the run?".to_string()
         }
         (State::Finished, _) => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn final_values_are_left_out_of_a_summary() {
-        let whole = json!({"status": "finished", "a \"final\": [": 1, "energy": {"final": 3.5}, "final": {"x,}": [1, {"y": "]\\"}], "\"": 2}, "end": "}"});
-        for text in [whole.to_string(), serde_json::to_string_pretty(&whole).unwrap_or_default()] {
-            let mut want = whole.clone();
-            want["final"] = Value::Null;
-            assert_eq!(serde_json::from_slice::<Value>(&brief(text.as_bytes())).ok(), Some(want));
-        }
-        assert_eq!(serde_json::from_slice::<Value>(&brief(b"{\"final\": 1}")).ok(), Some(json!({"final": null})));
-        for broken in ["", "{", "{\"final", "{\"final\":", "]]", "\"\\"] {
-            assert!(serde_json::from_slice::<Value>(&brief(broken.as_bytes())).is_err(), "{broken}");
-        }
     }
 }

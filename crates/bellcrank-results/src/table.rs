@@ -1,8 +1,10 @@
-//! Columns of `results.parquet`, read when they are asked for.
+//! Columns of `results.parquet`, or of `results.rows` while a run goes on, read when they are asked for.
 //!
-//! Only the footer is kept. A request reads the chunks of its columns, neighbours in one go, and decodes
+//! Of a Parquet file only the footer is kept. A request reads the chunks of its columns, neighbours in one go, and decodes
 //! them; measured: 1000 columns of 8192 rows take 0.15 s.
 
+use crate::journal::Rows;
+use crate::names;
 use bytes::{Buf, Bytes};
 use parquet::basic::{Repetition, Type};
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
@@ -11,6 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::SchemaDescriptor;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -24,7 +27,91 @@ const GAP: u64 = 1 << 16;
 const SLAB: u64 = 1 << 24;
 
 /// The columns of a result.
-pub struct Table {
+pub enum Table {
+    /// Of a run that has ended.
+    Columns(Columnar),
+    /// Of a run that goes on, or was killed.
+    Rows(Rows),
+}
+
+/// Two results with the same columns are those of one run if their common row is the same in this many of them.
+const COMPARED: usize = 64;
+
+impl Table {
+    /// Opens a file, which tells what it is.
+    pub fn open(path: &Path) -> io::Result<Table> {
+        match path.file_name().is_some_and(|name| name == names::ROWS) {
+            true => Rows::open(path).map(Table::Rows),
+            false => guarded(|| Columnar::read_footer(path)).map(Table::Columns),
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Table::Columns(table) => table.rows(),
+            Table::Rows(rows) => rows.len(),
+        }
+    }
+
+    /// Number of columns; the first is the time.
+    pub fn width(&self) -> usize {
+        match self {
+            Table::Columns(table) => table.width(),
+            Table::Rows(rows) => rows.described().width(),
+        }
+    }
+
+    /// The name of a column.
+    pub fn name(&self, column: usize) -> &str {
+        match self {
+            Table::Columns(table) => table.schema().columns()[column].name(),
+            Table::Rows(rows) => rows.described().name(column),
+        }
+    }
+
+    /// The names of all columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        (0..self.width()).map(|column| self.name(column))
+    }
+
+    /// The units of all columns; empty for pure numbers.
+    pub fn units(&self) -> Vec<&str> {
+        match self {
+            Table::Columns(table) => table.units(),
+            Table::Rows(rows) => (0..self.width()).map(|column| rows.described().unit(column)).collect(),
+        }
+    }
+
+    /// Whether this is `other`, perhaps with more rows: the same columns, and the same last row of those that both have.
+    pub fn continues(&self, other: &Table) -> bool {
+        let some: Vec<usize> = (0..self.width().min(COMPARED)).collect();
+        let row = |table: &Table, row: usize| -> Option<Vec<u64>> {
+            let values = table.read(&some, row..row + 1).ok()?;
+            Some(values.iter().map(|x| x.to_bits()).collect())
+        };
+        self.rows() >= other.rows()
+            && self.names().eq(other.names())
+            && other.rows().checked_sub(1).is_none_or(|last| {
+                let mine = row(self, last);
+                mine.is_some() && mine == row(other, last)
+            })
+    }
+
+    /// Rows of some columns, one column after the other.
+    pub fn read(&self, columns: &[usize], rows: Range<usize>) -> io::Result<Vec<f64>> {
+        if rows.start > rows.end || rows.end > self.rows() || columns.iter().any(|c| *c >= self.width()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "there are no such rows or columns"));
+        }
+        match self {
+            Table::Columns(table) => guarded(|| table.read_rows(columns, rows)),
+            Table::Rows(table) => table.read(columns, rows),
+        }
+    }
+}
+
+/// The columns of a Parquet file.
+pub struct Columnar {
     file: Mutex<File>,
     bytes: u64,
     meta: ParquetMetaData,
@@ -32,13 +119,8 @@ pub struct Table {
     starts: Vec<usize>,
 }
 
-impl Table {
-    /// Opens a file and reads its footer.
-    pub fn open(path: &Path) -> io::Result<Table> {
-        guarded(|| Table::read_footer(path))
-    }
-
-    fn read_footer(path: &Path) -> io::Result<Table> {
+impl Columnar {
+    fn read_footer(path: &Path) -> io::Result<Columnar> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();
         let meta = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(plain)?;
@@ -59,26 +141,26 @@ impl Table {
             let sum = starts[starts.len() - 1].checked_add(rows);
             starts.push(sum.ok_or_else(|| damaged("there are more rows than can be counted"))?);
         }
-        Ok(Table { file: Mutex::new(file), bytes, meta, starts })
+        Ok(Columnar { file: Mutex::new(file), bytes, meta, starts })
     }
 
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
+    fn rows(&self) -> usize {
         self.starts[self.starts.len() - 1]
     }
 
-    /// Number of columns; the first is the time.
-    pub fn width(&self) -> usize {
-        self.meta.file_metadata().schema_descr().num_columns()
+    fn width(&self) -> usize {
+        self.schema().num_columns()
     }
 
-    /// The names of all columns.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.meta.file_metadata().schema_descr().columns().iter().map(|c| c.name())
+    fn schema(&self) -> &SchemaDescriptor {
+        self.meta.file_metadata().schema_descr()
     }
 
-    /// The units of all columns; empty for pure numbers.
-    pub fn units(&self) -> Vec<&str> {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.schema().columns().iter().map(|c| c.name())
+    }
+
+    fn units(&self) -> Vec<&str> {
         let pairs = self.meta.file_metadata().key_value_metadata();
         let units =
             || pairs.into_iter().flatten().filter_map(|kv| Some((kv.key.strip_prefix("unit.")?, kv.value.as_deref()?)));
@@ -90,22 +172,7 @@ impl Table {
         self.names().map(|name| units.get(name).copied().unwrap_or("")).collect()
     }
 
-    /// Whether this is `other`, perhaps with more rows: the same columns, and the same groups as far as those go.
-    pub fn continues(&self, other: &Table) -> bool {
-        let n = other.meta.num_row_groups();
-        let place = |t: &Table| n.checked_sub(1).map(|g| (t.chunk(g, 0).ok(), t.starts[n]));
-        self.meta.num_row_groups() >= n && self.names().eq(other.names()) && place(self) == place(other)
-    }
-
-    /// Rows of some columns, one column after the other.
-    pub fn read(&self, columns: &[usize], rows: Range<usize>) -> io::Result<Vec<f64>> {
-        guarded(|| self.read_rows(columns, rows))
-    }
-
     fn read_rows(&self, columns: &[usize], rows: Range<usize>) -> io::Result<Vec<f64>> {
-        if rows.start > rows.end || rows.end > self.rows() || columns.iter().any(|c| *c >= self.width()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "there are no such rows or columns"));
-        }
         let mut out = vec![0.0; columns.len() * rows.len()];
         if out.is_empty() {
             return Ok(out);

@@ -21,7 +21,7 @@ use std::fmt;
 pub type Look<'a, E> = dyn FnMut(f64, &mut [f64], &mut [Approach]) -> Result<(), E> + 'a;
 
 /// Something that happened at a time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     /// When.
     pub t: f64,
@@ -65,7 +65,7 @@ const REACH: f64 = 0.9;
 const MOST_LOOKS: usize = 2000;
 
 /// Watches switch functions from step to step.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Watch {
     n: usize,
     /// Whether the step starts at an event, or at the start.

@@ -30,7 +30,7 @@ pub struct Taken<'a> {
 }
 
 /// Some steps in a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Stretch {
     /// Where it ends.
     pub t: f64,
@@ -73,7 +73,7 @@ impl Stretch {
 }
 
 /// Who was to blame for refused steps, and when.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Culprit {
     /// The block of unknowns; `None` for all that came after the table was full.
     pub owner: Option<(Unknown, usize)>,
@@ -88,7 +88,7 @@ pub struct Culprit {
 }
 
 /// The history of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct History {
     /// The steps, in order.
     pub stretches: Vec<Stretch>,

@@ -7,7 +7,7 @@ use bellcrank_model::dynamics::Balance;
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 
 /// The sizes of a linear and an angular quantity: momentum and angular momentum, or force and moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Sizes {
     /// In kg m/s, or N.
     pub linear: f64,
@@ -23,7 +23,7 @@ impl Sizes {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Proof {
     /// Whether the equations know of momentum at all (hand-written ones do not).
     pub known: bool,
@@ -46,12 +46,13 @@ pub struct Proof {
     /// Points that were looked at.
     pub points: usize,
     /// Phases of the run with their seconds.
+    #[serde(skip)]
     pub seconds: Vec<(&'static str, f64)>,
     account: Account,
 }
 
 /// What is summed up on the way.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Account {
     impulse: [f64; 6],
     /// The smallest and the largest momentum.
@@ -59,6 +60,7 @@ struct Account {
     /// The largest load of each component.
     loads: [f64; 6],
     rows: Vec<f64>,
+    #[serde(skip)]
     balance: Balance,
 }
 

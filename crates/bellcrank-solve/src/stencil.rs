@@ -5,7 +5,7 @@ use bellcrank_model::{Point, Slopes};
 use std::ops::Range;
 
 /// q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z at the time `t` = t_n + `h`.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Stencil {
     /// The new time.
     pub t: f64,
@@ -26,7 +26,7 @@ pub struct Stencil {
 }
 
 /// What the additive formulation needs to know of a law of Newmark's family.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct NewmarkRatios {
     /// γ/β.
     pub position: f64,

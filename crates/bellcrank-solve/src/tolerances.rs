@@ -2,6 +2,7 @@
 
 use crate::choices::{Options, Tested};
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Point, State};
@@ -44,6 +45,14 @@ pub struct Tolerances {
 }
 
 impl Tolerances {
+    /// Tells a tape what was seen so far.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.number(&mut self.speed);
+        tape.number(&mut self.spin);
+        tape.number(&mut self.leeway);
+        tape.flag(&mut self.absolute);
+    }
+
     /// Tolerances of a run.
     pub fn new(dynamics: &dyn Dynamics, options: &Options, tested: Tested) -> Tolerances {
         let length = dynamics.length();

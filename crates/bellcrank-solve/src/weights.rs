@@ -3,7 +3,7 @@
 use bellcrank_math::threads::team;
 
 /// Reciprocal tolerances of the tested unknowns; zero for those that do not decide.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Weights {
     /// For the coordinates.
     pub q: Vec<f64>,

@@ -4,6 +4,7 @@ mod common;
 
 use bellcrank_model::System;
 use bellcrank_solve::choices::{FormulationKind, MethodName, Options};
+use bellcrank_solve::engines::StepError;
 use bellcrank_solve::record::{Memory, OnStep, Silent};
 use bellcrank_solve::run::{Machine, Simulation, Status, Summary};
 use bellcrank_solve::verify::{Kept, verify_with};
@@ -351,4 +352,64 @@ fn kinematic_runs_do_not_depend_on_the_samples() {
     );
     let summary = run(&jump, Options { until: 1.0, ..Options::default() });
     assert!((last(&summary, "cart.x") - 0.7).abs() < 1e-12 && summary.events.len() == 1, "{:?}", summary.events);
+}
+
+/// The first number that is none names what it came from, with its arguments; a pole is not stepped over.
+#[test]
+fn what_becomes_infinite_is_named_with_its_arguments() {
+    let base = "model = { plane = \"xy\", gravity = [0, -9.81] }\n\
+                body.arm = { mass = 1, inertia = 0.1, at = [1, 0] }\n\
+                joint.pin = { type = \"revolute\", between = [\"ground\", \"arm\"], at = [0, 0] }\n";
+    let pushed =
+        |f: &str| format!("force.push = {{ type = \"force\", body = \"arm\", at = [1, 0], force = [0, \"{f}\"] }}\n");
+    let driven = |f: &str| format!("joint.turn = {{ type = \"drive\", joint = \"pin\", angle = \"{f}\" }}\n");
+    let cases = [
+        (pushed("1e-20/(0.01 - t)^9"), "push", 0.01),
+        (pushed("1/(t - 0.5)"), "push", 0.5),
+        (pushed("1/(t - 1/3)^2"), "push", 1.0 / 3.0),
+        (pushed("log(0.25 - t)"), "push", 0.25),
+        (pushed("sqrt(0.2 - t)"), "push", 0.2),
+        (pushed("tan(pi*t)"), "push", 0.5),
+        (driven("0.1/(0.6 - t)"), "turn", 0.6),
+        (driven("sqrt(0.3 - t)"), "turn", 0.3),
+    ];
+    for (text, name, when) in &cases {
+        for method in [MethodName::Auto, MethodName::Bdf, MethodName::Dopri5] {
+            let options = Options { method, ..Options::default() };
+            let told = match Simulation::new(system(&format!("{base}{text}")), options) {
+                Ok(mut simulation) => match simulation.run(&mut Silent).status {
+                    Status::Failed(e) => (e.t(), e.to_string()),
+                    other => panic!("{text}, {}: {other:?}", method.name()),
+                },
+                Err(e) => panic!("{text}: {e}"),
+            };
+            println!("{}: {told:?}", method.name());
+            assert!(told.1.contains(&format!("`{name}`")) && told.1.contains("for t = "), "{text}: {}", told.1);
+            assert!(told.0.is_some_and(|t| (t - when).abs() < 2e-3), "{text}: {told:?}");
+        }
+    }
+}
+
+/// Runs that will not end are given up, with what was computed and what held them up.
+#[test]
+fn a_run_that_will_not_end_is_given_up() {
+    let spring = |k: f64| {
+        format!(
+            "model = {{ plane = \"xy\" }}\nbody.mass = {{ mass = 1e-9, inertia = 1, at = [0.001, 0] }}\n\
+             force.wrong = {{ type = \"spring-damper\", between = [\"ground\", \"mass\"], at = [[-1, 0], [0.001, 0]], stiffness = {k:e}, length = 1 }}\n"
+        )
+    };
+    let endless = Options { method: MethodName::Dopri5, until: 1e3, ..Options::default() };
+    let run = |k: f64, options: Options| match Simulation::new(system(&spring(k)), options).unwrap().run(&mut Silent) {
+        summary if matches!(summary.status, Status::Failed(StepError::GivenUp { .. })) => summary,
+        other => panic!("{:?}", other.status),
+    };
+    let summary = run(1e16, endless.clone());
+    let Status::Failed(e) = &summary.status else { return };
+    assert!(summary.statistics.steps < 30_000 && summary.t > 0.0, "{:?}", summary.statistics);
+    assert!(e.to_string().contains("would be") && e.to_string().contains("stiffness of the wrong unit"), "{e}");
+    let few = endless.clone().with(|o| o.resources.max_steps = Some(17));
+    assert_eq!(run(1e6, few).statistics.steps, 17);
+    let short = endless.with(|o| o.resources.max_seconds = Some(0.05));
+    assert!(run(1e9, short).wall_seconds < 5.0);
 }

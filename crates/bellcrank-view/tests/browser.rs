@@ -730,6 +730,7 @@ mod page {
             motion(f64::from(i) / 100.0, &mut frame);
             folder.frame(f64::from(i) / 100.0, &frame.values).unwrap();
         }
+        folder.flush().unwrap();
         page.until(
             "globalThis.bellcrank?.state?.()?.rows === 8192 && document.body.innerText.includes('The run goes on')",
         );

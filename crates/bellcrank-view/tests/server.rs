@@ -293,20 +293,21 @@ fn every_state_of_a_run_is_told_in_words() {
     }
 
     let dir = s.path().join("running");
-    let folder = begin(&dir, FOUR_BAR, 1.0, 10_000, four_bar()).unwrap();
+    let mut folder = begin(&dir, FOUR_BAR, 1.0, 10_000, four_bar()).unwrap();
+    folder.flush().unwrap();
     let (state, message, rows) = told(&dir);
-    assert_eq!((state.as_str(), rows), ("running", 8192)); // a whole row group
+    assert_eq!((state.as_str(), rows), ("running", 10_000));
     assert!(message.contains("goes on"), "{message}");
     drop(folder); // as if killed
     let (state, message, rows) = told(&dir);
-    assert_eq!((state.as_str(), rows), ("killed", 8192));
+    assert_eq!((state.as_str(), rows), ("killed", 10_000));
     assert!(message.contains("killed"), "{message}");
 
-    std::fs::remove_file(dir.join("summary.json")).unwrap();
+    std::fs::remove_file(dir.join("unfinished/summary.json")).unwrap();
     assert_eq!(told(&dir).0, "unknown");
     let missing = serve(s.path().join("nowhere"), &Options { port: Some(0), open: false }).err().unwrap();
     assert!(missing.to_string().contains("there is no folder"), "{missing}");
-    let file = serve(dir.join("scene.json"), &Options { port: Some(0), open: false }).err().unwrap();
+    let file = serve(dir.join("unfinished/scene.json"), &Options { port: Some(0), open: false }).err().unwrap();
     assert!(file.to_string().contains("name the folder"), "{file}");
 }
 
@@ -314,6 +315,7 @@ fn every_state_of_a_run_is_told_in_words() {
 fn a_run_that_grows_keeps_its_generation_and_another_does_not() {
     let s = Scratch::new("grows");
     let mut folder = begin(s.path(), FOUR_BAR, 1.0, 8192, four_bar()).unwrap();
+    folder.flush().unwrap();
     let server = start(s.path());
     let look = || json_of(&server, "/api/summary");
     assert_eq!(

@@ -105,3 +105,47 @@ fn the_whole_beside_a_cut_model_runs_in_the_coordinates_that_were_asked_for() {
         assert!(d["difference"].as_f64().unwrap() < 1e-5, "{d}");
     }
 }
+
+#[test]
+fn a_glued_run_is_not_resumed_with_a_part_that_changed() {
+    let s = Scratch::new("glue-changed");
+    for name in ["assembly.toml", "chassis.toml", "suspension.toml", "wheel.toml"] {
+        s.write(name, std::fs::read(example(&format!("quarter-car-parts/{name}"))).unwrap());
+    }
+    let glue = |more: &[&str]| {
+        let base = ["glue", "assembly.toml", "--until", "0.05", "--out", "results", "--checkpoint", "10", "--json"];
+        s.bellcrank(&[&base[..], more].concat())
+    };
+    assert_eq!(glue(&[]).code, 0);
+    assert_eq!(glue(&["--resume"]).code, 0);
+    let wheel = String::from_utf8(s.read("wheel.toml")).unwrap();
+    s.write("wheel.toml", wheel.replacen("mass = ", "mass = 1", 1));
+    let ended = glue(&["--resume"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("part `wheel` is another one than when the run was begun"), "{}", ended.stderr);
+    s.write("wheel.toml", &wheel);
+    assert_eq!(glue(&["--resume"]).code, 0);
+    let assembly = String::from_utf8(s.read("assembly.toml")).unwrap();
+    s.write("assembly.toml", format!("{assembly}\n# a remark changes nothing\n"));
+    assert_eq!(glue(&["--resume"]).code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn models_of_parts_are_plain_files_of_models() {
+    let s = Scratch::new("glue-hostile");
+    s.write("secret.txt", "the first line is nobody's business\n");
+    assert!(std::process::Command::new("mkfifo").arg(s.path("pipe.toml")).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", s.path("zero.toml")).unwrap();
+    for (file, told) in [
+        ("/dev/zero", "a model is a .toml or .json file"),
+        ("secret.txt", "a model is a .toml or .json file"),
+        ("pipe.toml", "it is no plain file"),
+        ("zero.toml", "it is no plain file"),
+    ] {
+        s.write("assembly.toml", format!("[part.a]\nmodel = \"{file}\"\n"));
+        let ended = s.bellcrank(&["glue", "assembly.toml"]);
+        assert_eq!(ended.code, 2, "{file}: {}", ended.stderr);
+        assert!(ended.stderr.contains(told) && !ended.stderr.contains("business"), "{file}: {}", ended.stderr);
+    }
+}

@@ -179,7 +179,7 @@ fn an_interrupt_ends_cleanly_and_keeps_the_results() {
     let args = ["run", "m.toml", "--json", "--out", "results", "--until", "1e7", "--sample", "0.5", "--rtol", "1e-10"];
     let child = s.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
-    while std::fs::metadata(s.path("results/results.csv.part")).map_or(0, |m| m.len()) < 10_000 {
+    while std::fs::metadata(s.path("results/unfinished/results.csv")).map_or(0, |m| m.len()) < 10_000 {
         assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -189,9 +189,12 @@ fn an_interrupt_ends_cleanly_and_keeps_the_results() {
     let v: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(v["status"], "interrupted");
     let t = number(&v, "t");
-    let told = format!("error: interrupted at t = {t} s\nhelp: results up to that time are in results\n");
+    let told = format!(
+        "error: interrupted at t = {t} s\nhelp: results up to that time are in results; --resume goes on from there\n"
+    );
     assert_eq!(ended.stderr, told);
-    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json"]);
+    assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json", "unfinished"]);
+    assert_eq!(s.list("results/unfinished"), ["checkpoint", "results.rows"]);
     let summary: Value = serde_json::from_slice(&s.read("results/summary.json")).unwrap();
     assert_eq!((&summary["status"], number(&summary, "t")), (&v["status"], t));
     let times = Recorded::parse(&String::from_utf8(s.read("results/results.csv")).unwrap()).column("time");

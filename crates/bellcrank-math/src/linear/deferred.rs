@@ -2,6 +2,7 @@
 
 use super::blocks::{BlockMatrix, BlockPattern};
 use super::solver::{self, Flops, LinearError, LinearSolver, Wants};
+use crate::tape::Tape;
 use std::sync::Arc;
 
 /// [`solver::choose`], with the analysis deferred.
@@ -57,6 +58,13 @@ impl LinearSolver for Deferred {
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
         self.solver().solve(b)
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        tape.option(&mut self.solver, || Some((self.make)(&self.pattern)));
+        if let Some(solver) = &mut self.solver {
+            solver.keep(tape, factors);
+        }
     }
 
     fn release(&mut self) {

@@ -5,6 +5,7 @@ use super::{
     interface::{LinearError, LinearSolver},
 };
 use crate::numbers::{dot, largest, recip_of_power};
+use crate::tape::Tape;
 use faer::{MatRef, Side};
 use std::sync::Arc;
 
@@ -182,6 +183,18 @@ impl LinearSolver for DenseLu {
             b[self.columns[self.pivots[k]]] = self.x[k] * self.column_scale[self.pivots[k]];
         }
         Ok(())
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        tape.plain(&mut self.dropped);
+        tape.number(&mut self.smallest);
+        if factors {
+            tape.fixed(&mut self.lu);
+            tape.plain(&mut self.rows);
+            tape.plain(&mut self.pivots);
+            tape.fixed(&mut self.row_scale);
+            tape.fixed(&mut self.column_scale);
+        }
     }
 
     fn dropped(&self) -> &[usize] {

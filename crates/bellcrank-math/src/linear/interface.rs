@@ -1,6 +1,7 @@
 //! The three phases of a linear solver.
 
 use super::blocks::{BlockMatrix, BlockPattern};
+use crate::tape::Tape;
 use std::{fmt, sync::Arc};
 
 /// Solves A x = b in three phases: the pattern once, the values when the matrix has changed, a right-hand side as often as
@@ -31,6 +32,11 @@ pub trait LinearSolver: Send {
     fn factor_and_solve(&mut self, a: &BlockMatrix, b: &mut [f64], anew: bool) -> Result<(), LinearError> {
         if anew { self.factor(a) } else { self.refactor(a) }?;
         self.solve_with(a, b)
+    }
+    /// Tells a tape what it remembers from one factorization to the next; with `factors`, those too.
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        let _ = factors;
+        tape.refuse("a linear solver cannot be kept");
     }
     /// Frees memory that the next factorization can allocate again; until then there may be no factors.
     fn release(&mut self) {}

@@ -6,7 +6,7 @@ use super::{
     dense::DenseLu,
     sparse::SparseLu,
 };
-use crate::numbers::worst;
+use crate::{numbers::worst, tape::Tape};
 use std::sync::Arc;
 
 pub use super::interface::{Flops, LinearError, LinearSolver, Wants};
@@ -215,6 +215,33 @@ impl LinearSolver for Robust {
             return self.pivoting.as_mut().map_or(Ok(()), |solver| solver.solve(b));
         }
         self.solve_by_blocks(b, BlockLu::solve)
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        let Some(pattern) = self.pattern.clone() else { return };
+        // elimination of this kind: by symmetry, and in parts or not
+        let mut kind = self.block.as_ref().map(|lu| (lu.is_symmetric(), lu.is_whole()));
+        let before = kind;
+        tape.plain(&mut kind);
+        if kind != before {
+            self.block = kind.and_then(|(symmetric, whole)| {
+                let made = if symmetric { BlockLu::for_symmetric(&pattern) } else { BlockLu::for_pattern(&pattern) };
+                made.and_then(|lu| if whole { lu.whole(&pattern) } else { Ok(lu) }).ok()
+            });
+        }
+        if let Some(lu) = &mut self.block {
+            lu.keep(tape, factors);
+        }
+        tape.flag(&mut self.pivoted);
+        tape.option(&mut self.pivoting, || choose_pivoting(&pattern).ok());
+        if let Some(pivoting) = &mut self.pivoting {
+            pivoting.keep(tape, factors && self.pivoted);
+        }
+        tape.plain(&mut self.taken_out);
+        // a suspect matrix is checked in the solution that follows its factors at once
+        tape.flag(&mut self.check);
+        tape.count(&mut self.unchecked);
+        tape.number(&mut self.poor);
     }
 
     fn dropped(&self) -> &[usize] {

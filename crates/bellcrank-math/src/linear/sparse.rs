@@ -4,7 +4,7 @@ use super::{
     blocks::{BlockMatrix, BlockPattern},
     interface::{LinearError, LinearSolver},
 };
-use crate::numbers::recip_of_power;
+use crate::{numbers::recip_of_power, tape::Tape};
 use faer::{
     MatMut,
     linalg::solvers::Solve,
@@ -30,6 +30,8 @@ pub struct SparseLu {
     expected: usize,
     row_scale: Vec<f64>,
     column_scale: Vec<f64>,
+    /// The scaled entries that were factored last.
+    values: Vec<f64>,
 }
 
 /// In the place of an entry: a one on the diagonal of a row that is left out.
@@ -121,7 +123,30 @@ impl LinearSolver for SparseLu {
         let matrix = SparseColMatRef::new(symbolic.as_ref(), &values);
         self.lu =
             Some(Lu::try_new_with_symbolic(factors.clone(), matrix).map_err(|_| LinearError::Singular { row: 0 })?);
+        self.values = values;
         Ok(())
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        if !factors {
+            return;
+        }
+        tape.numbers(&mut self.values);
+        tape.fixed(&mut self.row_scale);
+        tape.fixed(&mut self.column_scale);
+        if !tape.reads() || self.values.is_empty() {
+            return;
+        }
+        // the same entries have the same factors
+        let fits = self.values.len() == self.entries.len();
+        let made = self.scalar.as_ref().filter(|_| fits).and_then(|(symbolic, factors)| {
+            let matrix = SparseColMatRef::new(symbolic.as_ref(), &self.values);
+            Lu::try_new_with_symbolic(factors.clone(), matrix).ok()
+        });
+        match made {
+            Some(lu) => self.lu = Some(lu),
+            None => tape.refuse("a matrix cannot be factored again"),
+        }
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {

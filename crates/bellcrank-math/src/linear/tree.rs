@@ -13,6 +13,7 @@
 use super::blocks::{BlockMatrix, BlockPattern, Class};
 use super::interface::{LinearError, LinearSolver};
 use crate::numbers::dot;
+use crate::tape::Tape;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -331,6 +332,12 @@ impl LinearSolver for TreeLu {
             }
         }
         Ok(())
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        if factors {
+            tape.fixed(&mut self.values);
+        }
     }
 
     fn dropped(&self) -> &[usize] {

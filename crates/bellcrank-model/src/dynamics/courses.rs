@@ -1,7 +1,7 @@
 //! Functions of time in the equations, and the times at which they bend or jump.
 
 /// A time at which a function of time changes its branch: its value, its rate or a higher derivative may jump.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Break {
     /// The last number of the branch before.
     pub before: f64,
@@ -12,7 +12,7 @@ pub struct Break {
 }
 
 /// What is known of the time ahead.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Ahead {
     /// Nothing bends up to this time.
     Clear(f64),

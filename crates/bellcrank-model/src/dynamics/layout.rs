@@ -55,7 +55,7 @@ impl Layout {
 }
 
 /// A group of unknowns of one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum Unknown {
     /// Coordinates q, displaced along tangents: Δq = N(q) δ.
     Q,
@@ -104,7 +104,7 @@ pub enum Piece {
 }
 
 /// The slopes of an implicit method: q̇ = α_q q + η_q, v̇ = α_v v + η_v, ż = α_z z + η_z.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Slopes {
     /// α_q = ∂q̇/∂q.
     pub q: f64,

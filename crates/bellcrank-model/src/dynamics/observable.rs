@@ -191,6 +191,12 @@ pub trait Observable: HasLayout {
         Vec::new()
     }
 
+    /// What is no number at a realized point, and for which arguments.
+    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<(Subject, String)> {
+        let _ = (at, w);
+        None
+    }
+
     /// Whether constraints do work, so that the power depends on λ.
     fn driven(&self) -> bool {
         true

@@ -98,7 +98,7 @@ pub struct DryModes {
 }
 
 /// How a switch function moves: what bounds it between two looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Approach {
     /// What the function is made of.
     pub track: Track,
@@ -107,7 +107,7 @@ pub struct Approach {
 }
 
 /// A smooth motion that a switch function f measures.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Track {
     /// Nothing is known but the value.
     #[default]

@@ -158,6 +158,12 @@ impl Observable for Relative {
         self.cartesian.beyond(&t.point, &mut t.cartesian)
     }
 
+    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<(Subject, String)> {
+        let t = space(w);
+        self.fill(at, t);
+        self.cartesian.not_finite(&t.point, &mut t.cartesian)
+    }
+
     fn driven(&self) -> bool {
         self.cartesian.driven()
     }

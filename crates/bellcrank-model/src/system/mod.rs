@@ -17,6 +17,7 @@ mod derivatives;
 mod equations;
 mod kinematics;
 mod limits;
+mod not_finite;
 mod observe;
 mod queries;
 mod start;

@@ -46,6 +46,10 @@ impl Observable for System {
         self.beyond_limits(at, &realized(w))
     }
 
+    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<(Subject, String)> {
+        self.first_lost(at, w)
+    }
+
     fn subject(&self, of: Unknown, block: usize) -> Subject {
         match of {
             Unknown::Q | Unknown::V => self.model.subject(Place::Body(block)),

@@ -316,7 +316,8 @@ fn two_hundred_bad_networks_give_the_right_result_or_the_right_name() {
         loop {
             tries += 1;
             assert!(tries < 20, "seed {seed}: no end");
-            let kept = Checkpoints { folder: folder.clone(), every: 4, run: format!("s{seed}t{tries}") };
+            let kept =
+                Checkpoints { folder: folder.clone(), every: 4, run: format!("s{seed}t{tries}"), parts: String::new() };
             let ended = over(&world).and_then(|mut run| {
                 if folder.join("interface.state").exists() {
                     let note = run.recover(&folder).map_err(|e| e.to_string())?;

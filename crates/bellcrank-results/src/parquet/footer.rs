@@ -2,16 +2,13 @@
 //! [Apache Parquet format 2.11, `parquet.thrift`; Thrift compact protocol]
 
 use crate::PROGRAM;
+use crate::journal::Described;
 use parquet::basic::Encoding;
 use std::io::{self, Write};
 
 /// What the footer tells.
-pub struct About {
-    pub model: String,
-    /// The names of all columns in a row, the end of each, and its unit.
-    pub names: String,
-    pub ends: Vec<u32>,
-    pub units: Vec<&'static str>,
+pub struct About<'a> {
+    pub columns: &'a Described,
     pub groups: Vec<Group>,
 }
 
@@ -103,43 +100,33 @@ impl<W: Write> Compact<W> {
     }
 }
 
-impl About {
-    /// Number of columns, the time included.
-    pub fn width(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn name(&self, column: usize) -> &str {
-        let start = if column == 0 { 0 } else { self.ends[column - 1] };
-        &self.names[start as usize..self.ends[column] as usize]
-    }
-
+impl About<'_> {
     /// The `FileMetaData` of the format.
     pub fn write<W: Write>(&self, out: &mut Compact<W>) -> io::Result<()> {
         use code::*;
         out.integer_field(1, I32, VERSION)?;
-        out.list_field(1, STRUCT, self.width() + 1)?;
+        out.list_field(1, STRUCT, self.columns.width() + 1)?;
         out.text_field(4, "results")?;
-        out.integer_field(1, I32, self.width() as i64)?;
+        out.integer_field(1, I32, self.columns.width() as i64)?;
         out.stop()?;
-        for j in 0..self.width() {
+        for j in 0..self.columns.width() {
             out.integer_field(1, I32, DOUBLE)?;
             out.integer_field(2, I32, REQUIRED)?;
-            out.text_field(1, self.name(j))?;
+            out.text_field(1, self.columns.name(j))?;
             out.stop()?;
         }
         out.integer_field(1, I64, self.groups.iter().map(|g| g.rows as i64).sum())?;
         out.list_field(1, STRUCT, self.groups.len())?;
         self.groups.iter().try_for_each(|group| self.write_group(group, out))?;
-        out.list_field(1, STRUCT, self.width() + 2)?;
+        out.list_field(1, STRUCT, self.columns.width() + 2)?;
         out.pair("program", PROGRAM)?;
-        out.pair("model", &self.model)?;
+        out.pair("model", &self.columns.model)?;
         let mut key = String::new();
-        for j in 0..self.width() {
+        for j in 0..self.columns.width() {
             key.clear();
             key.push_str("unit.");
-            key.push_str(self.name(j));
-            out.pair(&key, self.units[j])?;
+            key.push_str(self.columns.name(j));
+            out.pair(&key, self.columns.unit(j))?;
         }
         out.text_field(1, &PROGRAM.replace(' ', " version "))?;
         out.stop()
@@ -158,7 +145,7 @@ impl About {
             out.list_field(1, I32, group.encodings.len())?;
             group.encodings.iter().try_for_each(|e| out.integer(*e as i64))?;
             out.list_field(1, BINARY, 1)?;
-            out.text(self.name(j))?;
+            out.text(self.columns.name(j))?;
             out.integer_field(1, I32, SNAPPY)?;
             out.integer_field(1, I64, group.rows as i64)?;
             out.integer_field(1, I64, plain)?;

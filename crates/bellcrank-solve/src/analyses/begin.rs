@@ -26,9 +26,9 @@ pub struct EndState {
 const KIND: &str = "end of a run";
 
 impl EndState {
-    /// The present state of a run of a model; none in relative coordinates, which have no places of bodies in their state.
-    pub fn of(system: &System, simulation: &Simulation) -> Option<EndState> {
-        let (state, mine) = (simulation.state(), system.initial_state());
+    /// A state of a run of a model; none in relative coordinates, which have no places of bodies in their state.
+    pub fn of(system: &System, state: &State) -> Option<EndState> {
+        let mine = system.initial_state();
         let sizes = |s: &State| [s.q.len(), s.v.len(), s.z.len(), s.charts.centres.len()];
         let bodies = system.model.bodies.iter().map(|b| b.name.clone()).collect();
         (sizes(state) == sizes(&mine)).then(|| EndState { bodies, state: state.clone() })

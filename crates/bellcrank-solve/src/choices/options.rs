@@ -94,6 +94,10 @@ pub struct Testing {
 pub struct Resources {
     /// Threads that work together; `None`: chosen by model size. Results do not depend on it.
     pub threads: Option<usize>,
+    /// Steps after which a run is given up; `None`: those that it takes.
+    pub max_steps: Option<usize>,
+    /// Seconds on the clock after which a run is given up; `None`: those that it takes.
+    pub max_seconds: Option<f64>,
     /// Set from outside to end the run cleanly.
     pub interrupt: Arc<AtomicBool>,
 }

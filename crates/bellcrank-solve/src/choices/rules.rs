@@ -32,6 +32,7 @@ const RULES: &[Rule] = &[
     undamped,
     additive,
     threads,
+    limits,
     regularization,
     coordinates_of_solver,
     methods_of_solver,
@@ -53,6 +54,16 @@ fn positive(key: &'static str, x: f64, what: &str, example: &'static str) -> Res
             Err(error.instead(Suggestion::to(key, example).note(", for example")))
         }
     }
+}
+
+fn limits(o: &Options) -> Result<(), ChoiceError> {
+    if o.resources.max_steps == Some(0) {
+        let error = ChoiceError::new("max_steps", "a run takes one step at least");
+        return Err(error.instead(Suggestion::without("max_steps")));
+    }
+    o.resources
+        .max_seconds
+        .map_or(Ok(()), |x| positive("max_seconds", x, "the time after which a run is given up", "60"))
 }
 
 fn end(o: &Options) -> Result<(), ChoiceError> {

@@ -227,6 +227,20 @@ pub static CHOICES: &[Choice] = &[
             o.parameters.b = x;
         },
     ),
+    count("max_steps", "no limit", "N", "steps after which a run is given up; what was computed stays", |o, n| {
+        o.resources.max_steps = Some(n);
+    }),
+    number(
+        "max_seconds",
+        FieldKind::Number,
+        "s",
+        "no limit",
+        "S",
+        "seconds on the clock after which a run is given up; what was computed stays",
+        |o, x| {
+            o.resources.max_seconds = Some(x);
+        },
+    ),
     count("threads", "chosen by model size", "N", "number of threads; results do not depend on it", |o, n| {
         o.resources.threads = Some(n);
     }),

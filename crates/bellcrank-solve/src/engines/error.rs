@@ -48,6 +48,24 @@ pub enum StepError {
         /// The body where it shows.
         culprit: Subject,
     },
+    /// A force, a drive or an expression is no number any more.
+    NoNumber {
+        /// When.
+        t: f64,
+        /// Which.
+        culprit: Subject,
+        /// What it is, and for which arguments.
+        what: String,
+    },
+    /// The run would not end.
+    GivenUp {
+        /// When.
+        t: f64,
+        /// What held its steps down most, by the user's name.
+        culprit: Subject,
+        /// Why it was given up.
+        why: String,
+    },
     /// A mechanism without freedom cannot be closed.
     Open {
         /// When.
@@ -119,6 +137,8 @@ impl StepError {
             | StepError::NearSingular { t, .. }
             | StepError::Singular { t, .. }
             | StepError::NotFinite { t, .. }
+            | StepError::NoNumber { t, .. }
+            | StepError::GivenUp { t, .. }
             | StepError::Open { t, .. }
             | StepError::Contradiction { t, .. }
             | StepError::Refused { t, .. }
@@ -137,6 +157,8 @@ impl StepError {
             | StepError::NearSingular { culprit, .. }
             | StepError::Singular { culprit, .. }
             | StepError::NotFinite { culprit, .. }
+            | StepError::NoNumber { culprit, .. }
+            | StepError::GivenUp { culprit, .. }
             | StepError::OpenLoop { culprit, .. }
             | StepError::Chatter { culprit, .. }
             | StepError::Jump { culprit, .. } => Some(culprit),
@@ -172,6 +194,12 @@ impl StepError {
             ),
             StepError::NotFinite { t, culprit } => {
                 format!("the motion left the range of numbers at t = {t:.9} s at {culprit}")
+            }
+            StepError::NoNumber { t, culprit, what } => {
+                format!("{culprit} is no number at t = {t:.9} s: {what}")
+            }
+            StepError::GivenUp { t, culprit, why } => {
+                format!("the run was given up at t = {t:.9} s: {why}; {culprit} held its steps down most")
             }
             StepError::Open { t, why } => format!("at t = {t:.9} s {}", why.reason()),
             StepError::Contradiction { t, sides, by, rates } => {
@@ -216,6 +244,10 @@ impl StepError {
             StepError::Contradiction { .. } => {
                 "they agreed until then, so that one of them was not needed: leave one out, or let them agree all the time"
             }
+            StepError::NoNumber { .. } => "keep its arguments where it is finite, as with max(x, 1e-6) for a divisor",
+            StepError::GivenUp { .. } => {
+                "look for something far stiffer or faster than the motion, such as a stiffness of the wrong unit or a tiny mass"
+            }
             StepError::Chatter { .. } => {
                 "two contacts or stops may work against each other, or against a joint or a drive: make one of them soft \
                  (`stiffness` instead of `restitution`, `velocity` instead of `static`)"
@@ -239,6 +271,11 @@ impl StepError {
             StepError::NearSingular { .. } => vec![
                 Suggestion::to("method", "dop853").note(", which steps over such positions"),
                 Suggestion::larger("rtol"),
+            ],
+            StepError::GivenUp { .. } => vec![
+                Suggestion::to("method", "bdf").note(", which passes over what is fast and dies out"),
+                Suggestion::larger("rtol"),
+                Suggestion::larger("max_steps").note(" or max_seconds, where they ended it"),
             ],
             StepError::NotFinite { .. } => vec![Suggestion::smaller("step").note(" if it is fixed")],
             StepError::OpenLoop { .. } => vec![

@@ -13,6 +13,7 @@ use crate::methods::tableau::Tableau;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Piece, Point, State, Subject, Unknown, Workspace};
 use std::cell::Cell;
 use std::ops::Range;
@@ -37,7 +38,7 @@ pub struct Explicit {
 }
 
 /// What is known of the last steps.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 struct LastStep {
     smoothness: Smoothness,
     /// Redundant rows and smallest pivot of its last evaluation.
@@ -51,7 +52,7 @@ struct LastStep {
 /// Whether accuracy still asks for steps as short as they are. Springs and dampers that have come to rest hold the steps of
 /// an explicit method down by its stability, and its error estimate goes along; the motion itself is then so smooth that
 /// a cubic through the last four steps foretells the next one to a small part of the tolerance.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 struct Smoothness {
     past: Recent,
     known: usize,
@@ -171,6 +172,21 @@ pub(super) fn owner(dynamics: &dyn Dynamics, row: usize) -> (Unknown, usize) {
 }
 
 impl Form {
+    /// Tells a tape what one evaluation leaves to the next.
+    fn keep(&mut self, tape: &mut Tape) {
+        match &mut self.linear {
+            AccelerationSolver::Whole { factored, .. } => tape.count(factored),
+            AccelerationSolver::Loops(loops) => loops.keep(tape),
+        }
+        tape.plain(&mut self.point);
+        tape.count(&mut self.evaluations);
+        tape.plain(&mut self.pivots);
+        tape.plain(&mut self.power);
+        if tape.reads() {
+            self.w.invalidate();
+        }
+    }
+
     fn rates(&mut self, t: f64, stage: usize, y: &[f64], ydot: &mut [f64]) -> Result<(), LinearError> {
         self.evaluations += 1;
         let n = self.dynamics.layout().n();
@@ -582,6 +598,19 @@ impl Engine for Explicit {
     fn follow_oscillation(&mut self) {
         self.rk.watch_anew();
         self.last.trusted = 2 * self.progress.steps;
+    }
+
+    fn keep(&mut self, tape: &mut Tape) {
+        self.rk.keep(tape);
+        self.form.keep(tape);
+        self.tolerances.keep(tape);
+        tape.plain(&mut self.weights);
+        tape.plain(&mut self.state);
+        tape.plain(&mut self.accepted);
+        tape.numbers(&mut self.y);
+        tape.flag(&mut self.dense_ready);
+        tape.plain(&mut self.progress);
+        tape.plain(&mut self.last);
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

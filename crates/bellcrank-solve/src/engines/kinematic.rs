@@ -4,6 +4,7 @@
 use super::progress::Progress;
 use super::{Engine, Refusal, Statistics, StepError};
 use crate::start::Follower;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use std::sync::Arc;
@@ -227,6 +228,17 @@ impl Engine for Kinematic {
             jacobian_evaluations: self.follower.iterations,
             factorizations: self.follower.iterations,
             iterations: self.follower.iterations,
+        }
+    }
+
+    fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.point);
+        tape.plain(&mut self.state);
+        self.follower.keep(tape);
+        tape.number(&mut self.h);
+        tape.plain(&mut self.progress);
+        if tape.reads() {
+            self.w.invalidate();
         }
     }
 

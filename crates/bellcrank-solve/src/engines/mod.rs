@@ -9,10 +9,11 @@ pub mod regularized;
 
 pub use error::StepError;
 
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Point, State, Unknown};
 
 /// Counts of a run, all deterministic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
     /// Accepted steps.
     pub steps: usize,
@@ -46,7 +47,7 @@ impl std::ops::AddAssign for Statistics {
 }
 
 /// A step that was tried and refused.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Refusal {
     /// Its size.
     pub h: f64,
@@ -57,7 +58,7 @@ pub struct Refusal {
 }
 
 /// A decision that an engine changed during a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Revision {
     /// The lean matrix took too many iterations: (Gᵀλ)_q is part of it for the rest of the run.
     WholeMatrix {
@@ -193,6 +194,10 @@ pub trait Engine: Send {
     /// How linear systems are solved and why, for people.
     fn explain_solver(&self) -> Option<String> {
         None
+    }
+    /// Tells a tape all that it remembers: an engine that was made in the same way goes on from it, to the bit.
+    fn keep(&mut self, tape: &mut Tape) {
+        tape.refuse("this engine cannot be kept");
     }
     /// Gives memory back that only further steps need; they can make it anew.
     fn release(&mut self) {}

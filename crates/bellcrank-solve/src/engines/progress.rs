@@ -4,6 +4,7 @@ use super::{Refusal, Revision};
 use bellcrank_model::Unknown;
 
 /// Steps taken and refused.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct Progress {
     pub(super) steps: usize,
     pub(super) error_test_failures: usize,

@@ -19,6 +19,7 @@ use crate::linear::scales::RowScales;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
 use std::sync::Arc;
 
@@ -451,6 +452,29 @@ impl Engine for Srm {
             drift: self.drift.clone(),
             ..LoopReport::default()
         })
+    }
+
+    fn keep(&mut self, tape: &mut Tape) {
+        self.rk.keep(tape);
+        let form = &mut self.form;
+        tape.plain(&mut form.loops.sweeps);
+        tape.plain(&mut form.point);
+        tape.numbers(&mut form.weights);
+        tape.fixed(&mut form.mu);
+        tape.fixed(&mut form.velocity);
+        tape.fixed(&mut form.position);
+        tape.number(&mut form.epsilon);
+        tape.count(&mut form.evaluations);
+        tape.plain(&mut self.state);
+        tape.plain(&mut self.accepted);
+        tape.numbers(&mut self.y);
+        tape.flag(&mut self.dense_ready);
+        tape.count(&mut self.steps);
+        tape.plain(&mut self.drift);
+        tape.numbers(&mut self.bounds);
+        if tape.reads() {
+            self.form.w.invalidate();
+        }
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {

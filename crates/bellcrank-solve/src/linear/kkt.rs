@@ -10,6 +10,7 @@ use super::plan::{LARGE, LinearPlan};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
 use std::sync::Arc;
@@ -113,6 +114,16 @@ impl Kkt {
             left_out: None,
             factorizations: 0,
             dynamics,
+        }
+    }
+
+    /// Tells a tape what one factorization leaves to the next; with `factors`, those too.
+    pub(crate) fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        self.linear.keep(tape, factors);
+        tape.count(&mut self.factorizations);
+        tape.plain(&mut self.independent);
+        if factors {
+            tape.fixed(&mut self.matrix.values);
         }
     }
 

@@ -15,6 +15,7 @@ use super::loops::Loops;
 use super::plan::{FACTOR_COST, MANY_BODIES, loops_pay_for_accelerations};
 use super::projection::Projector;
 use bellcrank_math::linear::solver::{Flops, LinearError};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 use std::sync::Arc;
 
@@ -152,6 +153,20 @@ impl Cg {
             nearness: f64::INFINITY,
             ..Cg::default()
         }
+    }
+
+    /// Tells a tape what one solve leaves to the next.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.fixed(&mut self.mu);
+        tape.fixed(&mut self.r);
+        tape.number(&mut self.seen.mobility);
+        tape.number(&mut self.spent);
+        tape.number(&mut self.nearness);
+        tape.count(&mut self.solves);
+        tape.count(&mut self.iterations);
+        tape.count(&mut self.most);
+        tape.count(&mut self.renewals);
+        tape.flag(&mut self.plain);
     }
 
     /// New factors of the whole system.
@@ -384,6 +399,24 @@ impl LoopCg {
             a: vec![0.0; n],
             parts: Parts { dynamics, loops, whole: None, made: false, left_out: 0.0, scratch: vec![0.0; n] },
         })
+    }
+
+    /// Tells a tape what one solve leaves to the next.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        let parts = &mut self.parts;
+        tape.flag(&mut parts.made);
+        tape.number(&mut parts.left_out);
+        tape.option(&mut parts.whole, || Some(Kkt::new(parts.dynamics.clone())));
+        if let Some(whole) = &mut parts.whole {
+            whole.keep(tape, parts.made);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.keep(tape, false);
+        }
+        tape.plain(&mut parts.loops.sweeps);
+        self.cg.keep(tape);
+        tape.flag(&mut self.chosen);
+        tape.fixed(&mut self.nu);
     }
 
     /// Loop-CG where an evaluation costs less with it than by elimination of the whole system, by count; large machines with

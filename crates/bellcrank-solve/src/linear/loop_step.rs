@@ -19,6 +19,7 @@ use crate::unknowns::Unknowns;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::linear::tree::TreeLu;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Unknown};
 use std::ops::Range;
 use std::sync::Arc;
@@ -342,6 +343,30 @@ impl LinearSolver for LoopStep {
             count.store(now, Relaxed);
         }
         Ok(())
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        let parts = &mut self.parts;
+        parts.tree.keep(tape, factors);
+        if factors {
+            tape.fixed(&mut parts.swept.values);
+            tape.fixed(&mut parts.matrix.values);
+        }
+        tape.flag(&mut parts.made);
+        tape.option(&mut parts.whole, || Some(solver::choose_nearly_symmetric(parts.matrix.pattern())));
+        if let Some(whole) = &mut parts.whole {
+            whole.keep(tape, parts.made);
+        }
+        self.cg.keep(tape);
+        tape.count(&mut self.flops.factor);
+        tape.count(&mut self.flops.solve);
+        let cg = &self.cg;
+        let (solves, iterations, renewals) = (cg.solves, cg.iterations, cg.renewals);
+        for (count, now) in
+            [(&self.counts.solves, solves), (&self.counts.iterations, iterations), (&self.counts.renewals, renewals)]
+        {
+            count.store(now, Relaxed);
+        }
     }
 
     fn dropped(&self) -> &[usize] {

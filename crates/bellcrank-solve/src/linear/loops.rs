@@ -135,7 +135,7 @@ pub struct Loops {
 }
 
 /// Sweeps over a tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sweeps {
     /// Factorizations.
     pub factorizations: usize,

@@ -20,7 +20,7 @@ const GOOD: f64 = 1.05;
 const SMALL: usize = 40_000;
 
 /// Which coordinates are independent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Partition {
     /// For every coordinate whether it is independent.
     pub independent: Vec<bool>,

@@ -3,6 +3,7 @@
 use super::kkt::Kkt;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 
@@ -42,6 +43,11 @@ impl Projection {
     /// The projection of some equations of motion.
     pub fn new(dynamics: Arc<dyn Dynamics>) -> Projection {
         Projection { kkt: Kkt::new(dynamics) }
+    }
+
+    /// Tells a tape what one projection leaves to the next.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        self.kkt.keep(tape, false);
     }
 
     /// Factorizations so far.

@@ -5,6 +5,7 @@ use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Unknown, Workspace};
 
 /// What one unit of each coordinate and of each multiplier weighs.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct RowScales {
     /// The length of a [`turn`].
     pub(super) turn: f64,

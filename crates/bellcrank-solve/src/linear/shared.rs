@@ -2,6 +2,7 @@
 
 use super::kkt::Kkt;
 use super::plan::LinearPlan;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::Dynamics;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -34,6 +35,15 @@ impl SharedKkt {
     /// The system of other equations, solved in the same way.
     pub fn of(&self, dynamics: Arc<dyn Dynamics>) -> SharedKkt {
         SharedKkt::planned(dynamics, self.plan)
+    }
+
+    /// Tells a tape what one factorization leaves to the next.
+    pub(crate) fn keep(&self, tape: &mut Tape) {
+        let mut guard = self.kkt.lock().unwrap_or_else(|e| e.into_inner());
+        tape.option(&mut guard, || Some(Kkt::planned(self.dynamics.clone(), self.plan)));
+        if let Some(kkt) = &mut *guard {
+            kkt.keep(tape, false);
+        }
     }
 
     /// The system, for as long as the guard lives.

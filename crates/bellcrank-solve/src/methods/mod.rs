@@ -11,6 +11,7 @@ pub mod tableau;
 
 use crate::stencil::Stencil;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
 
@@ -107,6 +108,9 @@ pub trait Method: Send {
     fn centred(&self) -> bool {
         false
     }
+
+    /// Tells a tape its history.
+    fn keep(&mut self, tape: &mut Tape);
 
     /// The part of the tolerance to which Newton must solve a step for the error estimate to be of use.
     fn precision(&self) -> f64 {

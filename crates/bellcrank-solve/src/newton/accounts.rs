@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 /// Counts of work over all solves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Residual evaluations.
     pub residuals: usize,

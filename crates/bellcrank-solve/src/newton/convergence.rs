@@ -33,7 +33,7 @@ pub(crate) fn amplified(rounding: f64, pivot: f64) -> f64 {
 }
 
 /// What a solve took.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Converged {
     /// Iterations.
     pub iterations: usize,
@@ -55,7 +55,7 @@ pub enum IterationError {
 }
 
 /// A contraction, the first correction it was measured on, and how often it has been relied on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, serde::Serialize, serde::Deserialize)]
 struct Measured {
     contraction: f64,
     on: f64,
@@ -96,7 +96,7 @@ impl Verdict {
 }
 
 /// The corrections of the present solve, and what earlier ones tell.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Convergence {
     /// The last estimate of ρ/(1 − ρ).
     remaining: f64,

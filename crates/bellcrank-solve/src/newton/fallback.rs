@@ -2,6 +2,7 @@
 
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver, Wants};
+use bellcrank_math::tape::Tape;
 use std::sync::Arc;
 
 /// Number of factorizations by the robust solver after the cheap one failed.
@@ -124,6 +125,16 @@ impl LinearSolver for CheapFirst {
             self.pass();
         }
         self.active_mut().factor_and_solve(a, b, anew)
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        tape.count(&mut self.reprieve);
+        tape.flag(&mut self.slow);
+        let cheap = self.is_cheap();
+        self.robust.keep(tape, factors && !cheap);
+        if let Some(solver) = &mut self.cheap {
+            solver.keep(tape, factors && cheap);
+        }
     }
 
     fn release(&mut self) {

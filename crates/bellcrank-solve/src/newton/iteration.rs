@@ -1,7 +1,7 @@
 //! The kinds of Newton's iteration a user can choose from.
 
 /// How a matrix is formed and how long it is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Iteration {
     /// A new matrix in every iteration.
     Full,

@@ -34,7 +34,7 @@ pub enum Economy {
 }
 
 /// The age of the present factors and the slope they were made for.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Refresh {
     formed_at: Option<f64>,
     /// The number of solves that the present factors have served.

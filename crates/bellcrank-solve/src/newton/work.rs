@@ -6,6 +6,7 @@ use super::refresh::{KEPT, Quality, Refresh};
 use super::{Converged, Counts, Economy, Iteration, IterationError, MatrixLoan, Newton, PhaseClock, Residual};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::linear::solver::{self, LinearError, LinearSolver};
+use bellcrank_math::tape::Tape;
 use std::sync::Arc;
 
 impl Newton {
@@ -63,6 +64,21 @@ impl Newton {
     /// x ← J⁻¹ x with the last factors: how the solution follows its equations.
     pub fn respond(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
         self.linear.solve_with(&self.matrix, x)
+    }
+
+    /// Tells a tape what it remembers.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.iteration);
+        tape.plain(&mut self.counts);
+        tape.plain(&mut self.last);
+        tape.number(&mut self.pivot);
+        tape.plain(&mut self.refresh);
+        tape.plain(&mut self.convergence);
+        let factors = self.refresh.has_factors();
+        self.linear.keep(tape, factors);
+        if factors {
+            tape.numbers(&mut self.matrix.values);
+        }
     }
 
     /// Frees matrix and factors of large machines; further steps make them anew.

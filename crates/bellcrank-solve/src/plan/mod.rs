@@ -24,6 +24,7 @@ use crate::linear::loop_cg::LoopCg;
 use crate::linear::shared::SharedKkt;
 use crate::methods::bdf::HIGHEST_ORDER;
 use crate::newton::Iteration;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point};
 use std::fmt;
 use std::sync::Arc;
@@ -257,6 +258,13 @@ impl Plan {
         }
         self.method = method;
         self.solver = solver;
+    }
+
+    /// Tells a tape what was decided on the way.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.method);
+        tape.plain(&mut self.solver);
+        tape.plain(&mut self.revisions);
     }
 
     /// The same plan for a new beginning, of equations that may be others.

@@ -4,7 +4,7 @@ use crate::choices::FormulationKind;
 use std::fmt;
 
 /// A decision that fell during a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Revision {
     /// The explicit method that `auto` began with found the problem stiff.
     Stiff {

@@ -76,6 +76,17 @@ pub trait Recorder {
     }
     /// Called after the last frame, also after a failure.
     fn end(&mut self, report: &dyn Report) -> io::Result<()>;
+    /// Whether it is time to keep all that the run remembers; `last` where the run is about to end early.
+    fn wants_checkpoint(&mut self, last: bool) -> bool {
+        let _ = last;
+        false
+    }
+    /// All that the run remembers after the frames so far, for [`Simulation::resume`](crate::Simulation::resume); or why that
+    /// cannot be kept.
+    fn checkpoint(&mut self, remembered: Result<&[u8], &'static str>) -> io::Result<()> {
+        let _ = remembered;
+        Ok(())
+    }
     /// Whether frames are wanted at all: a sample costs a solve for accelerations and reactions.
     fn wants_frames(&self) -> bool {
         true

@@ -45,6 +45,14 @@ impl Recorder for Tee<'_> {
         self.each(|r| r.event(event))
     }
 
+    fn wants_checkpoint(&mut self, last: bool) -> bool {
+        self.0.iter_mut().any(|r| r.wants_checkpoint(last))
+    }
+
+    fn checkpoint(&mut self, remembered: Result<&[u8], &'static str>) -> io::Result<()> {
+        self.each(|r| r.checkpoint(remembered))
+    }
+
     fn end(&mut self, report: &dyn Report) -> io::Result<()> {
         self.each(|r| r.end(report))
     }

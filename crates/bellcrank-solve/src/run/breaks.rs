@@ -17,6 +17,7 @@ use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::engines::StepError;
 use crate::events::Event;
 use crate::record::Recorder;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::{Ahead, Break, Course, Scale};
 use bellcrank_model::{Point, State, Unknown};
 use std::ops::Range;
@@ -62,6 +63,49 @@ impl Timetable {
     /// What is ahead at a time, up to another one.
     pub fn ahead(&mut self, at: &State, until: f64) -> Ahead {
         self.next(at, until, 0.0)
+    }
+
+    /// Tells a tape what is known of the time ahead.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        for Entry { ahead, range, .. } in &mut self.courses {
+            tape.plain(ahead);
+            tape.plain(range);
+        }
+        tape.number(&mut self.passed);
+        tape.plain(&mut self.gap);
+    }
+
+    /// A time in a step at which a function is infinite. Bounds that are infinite over ever shorter parts of the step lead there;
+    /// functions whose bounds are not known at all have been told apart at the start.
+    pub(super) fn pole(&mut self, at: &State, from: f64, to: f64, until: f64) -> Option<f64> {
+        let inputs = &at.charts.inputs;
+        for Entry { course, range, .. } in &mut self.courses {
+            let wild = |a: f64, b: f64| !course.range(inputs, a, b).is_finite();
+            let range = *range.get_or_insert_with(|| course.range(inputs, from, until));
+            if range.is_finite() || !wild(from, to) {
+                continue;
+            }
+            let (mut a, mut b) = (from, to);
+            while b - a > 4.0 * f64::EPSILON * a.abs().max(b.abs()) {
+                let middle = 0.5 * (a + b);
+                (a, b) = match (wild(a, middle), wild(middle, b)) {
+                    (true, true) if wild(middle, middle) => return Some(middle),
+                    // bounds that are nowhere known
+                    (true, true) if b - a < 1e-6 * (to - from) => return None,
+                    (true, _) => (a, middle),
+                    (false, true) => (middle, b),
+                    (false, false) => break,
+                };
+            }
+            if wild(a, b) {
+                let mut t = a;
+                while t < b && !wild(t, t) {
+                    t = t.next_up();
+                }
+                return Some(t);
+            }
+        }
+        None
     }
 
     /// Time or inputs are others: all are looked for anew.

@@ -27,6 +27,7 @@ use crate::choices::{ErrorBudget, Options};
 use crate::engines::{Engine, Statistics};
 use crate::plan::{EnginePlan, Plan};
 use crate::tolerances::units;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, State};
 use std::sync::Arc;
 
@@ -288,6 +289,18 @@ impl Companion {
             all += engine.statistics();
         }
         all
+    }
+
+    /// Tells a tape all that it remembers.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.account);
+        tape.plain(&mut self.earlier);
+        tape.number(&mut self.ratio);
+        tape.plain(&mut self.at);
+        tape.option(&mut self.engine, || None);
+        if let Some(engine) = &mut self.engine {
+            engine.keep(tape);
+        }
     }
 
     /// What is needed to go on from here later.

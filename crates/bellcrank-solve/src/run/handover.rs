@@ -52,7 +52,7 @@ impl Simulation {
         let (plan, engine) = decided.build(dynamics, &self.options, start, &self.observer.kkt)?;
         self.plan = plan;
         self.monitors.companion.renew(&self.plan, dynamics, &self.options, start);
-        self.change_engine(engine);
+        self.change_engine(engine, start);
         Ok(())
     }
 
@@ -63,11 +63,12 @@ impl Simulation {
         let (plan, engine) = decided.build(dynamics, &self.options, start, &self.observer.kkt)?;
         self.plan = plan;
         self.monitors.companion.renew(&self.plan, dynamics, &self.options, start);
-        self.change_engine(engine);
+        self.change_engine(engine, start);
         Ok(())
     }
 
-    fn change_engine(&mut self, engine: Box<dyn Engine>) {
+    fn change_engine(&mut self, engine: Box<dyn Engine>, start: &Point) {
+        self.born = Some(Box::new(start.clone()));
         self.plan.note_revisions(self.engine.revisions());
         self.earlier += self.engine.statistics();
         self.left_out.forget();

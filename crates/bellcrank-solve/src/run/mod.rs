@@ -5,6 +5,7 @@
 //! fall on the way in `handover`.
 
 mod breaks;
+mod checkpoint;
 mod companion;
 mod complementarity;
 pub mod doubts;
@@ -15,6 +16,7 @@ mod inputs;
 mod monitors;
 mod observer;
 mod passing;
+mod patience;
 mod queries;
 mod recording;
 mod redundant;
@@ -44,12 +46,13 @@ use companion::Companion;
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
+use patience::Patience;
 use recording::Recording;
 use redundant::LeftOutWatch;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
-/// A machine on its way through time. Its fourteen fields are the clauses of a run.
+/// A machine on its way through time. Its seventeen fields are the clauses of a run.
 pub struct Simulation {
     about: About,
     options: Options,
@@ -68,6 +71,12 @@ pub struct Simulation {
     team: Option<Team>,
     /// Whether the observer's values are those of the present state.
     observed: bool,
+    /// Where the engine began, if that was on the way.
+    born: Option<Box<Point>>,
+    /// How long it may take.
+    patience: Patience,
+    /// When frames are due, in a run that goes on from a checkpoint.
+    resumed: Option<Option<Sampler>>,
 }
 
 /// Names of a machine.
@@ -159,6 +168,9 @@ impl Simulation {
             assembly: found,
             team: None,
             observed: false,
+            born: None,
+            patience: Patience::default(),
+            resumed: None,
         })
     }
 
@@ -229,15 +241,24 @@ impl Simulation {
     fn advance(&mut self, out: &mut dyn Recorder) -> Result<Status, StepError> {
         let until = self.options.until;
         let t0 = self.engine.state().t;
-        let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
-        self.cross_breaks(until, &mut None, out)?;
-        self.begin_monitors()?;
-        self.sample(t0, &mut sampler, out)?;
+        let mut sampler = match self.resumed.take() {
+            Some(sampler) => sampler,
+            None => {
+                let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
+                self.cross_breaks(until, &mut None, out)?;
+                self.begin_monitors()?;
+                self.sample(t0, &mut sampler, out)?;
+                sampler
+            }
+        };
         while self.engine.state().t < until {
             if self.options.resources.interrupt.load(Ordering::Relaxed) {
+                self.checkpoint(true, &mut sampler, out)?;
                 return Ok(Status::Interrupted);
             }
             self.advance_once(until, &mut sampler, out)?;
+            self.lose_patience(until)?;
+            self.checkpoint(false, &mut sampler, out)?;
         }
         Ok(Status::Finished)
     }
@@ -262,6 +283,7 @@ impl Simulation {
         }
         let stop = self.stop(until);
         let effort = self.take_step(stop)?;
+        self.refuse_poles(from)?;
         let since = self.monitors.clock.now();
         let root = self.find(from)?;
         let to = root.map_or(self.engine.state().t, |root| root.t);
@@ -300,7 +322,8 @@ impl Simulation {
         self.monitors.clock.add(Phase::Steps, since);
         if let Err(e) = stepped {
             self.monitors.history.blame(from, self.engine.refusals());
-            return Err(self.explain_open(e));
+            let e = self.explain_open(e);
+            return Err(self.explain_failure(from, e));
         }
         if self.engine.state().t <= from {
             // accepted, but below the resolution of time: the run would never end
@@ -370,6 +393,7 @@ impl Simulation {
             error: self.monitors.companion.error(t),
             beside: self.monitors.companion.statistics(),
             t,
+            state: self.engine.state().clone(),
             last,
             outputs: Vec::new(),
             assembly: self.assembly.clone(),

@@ -2,9 +2,11 @@
 
 use crate::engines::{Engine, StepError};
 use crate::linear::kkt::Kkt;
+use crate::linear::projection::Projection;
 use crate::linear::scales::RowScales;
 use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::channel::Selection;
 use bellcrank_model::dynamics::LeftOut;
 use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
@@ -25,7 +27,7 @@ pub(crate) struct Observer {
     pub values: Vec<f64>,
     min_norm: Option<MinNorm>,
     /// Puts a state back onto the constraints after an event.
-    pub(super) projection: Option<crate::linear::projection::Projection>,
+    pub(super) projection: Option<Projection>,
     /// The system of the equations while no mode holds a motion, for what happens at an event.
     pub(super) free: Option<(SharedKkt, Workspace)>,
     /// The joints with reactions that are not unique.
@@ -67,6 +69,37 @@ impl Observer {
             observer.find_not_unique();
         }
         observer
+    }
+
+    /// Tells a tape what one look leaves to the next. The equations are those of the modes already.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        self.kkt.keep(tape);
+        tape.plain(&mut self.point);
+        tape.plain(&mut self.state);
+        tape.numbers(&mut self.values);
+        self.w.invalidate();
+        let (dynamics, kkt, point, w) = (&self.dynamics, &self.kkt, &self.point, &mut self.w);
+        tape.option(&mut self.min_norm, || {
+            dynamics.realize(point, w);
+            Some(MinNorm::new(dynamics, kkt, point, w))
+        });
+        if let Some(MinNorm { kkt, scales }) = &mut self.min_norm {
+            tape.plain(scales);
+            if let Some(kkt) = kkt {
+                kkt.keep(tape, false);
+            }
+        }
+        tape.option(&mut self.projection, || Some(Projection::new(dynamics.clone())));
+        if let Some(projection) = &mut self.projection {
+            projection.keep(tape);
+        }
+        let base = &self.base;
+        tape.option(&mut self.free, || Some((kkt.of(base.clone()), base.workspace())));
+        if let Some((kkt, w)) = &mut self.free {
+            kkt.keep(tape);
+            w.invalidate();
+        }
+        tape.plain(&mut self.not_unique);
     }
 
     /// Goes over to other equations of the same coordinates, at the present state.

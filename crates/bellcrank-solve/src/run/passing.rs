@@ -7,6 +7,7 @@ use crate::engines::StepError;
 use crate::events::{Event, Found, Watch};
 use crate::plan::Revision;
 use crate::record::Recorder;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Crossing;
 
 /// Events in a row that may happen without time passing, and one more for each switch function.
@@ -36,6 +37,13 @@ impl Passing {
     /// Whether there are any.
     pub fn watches(&self) -> bool {
         self.finder.count() > 0
+    }
+
+    /// Tells a tape what was seen and what happened.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.finder);
+        tape.count(&mut self.repeated);
+        tape.plain(&mut self.events);
     }
 
     /// Switch functions are looked at anew: the state or the equations are others.

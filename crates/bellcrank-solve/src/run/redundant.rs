@@ -5,6 +5,7 @@ use super::observer::Observer;
 use crate::engines::StepError;
 use crate::redundancy::{self, Gauge, Opening};
 use crate::start::{AssemblyError, contradicting};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::LeftOut;
 use bellcrank_model::{Point, Subject};
 
@@ -38,6 +39,14 @@ impl LeftOutWatch {
     /// The equations are others.
     pub fn forget(&mut self) {
         *self = LeftOutWatch { speed: self.speed, ..LeftOutWatch::default() };
+    }
+
+    /// Tells a tape what one look leaves to the next.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.rows);
+        for number in [&mut self.harmless.position, &mut self.harmless.velocity, &mut self.pivot, &mut self.speed] {
+            tape.number(number);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! When frames are recorded.
 
 /// The times of samples: t₀ + k·distance, and the end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Sampler {
     t0: f64,
     distance: f64,

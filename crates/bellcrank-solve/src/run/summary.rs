@@ -9,8 +9,8 @@ use crate::proof::Proof;
 use crate::record::{Ended, Report};
 use crate::start::Assembly;
 use crate::verdict::{Bounds, Judged};
-use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Limit;
+use bellcrank_model::{Dynamics, State};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -177,6 +177,8 @@ pub struct Summary {
     pub energy: Energy,
     /// The last time.
     pub t: f64,
+    /// The state there.
+    pub state: State,
     /// All channels at the end.
     pub last: FinalValues,
     /// Extremes and means of the outputs.

@@ -4,6 +4,7 @@ use super::AssemblyError;
 use super::assemble::owner;
 use super::closure::Closure;
 use crate::linear::kkt::Kkt;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 
@@ -24,6 +25,13 @@ impl Follower {
         dynamics.realize(at, &mut w);
         let closure = Closure::new(dynamics.clone(), Vec::new(), at, &mut w);
         Follower { kkt: Kkt::new(dynamics.clone()), closure, w, iterations: 0, dynamics }
+    }
+
+    /// Tells a tape what one time leaves to the next.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        self.closure.linear.keep(tape, false);
+        self.kkt.keep(tape, false);
+        tape.count(&mut self.iterations);
     }
 
     /// Closes positions by Newton's method, then velocities; accelerations and reactions follow.

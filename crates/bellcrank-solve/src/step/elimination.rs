@@ -7,6 +7,7 @@ use crate::linear::partition::Partition;
 use crate::newton::Iteration;
 use crate::weights::root_mean_square;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Piece, Point, Unknown};
 
 /// The system that gives the multipliers for given rates: [XXᵀ Gᵀ; G 0] of a partition, or [M Gᵀ; G 0].
@@ -40,6 +41,14 @@ const REPETITIONS: usize = 4;
 
 /// They are balanced when they change by less than this fraction of themselves.
 const BALANCED: f64 = 1e-6;
+
+impl Elimination {
+    /// Tells a tape what one step leaves to the next.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        tape.flag(&mut self.factored);
+        self.kkt.keep(tape, self.factored);
+    }
+}
 
 impl Step {
     /// Prepares for an iteration: what eliminates the multipliers.

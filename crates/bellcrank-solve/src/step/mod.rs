@@ -14,6 +14,7 @@ use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square, root_mean_square_with_rates};
 use additive::{Additive, Correction, NoCorrection, Places, Site};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
+use bellcrank_math::tape::Tape;
 use bellcrank_math::threads::team;
 use bellcrank_model::{Dynamics, Piece, Point, Unknown, Workspace};
 use elimination::Elimination;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use terms::{StepMatrix, bends};
 
 /// What bounds the corrections of a step, in units of the tolerance.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StepLimits {
     /// Corrections of this size are round-off.
     pub round_off: f64,
@@ -115,6 +116,20 @@ impl Step {
             elimination: None,
             correction,
             dynamics,
+        }
+    }
+
+    /// Tells a tape what one step leaves to the next.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.point);
+        tape.plain(&mut self.stencil);
+        tape.plain(&mut self.weights);
+        tape.plain(&mut self.limits);
+        if let Some(elimination) = &mut self.elimination {
+            elimination.keep(tape);
+        }
+        if tape.reads() {
+            self.w.invalidate();
         }
     }
 

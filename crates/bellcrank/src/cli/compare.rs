@@ -2,7 +2,7 @@
 
 use crate::cli::flags::{End, Flags};
 use crate::cli::places::{refused, spoken};
-use crate::cli::{Failure, differences, output, plot, print};
+use crate::cli::{Failure, differences, output, plot, print, print_drawn};
 use bellcrank_model::read::Read;
 use bellcrank_results::json::comparison;
 use bellcrank_solve::choices::{Family, METHODS, MethodName, Options, Said, Voice, understood};
@@ -100,7 +100,7 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
             reference.method, reference.rtol, reference.doubt
         ))?;
         if args.save.is_empty() {
-            print(&format!("\n{}", plot::in_terminal(&figures[..1])))?;
+            print_drawn(&format!("\n{}", plot::in_terminal(&figures[..1])))?;
         }
     }
     if !args.save.is_empty() {

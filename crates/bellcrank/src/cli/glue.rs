@@ -1,12 +1,13 @@
 //! `bellcrank glue ASSEMBLY` and `bellcrank run MODEL --split JOINT,…`: options, progress and printing of glued runs.
 
+use crate::cli::digest::sha256;
 use crate::cli::network::{Network, Reach};
 use crate::cli::places::spoken;
 use crate::cli::{Failure, output, print, tell};
 use bellcrank_glue::{
     Assembly, COUPLINGS, Checkpoints, Coordinator, Coupling, CutRunError, GlueError, GlueOptions, GluedProgress,
-    GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PartModel, Solver,
-    Source, Subdomain, read_assembly_with, run_cut,
+    GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PARTS_FILE, PartModel,
+    Solver, Source, Subdomain, read_assembly_with, run_cut,
 };
 use bellcrank_model::System;
 use bellcrank_model::file::{diagnostic::escaped, suggest};
@@ -163,6 +164,8 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let assembly =
         read_assembly_with(&args.assembly, &mut |address| network.connect(address)).map_err(Failure::BadInput)?;
     let Plan { until, sample, options, rho } = plan(&args, &assembly)?;
+    let parts_are: Vec<(String, String)> =
+        assembly.texts.iter().map(|(name, text)| (name.clone(), sha256(text.as_bytes()))).collect();
     let mut drawn = Model { name: assembly.name.clone(), ..Model::default() };
     let remote = assembly.parts.iter().any(|p| matches!(p.source, Source::There(_)));
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();
@@ -181,8 +184,12 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
         folder: out.join(CHECKPOINTS),
         every: every.unwrap_or(CHECKPOINT),
         run: bellcrank_net::wire::hex(&bellcrank_net::keys::random::<16>()),
+        parts: json!(parts_are).to_string(),
     });
     let has_checkpoints = checkpoints.is_some();
+    if let (true, Some(checkpoints)) = (args.resume, &checkpoints) {
+        same_parts(&checkpoints.folder, &parts_are)?;
+    }
     if let Some(checkpoints) = checkpoints {
         run = run.with_checkpoints(checkpoints, args.resume);
     }
@@ -198,6 +205,20 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     live.bar.finish_and_clear();
     recorder.end(&Object::new(to_json(&summary))).map_err(|e| Failure::Failed(e.to_string()))?;
     finish(&args, &mut run, summary, has_checkpoints)
+}
+
+/// Refuses to resume with an assembly or a part that is another one by now.
+fn same_parts(folder: &Path, now: &[(String, String)]) -> Result<(), Failure> {
+    let text = std::fs::read_to_string(folder.join(PARTS_FILE)).unwrap_or_default();
+    let before: Vec<(String, String)> = serde_json::from_str(&text).unwrap_or_default();
+    let changed = now.iter().find(|one| !before.contains(one)).or(before.iter().find(|one| !now.contains(one)));
+    match changed {
+        None => Ok(()),
+        Some((name, _)) => Err(Failure::BadInput(format!(
+            "{name} is another one than when the run was begun\n\
+             help: resume with what it was, or run the assembly without --resume"
+        ))),
+    }
 }
 
 /// Tells how a run ended.
@@ -399,8 +420,7 @@ pub fn cut(
         _ => Failure::BadInput(e.to_string()),
     })?;
     if let Some(out) = out {
-        let drawn = system.clone();
-        let mut folder = Folder::new(out).with_scene(move |out| bellcrank_model::scene::write(&drawn.model, out));
+        let mut folder = Folder::of_model(out, system.clone());
         let failed = |e: std::io::Error| Failure::Failed(e.to_string());
         folder.begin(&run.glued.header).map_err(failed)?;
         for (k, t) in run.glued.times.iter().enumerate() {

@@ -25,6 +25,7 @@ mod response;
 mod robot;
 mod run;
 mod shell;
+mod signals;
 mod statics;
 mod view;
 
@@ -185,9 +186,36 @@ fn tell(text: &str) {
     let _ = text.lines().try_for_each(|line| writeln!(out, "{}", escaped(line)));
 }
 
-/// Prints to stdout; a reader that went away is no error.
+/// Prints to stdout; a reader that went away is no error. What could fool a terminal is escaped: in objects as JSON has it.
 fn print(text: &str) -> Result<(), Failure> {
+    let is_object = text.starts_with(['{', '[']);
+    print_with(|out| out.write_all(safe(text.trim_end(), is_object).as_bytes()))
+}
+
+/// Prints a drawing, which has colours of its own and escapes the names in it.
+fn print_drawn(text: &str) -> Result<(), Failure> {
     print_with(|out| out.write_all(text.trim_end().as_bytes()))
+}
+
+/// A text of several lines without control characters, marks that change the direction of writing and the like.
+fn safe(text: &str, is_object: bool) -> String {
+    let line = |line: &str| match is_object && escaped(line) != line {
+        false => escaped(line),
+        true => line.chars().map(in_json).collect(),
+    };
+    text.split('\n')
+        .map(|part| part.split('\t').map(line).collect::<Vec<_>>().join("\t"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// A character of a JSON string that is safe to print: they stand inside of strings alone.
+fn in_json(c: char) -> String {
+    let text = c.to_string();
+    match escaped(&text) == text {
+        true => text,
+        false => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    }
 }
 
 /// Prints what `write` writes, and a line feed.
@@ -198,5 +226,20 @@ fn print_with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Resu
             Err(Failure::Failed(format!("cannot write to stdout: {e}")))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::safe;
+
+    #[test]
+    fn what_fools_a_terminal_is_escaped_and_objects_stay_what_they_are() {
+        assert_eq!(safe("a\tb\n\u{1b}[31mred \u{202e}", false), "a\tb\n\\u{1b}[31mred \\u{202e}");
+        let object = serde_json::json!({"\u{202e}\u{9b}2J": ["\u{e0001}", 1.5, "é"]});
+        let text = safe(&object.to_string(), true);
+        assert!(text.is_ascii() || text.contains('é'), "{text}");
+        assert!(!text.chars().any(|c| c.is_control() || c == '\u{202e}'), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), object);
     }
 }

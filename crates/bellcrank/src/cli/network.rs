@@ -1,6 +1,6 @@
 //! `bellcrank serve PART`, `bellcrank keys DIR`, and how `glue` reaches parts.
 
-use crate::cli::{Failure, print, tell};
+use crate::cli::{Failure, print, signals, tell};
 use bellcrank_glue::{Remote, RemoteEntry, read_part_model};
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::server::runtime;
@@ -12,7 +12,11 @@ use clap::Args;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// Between two looks whether the server is to end.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How remote parts are reached.
 #[derive(Args)]
@@ -151,19 +155,19 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
         // stdout gets the address alone, for scripts: the system may have chosen the port
         print(&format!("{scheme}://{}", server.address()))?;
         tell(&format!("serves part `{name}` with the ports {ports}; {who}"));
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let mut stop = Some(stop);
-        let _ = ctrlc::set_handler(move || match stop.take() {
-            Some(stop) => _ = stop.send(()),
-            None => std::process::exit(1),
-        });
+        let stop = Arc::new(AtomicBool::new(false));
+        signals::set(&stop, 1);
         let quiet = args.quiet;
         let log = Arc::new(move |text: &str| {
             if !quiet {
                 tell(text)
             }
         });
-        let stopped = async { _ = stopped.await };
+        let stopped = async {
+            while !stop.load(Ordering::Relaxed) {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
         tokio::select! {
             ended = server.serve(log, std::future::pending()) => ended.map_err(Failure::Failed),
             () = stopped => Ok(()),

@@ -5,6 +5,7 @@ use crate::cli::places::refused;
 use crate::cli::robot::{self, RobotArgs};
 use bellcrank_model::file::Report;
 use bellcrank_model::read::Read;
+use bellcrank_results::names::END_STATE;
 use bellcrank_solve::begin::EndState;
 use bellcrank_solve::choices::{Options, Said};
 use std::path::Path;
@@ -26,9 +27,6 @@ pub fn options(read: &Read, arguments: &[Said]) -> Result<Options, Failure> {
     let chosen = Options::from_arguments(&read.settings, arguments);
     chosen.map_err(|e| Failure::BadInput(refused(read, arguments, e).to_string()))
 }
-
-/// The file in a folder of results that another run can begin with.
-pub const END_STATE: &str = "end.state";
 
 /// The end of the run whose results are in a folder, or why there is none.
 pub fn end_of_run(folder: &str) -> Result<EndState, String> {

@@ -1,6 +1,6 @@
 //! `bellcrank plot RESULT CHANNEL…`: curves of recorded channels, or a picture of the machine.
 
-use crate::cli::{Failure, print, tell};
+use crate::cli::{Failure, print, print_drawn, tell};
 use bellcrank_model::channel::Pattern;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
@@ -129,7 +129,7 @@ impl Plot {
 /// Writes figures to files, or to the terminal if there are none.
 pub fn show(figures: &[Figure], save: &[PathBuf]) -> Result<(), Failure> {
     if save.is_empty() {
-        return print(&in_terminal(figures));
+        return print_drawn(&in_terminal(figures));
     }
     self::save(&draw(figures), save)
 }

@@ -1,7 +1,7 @@
 //! `bellcrank response MODEL --input … --output …`: frequency responses, and the linear model behind them.
 
 use crate::cli::places::spoken;
-use crate::cli::{Failure, output, plot, print, tell};
+use crate::cli::{Failure, output, plot, print, print_drawn, tell};
 use bellcrank_model::System;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::suggest;
@@ -152,7 +152,7 @@ impl Found<'_> {
         if !self.args.save.is_empty() {
             plot::show(&figures, &self.args.save)?;
         } else if !self.args.json && self.args.out.is_none() {
-            print(&plot::in_terminal(&figures))?;
+            print_drawn(&plot::in_terminal(&figures))?;
         }
         match &self.args.out {
             Some(folder) => self.write(folder, &object),

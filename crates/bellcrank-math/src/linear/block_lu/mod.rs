@@ -29,7 +29,7 @@ use super::{
     interface::{Flops, LinearError, LinearSolver},
     plan::{Analysis, SHARED},
 };
-use crate::threads::team;
+use crate::{tape::Tape, threads::team};
 use std::sync::Arc;
 
 /// Below this fraction of their magnitude, the pivots of multipliers at a cut are poor.
@@ -48,6 +48,7 @@ pub struct BlockLu {
     parts: Vec<Part>,
     dropped: Vec<usize>,
     flops: Flops,
+    is_whole: bool,
 }
 
 impl BlockLu {
@@ -86,12 +87,17 @@ impl BlockLu {
             solve: sizes().map(|(p, m)| 2 * p * (p + 2 * m + if symmetric { p } else { 0 })).sum(),
         };
         let parts = analysis.plans.iter().cloned().map(Part::new).collect();
-        Ok(BlockLu { analysis, parts, dropped: Vec::with_capacity(droppable), flops })
+        Ok(BlockLu { analysis, parts, dropped: Vec::with_capacity(droppable), flops, is_whole: !parted })
     }
 
     /// Whether it assumes symmetric matrices.
     pub fn is_symmetric(&self) -> bool {
         self.analysis.outline.symmetric
+    }
+
+    /// Whether it would have parts but has none.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// The number of scalars stored in the factors.
@@ -150,6 +156,11 @@ impl LinearSolver for BlockLu {
         }
         self.go_backward(b);
         Ok(())
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        self.parts.iter_mut().for_each(|part| part.keep(tape, factors));
+        tape.plain(&mut self.dropped);
     }
 
     fn dropped(&self) -> &[usize] {

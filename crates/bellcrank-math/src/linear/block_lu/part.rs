@@ -11,6 +11,7 @@ use crate::linear::{
     plan::{BlockCopy, Kernel, Opening, Plan, WIDEST_RUN, take, take_last},
     unchecked::{at, at_mut},
 };
+use crate::tape::Tape;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -71,6 +72,15 @@ impl Part {
             strip: vec![0.0; plan.widest * plan.largest.max(WIDEST_RUN)],
             outcome: None,
             plan,
+        }
+    }
+
+    /// Tells a tape which rows are dropped; with `factors`, those too.
+    pub fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        self.pivots.keep(tape);
+        if factors {
+            tape.fixed(&mut self.values);
+            tape.fixed(&mut self.magnitude);
         }
     }
 

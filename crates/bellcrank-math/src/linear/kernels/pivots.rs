@@ -11,6 +11,7 @@ use crate::{
         unchecked::at,
     },
     numbers::largest,
+    tape::Tape,
 };
 
 /// A multiplier's pivot below this fraction of its magnitude is noise: its constraint is redundant. Redundant rows were seen
@@ -78,6 +79,16 @@ struct Scratch {
 }
 
 impl Pivots {
+    /// Tells a tape what the next factorization goes by.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.number(&mut self.smallest);
+        tape.number(&mut self.closest);
+        tape.plain(&mut self.dropped);
+        tape.flag(&mut self.frozen);
+        tape.plain(&mut self.given);
+        tape.fixed(&mut self.inverse);
+    }
+
     /// For blocks of up to `n` rows of `dimension`, of which up to `droppable` may be dropped in all. `definite`: blocks of
     /// multipliers are.
     pub fn new(n: usize, dimension: usize, droppable: usize, definite: bool) -> Pivots {

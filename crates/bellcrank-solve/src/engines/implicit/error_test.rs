@@ -4,6 +4,7 @@ use crate::methods::Method;
 use crate::step::{Step, StepLimits};
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Point, State, Unknown};
 
 /// Rounding of multipliers, in units of that of the differences they are made from: of positions or velocities once, and of
@@ -49,6 +50,12 @@ impl ErrorTest {
         };
         test.weigh(tolerances, state, start);
         test
+    }
+
+    /// Tells a tape the weights.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.convergence);
+        tape.plain(&mut self.error);
     }
 
     /// The weights at an accepted state.

@@ -29,7 +29,7 @@ const STAGNATION: f64 = 1e-8;
 const ROUND_OFF: f64 = 0.01;
 
 /// The tolerance of fixed steps, and what it was last found for.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct FixedSteps {
     /// The step size.
     pub(super) h: f64,
@@ -42,7 +42,7 @@ pub(super) struct FixedSteps {
     unit: Weights,
 }
 
-#[derive(Default, PartialEq)]
+#[derive(Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Weighed {
     h: f64,
     precision: f64,

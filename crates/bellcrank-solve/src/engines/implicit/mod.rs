@@ -20,6 +20,7 @@ use crate::step::Step;
 use crate::tolerances::Tolerances;
 use crate::weights::Weights;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::CHART_LIMIT;
 use bellcrank_model::{Dynamics, Point, State, Subject, Unknown, Workspace};
 use error_test::ErrorTest;
@@ -480,6 +481,25 @@ impl Engine for Implicit {
             renewals: counts.renewals.load(Relaxed),
             ..LoopReport::default()
         })
+    }
+
+    fn keep(&mut self, tape: &mut Tape) {
+        self.method.keep(tape);
+        self.solver.keep(tape, &self.control);
+        if let Some(projection) = &mut self.projection {
+            projection.keep(tape);
+        }
+        self.tolerances.keep(tape);
+        self.test.keep(tape);
+        if let Some(partitioning) = &mut self.partitioning {
+            partitioning.keep(tape);
+        }
+        tape.plain(&mut self.fixed);
+        tape.plain(&mut self.accepted.state);
+        tape.plain(&mut self.progress);
+        if tape.reads() {
+            self.accepted.w.invalidate();
+        }
     }
 
     fn release(&mut self) {

@@ -4,6 +4,7 @@ use crate::engines::SplitReport;
 use crate::linear::kkt::Kkt;
 use crate::linear::partition::Partition;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Unknown, Workspace};
 use std::sync::Arc;
 
@@ -25,6 +26,14 @@ impl Partitioning {
         dynamics.realize(start, w);
         let partition = Partition::choose(&kkt.kept_rows(start, w), dynamics.layout().n());
         Partitioning { worst: partition.largest, partition, kkt, restricts, changes: 0 }
+    }
+
+    /// Tells a tape the partition in use.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut self.partition);
+        self.kkt.keep(tape, false);
+        tape.count(&mut self.changes);
+        tape.number(&mut self.worst);
     }
 
     /// Replaces a partition that has become poor at a realized point; true if it was.

@@ -11,6 +11,7 @@ use crate::step::Step;
 use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::solver::{self, Flops, LinearSolver};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Unknown, Workspace};
 use std::sync::Arc;
 
@@ -88,6 +89,20 @@ impl StepSolver {
             self.newton.leave_out(out.as_deref());
             self.left_out = out;
         }
+    }
+
+    /// Tells a tape what one step leaves to the next.
+    pub(super) fn keep(&mut self, tape: &mut Tape, control: &Control) {
+        let mut lean = self.plan.lean;
+        tape.flag(&mut lean);
+        if self.plan.lean && !lean {
+            self.give_up_lean(control);
+        }
+        self.step.keep(tape);
+        if tape.reads() {
+            self.leave_out();
+        }
+        self.newton.keep(tape);
     }
 
     /// Puts (Gᵀλ)_q back into the matrix, for the rest of the run.

@@ -30,6 +30,7 @@ mod position;
 use crate::unknowns::Unknowns;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::linear::solver::{Flops, LinearError, LinearSolver};
+use bellcrank_math::tape::Tape;
 use bellcrank_model::Unknown;
 use blocks::{Block, Body, Factor, Half, Owners, Slopes, invert, subtract};
 use motion::Motion;
@@ -228,6 +229,24 @@ impl LinearSolver for TwoKkt {
     /// Needs the matrix: see [`LinearSolver::solve_with`].
     fn solve(&mut self, _: &mut [f64]) -> Result<(), LinearError> {
         Err(LinearError::Sizes { expected: self.expected, found: 0 })
+    }
+
+    fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        tape.flag(&mut self.s.scalar);
+        tape.flag(&mut self.s.exact);
+        tape.number(&mut self.s.slope);
+        tape.plain(&mut self.dropped);
+        tape.flag(&mut self.unused);
+        tape.count(&mut self.flops.factor);
+        tape.count(&mut self.flops.solve);
+        if factors {
+            tape.numbers(&mut self.s.inverses);
+            tape.numbers(&mut self.position.pulled);
+            tape.numbers(&mut self.motion.matrix.values);
+            tape.numbers(&mut self.position.matrix.values);
+        }
+        self.motion.linear.keep(tape, factors);
+        self.position.linear.keep(tape, factors);
     }
 
     fn release(&mut self) {

@@ -31,6 +31,7 @@ use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square};
 use bellcrank_math::Vec3;
 use bellcrank_math::rotation::inverse_tangent;
+use bellcrank_math::tape::Tape;
 use bellcrank_math::threads::team;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
@@ -288,6 +289,10 @@ impl GeneralizedAlpha {
 }
 
 impl Method for GeneralizedAlpha {
+    fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(self);
+    }
+
     fn start(&mut self, at: &Point, h: f64) {
         self.clock = Some(Clock::at(at.t));
         (self.pace.h, self.pace.h_next, self.pace.h_last, self.pace.past) = (h, h, h, 0);

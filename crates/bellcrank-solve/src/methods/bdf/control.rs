@@ -25,7 +25,7 @@ const NEAR: f64 = 0.85;
 const WORTHWHILE: f64 = 1.2;
 
 /// The terms of the Taylor series, each scaled like h^{i} y^{(i)}, and what they advise.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Estimate {
     /// h^{k+1} y^{(k+1)}.
     pub(super) term: f64,

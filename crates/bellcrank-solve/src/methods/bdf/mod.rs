@@ -19,6 +19,7 @@ use super::recent::{KEPT, Recent};
 use super::{Method, Rejection, StepCollapse};
 use crate::stencil::Stencil;
 use crate::weights::Weights;
+use bellcrank_math::tape::Tape;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::dynamics::{ChartChange, ChartMove};
 use bellcrank_model::{Point, Slopes, State};
@@ -55,7 +56,7 @@ pub fn least_share(rtol: f64) -> f64 {
 const LEAST_SHARE: f64 = 1e-5;
 
 /// What may be chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BdfOptions {
     /// Orders 1 to `max_order` are used; at most [`HIGHEST_ORDER`].
     pub max_order: usize,
@@ -98,7 +99,7 @@ pub fn first_step(at: &Point, weights: &Weights, span: f64) -> f64 {
 }
 
 /// The BDF method. Its many fields are the memory of a multistep method: history, coefficients, control.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Bdf {
     options: BdfOptions,
     clock: Clock,
@@ -122,7 +123,7 @@ pub struct Bdf {
 }
 
 /// Order and size of a step, and the time it leads to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Choice {
     k: usize,
     h: f64,
@@ -130,7 +131,7 @@ struct Choice {
 }
 
 /// What order and step size depend on, beside the errors.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Pace {
     /// How many steps of this size and order were taken, up to k + 2.
     equal_steps: usize,
@@ -149,7 +150,7 @@ struct Pace {
 }
 
 /// Vectors of the size of y: λ and μ stand behind q, v, z as in DASSL, or not at all.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Work {
     /// y⁰.
     prediction: Vec<f64>,
@@ -163,7 +164,7 @@ struct Work {
 }
 
 /// The coefficients of one step, index i − 1 standing for i.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Coefficients {
     psi: [f64; COLUMNS],
     beta: [f64; COLUMNS],
@@ -270,6 +271,10 @@ fn add(c: f64, x: &[f64], y: &mut [f64]) {
 }
 
 impl Method for Bdf {
+    fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(self);
+    }
+
     fn start(&mut self, at: &Point, h: f64) {
         let h = self.options.fixed_step.unwrap_or(h).min(self.options.max_step);
         let multipliers = if self.options.as_dassl { at.lambda.len() + at.mu.len() } else { 0 };

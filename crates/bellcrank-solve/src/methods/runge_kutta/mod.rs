@@ -7,6 +7,7 @@
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::tableau::Tableau;
 use super::{Rejection, StepCollapse};
+use bellcrank_math::tape::Tape;
 
 const SAFETY: f64 = 0.9;
 const SMALLEST_FACTOR: f64 = 0.2;
@@ -25,7 +26,7 @@ const FAILURES: u32 = 25;
 pub struct NeedsFixedStep;
 
 /// What was done since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RungeKuttaCounts {
     /// Accepted steps.
     pub steps: usize,
@@ -57,7 +58,7 @@ pub struct RungeKutta {
 }
 
 /// Step sizes: the one wished for, the one attempted with the time it leads to, and the last accepted one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Sizes {
     wanted: f64,
     tried: f64,
@@ -66,7 +67,7 @@ struct Sizes {
 }
 
 /// y_n, y_{n−1}, and the end of the attempted step.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct States {
     now: Vec<f64>,
     last: Vec<f64>,
@@ -74,7 +75,7 @@ struct States {
 }
 
 /// The stages, one after the other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Stages {
     k: Vec<f64>,
     /// Whether the first stage, and that at the end of the last step, are rates at y_n.
@@ -85,14 +86,14 @@ struct Stages {
 }
 
 /// The dense output of the last step.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Dense {
     values: Vec<f64>,
     ready: bool,
 }
 
 /// What the next step size depends on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Control {
     error: f64,
     error_last: f64,
@@ -102,7 +103,7 @@ struct Control {
 }
 
 /// The watch for stiffness.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Stiffness {
     stiff_steps: u32,
     calm_steps: u32,
@@ -110,6 +111,19 @@ struct Stiffness {
 }
 
 impl RungeKutta {
+    /// Tells a tape its memory.
+    pub(crate) fn keep(&mut self, tape: &mut Tape) {
+        tape.number(&mut self.max_step);
+        tape.plain(&mut self.clock);
+        tape.plain(&mut self.size);
+        tape.plain(&mut self.y);
+        tape.plain(&mut self.stages);
+        tape.plain(&mut self.dense);
+        tape.plain(&mut self.control);
+        tape.plain(&mut self.stiffness);
+        tape.plain(&mut self.counts);
+    }
+
     /// A method that chooses its steps, or keeps one. [`RungeKutta::start`] sizes it.
     pub fn new(tableau: &'static Tableau, fixed_step: Option<f64>) -> Result<RungeKutta, NeedsFixedStep> {
         if fixed_step.is_none() && tableau.errors.is_empty() {

@@ -24,6 +24,7 @@ use super::summary::{Drift, Summary};
 use crate::engines::{Engine, StepError};
 use crate::events::Event;
 use crate::history::History;
+use bellcrank_math::tape::Tape;
 
 /// A step as monitors see it.
 pub(crate) struct StepView<'a> {
@@ -132,6 +133,23 @@ impl Monitors {
         if let (Some(outputs), Some(saved)) = (&mut self.outputs, &saved.outputs) {
             outputs.restore(saved);
         }
+    }
+
+    /// Tells a tape all that they remember, but for the time that they took.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        let mut saved = self.save();
+        tape.plain(&mut saved);
+        if tape.reads() {
+            self.restore(&saved);
+        }
+        tape.option(&mut self.momentum, || Some(Box::default()));
+        if let Some(momentum) = &mut self.momentum {
+            momentum.keep(tape);
+        }
+        tape.plain(&mut self.history);
+        self.companion.keep(tape);
+        tape.count(&mut self.unmeasured);
+        tape.flag(&mut self.begun);
     }
 
     /// After a step; history is kept by its own call, as refused steps are in it too.

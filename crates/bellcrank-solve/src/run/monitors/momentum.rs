@@ -4,11 +4,19 @@ use super::{GAUSS, Monitor, StepView};
 use crate::engines::StepError;
 use crate::proof::Proof;
 use crate::run::summary::Summary;
+use bellcrank_math::tape::Tape;
 
 /// Balances momentum over every step.
 #[derive(Default)]
 pub(crate) struct MomentumMonitor {
     proof: Box<Proof>,
+}
+
+impl MomentumMonitor {
+    /// Tells a tape the proof so far.
+    pub fn keep(&mut self, tape: &mut Tape) {
+        tape.plain(&mut *self.proof);
+    }
 }
 
 impl Monitor for MomentumMonitor {

@@ -23,6 +23,13 @@ pub struct Run {
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// With --out: keeps all that the run remembers this often, in seconds on the clock (60 unless given; 0 for never), so that
+    /// it can go on when it was killed or interrupted.
+    #[arg(long, value_name = "SECONDS", requires = "out", value_parser = seconds)]
+    pub checkpoint: Option<f64>,
+    /// With --out: goes on from the last checkpoint there, to the same bytes as a run that was never stopped.
+    #[arg(long, requires = "out", conflicts_with_all = ["split", "live"])]
+    pub resume: bool,
     /// Measures the error: runs the model again with finer steps and compares all channels.
     #[arg(long)]
     pub verify: bool,
@@ -106,6 +113,11 @@ impl Run {
             (true, None) => PathBuf::from("report.html"),
         })
     }
+}
+
+/// Seconds on the clock.
+fn seconds(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| (0.0..=1e9).contains(x)).ok_or("a number of seconds is wanted, 0 for never")
 }
 
 /// The file of a report; nothing stands for report.html.

@@ -2,7 +2,9 @@
 
 mod args;
 mod extremes;
+mod resume;
 mod tell;
+mod together;
 
 pub use args::Run;
 
@@ -10,14 +12,14 @@ use crate::cli::check::with_places;
 use crate::cli::digest::sha256;
 use crate::cli::places::{failed, not_started};
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, output, print_with, robot};
+use crate::cli::{Failure, output, print_with, robot, signals};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::Read;
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
-use bellcrank_results::{Folder, json};
-use bellcrank_solve::begin::{self, EndState};
+use bellcrank_results::json;
+use bellcrank_solve::begin;
 use bellcrank_solve::check::{self, Check};
 use bellcrank_solve::choices::{ChoiceError, EQUILIBRIUM, Options};
 use bellcrank_solve::engines::StepError;
@@ -27,8 +29,10 @@ use bellcrank_solve::run::{Machine, Simulation, Start, StartError, Status, Summa
 use bellcrank_solve::verify::{self, Kept, Verification};
 use bellcrank_view::Live;
 use extremes::Extremes;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use together::Together;
 
 /// The largest values are looked for in models of at most this many bodies.
 const MANY: usize = 1000;
@@ -51,6 +55,8 @@ struct Ended {
     kept: Option<Kept>,
     verification: Result<Verification, String>,
     extremes: Extremes,
+    /// Where its results are.
+    place: Option<PathBuf>,
 }
 
 /// Runs a model.
@@ -66,7 +72,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
         refuse_in_parts(&system, &options)?;
         return crate::cli::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
     }
-    interrupt_at_ctrl_c(&options);
+    signals::set(&options.resources.interrupt, 130);
     let plots = chosen_plots(&args.plots, &system)?;
     let mut job = Job { args, read, system, options, plots, found: Check::default(), start: Start::default() };
     let simulation = job.start()?;
@@ -79,12 +85,12 @@ pub fn run(args: Run) -> Result<(), Failure> {
     tell::doubts(&ended.summary);
     job.report(&ended, &told)?;
     if job.args.talks() {
-        tell::next(&job.args, &ended.summary, &job.system);
+        tell::next(&job.args, &ended.summary, ended.place.as_deref(), &job.system);
     }
     if let Some(live) = live {
         job.serve(live);
     }
-    job.outcome(&ended.summary)
+    job.outcome(&ended)
 }
 
 /// What runs of parts cannot do.
@@ -96,16 +102,6 @@ fn refuse_in_parts(system: &System, options: &Options) -> Result<(), Failure> {
     };
     let help = "leave it out, or run without --split; all channels of the parts are recorded";
     Err(Failure::BadInput(format!("--split: {asked} cannot be computed where parts run by themselves\nhelp: {help}")))
-}
-
-/// The first Ctrl-C ends the run cleanly, the second at once.
-fn interrupt_at_ctrl_c(options: &Options) {
-    let interrupt = options.resources.interrupt.clone();
-    let _ = ctrlc::set_handler(move || {
-        if interrupt.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
 }
 
 impl Job {
@@ -165,10 +161,10 @@ impl Job {
     fn simulate(&self, mut simulation: Simulation, live: Option<&Live>) -> Result<Ended, Failure> {
         let (args, options) = (&self.args, &self.options);
         let mut progress = Progress::new(options.until, args.talks());
-        let mut folder = args.out.as_ref().map(|out| {
-            let drawn = self.system.clone();
-            Folder::new(out).with_scene(move |out| scene::write(&drawn.model, out))
-        });
+        let mut folder = self.folder();
+        if self.resume(folder.as_mut(), &mut simulation)? && args.talks() {
+            tell::line(format!("resumes at t = {} s", simulation.t()));
+        }
         let keeps = args.verify || args.report.is_some();
         let mut kept = keeps.then(|| Kept::new(options, simulation.header().channels.len()));
         let mut watcher = live.map(Live::recorder);
@@ -178,19 +174,11 @@ impl Job {
         if args.talks() && self.system.model.bodies.len() <= MANY {
             recorders.push(&mut extremes);
         }
-        recorders.extend(folder.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(kept.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.extend(watcher.as_mut().map(|r| r as &mut dyn Recorder));
         recorders.push(&mut progress);
-        let summary = simulation.run(&mut Tee(recorders));
+        let summary = simulation.run(&mut Together { folder: folder.as_mut(), others: Tee(recorders) });
         progress.finish();
-        if let (Some(out), Status::Finished) = (&args.out, &summary.status)
-            && let Some(end) = EndState::of(&self.system, &simulation)
-        {
-            let path = out.join(output::END_STATE);
-            let written = std::fs::write(&path, end.to_bytes());
-            written.map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))?;
-        }
         if let (Status::Failed(StepError::Record(why)), 0) = (&summary.status, summary.statistics.steps) {
             // nothing was computed: the folder was no good
             return Err(Failure::BadInput(
@@ -202,7 +190,8 @@ impl Job {
             (_, true, _) => Err("the run did not reach its end".into()),
             _ => Err("not measured; run with --verify".into()),
         };
-        Ok(Ended { summary, kept, verification, extremes })
+        let place = folder.map(|folder| folder.place());
+        Ok(Ended { summary, kept, verification, extremes, place })
     }
 
     /// Prints what is asked for, and gives the summary as JSON.
@@ -269,13 +258,17 @@ impl Job {
     }
 
     /// How the command ends.
-    fn outcome(&self, summary: &Summary) -> Result<(), Failure> {
+    fn outcome(&self, ended: &Ended) -> Result<(), Failure> {
+        let summary = &ended.summary;
         match &summary.status {
             Status::Failed(e) => Err(failed(&self.read, e)),
             Status::Interrupted => {
                 let message = format!("interrupted at t = {} s", summary.t);
-                let help = match &self.args.out {
-                    Some(out) => format!("results up to that time are in {}", out.display()),
+                let help = match &ended.place {
+                    Some(place) => {
+                        let more = if self.keeps() { "; --resume goes on from there" } else { "" };
+                        format!("results up to that time are in {}{more}", place.display())
+                    }
                     None => "use --out DIR to keep what was computed".into(),
                 };
                 let problem = Diagnostic::error(message).help(help);

@@ -12,6 +12,7 @@ use bellcrank_solve::choices::Options;
 use bellcrank_solve::run::{Names, Simulation, Status, Summary};
 use bellcrank_solve::verdict::{Bounds, Verdict};
 use bellcrank_solve::verify::{self, Verification};
+use std::path::Path;
 
 /// Words that may hold the user's names, in one line.
 pub fn line(line: String) {
@@ -136,12 +137,12 @@ pub fn end(summary: &Summary, options: &Options, extremes: &Extremes, verbose: b
 }
 
 /// Where the results are and what to do next.
-pub fn next(args: &Run, summary: &Summary, system: &System) {
+pub fn next(args: &Run, summary: &Summary, place: Option<&Path>, system: &System) {
     let word = |text: &str| {
         let plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
         if text.chars().all(plain) { text.to_string() } else { format!("'{}'", text.replace('\'', "'\\''")) }
     };
-    let Some(out) = &args.out else {
+    let Some(place) = place else {
         if summary.status == Status::Finished {
             let model = word(&args.model);
             line(format!("next: bellcrank run {model} --out results   to keep the results"));
@@ -151,7 +152,10 @@ pub fn next(args: &Run, summary: &Summary, system: &System) {
         }
         return;
     };
-    let out = word(&out.display().to_string());
+    if let Some(out) = args.out.as_deref().filter(|out| *out != place) {
+        line(format!("the earlier results in {} are better, and stay", word(&out.display().to_string())));
+    }
+    let out = word(&place.display().to_string());
     line(format!("results: {out}"));
     line(format!("next: bellcrank view {out}"));
     let joints = system.model.joints.iter().filter_map(|j| {

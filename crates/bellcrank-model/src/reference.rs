@@ -6,8 +6,9 @@ use crate::file::{Field, expression};
 use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
-    BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
-    JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, START, VISUAL, force_fields, joint_fields,
+    ANGLES, BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT,
+    JOINT_ON_JOINTS, JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, START, STATE, TURN, VISUAL, force_fields,
+    joint_fields,
 };
 use serde_json::{Value, json};
 
@@ -29,7 +30,7 @@ pub fn schema(solve: &'static [Field]) -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://bellcrank.dev/model.schema.json",
         "title": "Bellcrank model",
-        "description": "A multibody model. SI units; every number may be an expression of parameters.",
+        "description": "A multibody model. SI units, or units behind numbers: \"12 mm\"; every number may be an expression of parameters.",
         "type": "object",
         "properties": {
             "$schema": { "type": "string" },
@@ -40,6 +41,7 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "joint": named("Joints", kinds(joint_kinds)),
             "force": named("Forces", kinds(force_kinds)),
             "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
+            "state": named("First-order states of your own", object_schema(&[STATE])),
             "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT])),
             "visual": named("What bodies look like", object_schema(&[VISUAL])),
             "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
@@ -65,8 +67,8 @@ fn stands(place: &Place) -> &'static str {
 /// The reference as Markdown; `solve` are the keys of `[solve]`.
 pub fn markdown(solve: &'static [Field]) -> String {
     let mut out = String::from("# The model file\n\n");
-    out += "TOML (or JSON), SI units, names as table keys. Any number may be an expression of parameters; \
-            loads, drives and controllers also of `t` and of inputs.\n";
+    out += "TOML (or JSON), SI units, names as table keys. Any number may have its unit behind it, in quotes (`\"12 mm\"`, \
+            `\"5 kN/m\"`), and any may be an expression of parameters; loads, drives and controllers also of `t` and of inputs.\n";
     let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| {
         out += &format!("\n## {title}\n\n{text}\n");
         if fields.iter().any(|group| !group.is_empty()) {
@@ -88,6 +90,17 @@ pub fn markdown(solve: &'static [Field]) -> String {
         &[INPUT],
     );
     section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
+    section(
+        "`orientation` by one turn",
+        "In place of a quaternion, as `{ axis = [0, 0, 1], angle = \"30 deg\" }`.",
+        &[TURN],
+    );
+    section(
+        "`orientation` by three turns",
+        "Cardan or Euler angles, as `{ order = \"zyx\", angles = [\"30 deg\", 0, \"10 deg\"] }`: R = Rz Ry Rx, the yaw, pitch and \
+         roll of the results.",
+        &[ANGLES],
+    );
     section("`[joint.NAME]` between two bodies", "Keys of every joint between two bodies.", &[JOINT]);
     section("`[joint.NAME]` on one body", "Keys of joints that hold a point of one body.", &[JOINT_ON_ONE]);
     section("`[joint.NAME]` on a joint", "Keys of joints that act on the motion of another.", &[JOINT_ON_JOINT]);
@@ -113,6 +126,21 @@ pub fn markdown(solve: &'static [Field]) -> String {
         "`[probe.NAME]`",
         "A point whose motion is recorded, in the world or as it is seen from another body, with axes of its own.",
         &[PROBE],
+    );
+    section(
+        "`[state.NAME]`",
+        "A first-order state of your own, such as a pressure, a current or the memory of a controller: its rate is an expression of the \
+         state, and expressions of the state know it by its name. It is recorded under its name.",
+        &[STATE],
+    );
+    section(
+        "Functions of the state",
+        "Components of `force` and `torque`, the `effort` of joint actuators, the `reference` of controllers without `kd` and the `rate` of \
+         states may use coordinates and rates of joints (`slide.position`, `pin.rate`), positions and velocities of bodies and probes \
+         (`cart.x`, `tip.vy`, `hull.wz`), states, and outputs without a filter, beside `t`, inputs and parameters. `abs`, `sign`, `min`, `max` and \
+         comparisons in them are events. What is only known when all forces are (accelerations, reactions, forces) would be an algebraic \
+         loop, and is refused.",
+        &[],
     );
     section(
         "`[output.NAME]`",

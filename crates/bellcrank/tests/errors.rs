@@ -135,6 +135,46 @@ fn keys_and_values() {
 }
 
 #[test]
+fn units() {
+    let mut s = Session::new("units");
+    s.run("kind.toml", &with("mass = 1", "mass = \"5 kN\""), "");
+    s.run("vector.toml", &with("at = [1.5, 0]", "at = [\"150 mm\", \"2 deg\"]"), "");
+    s.run(
+        "none.toml",
+        &with("plane = \"xy\"", "plane = \"xy\"\nname = \"x\"").replace("[joint.pin]", "[joint.pin]\ntree = \"1 m\""),
+        "",
+    );
+    s.run("unknown.toml", &with("mass = 1", "mass = \"5 Kg\""), "");
+    s.run("space.toml", &with("stiffness = \"k\"", "stiffness = \"5 kN / m\""), "");
+    s.run("parameter.toml", &with("k = 100", "k = \"100 N\""), "");
+    s.run("doubt.toml", &with("k = 100", "m = 2\nk = \"100 N/m\""), "");
+    s.run("mixed.toml", &with("k = 100", "m = 2\nk = \"2 * 50 N/m\""), "");
+    s.run("kept.toml", &with("k = 100", "k = { value = \"100 N/mm\", unit = \"N/mm\" }"), "");
+    s.run("input.toml", &format!("{GOOD}[input.u]\nstart = \"3 kN\"\nunit = \"kN\"\n"), "");
+    s.run(
+        "turn.toml",
+        &format!("{GOOD}[force.f]\ntype = \"joint-spring\"\njoint = \"pin\"\nstiffness = \"5 N/mm\"\n"),
+        "",
+    );
+    s.run(
+        "curve.toml",
+        &format!("{GOOD}[force.f]\ntype = \"joint-spring\"\njoint = \"pin\"\ncurve = [[0, 0], [\"2 deg\", \"3 N\"]]\n"),
+        "",
+    );
+    s.run("start.toml", &format!("{GOOD}[start]\npin = {{ rate = \"3 m/s\" }}\n"), "");
+    s.run("hertz.toml", &format!("{GOOD}[start]\npin = {{ rate = \"3 Hz\" }}\n"), "");
+    s.run("drive.toml", &format!("{GOOD}[joint.d]\ntype = \"drive\"\njoint = \"pin\"\nrate = \"3 m/s\"\n"), "");
+    s.run(
+        "gain.toml",
+        &format!("{GOOD}[force.f]\ntype = \"pid\"\njoint = \"pin\"\nreference = \"5 mm\"\nkp = \"3 N\"\n"),
+        "",
+    );
+    s.run("solve.toml", &format!("{GOOD}[solve]\nuntil = \"3 m\"\n"), "");
+    s.run("good.toml", GOOD, "--until 3kg");
+    s.check("units");
+}
+
+#[test]
 fn names() {
     let mut s = Session::new("names");
     s.run("unknown.toml", &with("\"crank\", \"link\"", "\"crnak\", \"link\""), "");

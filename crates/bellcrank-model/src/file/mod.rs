@@ -23,10 +23,11 @@ pub mod source;
 pub mod suggest;
 pub mod toml;
 pub mod tree;
+pub mod units;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Report, Severity};
 pub use expression::{Expression, Jet, OwnFunction};
-pub use fields::{Context, Field, FieldKind, Named, Values, choose, read};
+pub use fields::{Context, Field, FieldKind, Laws, Named, Values, choose, read};
 pub use overrides::Layout;
 pub use parameters::{Parameter, Parameters};
 pub use source::{Source, Sources, Span};
@@ -237,7 +238,7 @@ mod tests {
         let document = Document::parse(name, text.into(), &set, &LAYOUT)?;
         let parameters = Parameters::read(document.root.get("parameter"), &[]).map_err(|p| document.report(p))?;
         let plane = document.root.get("model").and_then(|m| m.get("plane")).is_some();
-        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None };
+        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None, laws: None };
         let mut problems = Diagnostics::new();
         for (section, fields) in [("body", BODY), ("joint", JOINT), ("force", FORCE)] {
             let entries = problems.take(document.section(section)).unwrap_or_default();

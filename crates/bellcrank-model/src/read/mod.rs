@@ -3,6 +3,7 @@
 use crate::file::*;
 use crate::model::*;
 use crate::settings::Settings;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 mod body;
@@ -15,6 +16,7 @@ mod output;
 mod place;
 mod probe;
 mod shape;
+mod signal;
 mod start;
 mod visual;
 
@@ -47,7 +49,7 @@ impl Read {
                 return self.document.place("start", joint);
             }
             Place::Joint(i) => in_file(i)?,
-            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
+            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) | Place::State(i) => i,
         };
         self.document.entries(place.section()).get(number).map(|(_, span)| *span)
     }
@@ -119,6 +121,10 @@ struct Reader<'a> {
     plane: bool,
     model: Model,
     body_names: HashMap<String, usize>,
+    /// What expressions compute from the state.
+    signals: RefCell<Vec<Signal>>,
+    /// What the expressions that are being read belong to.
+    law_of: Cell<Place>,
     problems: Diagnostics,
 }
 
@@ -136,12 +142,25 @@ impl<'a> Reader<'a> {
             plane,
             model: Model::default(),
             body_names: HashMap::new(),
+            signals: RefCell::default(),
+            law_of: Cell::new(Place::Body(0)),
             problems: Diagnostics::new(),
         })
     }
 
     fn context(&self) -> Context<'_> {
-        Context { parameters: &self.parameters, plane: self.plane, variables: &self.variables, folder: self.folder }
+        let (parameters, variables) = (&self.parameters, &self.variables);
+        Context { parameters, plane: self.plane, variables, folder: self.folder, laws: None }
+    }
+
+    /// Reads a table whose functions may depend on the state.
+    fn fields_of_state(
+        &self,
+        node: &'a Node,
+        what: &str,
+        fields: &[&'static [Field]],
+    ) -> Result<Values<'a>, Diagnostics> {
+        read(node, what, fields, &Context { laws: Some(self), ..self.context() })
     }
 
     fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
@@ -153,6 +172,7 @@ impl<'a> Reader<'a> {
         self.check_names();
         self.check_inputs();
         self.check_outputs();
+        self.check_states();
         self.each("parameter", Reader::check_parameter);
         self.each("input", Reader::read_input);
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
@@ -181,6 +201,8 @@ impl<'a> Reader<'a> {
         self.each("probe", Reader::read_probe);
         self.each("visual", Reader::read_visual);
         self.each("force", Reader::read_force);
+        self.each("state", Reader::read_state);
+        self.model.signals = self.signals.take();
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
         self.each("output", Reader::read_output);

@@ -8,8 +8,10 @@
 //! product    = signed {("*" | "/") signed}
 //! signed     = ("-" | "+") signed | power
 //! power      = primary ["^" signed]
-//! primary    = number | name | function "(" comparison {"," comparison} ")" | "(" comparison ")"
+//! primary    = number [unit] | name | function "(" comparison {"," comparison} ")" | "(" comparison ")"
 //! ```
+//!
+//! A number may have a unit behind it ([`units`](super::units)): `2*12 mm` is 0.024.
 //!
 //! A name is a free variable (`t` or an input), else a parameter, else a constant (`pi`, `e`): a parameter named `e`
 //! hides the constant. Names and functions do not collide, since a function is followed by `(`.
@@ -18,6 +20,7 @@
 //! then. What is left is a postfix program that runs on a small fixed stack, over plain numbers or over
 //! [`Jet`]s (value and two derivatives); neither allocates.
 
+mod bends;
 mod branches;
 mod breaks;
 mod function;
@@ -25,9 +28,11 @@ mod interval;
 mod jet;
 mod parse;
 
-pub use function::function_table;
+pub use bends::{Bends, Branches, MOST_BENDS, Unfollowed};
+pub use function::{function_table, is_function};
 pub use jet::Jet;
-pub use parse::is_name;
+pub(super) use parse::number_length;
+pub use parse::{is_constant, is_name};
 
 use super::parameters::Parameters;
 use crate::curve::Curve;
@@ -281,13 +286,30 @@ impl Expression {
             }
             top += 1;
         }
+        self.applied(stack[0])
+    }
+
+    /// What is applied to the result of the program, if anything is.
+    fn applied(&self, x: Jet) -> Jet {
         match &self.outer {
-            None => stack[0],
+            None => x,
             Some(outer) => {
-                let f = outer.jet(stack[0].value);
-                stack[0].chain(f.value, f.rate, f.second)
+                let f = outer.jet(x.value);
+                x.chain(f.value, f.rate, f.second)
             }
         }
+    }
+
+    /// ∂f/∂variable, where the variables are `t` and the inputs u in their order.
+    pub fn slope_with(&self, variable: usize, t: f64, inputs: &[f64]) -> f64 {
+        if !self.uses(variable) {
+            return 0.0;
+        }
+        let jet = self.differentiate(|v| {
+            let x = if v == 0 { t } else { inputs.get(v - 1).copied().unwrap_or(f64::NAN) };
+            if v == variable { Jet::variable(x) } else { Jet::constant(x) }
+        });
+        jet.rate
     }
 }
 

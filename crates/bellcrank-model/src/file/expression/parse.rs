@@ -3,6 +3,7 @@
 use super::function::{FUNCTIONS, Function, named};
 use super::{DEEPEST, ExpressionFault, Instruction, STACK, Scope};
 use crate::file::suggest::{count, list, nearest, quoted};
+use crate::file::units::{self, Unit};
 use std::ops::Range;
 
 /// Names of constants, used unless a parameter has the same name.
@@ -10,11 +11,6 @@ const CONSTANTS: [(&str, f64); 2] = [("pi", std::f64::consts::PI), ("e", std::f6
 
 /// Most arguments of `min` and `max`.
 const MOST_ARGUMENTS: usize = 1000;
-
-/// What people write after a number, to explain that units are not written.
-const UNITS: &[&str] = &[
-    "m", "mm", "cm", "km", "in", "kg", "g", "s", "ms", "N", "kN", "Nm", "rad", "deg", "Hz", "rpm", "Pa", "MPa", "GPa",
-];
 
 /// Functions under names they have elsewhere.
 const ALIASES: &[(&str, &str)] = &[
@@ -31,6 +27,8 @@ const ALIASES: &[(&str, &str)] = &[
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TokenKind {
     Number(f64),
+    /// The unit of the number before it.
+    Unit(Unit),
     Name,
     Open,
     Close,
@@ -59,6 +57,11 @@ pub fn is_name(name: &str) -> bool {
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
 }
 
+/// True for the names of constants.
+pub fn is_constant(name: &str) -> bool {
+    CONSTANTS.iter().any(|(n, _)| *n == name)
+}
+
 fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
     const OPERATORS: [&str; 14] = ["**", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "<", ">", "=", "%"];
     let mut tokens = Vec::new();
@@ -67,6 +70,12 @@ fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
         let rest = &text[at..];
         let start = at;
         at += c.len_utf8();
+        let number_before = matches!(tokens.last(), Some(Token { kind: TokenKind::Number(_), .. }));
+        if number_before && let Some((length, unit)) = units::scan(rest) {
+            at = start + length;
+            tokens.push(Token { kind: TokenKind::Unit(unit), at: start..at });
+            continue;
+        }
         let kind = if c.is_whitespace() {
             continue;
         } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
@@ -131,7 +140,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
 }
 
 /// Bytes of the number a text begins with: digits, a point, an exponent.
-fn number_length(text: &str) -> usize {
+pub(in crate::file) fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut i: usize| {
         while bytes.get(i).is_some_and(u8::is_ascii_digit) {
@@ -348,6 +357,7 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::Number(value) => {
                 self.at += 1;
+                let value = self.unit(value)?;
                 self.push(Instruction::Number(value))
             }
             TokenKind::Open => {
@@ -364,6 +374,23 @@ impl Parser<'_> {
                 self.push(step)
             }
             _ => Err(self.unexpected(token)),
+        }
+    }
+
+    /// A number in SI units, with the unit that follows it. A unit that has the name of something else is refused.
+    fn unit(&mut self, value: f64) -> Result<f64, ExpressionFault> {
+        let Some(Token { kind: TokenKind::Unit(unit), at }) = self.peek() else { return Ok(value) };
+        self.at += 1;
+        let Scope { parameters, variables, .. } = self.scope;
+        let written = &self.text[at.clone()];
+        let known = |name: &&str| variables.contains(name) || parameters.get(name).is_some();
+        match units::divisors(written).find(known) {
+            Some(name) => {
+                let label = format!("{} is also a name in the model", quoted(name));
+                let help = "to divide by it, put spaces around `/`; or put the number with its unit into a parameter";
+                Err(fault(at, format!("unit {} that could be something else", quoted(written)), label, help))
+            }
+            None => Ok(unit.in_si(value)),
         }
     }
 
@@ -486,18 +513,21 @@ impl Parser<'_> {
         let raw = &self.text[token.at.clone()];
         let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
         let value_before =
-            before.is_some_and(|t| matches!(t.kind, TokenKind::Number(_) | TokenKind::Name | TokenKind::Close));
+            before.is_some_and(|t| !matches!(t.kind, TokenKind::Open | TokenKind::Comma | TokenKind::Operator(_)));
+        let number_before = before.is_some_and(|t| matches!(t.kind, TokenKind::Number(_)));
         let (message, label): (String, &str) = match token.kind {
             TokenKind::Operator("**") => ("unknown operator `**`".into(), "write `^` for powers"),
             TokenKind::Operator("=") => ("unknown operator `=`".into(), "write `==` to compare"),
             TokenKind::Operator("%") => ("unknown operator `%`".into(), "write x - y*floor(x/y) for the remainder"),
             TokenKind::Close if value_before => ("unbalanced parenthesis".into(), "never opened"),
             TokenKind::Close => (format!("unexpected {}", quoted(raw)), "expected a value before this"),
-            TokenKind::Name if value_before && UNITS.contains(&raw) => {
-                let help = "numbers are in SI units and carry no unit: 5 mm is 5e-3, 30° is 30*pi/180";
-                return fault(token.at, format!("unit {}", quoted(raw)), "leave the unit out", help);
+            TokenKind::Name if number_before && units::meant(raw).is_some() => {
+                let label = format!("did you mean {}?", quoted(units::meant(raw).unwrap_or_default()));
+                let help =
+                    "units are written like 12 mm, 5 kN/m or 3 N m/rad; to multiply by a name, put `*` before it";
+                return fault(token.at, format!("unknown unit {}", quoted(raw)), label, help);
             }
-            TokenKind::Number(_) | TokenKind::Name | TokenKind::Open if value_before => {
+            TokenKind::Number(_) | TokenKind::Unit(_) | TokenKind::Name | TokenKind::Open if value_before => {
                 ("missing operator".into(), "expected an operator such as `*` before this")
             }
             TokenKind::Comma if value_before => {

@@ -1,0 +1,202 @@
+//! Forces, torques and states by expressions of the state: against forces of the catalog, closed forms and energy.
+
+mod common;
+
+use bellcrank_solve::choices::Coordinates;
+use bellcrank_solve::record::Memory;
+use bellcrank_solve::run::Status;
+use bellcrank_solve::{MethodName, Options, Simulation, Summary};
+use common::system;
+
+/// Methods, and what their errors may be against those of the tightest.
+const METHODS: [(MethodName, f64); 3] =
+    [(MethodName::Bdf, 1.0), (MethodName::Dop853, 1.0), (MethodName::GeneralizedAlpha, 1e3)];
+
+fn run(text: &str, options: Options) -> (Memory, Summary) {
+    let mut memory = Memory::default();
+    let mut simulation = Simulation::new(system(text), options).unwrap_or_else(|e| panic!("{e}"));
+    let summary = simulation.run(&mut memory);
+    assert_eq!(summary.status, Status::Finished, "{:?}", summary.status);
+    (memory, summary)
+}
+
+fn options(method: MethodName, coordinates: Coordinates, until: f64) -> Options {
+    Options {
+        method,
+        coordinates,
+        rtol: if method == MethodName::GeneralizedAlpha { 1e-6 } else { 1e-9 },
+        until,
+        sample: Some(until / 40.0),
+        ..Options::default()
+    }
+}
+
+fn last(memory: &Memory, name: &str) -> f64 {
+    *memory.column(name).unwrap_or_else(|| panic!("no channel {name}")).last().unwrap()
+}
+
+/// A double pendulum on a slide; `forces` come behind it.
+fn cart(forces: &str) -> String {
+    format!(
+        r#"
+model = {{ plane = "xy", gravity = [0, -9.81] }}
+[body.cart]
+mass = 2
+inertia = 0.1
+[body.rod]
+mass = 1
+inertia = 0.05
+at = [0, -0.5]
+[joint.slide]
+type = "prismatic"
+between = ["ground", "cart"]
+at = [0, 0]
+axis = [1, 0]
+[joint.pin]
+type = "revolute"
+between = ["cart", "rod"]
+at = [0, 0]
+[start]
+pin = {{ angle = 0.6, rate = 0.4 }}
+slide = {{ rate = 0.5 }}
+{forces}"#
+    )
+}
+
+const BY_CATALOG: &str = r#"
+[force.spring]
+type = "joint-spring"
+joint = "slide"
+stiffness = 30
+damping = 2
+rest = 0.1
+[force.twist]
+type = "joint-spring"
+joint = "pin"
+stiffness = 4
+damping = 0.3
+"#;
+
+const BY_LAW: &str = r#"
+[parameter]
+k = "30 N/m"
+[force.spring]
+type = "joint-actuator"
+joint = "slide"
+effort = "-k*(slide.position - 0.1) - 2*cart.vx"
+[force.twist]
+type = "torque"
+body = "rod"
+torque = "-4*pin.angle - 0.3*pin.rate"
+[force.back]
+type = "torque"
+body = "cart"
+torque = "4*pin.angle + 0.3*pin.rate"
+"#;
+
+/// The same machine by another road, with every method and in both kinds of coordinates.
+#[test]
+fn a_spring_by_an_expression_is_a_spring() {
+    let reference = run(&cart(BY_CATALOG), options(MethodName::Dop853, Coordinates::Cartesian, 2.0)).0;
+    for (method, slack) in METHODS {
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            let found = run(&cart(BY_LAW), options(method, coordinates, 2.0)).0;
+            for channel in ["slide.position", "pin.angle", "pin.rate"] {
+                let error = (last(&found, channel) - last(&reference, channel)).abs();
+                assert!(error < 2e-6 * slack, "{method:?} {coordinates:?} {channel}: {error:e}");
+            }
+        }
+    }
+}
+
+/// Exact derivatives: Newton takes as many iterations as with the force of the catalog.
+#[test]
+fn an_expression_costs_newton_no_more_iterations_than_a_force_of_the_catalog() {
+    let stiff =
+        |text: &str| text.replace("30", "3e5").replace("stiffness = 4", "stiffness = 4e4").replace("4*pin", "4e4*pin");
+    let count = |text: String| run(&text, options(MethodName::Bdf, Coordinates::Cartesian, 0.2)).1.statistics;
+    let (by_catalog, by_law) = (count(cart(&stiff(BY_CATALOG))), count(cart(&stiff(BY_LAW))));
+    let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= 0.05 * b as f64;
+    assert!(near(by_law.steps as u64, by_catalog.steps as u64), "{by_law:?} {by_catalog:?}");
+    assert!(near(by_law.counts.residuals as u64, by_catalog.counts.residuals as u64), "{by_law:?} {by_catalog:?}");
+}
+
+/// z = e^(−t/τ) z₀ + forced part, and a lag of one's own against that of an actuator.
+#[test]
+fn states_of_ones_own_follow_their_rates() {
+    let own = cart(
+        r#"
+[input.u]
+start = 3
+[state.z]
+rate = "-z/0.2"
+start = 2
+[state.e]
+rate = "(u*sin(3*t) - slide.rate - e)/0.1"
+start = "5 N"
+unit = "N"
+[force.drive]
+type = "joint-actuator"
+joint = "slide"
+effort = "e"
+"#,
+    );
+    let lag = cart(
+        r#"
+[input.u]
+start = 3
+[force.drive]
+type = "joint-actuator"
+joint = "slide"
+effort = "u*sin(3*t) - slide.rate"
+lag = 0.1
+start = 5
+"#,
+    );
+    let reference = run(&lag, options(MethodName::Dop853, Coordinates::Cartesian, 1.0)).0;
+    for (method, slack) in METHODS {
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            let found = run(&own, options(method, coordinates, 1.0)).0;
+            assert!(
+                (last(&found, "z") - 2.0 * (-5.0f64).exp()).abs() < 1e-7 * slack,
+                "{method:?} {}",
+                last(&found, "z")
+            );
+            let error = (last(&found, "slide.position") - last(&reference, "slide.position")).abs();
+            assert!(error < 1e-6 * slack, "{method:?} {coordinates:?}: {error:e}");
+            assert!((last(&found, "e") - last(&reference, "drive.effort")).abs() < 1e-5 * slack);
+        }
+    }
+}
+
+/// A mass between two one-sided springs: each half swing is a half period, π √(m/k), and every touch is an event.
+#[test]
+fn an_expression_that_bends_is_passed_by_events() {
+    let text = r#"
+model = { plane = "xy" }
+[body.m]
+mass = 2
+inertia = 1
+velocity = [1.5, 0]
+[joint.slide]
+type = "prismatic"
+between = ["ground", "m"]
+at = [0, 0]
+axis = [1, 0]
+[force.springs]
+type = "force"
+body = "m"
+force = ["-50*max(slide.position - 0.3, 0) + if(slide.position < -0.3, 50*(-0.3 - slide.position), 0)", 0]
+"#;
+    // free flight of 0.6 m at 1.5 m/s, then half a swing
+    let period = 2.0 * (0.4 + std::f64::consts::PI * (2.0f64 / 50.0).sqrt());
+    for (method, slack) in METHODS {
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            let (found, summary) = run(text, options(method, coordinates, 3.0 * period));
+            assert!(last(&found, "m.x").abs() < 1e-6 * slack, "{method:?} {coordinates:?} {}", last(&found, "m.x"));
+            assert!((last(&found, "m.vx") - 1.5).abs() < 1e-6 * slack, "{method:?}");
+            assert_eq!(summary.events.len(), 12, "{method:?} {coordinates:?} {:?}", summary.events);
+            assert!(summary.events[0].to_string().contains("springs"), "{}", summary.events[0]);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
     ANGLES, BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT,
-    JOINT_ON_JOINTS, JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, START, STATE, TURN, VISUAL, force_fields,
+    JOINT_ON_JOINTS, JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE, TABLE, TURN, VISUAL, force_fields,
     joint_fields,
 };
 use serde_json::{Value, json};
@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 pub fn schema(solve: &'static [Field]) -> Value {
     let named = |what: &str, value: Value| json!({ "type": "object", "description": format!("{what}, by name"), "additionalProperties": value });
     let kinds = |list: Vec<(&'static str, &'static str, Vec<&'static [Field]>)>| {
-        let each = list.into_iter().map(|(name, doc, fields)| {
+        let each = list.into_iter().map(|(name, doc, mut fields)| {
+            fields.push(REPEAT);
             let mut object = object_schema(&fields);
             object["description"] = json!(doc);
             object["properties"]["type"] = json!({ "const": name, "description": doc });
@@ -36,15 +37,16 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "$schema": { "type": "string" },
             "model": object_schema(&[MODEL]),
             "parameter": named("Numbers or expressions of other parameters", json!({ "anyOf": [{ "type": ["number", "string"] }, object_schema(&[PARAMETER])] })),
-            "input": named("Numbers that may be set while a run goes on", object_schema(&[INPUT])),
-            "body": named("Bodies", object_schema(&[BODY])),
+            "input": named("Numbers that may be set while a run goes on", object_schema(&[INPUT, REPEAT])),
+            "body": named("Bodies", object_schema(&[BODY, REPEAT])),
             "joint": named("Joints", kinds(joint_kinds)),
             "force": named("Forces", kinds(force_kinds)),
-            "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
-            "state": named("First-order states of your own", object_schema(&[STATE])),
-            "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT])),
-            "visual": named("What bodies look like", object_schema(&[VISUAL])),
-            "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
+            "probe": named("Points whose motion is recorded", object_schema(&[PROBE, REPEAT])),
+            "table": named("Functions by a grid of values, which expressions call", object_schema(&[TABLE])),
+            "state": named("First-order states of your own", object_schema(&[STATE, REPEAT])),
+            "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT, REPEAT])),
+            "visual": named("What bodies look like", object_schema(&[VISUAL, REPEAT])),
+            "start": named("Joint coordinates and rates at the start", object_schema(&[START, REPEAT])),
             "solve": object_schema(&[solve]),
         },
         "required": ["body"],
@@ -83,11 +85,24 @@ pub fn markdown(solve: &'static [Field]) -> String {
         &[PARAMETER],
     );
     section(
+        "`[table.NAME]`",
+        "A function of one or two variables by a grid of values. Expressions call it: `map(pin.rate, current)`. It is once differentiable, and exact for \
+         polynomials of degree two; beyond the grid the value at its edge stays.",
+        &[TABLE],
+    );
+    section(
         "`[input.NAME]`",
         "A number that may be set while a run goes on. Expressions of loads, of drives of a rate and of controllers use \
         it by its name; it is constant between the times it is set, so a drive of a position cannot use it. It is recorded \
         under its name.",
         &[INPUT],
+    );
+    section(
+        "`repeat`",
+        "Bodies, joints, forces, probes, states, inputs, outputs, visuals and starts may stand for many: `[body.\"link{i}\"]` with \
+         `repeat = 40` are 40 bodies, link1 to link40. Every `{…}` in the name and in the texts of the entry is a whole number, computed from \
+         `i` = 1, 2, … and parameters; `repeat = [30, 20]` also has `j`. A name without braces gets the index behind it.",
+        &[REPEAT],
     );
     section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
     section(

@@ -119,6 +119,7 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*c.x - 2*j.rate\"\nlimits = [-1.9, 2]\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
         "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"c.x*c.vy + u\"\nkp = 10\nki = 3\nlimits = [-20, 15]\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[state.u]\nrate = \"-2*u\"",
         "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = \"-4*b.angle - 0.3*b.wz*abs(b.wz)\"",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = \"map(c.x, b.wz)*line(a.y)\"\n[table.map]\nx = [-2, 0.1, 1, 3]\ny = [-3, 0.2, 2]\nvalues = [[1, 3, 2, 4], [2, 1, 5, 4], [0, 2, 1, 3]]\n[table.line]\nx = [-3, 0, 1, 4]\nvalues = [1, 3, 2, 7]",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",

@@ -108,3 +108,85 @@ fn angles_turn_about_the_axes_of_the_body_in_the_order_that_is_written() {
     assert!(refusal(&degrees.replace("zyx", "zzx")).contains("it is one of xyz"));
     assert!(refusal(&degrees.replace("'90 deg', 0", "'90 mm', 0")).contains("is in rad, found a number in mm"));
 }
+
+/// A chain that is repeated, and the same written out: not a bit differs, names included.
+#[test]
+fn a_repeated_chain_is_the_one_written_out() {
+    let head = "[model]\nplane = 'xy'\ngravity = [0, -9.81]\n[parameter]\nn = 12\npitch = 0.25\n";
+    let repeated = format!(
+        "{head}[body.'link{{i}}']\nrepeat = 'n'\nmass = '0.1*{{i}}'\ninertia = 0.01\nat = ['({{i}} - 1/2)*pitch', 0]\n\
+         [joint.first]\ntype = 'revolute'\nbetween = ['ground', 'link1']\nat = [0, 0]\n\
+         [joint.pin]\nrepeat = 'n - 1'\ntype = 'revolute'\nbetween = ['link{{i}}', 'link{{i+1}}']\nat = ['{{i}}*pitch', 0]\n\
+         [force.s]\nrepeat = 'n'\ntype = 'force'\nbody = 'link{{n+1-i}}'\nforce = ['sin({{i}}*t)', '-2*link{{i}}.vy']\n\
+         [start.'pin{{2*i}}']\nrepeat = 3\nrate = '{{i}}/10'\n"
+    );
+    let mut written = head.to_string();
+    for i in 1..=12 {
+        written += &format!("[body.link{i}]\nmass = '0.1*{i}'\ninertia = 0.01\nat = ['({i} - 1/2)*pitch', 0]\n");
+    }
+    written += "[joint.first]\ntype = 'revolute'\nbetween = ['ground', 'link1']\nat = [0, 0]\n";
+    for i in 1..12 {
+        let (a, b) = (i, i + 1);
+        written +=
+            &format!("[joint.pin{i}]\ntype = 'revolute'\nbetween = ['link{a}', 'link{b}']\nat = ['{i}*pitch', 0]\n");
+    }
+    for i in 1..=12 {
+        let b = 13 - i;
+        written +=
+            &format!("[force.s{i}]\ntype = 'force'\nbody = 'link{b}'\nforce = ['sin({i}*t)', '-2*link{i}.vy']\n");
+    }
+    written += "[start]\n";
+    (1..=3).for_each(|i| written += &format!("pin{} = {{ rate = '{i}/10' }}\n", 2 * i));
+    let [a, b] = [&repeated, &written].map(|text| model(text));
+    let names = |m: &Model| -> Vec<String> {
+        let joints = m.joints.iter().map(|j| j.name.clone());
+        m.bodies.iter().map(|b| b.name.clone()).chain(joints).chain(m.forces.iter().map(|f| f.name.clone())).collect()
+    };
+    assert_eq!(names(&a), names(&b));
+    let starts = |m: &Model| format!("{:?}", m.start);
+    assert_eq!(starts(&a), starts(&b));
+    assert_eq!(a.compile().initial_state(), b.compile().initial_state());
+    assert_eq!(forces_at_start(&a), forces_at_start(&b));
+}
+
+#[test]
+fn a_net_has_two_indices_and_nothing_is_fine() {
+    let net = "[model]\nplane = 'xy'\n[parameter]\nm = 4\n[body.'k{i}_{j}']\nrepeat = [3, 'm']\nmass = 1\nat = ['{i}', '{j}*0.5']\n\
+        [joint.'row{i}_{j}']\nrepeat = [3, 'm - 1']\ntype = 'distance'\nbetween = ['k{i}_{j}', 'k{i}_{j+1}']\n\
+        at = [['{i}', '{j}*0.5'], ['{i}', '({j} + 1)*0.5']]\n[probe.none]\nrepeat = 0\nbody = 'nobody'\n";
+    let found = model(net);
+    assert_eq!((found.bodies.len(), found.joints.len(), found.probes.len()), (12, 9, 0));
+    let last = found.bodies.last().map(|b| (b.name.as_str(), b.at)).unwrap();
+    assert_eq!(last, ("k3_4", Vec3::new(3.0, 2.0, 0.0)));
+    // a name without braces gets its indices behind it
+    let found = model("[model]\nplane = 'xy'\n[body.k]\nrepeat = [2, 2]\nmass = 1\n[body.m2]\nrepeat = 1\nmass = 1\n");
+    let names: Vec<&str> = found.bodies.iter().map(|b| b.name.as_str()).collect();
+    assert_eq!(names, ["k1_1", "k1_2", "k2_1", "k2_2", "m2_1"]);
+}
+
+/// A table in two variables is exact where the function is of degree two, and its slopes go into the matrix.
+#[test]
+fn expressions_look_into_tables() {
+    let text = "[model]\nplane = 'xy'\n[table.map]\nx = [0, 1, '3 m', 4]\ny = [-1, 0, 2]\n\
+        values = [[1, 1, 1, 1], [0, 1, 9, 16], ['0', 3, 19, 33]]\n[table.line]\nx = [0, 2, 4]\nvalues = [0, 4, 16]\n\
+        [body.a]\nmass = 'line(3)'\ninertia = 'map(2, 0)'\nat = [0.5, 0.5]\nvelocity = [0.3, 0]\n\
+        [force.f]\ntype = 'force'\nbody = 'a'\nforce = ['map(a.x, a.vx)', 'line(t + 1)']\n";
+    let m = model(text);
+    assert!(format!("{:?}", m.bodies[0].body).contains("mass: 9.0"), "{:?}", m.bodies[0].body);
+    let system = m.compile();
+    let mut point = Point::at(&system.initial_state(), system.layout());
+    point.t = 1.0;
+    let force = values(&system, Piece::Force, &point);
+    let square = "[model]\nplane = 'xy'\n[table.f]\nx = [0, 1, 4]\ny = [0, 1, 3]\nvalues = [[0, 1, 16], [2, 3, 18], [18, 19, 34]]\n\
+        [body.a]\nmass = 1\ninertia = 1\nat = [0.5, 0.7]\n[force.f]\ntype = 'force'\nbody = 'a'\nforce = ['f(a.x, a.y)', 0]\n";
+    // x² + 2 y²
+    let found = forces_at_start(&model(square))[0];
+    assert!((found - (0.25 + 2.0 * 0.49)).abs() < 1e-14, "{found}");
+    assert!((force[1] - 4.0).abs() < 1e-13, "{force:?}");
+    let told = |change: [&str; 2]| refusal(&square.replace(change[0], change[1]));
+    assert!(told(["f(a.x, a.y)", "f(a.x)"]).contains("table `f` takes 2 arguments, found 1"));
+    assert!(told(["x = [0, 1, 4]", "x = [0, 4, 1]"]).contains("which must increase"));
+    assert!(told(["[0, 1, 16], ", ""]).contains("2 rows of values for 3 values of `y`"));
+    assert!(told(["[0, 1, 16]", "[0, 1]"]).contains("2 values in row 1 for 3 values of `x`"));
+    assert!(told(["table.f]", "table.sin]"]).contains("this is a function of expressions"));
+}

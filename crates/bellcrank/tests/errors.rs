@@ -175,6 +175,61 @@ fn units() {
 }
 
 #[test]
+fn functions_of_the_state() {
+    let mut s = Session::new("state");
+    let law = |law: &str| format!("{GOOD}[force.f]\ntype = \"joint-actuator\"\njoint = \"pin\"\neffort = \"{law}\"\n");
+    s.run("channel.toml", &law("-2*pin.angel"), "");
+    s.run("owner.toml", &law("-2*pni.angle"), "");
+    s.run("acceleration.toml", &law("-2*crank.ax"), "");
+    s.run("reaction.toml", &law("0.1*pin.fx"), "");
+    s.run("force.toml", &law("0.1*spring.length"), "");
+    s.run("energy.toml", &law("0.1*energy.total"), "");
+    s.run("output.toml", &format!("{}[output.o]\nvalue = \"crank.ax\"\n", law("0.1*o")), "");
+    s.run("circle.toml", &format!("{}[output.o]\nvalue = \"2*p\"\n[output.p]\nvalue = \"o\"\n", law("0.1*o")), "");
+    s.run("filter.toml", &format!("{}[output.o]\nvalue = \"crank.x\"\nlag = 0.1\n", law("0.1*o")), "");
+    s.run("floor.toml", &law("floor(pin.angle)"), "");
+    s.run("bends.toml", &law(&vec!["abs(pin.angle)"; 8].join(" + ")), "");
+    s.run("syntax.toml", &law("2*pin.angle +"), "");
+    s.run("mass.toml", &with("mass = 1", "mass = \"1 + pin.angle\""), "");
+    s.run("drive.toml", &format!("{GOOD}[joint.d]\ntype = \"drive\"\njoint = \"pin\"\nrate = \"elbow.rate\"\n"), "");
+    s.run(
+        "wind.toml",
+        &format!("{GOOD}[force.f]\ntype = \"drag\"\nbody = \"link\"\ncd = 1\narea = 1\nwind = [\"link.x\", 0]\n"),
+        "",
+    );
+    s.run(
+        "kd.toml",
+        &format!("{GOOD}[force.f]\ntype = \"pid\"\njoint = \"pin\"\nreference = \"elbow.angle\"\nkp = 1\nkd = 1\n"),
+        "",
+    );
+    s.run("rate.toml", &format!("{GOOD}[state.p]\nstart = 1\n"), "");
+    s.run(
+        "name.toml",
+        &format!("{GOOD}[state.sin]\nrate = 1\n[state.pi]\nrate = 1\n[state.t]\nrate = 1\n[state.a-b]\nrate = 1\n"),
+        "",
+    );
+    s.run("clash.toml", &format!("{GOOD}[state.k]\nrate = 1\n[state.crank]\nrate = 1\n"), "");
+    s.check("functions_of_the_state");
+}
+
+#[test]
+fn repetition() {
+    let mut s = Session::new("repeat");
+    let links = |entry: &str| format!("{GOOD}[body.\"l{{i}}\"]\n{entry}\n");
+    s.run("text.toml", &links("repeat = \"many\"\nmass = 1"), "");
+    s.run("half.toml", &links("repeat = 2.5\nmass = 1"), "");
+    s.run("four.toml", &links("repeat = [1, 2, 3, 4]\nmass = 1"), "");
+    s.run("huge.toml", &links("repeat = [100000, 100000]\nmass = 1"), "");
+    s.run("flag.toml", &links("repeat = true\nmass = 1"), "");
+    s.run("brace.toml", &links("repeat = 2\nmass = \"{i\""), "");
+    s.run("index.toml", &links("repeat = 2\nmass = \"{j}\""), "");
+    s.run("fraction.toml", &links("repeat = 2\nmass = \"{i/2}\""), "");
+    s.run("clash.toml", &format!("{GOOD}[body.\"l{{i}}\"]\nrepeat = 2\nmass = 1\n[body.l2]\nmass = 1\n"), "");
+    s.run("inside.toml", &links("repeat = 2\nmass = \"{i} - 2\""), "");
+    s.check("repetition");
+}
+
+#[test]
 fn names() {
     let mut s = Session::new("names");
     s.run("unknown.toml", &with("\"crank\", \"link\"", "\"crnak\", \"link\""), "");

@@ -189,6 +189,12 @@ impl Model {
         Scalar::symbol(name)
     }
 
+    /// Adds a first-order state with the expression of its rate; what comes back stands for it in expressions of the state.
+    pub fn state(&mut self, name: &str, state: bodies::State) -> Scalar {
+        self.section("state", name, &state);
+        Scalar::symbol(name)
+    }
+
     /// Adds a body.
     pub fn body(&mut self, name: &str, body: bodies::Body) -> BodyRef {
         self.section("body", name, &body);

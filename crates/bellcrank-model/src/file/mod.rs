@@ -18,6 +18,7 @@ pub mod fields;
 pub mod json;
 pub mod overrides;
 pub mod parameters;
+pub mod repeat;
 pub mod schema;
 pub mod source;
 pub mod suggest;
@@ -113,7 +114,9 @@ impl Document {
             Ok(root) => root,
             Err(problems) => return Err(Report::new(sources, problems)),
         };
-        match overrides::apply(&mut root, overrides, layout, &mut sources) {
+        let sections: Vec<&str> = layout.named.iter().copied().chain(["start"]).collect();
+        let applied = overrides::apply(&mut root, overrides, layout, &mut sources);
+        match applied.and_then(|()| repeat::expand(&mut root, &sections)) {
             Ok(()) => Ok(Document { sources, root }),
             Err(problems) => Err(Report::new(sources, problems)),
         }

@@ -9,7 +9,9 @@ use super::source::Span;
 use super::suggest::quoted;
 use super::tree::{Entry, Node, Value};
 use super::units::{self, Quantity, Unit};
+use crate::surface::Surface;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A named number.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,8 @@ pub struct Parameter {
 pub struct Parameters {
     list: Vec<Parameter>,
     index: HashMap<String, usize>,
+    /// Tables, which expressions call like functions.
+    tables: Vec<(String, Arc<Surface>)>,
 }
 
 impl Parameters {
@@ -84,6 +88,21 @@ impl Parameters {
             Some(_) => None,
             None => Quantity::parse(text),
         }
+    }
+
+    /// The table of a name.
+    pub fn table(&self, name: &str) -> Option<&Arc<Surface>> {
+        self.tables.iter().find(|(n, _)| n == name).map(|(_, table)| table)
+    }
+
+    /// The names of all tables.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Adds a table.
+    pub fn add_table(&mut self, name: &str, table: Surface) {
+        self.tables.push((name.to_string(), Arc::new(table)));
     }
 
     fn add(&mut self, parameter: Parameter) {

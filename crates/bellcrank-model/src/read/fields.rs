@@ -8,8 +8,17 @@ use crate::joints::{self, Place};
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "body", "joint", "force", "probe", "state", "output", "visual"],
+    named: &["parameter", "input", "body", "joint", "force", "probe", "state", "output", "visual", "table"],
 };
+
+/// The key of everything that may be repeated.
+pub const REPEAT: &[Field] = &[Field::optional(
+    crate::file::repeat::KEY,
+    FieldKind::Numbers(1, 3),
+    "",
+    "once",
+    "how many copies; `{i}` in its name and in its texts is the index, `{i}` and `{j}` with two numbers",
+)];
 
 /// Keys of `[model]`.
 pub const MODEL: &[Field] = &[
@@ -316,15 +325,44 @@ pub const PROBE: &[Field] = &[
     ),
 ];
 
+/// Keys of `[table.NAME]`.
+pub const TABLE: &[Field] = &[
+    Field::required("x", FieldKind::Numbers(2, 10_000), "any", "values of the first argument, increasing"),
+    Field::optional("y", FieldKind::Numbers(2, 10_000), "any", "one argument", "values of the second argument, increasing"),
+    Field::required("values", FieldKind::Any, "any", "for each `x` a number; with `y` a row of them for each `y`"),
+];
+
 /// Keys of `[state.NAME]`.
 pub const STATE: &[Field] = &[
-    Field::required(
+    Field::optional(
         "rate",
         FieldKind::Function,
         "any",
+        "a transfer function",
         "its rate: an expression of `t`, inputs, states, unfiltered outputs, and positions and velocities of joints, bodies and probes",
     ),
-    Field::optional("start", FieldKind::Number, "any", "0", "its value at the start"),
+    Field::optional(
+        "input",
+        FieldKind::Any,
+        "",
+        "a `rate`",
+        "of a transfer function: what goes into it, an expression like a rate",
+    ),
+    Field::optional(
+        "numerator",
+        FieldKind::Numbers(1, 20),
+        "any",
+        "1",
+        "coefficients of a transfer function, the highest power of s first",
+    ),
+    Field::optional(
+        "denominator",
+        FieldKind::Numbers(2, 21),
+        "any",
+        "a `rate`",
+        "of a higher degree than the numerator; at the start all is zero",
+    ),
+    Field::optional("start", FieldKind::Number, "any", "0", "with `rate`: its value at the start"),
     Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
     Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
 ];

@@ -18,6 +18,7 @@ mod probe;
 mod shape;
 mod signal;
 mod start;
+mod table;
 mod visual;
 
 pub use fields::*;
@@ -37,6 +38,8 @@ pub struct Read {
     pub files: Vec<String>,
     /// The place of each joint among those of the file; empty if the order is the same.
     joints: Vec<usize>,
+    /// The place of each state among those of the file: a transfer function has several.
+    states: Vec<usize>,
 }
 
 impl Read {
@@ -49,7 +52,8 @@ impl Read {
                 return self.document.place("start", joint);
             }
             Place::Joint(i) => in_file(i)?,
-            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) | Place::State(i) => i,
+            Place::State(i) => *self.states.get(i)?,
+            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
         };
         self.document.entries(place.section()).get(number).map(|(_, span)| *span)
     }
@@ -63,6 +67,17 @@ fn order_of_joints(model: &Model, document: &Outline) -> Vec<usize> {
     }
     let places: HashMap<&str, usize> = entries.iter().enumerate().map(|(i, (name, _))| (&**name, i)).collect();
     model.joints.iter().map(|joint| places.get(joint.name.as_str()).copied().unwrap_or(usize::MAX)).collect()
+}
+
+/// The place of each state of the model among those of the file: those within a transfer function come behind its own.
+fn order_of_states(model: &Model, document: &Outline) -> Vec<usize> {
+    let entries = document.entries("state");
+    let mut last = 0;
+    let mut place = |state: &StateEntry| {
+        last = entries.iter().position(|(name, _)| **name == *state.name).unwrap_or(last);
+        last
+    };
+    model.states.iter().map(&mut place).collect()
 }
 
 /// The values of all keys that name a file, each once.
@@ -106,7 +121,8 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
             let files = files_of(&document.root);
             let document = document.outline();
             let joints = order_of_joints(&model, &document);
-            Ok(Read { model, settings, document, parameters, files, joints })
+            let states = order_of_states(&model, &document);
+            Ok(Read { model, settings, document, parameters, files, joints, states })
         }
         Err(problems) => Err(document.report(problems)),
     }
@@ -121,6 +137,8 @@ struct Reader<'a> {
     plane: bool,
     model: Model,
     body_names: HashMap<String, usize>,
+    /// The names of the user's states, in their order.
+    state_names: Vec<String>,
     /// What expressions compute from the state.
     signals: RefCell<Vec<Signal>>,
     /// What the expressions that are being read belong to.
@@ -142,6 +160,7 @@ impl<'a> Reader<'a> {
             plane,
             model: Model::default(),
             body_names: HashMap::new(),
+            state_names: signal::state_names(root),
             signals: RefCell::default(),
             law_of: Cell::new(Place::Body(0)),
             problems: Diagnostics::new(),
@@ -169,6 +188,7 @@ impl<'a> Reader<'a> {
 
     fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
         self.check_sections();
+        self.each("table", Reader::read_table);
         self.check_names();
         self.check_inputs();
         self.check_outputs();

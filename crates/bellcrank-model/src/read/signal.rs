@@ -39,23 +39,89 @@ impl<'a> Reader<'a> {
         let values = self.fields_of_state(node, &format!("state {}", suggest::quoted(name)), &[STATE])?;
         let text = |key: &str| values.optional_name(key).map_or("", |n| n.name);
         let Some(unit) = lasting(text("unit")) else { return Err(too_long(&values).into()) };
-        let rate = values.function("rate");
-        // a rate that is no signal yet becomes one
-        let inputs = self.variables.len() - 1;
-        let mut signals = self.signals.borrow_mut();
-        let is_signal = (inputs..inputs + signals.len()).rev().find(|k| rate.uses(1 + k));
-        let rate = match is_signal {
-            Some(k) => k - inputs,
-            None => {
-                let bends =
-                    rate.state_bends().map_err(|why| unfollowed(&why, values.error_at("rate", ""), values.what()))?;
-                let of = Place::State(number);
-                signals.push(Signal { of, value: rate.clone(), bends, sensors: Vec::new(), states: Vec::new() });
-                signals.len() - 1
-            }
+        if values.has("input") || values.has("denominator") || values.has("numerator") {
+            return self.read_transfer(name, unit, &values);
+        }
+        let Some(rate) = values.optional_function("rate") else {
+            let help = "add `rate = …`, or `input`, `numerator` and `denominator` of a transfer function";
+            return Err(values.error(format!("{} needs `rate`", values.what())).help(help).into());
         };
+        let rate = self.rate_signal(rate, &values, "rate", number)?;
         let (start, doc) = (values.number("start"), text("doc").to_string());
         self.model.states.push(StateEntry { name: name.to_string(), rate, start, unit, doc });
+        Ok(())
+    }
+
+    /// The number of the signal that is a rate; an expression of time and inputs becomes one.
+    fn rate_signal(&self, rate: &Expression, values: &Values, key: &str, state: usize) -> Result<usize, Diagnostics> {
+        let inputs = self.variables.len() - 1;
+        let mut signals = self.signals.borrow_mut();
+        if let Some(k) = (inputs..inputs + signals.len()).rev().find(|k| rate.uses(1 + k)) {
+            return Ok(k - inputs);
+        }
+        let bends = rate.state_bends().map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
+        let of = Place::State(state);
+        signals.push(Signal { of, value: rate.clone(), bends, sensors: Vec::new(), states: Vec::new() });
+        Ok(signals.len() - 1)
+    }
+
+    /// A transfer function b(s)/a(s) in observer form: ẋₖ = xₖ₊₁ − aₖ y + bₖ u, and y = x₁ is the state of its name.
+    fn read_transfer(&mut self, name: &str, unit: &'static str, values: &Values<'a>) -> Result<(), Diagnostics> {
+        let what = values.what();
+        for key in ["rate", "start"] {
+            if values.has(key) {
+                let message = format!("{what} has both `{key}` and a transfer function");
+                return Err(values
+                    .error_at(key, message)
+                    .help("a transfer function begins with zeros; leave it out")
+                    .into());
+            }
+        }
+        for key in ["input", "denominator"] {
+            if !values.has(key) {
+                let help = "a transfer function has `input`, `numerator` and `denominator`";
+                return Err(values.error(format!("{what} needs `{key}`")).help(help).into());
+            }
+        }
+        let a = values.optional_numbers("denominator").unwrap_or(&[]);
+        let b = values.optional_numbers("numerator").unwrap_or(&[1.0]);
+        if a[0] == 0.0 {
+            let message = format!("`denominator` of {what} begins with zero");
+            return Err(values
+                .error_at("denominator", message)
+                .help("the first is that of the highest power of s")
+                .into());
+        }
+        let n = a.len() - 1;
+        if b.len() > n {
+            let message =
+                format!("`numerator` of {what} has the degree {}, that of its `denominator` is {n}", b.len() - 1);
+            let help = "take out what passes at once: b(s)/a(s) = d + r(s)/a(s), and write d*… + NAME where it is used";
+            return Err(values.error_at("numerator", message).help(help).into());
+        }
+        let Some(input) = values.node("input") else { return Ok(()) };
+        let input_text = match &input.value {
+            Value::String { text, .. } => text.clone(),
+            _ => format!("{:?}", self.context().number(input, &format_args!("`input` of {what}"), units::ANY)?),
+        };
+        let first = self.model.states.len();
+        for k in 0..n {
+            self.law_of.set(Place::State(first));
+            let (from_output, from_input) =
+                (a[k + 1] / a[0], (k + b.len()).checked_sub(n).map_or(0.0, |i| b[i] / a[0]));
+            let mut text = format!("(0-({from_output:?}))*`{name}`");
+            if k + 1 < n {
+                text += &format!(" + `{}`", inner_state(name, k + 1));
+            }
+            if from_input != 0.0 {
+                text += &format!(" + ({from_input:?})*({input_text})");
+            }
+            let rate = self.signal(input, &text, &format_args!("`input` of {what}"))?;
+            let rate = self.rate_signal(&rate, values, "input", first)?;
+            let (name, unit) = if k == 0 { (name.to_string(), unit) } else { (inner_state(name, k), "") };
+            let doc = values.optional_name("doc").map_or("", |n| n.name).to_string();
+            self.model.states.push(StateEntry { name, rate, start: 0.0, unit, doc });
+        }
         Ok(())
     }
 
@@ -70,14 +136,13 @@ impl<'a> Reader<'a> {
             if known || names.contains(&name) || state_names.contains(&name) {
                 continue;
             }
-            let state = self.root.get("state").and_then(Node::as_table);
-            if let Some(k) = state.and_then(|s| s.entries.iter().position(|e| e.name == name)) {
+            if let Some(k) = self.state_names.iter().position(|n| n == name) {
                 state_names.push(name);
                 states.push(k);
             } else if name.contains('.') {
                 // a place in the text only where that is as the user wrote it
                 let span = if written == text { node.part(at) } else { node.span };
-                sensors.push(self.sensor(name, span, what)?);
+                sensors.push(self.sensor(name, span, written != text, what)?);
                 names.push(name);
             }
         }
@@ -144,7 +209,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a channel measures, if it is one of positions or velocities.
-    fn sensor(&self, name: &str, span: Span, what: &dyn Display) -> Result<Sensor, Diagnostics> {
+    fn sensor(&self, name: &str, span: Span, from_output: bool, what: &dyn Display) -> Result<Sensor, Diagnostics> {
         let (owner, quantity) = name.rsplit_once('.').unwrap_or((name, ""));
         let choices = self.sensors_of(owner);
         if let Some((_, sensor)) = choices.iter().find(|(n, _)| n == quantity) {
@@ -191,6 +256,16 @@ impl<'a> Reader<'a> {
         };
         let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(&n)));
         Err(problem.label(label).help(there).into())
+    }
+
+    /// The output in whose expression a name stands, in words.
+    fn output_with(&self, name: &str) -> Option<String> {
+        let outputs = self.root.get("output")?.as_table()?;
+        let uses = |e: &&Entry| {
+            let text = e.node.get("value").and_then(Node::as_str).unwrap_or_default();
+            Expression::names(text).iter().any(|(n, _)| *n == name)
+        };
+        outputs.entries.iter().find(uses).map(|e| format!("output {}", suggest::quoted(&e.name)))
     }
 
     fn problems_so_far(&self) -> bool {
@@ -271,6 +346,21 @@ impl<'a> Reader<'a> {
         }
         problems.into_iter().for_each(|problem| self.problems.push(problem));
     }
+}
+
+/// The name of a state within a transfer function.
+fn inner_state(name: &str, k: usize) -> String {
+    format!("{name}.{}", k + 1)
+}
+
+/// The names of all states, with those within transfer functions.
+pub(super) fn state_names(root: &Node) -> Vec<String> {
+    let entries = root.get("state").and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
+    let inner = |entry: &Entry| {
+        let order = entry.node.get("denominator").and_then(Node::as_array).map_or(1, |a| a.len().saturating_sub(1));
+        (1..order).map(|k| inner_state(&entry.name, k)).collect::<Vec<_>>()
+    };
+    entries.iter().flat_map(|e| std::iter::once(e.name.clone()).chain(inner(e))).collect()
 }
 
 /// The message about an expression whose bends cannot be followed.

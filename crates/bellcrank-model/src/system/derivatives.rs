@@ -185,7 +185,7 @@ impl System {
             }
             _ => {}
         }
-        if matches!(piece, Force | Flow) {
+        if matches!((piece, wrt), (Force | Flow, Unknown::Q | Unknown::V | Unknown::Z)) {
             self.add_signal_derivative(c, piece, wrt, at, out);
         }
     }

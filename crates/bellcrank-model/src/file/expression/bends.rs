@@ -38,7 +38,7 @@ impl Expression {
     /// The variable of that number, alone; `text` is what it stands for.
     pub fn variable(number: usize, text: &str) -> Expression {
         let number = u16::try_from(number).unwrap_or(u16::MAX);
-        Expression { program: Box::new([Instruction::Variable(number)]), text: text.into(), outer: None }
+        Expression { program: Box::new([Instruction::Variable(number)]), text: text.into(), outer: None, tables: [].into() }
     }
 
     /// Where it bends as its variables change.
@@ -49,6 +49,10 @@ impl Expression {
             match *instruction {
                 Instruction::Number(_) => moves[top] = false,
                 Instruction::Variable(_) => moves[top] = true,
+                Instruction::Lookup(_, arity) => {
+                    top -= arity as usize;
+                    moves[top] = moves[top..top + arity as usize].contains(&true);
+                }
                 Instruction::Apply(f) => {
                     top -= f.arity;
                     moves[top] = moves[top..top + f.arity].contains(&true);
@@ -79,6 +83,11 @@ impl Expression {
             match *instruction {
                 Instruction::Number(value) => stack[top] = Jet::constant(value),
                 Instruction::Variable(v) => stack[top] = variable(v as usize),
+ 
+                Instruction::Lookup(table, arity) => {
+                    top -= arity as usize;
+                    stack[top] = self.looked_up(table, stack[top], super::second(&stack[top..], arity));
+                }
                 Instruction::Apply(f) => {
                     top -= f.arity;
                     let a = &stack[top..top + f.arity];

@@ -36,6 +36,7 @@ pub use parse::{is_constant, is_name};
 
 use super::parameters::Parameters;
 use crate::curve::Curve;
+use crate::surface::Surface;
 use function::Function;
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub struct Expression {
     text: Box<str>,
     /// Applied to the result of the program.
     outer: Option<Outer>,
+    /// The tables that the program looks into.
+    tables: Box<[Arc<Surface>]>,
 }
 
 /// What is applied to the result of a program.
@@ -116,6 +119,8 @@ enum Instruction {
     Number(f64),
     Variable(u16),
     Apply(&'static Function),
+    /// Looks into a table of this number, with one or two arguments.
+    Lookup(u8, u8),
 }
 
 /// What is wrong with an expression, and where in its text. The message reads on with "in …".
@@ -150,19 +155,19 @@ const DEEPEST: usize = 128;
 impl Expression {
     /// An expression that is a number.
     pub fn constant(value: f64) -> Expression {
-        Expression { program: Box::new([Instruction::Number(value)]), text: "".into(), outer: None }
+        Expression { program: Box::new([Instruction::Number(value)]), text: "".into(), outer: None, tables: [].into() }
     }
 
     /// A curve as a function of the first variable; `text` tells where it comes from.
     pub fn tabulated(curve: Curve, text: &str) -> Expression {
         let program = Box::new([Instruction::Variable(0)]);
-        Expression { program, text: text.into(), outer: Some(Outer::Curve(Arc::new(curve))) }
+        Expression { program, text: text.into(), outer: Some(Outer::Curve(Arc::new(curve))), tables: [].into() }
     }
 
     /// A function of the first variable, which is time, that no text can tell; `text` is its name in messages.
     pub fn own(function: Arc<dyn OwnFunction>, text: &str) -> Expression {
         let program = Box::new([Instruction::Variable(0)]);
-        Expression { program, text: text.into(), outer: Some(Outer::Function(function)) }
+        Expression { program, text: text.into(), outer: Some(Outer::Function(function)), tables: [].into() }
     }
 
     /// The curve that is applied to the result, if there is one.
@@ -175,10 +180,10 @@ impl Expression {
 
     /// Reads an expression. One without free variables must come out finite.
     pub fn parse(text: &str, scope: Scope) -> Result<Expression, ExpressionFault> {
-        let program = parse::program(text, scope)?;
+        let (program, tables) = parse::program(text, scope)?;
         match program[..] {
             [Instruction::Number(value)] => Ok(Expression::constant(value)),
-            _ => Ok(Expression { program: program.into(), text: text.into(), outer: None }),
+            _ => Ok(Expression { program: program.into(), text: text.into(), outer: None, tables: tables.into() }),
         }
     }
 
@@ -259,6 +264,10 @@ impl Expression {
                     top -= f.arity;
                     stack[top] = (f.value)(&stack[top..top + f.arity]);
                 }
+                Instruction::Lookup(table, arity) => {
+                    top -= arity as usize;
+                    stack[top] = self.tables[table as usize].at(stack[top], second(&stack[top..], arity)).value;
+                }
             }
             top += 1;
         }
@@ -283,10 +292,25 @@ impl Expression {
                     top -= f.arity;
                     stack[top] = (f.jet)(&stack[top..top + f.arity]);
                 }
+                Instruction::Lookup(table, arity) => {
+                    top -= arity as usize;
+                    stack[top] = self.looked_up(table, stack[top], second(&stack[top..], arity));
+                }
             }
             top += 1;
         }
         self.applied(stack[0])
+    }
+
+    /// A value of a table along its arguments.
+    fn looked_up(&self, table: u8, x: Jet, y: Jet) -> Jet {
+        let at = self.tables[table as usize].at(x.value, y.value);
+        let ([fx, fy], [fxx, fxy, fyy]) = (at.slope, at.second);
+        Jet {
+            value: at.value,
+            rate: fx * x.rate + fy * y.rate,
+            second: fxx * x.rate * x.rate + 2.0 * fxy * x.rate * y.rate + fyy * y.rate * y.rate + fx * x.second + fy * y.second,
+        }
     }
 
     /// What is applied to the result of the program, if anything is.
@@ -311,6 +335,11 @@ impl Expression {
         });
         jet.rate
     }
+}
+
+/// The second argument of a table, where it has one.
+fn second<T: Copy + Default>(arguments: &[T], arity: u8) -> T {
+    if arity > 1 { arguments[1] } else { T::default() }
 }
 
 #[cfg(test)]

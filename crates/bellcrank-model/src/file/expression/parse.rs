@@ -4,7 +4,9 @@ use super::function::{FUNCTIONS, Function, named};
 use super::{DEEPEST, ExpressionFault, Instruction, STACK, Scope};
 use crate::file::suggest::{count, list, nearest, quoted};
 use crate::file::units::{self, Unit};
+use crate::surface::Surface;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Names of constants, used unless a parameter has the same name.
 const CONSTANTS: [(&str, f64); 2] = [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
@@ -163,14 +165,14 @@ pub(in crate::file) fn number_length(text: &str) -> usize {
 }
 
 /// Reads a text into a postfix program. One without free variables must come out finite.
-pub(super) fn program(text: &str, scope: Scope) -> Result<Vec<Instruction>, ExpressionFault> {
+pub(super) fn program(text: &str, scope: Scope) -> Result<(Vec<Instruction>, Vec<Arc<Surface>>), ExpressionFault> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { text, tokens, at: 0, scope, program: Vec::new(), slots: 0, depth: 0, culprit: None };
+    let mut parser = Parser { text, tokens, at: 0, scope, program: Vec::new(), slots: 0, depth: 0, culprit: None, tables: Vec::new() };
     parser.comparison()?;
     if let Some(extra) = parser.peek() {
         return Err(parser.unexpected(extra));
     }
-    let Parser { program, culprit, .. } = parser;
+    let Parser { program, culprit, tables, .. } = parser;
     // a branch of `if` that is not taken may hold anything
     let guarded = program.len() > 1 && program.contains(&Instruction::Apply(named("if")));
     let broken = program.iter().any(|s| matches!(s, Instruction::Number(x) if !x.is_finite()))
@@ -178,7 +180,7 @@ pub(super) fn program(text: &str, scope: Scope) -> Result<Vec<Instruction>, Expr
     if broken && !guarded {
         return Err(culprit.unwrap_or_else(|| fault(0..text.len(), "number that is not finite", "", "")));
     }
-    Ok(program)
+    Ok((program, tables))
 }
 
 /// The names a text uses other than as functions, each with its place. Empty if it cannot be read.
@@ -200,6 +202,8 @@ struct Parser<'a> {
     depth: usize,
     /// The first constant operation that came out not finite.
     culprit: Option<ExpressionFault>,
+    /// The tables it looks into.
+    tables: Vec<Arc<Surface>>,
 }
 
 impl Parser<'_> {
@@ -433,6 +437,10 @@ impl Parser<'_> {
                 "",
             ));
         }
+        if name.contains('.') {
+            let why = "functions of the state are for loads, joint actuators, references of controllers and rates of states";
+            return Err(fault(at, format!("unknown name {}", quoted(name)), "not known here", why));
+        }
         let known = || variables.iter().copied().chain(parameters.names());
         let constants = CONSTANTS.iter().map(|(n, _)| *n);
         let near = nearest(name, known().chain(constants));
@@ -451,7 +459,10 @@ impl Parser<'_> {
     fn call(&mut self, at: Range<usize>) -> Result<(), ExpressionFault> {
         let name = &self.text[at.clone()];
         let Some(f) = FUNCTIONS.iter().find(|f| f.name == name) else {
-            return Err(self.unknown_function(at));
+            return match self.scope.parameters.table(name).cloned() {
+                Some(table) => self.lookup(at, table),
+                None => Err(self.unknown_function(at)),
+            };
         };
         self.at += 1;
         let open = self.tokens[self.at].at.clone();
@@ -494,6 +505,47 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// A call of a table.
+    fn lookup(&mut self, at: Range<usize>, table: Arc<Surface>) -> Result<(), ExpressionFault> {
+        let arity = table.arity();
+        self.at += 1;
+        let open = self.tokens[self.at].at.clone();
+        self.at += 1;
+        let mut found = 0;
+        if !self.peek().is_some_and(|t| t.kind == TokenKind::Close) {
+            loop {
+                self.deeper(Self::comparison)?;
+                found += 1;
+                match self.peek() {
+                    Some(token) if token.kind == TokenKind::Comma => self.at += 1,
+                    _ => break,
+                }
+            }
+        }
+        self.close(open)?;
+        let name = &self.text[at.clone()];
+        if found != arity || self.tables.len() == u8::MAX as usize {
+            let message = format!("table {} takes {}, found {found}", quoted(name), count(arity, "argument"));
+            let usage = if arity == 1 { format!("write {name}(x)") } else { format!("write {name}(x, y)") };
+            return Err(fault(at.start..self.last(), message, usage, ""));
+        }
+        self.slots -= arity - 1;
+        let tail = self.program.len() - arity.min(self.program.len());
+        let constant = |i: &Instruction| if let Instruction::Number(x) = i { Some(*x) } else { None };
+        if let Some(values) = self.program[tail..].iter().map(constant).collect::<Option<Vec<f64>>>() {
+            let value = table.at(values[0], values.get(1).copied().unwrap_or(0.0)).value;
+            self.program.truncate(tail);
+            self.program.push(Instruction::Number(value));
+            return Ok(());
+        }
+        let number = self.tables.iter().position(|t| Arc::ptr_eq(t, &table)).unwrap_or_else(|| {
+            self.tables.push(table);
+            self.tables.len() - 1
+        });
+        self.program.push(Instruction::Lookup(number as u8, arity as u8));
+        Ok(())
+    }
+
     fn unknown_function(&self, at: Range<usize>) -> ExpressionFault {
         let name = &self.text[at.clone()];
         let Scope { parameters, variables, .. } = self.scope;
@@ -505,7 +557,7 @@ impl Parser<'_> {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, f)| *f);
         let near = alias.or_else(|| nearest(name, FUNCTIONS.iter().map(|f| f.name)));
         let label = near.map_or("not a function".into(), |near| format!("did you mean {}?", quoted(near)));
-        let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).collect();
+        let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).chain(parameters.tables()).collect();
         fault(at, format!("unknown function {}", quoted(name)), label, format!("functions are {}", known.join(", ")))
     }
 

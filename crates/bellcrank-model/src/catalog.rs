@@ -382,6 +382,6 @@ pub fn markdown() -> String {
         &[(PROBE, true), (PROBE_TURN, false), (PROBE_OWN, false)],
     );
     section("Energies", "By these names, without an element.", &[(ENERGY, true)]);
-    out += "\n## Inputs and outputs\n\nAn input and an output are recorded under their own names, with the units given in the model.\n";
+    out += "\n## Inputs, states and outputs\n\nAn input, a state and an output are recorded under their own names, with the units given in the model.\n";
     out
 }

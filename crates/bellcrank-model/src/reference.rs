@@ -7,8 +7,8 @@ use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
     ANGLES, BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT,
-    JOINT_ON_JOINTS, JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE, TABLE, TURN, VISUAL, force_fields,
-    joint_fields,
+    JOINT_ON_JOINTS, JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE, TABLE, TURN, VISUAL,
+    force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 

@@ -181,7 +181,10 @@ mod tests {
             let at = s.at(x, y);
             assert!((at.value - f(x, y)).abs() < 1e-13, "{x} {y}: {at:?}");
             let slope = [-1.0 + 0.5 * y + 2.0 * x + 0.6 * x * y, 3.0 + 0.5 * x - 1.4 * y + 0.3 * x * x];
-            assert!((at.slope[0] - slope[0]).abs() < 1e-12 && (at.slope[1] - slope[1]).abs() < 1e-12, "{at:?} {slope:?}");
+            assert!(
+                (at.slope[0] - slope[0]).abs() < 1e-12 && (at.slope[1] - slope[1]).abs() < 1e-12,
+                "{at:?} {slope:?}"
+            );
         }
     }
 
@@ -219,7 +222,9 @@ mod tests {
         assert_eq!((line.arity(), s.arity()), (1, 2));
         assert!((line.at(2.0, 0.0).value - 4.0).abs() < 1e-14 && (line.at(2.0, 0.0).slope[0] - 4.0).abs() < 1e-14);
         assert!(Surface::new(&[0.0, 0.0], &[], &[vec![1.0, 2.0]]).unwrap_err().contains("must increase"));
-        assert!(Surface::new(&[0.0, 1.0], &[0.0, 1.0], &[vec![1.0, 2.0]]).unwrap_err().contains("1 rows of values for 2"));
+        assert!(
+            Surface::new(&[0.0, 1.0], &[0.0, 1.0], &[vec![1.0, 2.0]]).unwrap_err().contains("1 rows of values for 2")
+        );
         assert!(Surface::new(&[0.0, 1.0], &[], &[vec![1.0]]).unwrap_err().contains("1 values in row 1 for 2"));
     }
 }

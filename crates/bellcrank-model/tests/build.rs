@@ -157,6 +157,11 @@ fn states_and_expressions_of_the_state_can_be_built() {
     assert_eq!((read.model.states.len(), read.model.signals.len()), (1, 2));
     let _smooth = m.state("smooth", State::new().input("pin.angle").numerator([1.0]).denominator([0.01, 0.2, 1.0]));
     assert_eq!(m.read().unwrap_or_else(|report| panic!("{report}")).model.states.len(), 3);
+    m.table("square", &[0.0, 1.0, 2.0], &[], &[vec![0.0, 1.0, 4.0]]);
+    m.table("plane", &[0.0, 1.0], &[0.0, 2.0], &[vec![0.0, 1.0], vec![2.0, 3.0]]);
+    m.body("weight", Body::new().mass("square(1.5) + plane(1, 1)"));
+    let weight = m.read().unwrap_or_else(|report| panic!("{report}")).model;
+    assert!(format!("{:?}", weight.bodies[1].body).contains("mass: 4.25"), "{:?}", weight.bodies[1].body);
     let frame = Orientation::angles("zyx", ["30 deg", "0", "10 deg"]);
     let mut m = Model::spatial("frame");
     m.body("b", Body::new().mass(1.0).inertia([1.0, 1.0, 1.0]).orientation(frame));

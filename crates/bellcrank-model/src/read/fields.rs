@@ -328,7 +328,13 @@ pub const PROBE: &[Field] = &[
 /// Keys of `[table.NAME]`.
 pub const TABLE: &[Field] = &[
     Field::required("x", FieldKind::Numbers(2, 10_000), "any", "values of the first argument, increasing"),
-    Field::optional("y", FieldKind::Numbers(2, 10_000), "any", "one argument", "values of the second argument, increasing"),
+    Field::optional(
+        "y",
+        FieldKind::Numbers(2, 10_000),
+        "any",
+        "one argument",
+        "values of the second argument, increasing",
+    ),
     Field::required("values", FieldKind::Any, "any", "for each `x` a number; with `y` a row of them for each `y`"),
 ];
 

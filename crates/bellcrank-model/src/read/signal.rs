@@ -216,46 +216,47 @@ impl<'a> Reader<'a> {
             return Ok(*sensor);
         }
         let unread = |section: &str| self.is_entry(section, owner);
-        if choices.is_empty() && self.problems_so_far() && ["joint", "probe", "body"].into_iter().any(unread) {
+        if choices.is_empty() && !self.problems.is_empty() && ["joint", "probe", "body"].into_iter().any(unread) {
             return Err(Diagnostics::new()); // its own errors are reported
         }
+        let full: Vec<String> = choices.iter().map(|(n, _)| format!("{owner}.{n}")).collect();
+        let through = self.output_with(name).filter(|_| from_output).map_or(String::new(), |o| format!(" → {o}"));
+        Err(self.no_sensor(name, &full, &through, what).at(span).into())
+    }
+
+    /// The message about a name that is no channel of positions or velocities, without its place.
+    fn no_sensor(&self, name: &str, choices: &[String], through: &str, what: &dyn Display) -> Diagnostic {
+        let (owner, quantity) = name.rsplit_once('.').unwrap_or((name, ""));
+        let there = match choices {
+            [] => "use coordinates and rates of joints, positions and velocities of bodies and probes, and states"
+                .to_string(),
+            all => format!("there are {}", suggest::list(all.iter().map(String::as_str))),
+        };
         let shown = suggest::quoted(name);
         let found = catalog::select(&self.model, &mut |channel, _| channel == name);
-        let full: Vec<String> = choices.iter().map(|(n, _)| format!("{owner}.{n}")).collect();
-        let there = match full.is_empty() {
-            true => {
-                "it can use coordinates and rates of joints, positions and velocities of bodies and probes, and states"
-            }
-            false => "",
-        };
-        let there = if there.is_empty() {
-            format!("there are {}", suggest::list(full.iter().map(String::as_str)))
-        } else {
-            there.into()
-        };
-        let force =
-            self.root.get("force").is_some_and(|f| f.get(owner.split('.').next().unwrap_or_default()).is_some());
-        let message = match found.channels.is_empty() && !force {
-            _ if found.reactive || force => format!("an algebraic loop: {what} → {shown} → {what}"),
+        let later = ["ax", "ay", "az", "alphax", "alphay", "alphaz", "fx", "fy", "fz", "mx", "my", "mz", "power"];
+        let loops = later.contains(&quantity) || quantity.contains("acceleration");
+        if loops && !found.channels.is_empty() {
+            return Diagnostic::error(format!("an algebraic loop: {what}{through} → {shown} → {what}"))
+                .label("is only known when all forces are")
+                .help("accelerations and loads follow from what is computed here: measure positions and velocities")
+                .help(there);
+        }
+        let force = self.is_entry("force", owner.split('.').next().unwrap_or_default());
+        let message = match found.channels.is_empty() {
+            _ if force => format!("{what} uses {shown}, a channel of a force"),
             true => format!("{what} uses {shown}, which is no channel"),
             false => format!("{what} uses {shown}, which cannot act back on the machine"),
         };
-        let problem = Diagnostic::error(message).at(span);
-        if found.reactive || force {
-            let help = "accelerations, reactions and forces follow from what is computed here; measure positions and velocities, \
-                        or let a [state] with a short lag stand between";
-            return Err(problem.label("is only known when all forces are").help(help).help(there).into());
-        }
-        let owners = self.model.joints.iter().map(|j| j.name.as_str());
-        let owners = owners
-            .chain(self.model.bodies.iter().map(|b| b.name.as_str()))
-            .chain(self.model.probes.iter().map(|p| p.name.as_str()));
-        let near = match full.is_empty() {
-            true => suggest::nearest(owner, owners).map(|o| format!("{o}.{quantity}")),
-            false => suggest::nearest(name, full.iter().map(String::as_str)).map(str::to_string),
+        let owners = self.model.joints.iter().map(|j| &j.name).chain(self.model.bodies.iter().map(|b| &b.name));
+        let owners = owners.chain(self.model.probes.iter().map(|p| &p.name)).map(String::as_str);
+        let near = match choices {
+            [] if force => None,
+            [] => suggest::nearest(owner, owners).map(|o| format!("{o}.{quantity}")),
+            all => suggest::nearest(name, all.iter().map(String::as_str)).map(str::to_string),
         };
         let label = near.map_or(String::new(), |n| format!("did you mean {}?", suggest::quoted(&n)));
-        Err(problem.label(label).help(there).into())
+        Diagnostic::error(message).label(label).help(there)
     }
 
     /// The output in whose expression a name stands, in words.
@@ -266,10 +267,6 @@ impl<'a> Reader<'a> {
             Expression::names(text).iter().any(|(n, _)| *n == name)
         };
         outputs.entries.iter().find(uses).map(|e| format!("output {}", suggest::quoted(&e.name)))
-    }
-
-    fn problems_so_far(&self) -> bool {
-        !self.problems.is_empty()
     }
 
     /// All that can be measured of a joint, a body or a probe, by the names of its channels.

@@ -11,7 +11,8 @@ impl<'a> Reader<'a> {
         let what = format!("table {}", suggest::quoted(name));
         if is_function(name) || !expression::is_name(name) {
             let problem = Diagnostic::error(format!("a table cannot be named {}", suggest::quoted(name))).at(span);
-            let label = if is_function(name) { "this is a function of expressions" } else { "expressions could not call it" };
+            let label =
+                if is_function(name) { "this is a function of expressions" } else { "expressions could not call it" };
             return Err(problem.label(label).help("choose another name, of letters, digits and `_`").into());
         }
         let values = self.fields(node, &what, &[TABLE])?;
@@ -28,7 +29,8 @@ impl<'a> Reader<'a> {
                 return Err(Diagnostic::error(message).at(grid.span).into());
             }
         };
-        let surface = Surface::new(x, y, &rows).map_err(|fault| values.error_at("values", format!("{what} {fault}")))?;
+        let surface =
+            Surface::new(x, y, &rows).map_err(|fault| values.error_at("values", format!("{what} {fault}")))?;
         self.parameters.add_table(name, surface);
         Ok(())
     }

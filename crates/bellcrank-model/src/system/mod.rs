@@ -113,7 +113,8 @@ struct ChartIndex {
     first: Vec<u32>,
 }
 
-/// The equations of a compiled model, in Cartesian coordinates.
+/// The equations of a compiled model, in Cartesian coordinates. Its fields are lists: one for each kind of element, and what is known
+/// of all of them.
 pub struct System {
     /// The model it was compiled from.
     pub model: Model,

@@ -38,7 +38,12 @@ impl Expression {
     /// The variable of that number, alone; `text` is what it stands for.
     pub fn variable(number: usize, text: &str) -> Expression {
         let number = u16::try_from(number).unwrap_or(u16::MAX);
-        Expression { program: Box::new([Instruction::Variable(number)]), text: text.into(), outer: None, tables: [].into() }
+        Expression {
+            program: Box::new([Instruction::Variable(number)]),
+            text: text.into(),
+            outer: None,
+            tables: [].into(),
+        }
     }
 
     /// Where it bends as its variables change.
@@ -83,7 +88,7 @@ impl Expression {
             match *instruction {
                 Instruction::Number(value) => stack[top] = Jet::constant(value),
                 Instruction::Variable(v) => stack[top] = variable(v as usize),
- 
+
                 Instruction::Lookup(table, arity) => {
                     top -= arity as usize;
                     stack[top] = self.looked_up(table, stack[top], super::second(&stack[top..], arity));

@@ -309,7 +309,11 @@ impl Expression {
         Jet {
             value: at.value,
             rate: fx * x.rate + fy * y.rate,
-            second: fxx * x.rate * x.rate + 2.0 * fxy * x.rate * y.rate + fyy * y.rate * y.rate + fx * x.second + fy * y.second,
+            second: fxx * x.rate * x.rate
+                + 2.0 * fxy * x.rate * y.rate
+                + fyy * y.rate * y.rate
+                + fx * x.second
+                + fy * y.second,
         }
     }
 

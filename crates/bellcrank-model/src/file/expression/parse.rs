@@ -167,7 +167,17 @@ pub(in crate::file) fn number_length(text: &str) -> usize {
 /// Reads a text into a postfix program. One without free variables must come out finite.
 pub(super) fn program(text: &str, scope: Scope) -> Result<(Vec<Instruction>, Vec<Arc<Surface>>), ExpressionFault> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { text, tokens, at: 0, scope, program: Vec::new(), slots: 0, depth: 0, culprit: None, tables: Vec::new() };
+    let mut parser = Parser {
+        text,
+        tokens,
+        at: 0,
+        scope,
+        program: Vec::new(),
+        slots: 0,
+        depth: 0,
+        culprit: None,
+        tables: Vec::new(),
+    };
     parser.comparison()?;
     if let Some(extra) = parser.peek() {
         return Err(parser.unexpected(extra));
@@ -438,7 +448,8 @@ impl Parser<'_> {
             ));
         }
         if name.contains('.') {
-            let why = "functions of the state are for loads, joint actuators, references of controllers and rates of states";
+            let why =
+                "functions of the state are for loads, joint actuators, references of controllers and rates of states";
             return Err(fault(at, format!("unknown name {}", quoted(name)), "not known here", why));
         }
         let known = || variables.iter().copied().chain(parameters.names());

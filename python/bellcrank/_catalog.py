@@ -441,6 +441,27 @@ class Elements:
         }
         return Symbol(self._element("state", name, None, values))
 
+    def table(
+        self,
+        name: str,
+        *,
+        x: Numbers,
+        values: Numbers | Matrix,
+        y: Numbers | None = None,
+    ) -> str:
+        """A function of one or two variables by a grid of values; expressions call it by its name.
+
+        x: values of the first argument, increasing [any]
+        values: for each `x` a number; with `y` a row of them for each `y` [any]
+        y: values of the second argument, increasing [any]; default: one argument
+        """
+        values = {
+            "x": x,
+            "y": y,
+            "values": values,
+        }
+        return str(self._element("table", name, None, values))
+
     def start(
         self,
         name: str,

@@ -71,12 +71,25 @@ pub fn markdown(solve: &'static [Field]) -> String {
     let mut out = String::from("# The model file\n\n");
     out += "TOML (or JSON), SI units, names as table keys. Any number may have its unit behind it, in quotes (`\"12 mm\"`, \
             `\"5 kN/m\"`), and any may be an expression of parameters; loads, drives and controllers also of `t` and of inputs.\n";
-    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| {
-        out += &format!("\n## {title}\n\n{text}\n");
-        if fields.iter().any(|group| !group.is_empty()) {
-            out += &format!("\n{}", field_table(fields));
-        }
-    };
+    values(&mut out);
+    elements(&mut out);
+    others(&mut out, solve);
+    out += "\n## Expressions\n\n";
+    out += &expression::function_table();
+    out
+}
+
+/// Adds a section with the table of its keys.
+fn add_section(out: &mut String, title: &str, text: &str, fields: &[&'static [Field]]) {
+    *out += &format!("\n## {title}\n\n{text}\n");
+    if fields.iter().any(|group| !group.is_empty()) {
+        *out += &format!("\n{}", field_table(fields));
+    }
+}
+
+/// The model, its numbers and its bodies.
+fn values(out: &mut String) {
+    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| add_section(out, title, text, fields);
     section("`[model]`", "What the model is.", &[MODEL]);
     section(
         "`[parameter]`",
@@ -116,6 +129,11 @@ pub fn markdown(solve: &'static [Field]) -> String {
          roll of the results.",
         &[ANGLES],
     );
+}
+
+/// Joints and forces.
+fn elements(out: &mut String) {
+    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| add_section(out, title, text, fields);
     section("`[joint.NAME]` between two bodies", "Keys of every joint between two bodies.", &[JOINT]);
     section("`[joint.NAME]` on one body", "Keys of joints that hold a point of one body.", &[JOINT_ON_ONE]);
     section("`[joint.NAME]` on a joint", "Keys of joints that act on the motion of another.", &[JOINT_ON_JOINT]);
@@ -137,6 +155,11 @@ pub fn markdown(solve: &'static [Field]) -> String {
     for k in forces::CATALOG {
         section(&format!("Force `{}`", k.name), k.doc, &[k.fields]);
     }
+}
+
+/// What is measured, computed, drawn and chosen.
+fn others(out: &mut String, solve: &'static [Field]) {
+    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| add_section(out, title, text, fields);
     section(
         "`[probe.NAME]`",
         "A point whose motion is recorded, in the world or as it is seen from another body, with axes of its own.",
@@ -178,7 +201,4 @@ pub fn markdown(solve: &'static [Field]) -> String {
         &[START],
     );
     section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[solve]);
-    out += "\n## Expressions\n\n";
-    out += &expression::function_table();
-    out
 }

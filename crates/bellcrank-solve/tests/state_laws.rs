@@ -208,6 +208,33 @@ value = "6*last + 2*(5*first - 5*last)"
     }
 }
 
+/// Eigenvalues of x′ = v, v′ = 1e-3 p − 10 v, p′ = 1e6 (u − v), u′ = −100 x − 30 u: the unit of a state does not matter.
+#[test]
+fn a_state_in_small_units_hides_no_coupling() {
+    let text = |unit: f64| {
+        let (push, fill) = (1e-3 * unit, 1e9 / unit);
+        format!(
+            "model = {{ plane = \"xy\" }}\n[body.m]\nmass = 1\ninertia = 1\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"ground\", \"m\"]\n\
+             at = [0, 0]\naxis = [1, 0]\n[force.f]\ntype = \"joint-actuator\"\njoint = \"s\"\neffort = \"{push:?}*p - 10*s.rate\"\n[state.p]\n\
+             rate = \"{fill:?}*(1e-3*u - 1e-3*s.rate)\"\n[state.u]\nrate = \"-100*s.position - 30*u\"\n"
+        )
+    };
+    let values = |unit: f64| {
+        let system = system(&text(unit));
+        let point = bellcrank_model::Point::at(&system.initial_state(), system.layout());
+        let found = bellcrank_solve::linearization::linearize(&*system, &point).unwrap().eigen().unwrap();
+        let mut values: Vec<(f64, f64)> = found.iter().map(|pair| pair.value).collect();
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        values
+    };
+    let (fine, coarse) = (values(1.0), values(1e6));
+    assert_eq!(fine.len(), coarse.len());
+    for (a, b) in fine.iter().zip(&coarse) {
+        assert!((a.0 - b.0).hypot(a.1 - b.1) < 1e-6 * (1.0 + b.0.hypot(b.1)), "{fine:?} {coarse:?}");
+        assert!(a.0 < 0.0 && (a.0, a.1) != (0.0, 0.0), "{fine:?}");
+    }
+}
+
 /// A mass between two one-sided springs: each half swing is a half period, π √(m/k), and every touch is an event.
 #[test]
 fn an_expression_that_bends_is_passed_by_events() {

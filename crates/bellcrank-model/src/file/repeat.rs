@@ -154,11 +154,10 @@ impl Copier<'_> {
             let index = &index[..counts.len()];
             let at = &entry.node;
             let name = self.text(&name, index, at, what)?;
-            let copied = kept.iter().map(|e| {
-                let node = self.node(&e.node, index, what)?;
-                Ok(Entry { name: e.name.clone(), span: e.span, node })
-            });
-            let entries = copied.collect::<Result<Vec<_>, Diagnostics>>()?;
+            let mut entries = Vec::with_capacity(kept.len());
+            for e in &kept {
+                entries.push(Entry { name: e.name.clone(), span: e.span, node: self.node(&e.node, index, what)? });
+            }
             let node = Node { span: entry.node.span, value: Value::Table(Table { entries }) };
             out.push(Entry { name, span: entry.span, node });
         }
@@ -171,15 +170,18 @@ impl Copier<'_> {
                 Value::String { text: self.text(text, index, node, what)?, start: None }
             }
             Value::Array(list) => {
-                let copied: Result<Vec<Node>, _> = list.iter().map(|n| self.node(n, index, what)).collect();
-                Value::Array(copied?)
+                let mut copied = Vec::with_capacity(list.len());
+                for node in list {
+                    copied.push(self.node(node, index, what)?);
+                }
+                Value::Array(copied)
             }
             Value::Table(table) => {
-                let copied = table
-                    .entries
-                    .iter()
-                    .map(|e| Ok(Entry { name: e.name.clone(), span: e.span, node: self.node(&e.node, index, what)? }));
-                Value::Table(Table { entries: copied.collect::<Result<Vec<_>, Diagnostics>>()? })
+                let mut entries = Vec::with_capacity(table.entries.len());
+                for e in &table.entries {
+                    entries.push(Entry { name: e.name.clone(), span: e.span, node: self.node(&e.node, index, what)? });
+                }
+                Value::Table(Table { entries })
             }
             other => other.clone(),
         };
@@ -188,7 +190,7 @@ impl Copier<'_> {
 
     /// A text with the numbers of an index in the places of its braces.
     fn text(&mut self, text: &str, index: &[f64], node: &Node, what: &str) -> Result<String, Diagnostics> {
-        let mut out = String::with_capacity(text.len() + 4);
+        let mut out = String::with_capacity(text.len());
         let mut from = 0;
         while let Some(open) = text[from..].find('{').map(|n| from + n) {
             let Some(close) = text[open..].find('}').map(|n| open + n) else {
@@ -203,6 +205,7 @@ impl Copier<'_> {
             from = close + 1;
         }
         out.push_str(&text[from..]);
+        out.shrink_to_fit();
         Ok(out)
     }
 

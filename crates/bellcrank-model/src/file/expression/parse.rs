@@ -522,16 +522,12 @@ impl Parser<'_> {
         self.at += 1;
         let open = self.tokens[self.at].at.clone();
         self.at += 1;
-        let mut found = 0;
-        if !self.peek().is_some_and(|t| t.kind == TokenKind::Close) {
-            loop {
-                self.deeper(Self::comparison)?;
-                found += 1;
-                match self.peek() {
-                    Some(token) if token.kind == TokenKind::Comma => self.at += 1,
-                    _ => break,
-                }
-            }
+        self.deeper(Self::comparison)?;
+        let mut found = 1;
+        while self.peek().is_some_and(|t| t.kind == TokenKind::Comma) {
+            self.at += 1;
+            found += 1;
+            self.deeper(Self::comparison)?;
         }
         self.close(open)?;
         let name = &self.text[at.clone()];

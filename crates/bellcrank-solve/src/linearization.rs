@@ -431,8 +431,9 @@ impl Linearization {
 /// all else behind its size [Parlett & Reinsch 1969].
 fn balance_states(a: &Matrix, first: usize, units: &mut [f64]) {
     const PASSES: usize = 4;
-    for i in (0..PASSES).flat_map(|_| first..units.len()) {
-        let others = (0..units.len()).filter(|j| *j != i);
+    let size = units.len();
+    for i in (0..PASSES).flat_map(|_| first..size) {
+        let others = (0..size).filter(|j| *j != i);
         let sizes = others.map(|j| [a.at(i, j).abs() * units[j], a.at(j, i).abs() / units[j]]);
         let [feels, acts] = sizes.fold([0.0f64; 2], |m, s| [m[0].max(s[0]), m[1].max(s[1])]);
         if feels > 0.0 && acts > 0.0 {

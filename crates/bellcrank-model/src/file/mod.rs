@@ -468,7 +468,7 @@ stiffness = "k"
     fn unknown_names_are_told_with_what_there_is() {
         let document = Document::parse("m.toml", "body = \"lnik\"".into(), &[], &LAYOUT).unwrap();
         let parameters = Parameters::default();
-        let context = Context { parameters: &parameters, plane: true, variables: &["t"], folder: None };
+        let context = Context { parameters: &parameters, plane: true, variables: &["t"], folder: None, laws: None };
         const PROBE: &[Field] = &[Field::required("body", FieldKind::Name, "", "the body")];
         let values = read(&document.root, "probe `B`", &[PROBE], &context).unwrap();
         let problem = values.name("body").unknown("body", values.what(), ["ground", "crank", "link"]);

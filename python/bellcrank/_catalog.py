@@ -321,8 +321,8 @@ class Elements:
         at: centre of mass (of a flexible body: origin of its frame) at the start, in the world [m]; default:
             from the shape, else the origin
         angle: angle at the start (plane) [rad]; default: 0
-        orientation: rotation at the start (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix,
-            body to world; default: along the world's axes
+        orientation: rotation at the start (space): quaternion [w, x, y, z], { axis, angle }, { order, angles
+            } or 3×3 matrix, body to world; default: along the world's axes
         velocity: velocity of the same point at the start [m/s]; default: at rest
         angular_velocity: angular velocity at the start, in the world [rad/s]; default: at rest
         fixed: keep this body's start when the model is assembled; default: false
@@ -374,7 +374,7 @@ class Elements:
         relative_to: the body that its motion is seen from, in that body's axes; default: the world
         angle: angle of its own axes against the body's (plane) [rad]; default: 0
         orientation: rotation of its own axes against the body's (space): quaternion [w, x, y, z], { axis,
-            angle } or 3×3 matrix; default: along the body's axes
+            angle }, { order, angles } or 3×3 matrix; default: along the body's axes
         """
         values = {
             "body": body,
@@ -396,7 +396,7 @@ class Elements:
     ) -> Symbol:
         """A number that can be set while a run goes on; expressions use it by its name.
 
-        start: its value until it is set; default: 0
+        start: its value until it is set [any]; default: 0
         unit: its unit, in the results; default: none
         doc: what it means; default: none
         """
@@ -406,6 +406,61 @@ class Elements:
             "doc": doc,
         }
         return Symbol(self._element("input", name, None, values))
+
+    def state(
+        self,
+        name: str,
+        *,
+        rate: Course | Callable[[float], float] | None = None,
+        input: Scalar | None = None,
+        numerator: Numbers | None = None,
+        denominator: Numbers | None = None,
+        start: Scalar | None = None,
+        unit: Text | None = None,
+        doc: Text | None = None,
+    ) -> Symbol:
+        """A first-order state with the expression of its rate; expressions of the state use it by its name.
+
+        rate: its rate: an expression of `t`, inputs, states, unfiltered outputs, and positions and velocities
+            of joints, bodies and probes [any]; default: a transfer function
+        input: of a transfer function: what goes into it, an expression like a rate; default: a `rate`
+        numerator: coefficients of a transfer function, the highest power of s first [any]; default: 1
+        denominator: of a higher degree than the numerator; at the start all is zero [any]; default: a `rate`
+        start: with `rate`: its value at the start [any]; default: 0
+        unit: its unit, in the results; default: none
+        doc: what it means; default: none
+        """
+        values = {
+            "rate": rate,
+            "input": input,
+            "numerator": numerator,
+            "denominator": denominator,
+            "start": start,
+            "unit": unit,
+            "doc": doc,
+        }
+        return Symbol(self._element("state", name, None, values))
+
+    def table(
+        self,
+        name: str,
+        *,
+        x: Numbers,
+        values: Numbers | Matrix,
+        y: Numbers | None = None,
+    ) -> str:
+        """A function of one or two variables by a grid of values; expressions call it by its name.
+
+        x: values of the first argument, increasing [any]
+        values: for each `x` a number; with `y` a row of them for each `y` [any]
+        y: values of the second argument, increasing [any]; default: one argument
+        """
+        values = {
+            "x": x,
+            "y": y,
+            "values": values,
+        }
+        return str(self._element("table", name, None, values))
 
     def start(
         self,
@@ -1271,10 +1326,11 @@ class Forces:
         on: Vector | None = None,
         frame: Literal["world", "body"] | None = None,
     ) -> Force:
-        """A force at a point of a body as a function of time, in the world's directions or in those of the body.
+        """A force at a point of a body as a function of time and of the state, in the world's directions or in
+        those of the body.
 
         body: the body it acts on
-        force: the force, each component a function of t [N]
+        force: the force, each component a function of t and the state [N]
         at: the point in the world at the start [m]; default: the centre of mass
         on: instead of `at`: the point in the body's frame [m]
         frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
@@ -1298,11 +1354,11 @@ class Forces:
         on: Vector | None = None,
         frame: Literal["world", "body"] | None = None,
     ) -> Force:
-        """A torque on a body as a function of time: a number in the plane, three in space, in the world's
-        directions or in those of the body.
+        """A torque on a body as a function of time and of the state: a number in the plane, three in space, in the
+        world's directions or in those of the body.
 
         body: the body it acts on
-        torque: the torque, a function of t [N m]
+        torque: the torque, a function of t and the state [N m]
         at: the point in the world at the start [m]; default: the centre of mass
         on: instead of `at`: the point in the body's frame [m]
         frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
@@ -1541,14 +1597,15 @@ class Forces:
         lag: Scalar | None = None,
         start: Scalar | None = None,
     ) -> Force:
-        """A force (or torque) along a joint coordinate as a function of time, kept within `limits` and following
-        with a first-order `lag`. It acts on the second body of the joint and against the first.
+        """A force (or torque) along a joint coordinate as a function of time and of the state, kept within
+        `limits` and following with a first-order `lag`. It acts on the second body of the joint and against the
+        first.
 
         joint: the joint it acts on
-        effort: the force or torque, a function of t [N, N m]
+        effort: the force or torque, a function of t and the state [N, N m]
         coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
             default: its only one
-        limits: least and greatest effort; reaching and leaving them are events [N, N m]; default: none
+        limits: least and greatest effort; reaching and leaving them are events [N; N m]; default: none
         lag: time constant with which the effort follows its command [s]; default: 0
         start: effort at the start, with `lag` [N, N m]; default: 0
         """
@@ -1583,15 +1640,15 @@ class Forces:
         `reference`. `limits` hold the effort and stop the integral from winding up; `lag` delays it.
 
         joint: the joint it acts on
-        reference: what is measured should be this, a function of t
+        reference: what is measured should be this, a function of t and the state [m, rad, m/s, rad/s]
         coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
             default: its only one
         measure: what is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a
             probe, `cart.vx` of a body; default: the coordinate it acts on
-        kp: effort per error; default: 0
-        ki: effort per integral of the error; default: 0
-        kd: effort per rate of the error; default: 0
-        limits: least and greatest effort; reaching and leaving them are events [N, N m]; default: none
+        kp: effort per error [SI units]; default: 0
+        ki: effort per integral of the error [SI units]; default: 0
+        kd: effort per rate of the error [SI units]; default: 0
+        limits: least and greatest effort; reaching and leaving them are events [N; N m]; default: none
         windup: time in which the integral follows the effort while the limits hold it [s]; default: kp/ki
         lag: time constant with which the effort follows its command [s]; default: 0
         start: effort at the start, with `lag` [N, N m]; default: 0

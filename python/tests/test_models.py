@@ -128,3 +128,20 @@ def test_every_kind_has_a_signature_and_a_docstring() -> None:
             assert method.__doc__ and "name" in inspect.signature(method).parameters
     assert "between" in inspect.signature(bc.Model("m").joint.revolute).parameters
     assert "rtol" in inspect.signature(bc.Model.run).parameters
+
+
+def test_states_tables_and_units_can_be_written() -> None:
+    m = bc.Model("motor", plane=True)
+    rotor = m.body("rotor", mass="1 kg", inertia="20 kg cm^2")
+    m.joint.revolute("pin", between=(bc.GROUND, rotor), at=(0, 0))
+    m.table("drop", x=[0, 50, 100], y=[0, 1], values=[[0, 1, 2], [0, 2, 4]])
+    current = m.state("current", rate="(24 - 3*current - 0.5*pin.rate - drop(pin.rate, 1))/0.01", unit="A")
+    m.state("smooth", input="pin.rate", numerator=[1], denominator=[0.001, 0.05, 1])
+    m.force.joint_actuator("drive", joint="pin", effort=0.5 * current)
+    run = m.run(until=0.3, rtol=1e-8)
+    # 24 V = 3 i + 0.5 w + 0.04 w, and at last there is no torque
+    assert abs(run["pin.rate"][-1] - 24 / 0.54) < 0.1
+    assert abs(run["smooth"][-1] - run["pin.rate"][-1]) < 1
+    m.body("heavy", mass="5 kN")
+    with pytest.raises(bc.ModelError, match="is in kg, found a number in kN"):
+        m.check()

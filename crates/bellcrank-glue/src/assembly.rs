@@ -278,7 +278,7 @@ fn read_interface(
     parts: &[Part],
     space: Space,
 ) -> Result<(Read, Vec<Site>), String> {
-    if let Some(word) = ["body", "probe", "start"].into_iter().find(|word| table.contains_key(*word)) {
+    if let Some(word) = ["body", "probe", "start", "state"].into_iter().find(|word| table.contains_key(*word)) {
         return Err(format!(
             "an assembly has no [{word}] of its own\n --> {path}\nhelp: put it into the model of a part"
         ));
@@ -327,6 +327,12 @@ fn read_interface(
             return Err(in_terms_of_ports(&report.to_string(), &all));
         }
     };
+    if let Some(signal) = read.model.signals.first() {
+        let words = read.model.subject(signal.of).words;
+        return Err(format!(
+            "{words} is a function of the state, which an assembly does not know\n --> {path}\nhelp: put it into the model of a part"
+        ));
+    }
     if read.model.space != space {
         let word = if space == Space::Plane { "add plane = \"xy\" to" } else { "leave `plane` out of" };
         return Err(format!(

@@ -105,6 +105,8 @@ pub enum CutError {
     States(String),
     /// A probe is seen from a body of another part.
     Probe(String),
+    /// Something is computed from the state, which may be that of another part.
+    Laws(String),
     /// No name was given.
     Nothing,
 }
@@ -127,6 +129,12 @@ impl fmt::Display for CutError {
                     "the probe `{name}` is seen from a body of another part\nhelp: cut elsewhere, or leave out its `relative_to`"
                 )
             }
+            CutError::Laws(name) => {
+                write!(
+                    f,
+                    "{name} is a function of the state, and parts do not know each other's\nhelp: run the model whole"
+                )
+            }
             CutError::Nothing => write!(f, "no joint was named to cut at"),
         }
     }
@@ -139,6 +147,9 @@ impl std::error::Error for CutError {}
 pub fn cut(system: &System, at: &Point, names: &[&str]) -> Result<Cut, CutError> {
     let model = &system.model;
     check_names(model, names)?;
+    if let Some(signal) = model.signals.first() {
+        return Err(CutError::Laws(model.subject(signal.of).words));
+    }
     let is_cut = |name: &str| names.contains(&name);
     let mut cutter = Cutter::new(system, at, &is_cut);
     for joint in &model.joints {

@@ -163,6 +163,7 @@ pub fn groups(model: &Model) -> impl Iterator<Item = Group> + '_ {
         .chain((0..model.probes.len()).map(|p| Group::Probe(p, ProbePart::Motion)))
         .chain(std::iter::once(Group::Energy))
         .chain((0..model.inputs.len()).map(Group::Input))
+        .chain((0..model.states.len()).map(Group::State))
 }
 
 /// The groups that are there for the asking.
@@ -245,6 +246,7 @@ pub fn name(model: &Model, group: Group, see: &mut dyn FnMut(std::fmt::Arguments
         }
         Group::Probe(p, part) => table(&model.probes[p].name, probe_table(part), false),
         Group::Energy => ENERGY.iter().for_each(|q| see(format_args!("{}", q.name), q.unit)),
+        Group::State(i) => see(format_args!("{}", model.states[i].name), model.states[i].unit),
         Group::Input(i) => see(format_args!("{}", model.inputs[i].name), model.inputs[i].unit),
         Group::Acceleration(b) => {
             let entry = &model.bodies[b];
@@ -311,7 +313,12 @@ pub fn select(model: &Model, wanted: &mut dyn FnMut(&str, bool) -> bool) -> Sele
 /// Whether a group is computed from accelerations or reactions.
 fn reactive(model: &Model, group: Group) -> bool {
     match group {
-        Group::Motion(_) | Group::Deformation(_) | Group::Coordinate(..) | Group::Energy | Group::Input(_) => false,
+        Group::Motion(_)
+        | Group::Deformation(_)
+        | Group::Coordinate(..)
+        | Group::Energy
+        | Group::Input(_)
+        | Group::State(_) => false,
         Group::Cardan(_) => false,
         // what holds a motion tells with what force
         Group::Force(f) | Group::Load(f, _) => model.forces[f].force.jumps(),
@@ -375,6 +382,6 @@ pub fn markdown() -> String {
         &[(PROBE, true), (PROBE_TURN, false), (PROBE_OWN, false)],
     );
     section("Energies", "By these names, without an element.", &[(ENERGY, true)]);
-    out += "\n## Inputs and outputs\n\nAn input and an output are recorded under their own names, with the units given in the model.\n";
+    out += "\n## Inputs, states and outputs\n\nAn input, a state and an output are recorded under their own names, with the units given in the model.\n";
     out
 }

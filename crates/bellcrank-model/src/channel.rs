@@ -112,6 +112,8 @@ pub enum Group {
     Energy,
     /// An input.
     Input(usize),
+    /// A state of the user.
+    State(usize),
     /// Accelerations of a body.
     Acceleration(usize),
     /// The Cardan angles of a body.

@@ -24,6 +24,7 @@ pub mod settings;
 pub mod snapshot;
 pub mod space;
 mod subject;
+pub mod surface;
 pub mod system;
 #[doc(hidden)]
 pub mod testing;

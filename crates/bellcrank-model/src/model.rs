@@ -2,6 +2,7 @@
 
 use crate::bodies::{Body, Coordinates, each};
 use crate::file::Expression;
+use crate::file::expression::Bends;
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::{Joint, Motion};
@@ -35,6 +36,10 @@ pub struct Model {
     pub inputs: Vec<Input>,
     /// What is computed from channels and recorded beside them.
     pub outputs: Vec<Output>,
+    /// First-order states of the user.
+    pub states: Vec<StateEntry>,
+    /// What forces and states compute from the state; expressions know them as further inputs.
+    pub signals: Vec<Signal>,
 }
 
 impl Model {
@@ -56,6 +61,7 @@ impl Model {
             Place::Force(i) => self.forces.get(i).map(|f| f.name.as_str()),
             Place::Probe(i) => self.probes.get(i).map(|p| p.name.as_str()),
             Place::Input(i) => self.inputs.get(i).map(|i| i.name.as_str()),
+            Place::State(i) => self.states.get(i).map(|s| s.name.as_str()),
         }
     }
 
@@ -73,7 +79,8 @@ impl Model {
     pub fn find_stations(&mut self) {
         let joints = self.joints.iter_mut().flat_map(|j| &mut j.ends);
         let forces = self.forces.iter_mut().flat_map(|f| &mut f.ends);
-        for end in joints.chain(forces).chain(self.probes.iter_mut().map(|p| &mut p.end)) {
+        let sensors = self.signals.iter_mut().flat_map(|s| &mut s.sensors).flat_map(|s| &mut s.ends);
+        for end in joints.chain(forces).chain(self.probes.iter_mut().map(|p| &mut p.end)).chain(sensors) {
             if let Some(entry) = end.body.and_then(|b| self.bodies.get_mut(b))
                 && end.on.node != crate::frames::RIGIDLY
                 && let Some(station) = each!(&mut entry.body, b => Coordinates::station(b, end.on.point))
@@ -243,6 +250,60 @@ pub struct Input {
     pub unit: &'static str,
     /// What it means; may be empty.
     pub doc: String,
+}
+
+/// A first-order state of the user: ż = φ(t, u, x, ẋ, z).
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateEntry {
+    /// The user's name, in expressions and in the results.
+    pub name: String,
+    /// The number of the signal that is its rate.
+    pub rate: usize,
+    /// Its value at the start.
+    pub start: f64,
+    /// Its unit, for the results; may be empty.
+    pub unit: &'static str,
+    /// What it means; may be empty.
+    pub doc: String,
+}
+
+/// A number that is computed from the state in every evaluation of the equations: s = f(t, u, x, ẋ, z).
+#[derive(Clone, Debug)]
+pub struct Signal {
+    /// What uses it.
+    pub of: Place,
+    /// f; its variables are `t`, the inputs, the sensors and the states.
+    pub value: Expression,
+    /// Where it bends.
+    pub bends: Bends,
+    /// What it measures.
+    pub sensors: Vec<Sensor>,
+    /// The numbers of the user's states in it.
+    pub states: Vec<usize>,
+}
+
+/// A position or a velocity that a signal measures between two places.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sensor {
+    /// What is measured.
+    pub sense: Sense,
+    /// Whether its rate is meant.
+    pub rate: bool,
+    /// The places.
+    pub ends: [End; 2],
+}
+
+/// What a sensor measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sense {
+    /// A coordinate of a joint: the joint, and which of its motions.
+    Joint(usize, usize),
+    /// The distance of the second place along an axis of the first.
+    Along(usize),
+    /// The angle of the second place's body in the plane, turns counted.
+    Angle,
+    /// The angular velocity of the second place about an axis of the world.
+    Spin(usize),
 }
 
 /// A quantity that is computed from channels, and what is done with it.

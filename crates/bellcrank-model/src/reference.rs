@@ -6,8 +6,9 @@ use crate::file::{Field, expression};
 use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
-    BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT, JOINT_ON_JOINTS,
-    JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, START, VISUAL, force_fields, joint_fields,
+    ANGLES, BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT,
+    JOINT_ON_JOINTS, JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE, TABLE, TURN, VISUAL,
+    force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 
@@ -15,7 +16,8 @@ use serde_json::{Value, json};
 pub fn schema(solve: &'static [Field]) -> Value {
     let named = |what: &str, value: Value| json!({ "type": "object", "description": format!("{what}, by name"), "additionalProperties": value });
     let kinds = |list: Vec<(&'static str, &'static str, Vec<&'static [Field]>)>| {
-        let each = list.into_iter().map(|(name, doc, fields)| {
+        let each = list.into_iter().map(|(name, doc, mut fields)| {
+            fields.push(REPEAT);
             let mut object = object_schema(&fields);
             object["description"] = json!(doc);
             object["properties"]["type"] = json!({ "const": name, "description": doc });
@@ -29,20 +31,22 @@ pub fn schema(solve: &'static [Field]) -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://bellcrank.dev/model.schema.json",
         "title": "Bellcrank model",
-        "description": "A multibody model. SI units; every number may be an expression of parameters.",
+        "description": "A multibody model. SI units, or units behind numbers: \"12 mm\"; every number may be an expression of parameters.",
         "type": "object",
         "properties": {
             "$schema": { "type": "string" },
             "model": object_schema(&[MODEL]),
             "parameter": named("Numbers or expressions of other parameters", json!({ "anyOf": [{ "type": ["number", "string"] }, object_schema(&[PARAMETER])] })),
-            "input": named("Numbers that may be set while a run goes on", object_schema(&[INPUT])),
-            "body": named("Bodies", object_schema(&[BODY])),
+            "input": named("Numbers that may be set while a run goes on", object_schema(&[INPUT, REPEAT])),
+            "body": named("Bodies", object_schema(&[BODY, REPEAT])),
             "joint": named("Joints", kinds(joint_kinds)),
             "force": named("Forces", kinds(force_kinds)),
-            "probe": named("Points whose motion is recorded", object_schema(&[PROBE])),
-            "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT])),
-            "visual": named("What bodies look like", object_schema(&[VISUAL])),
-            "start": named("Joint coordinates and rates at the start", object_schema(&[START])),
+            "probe": named("Points whose motion is recorded", object_schema(&[PROBE, REPEAT])),
+            "table": named("Functions by a grid of values, which expressions call", object_schema(&[TABLE])),
+            "state": named("First-order states of your own", object_schema(&[STATE, REPEAT])),
+            "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT, REPEAT])),
+            "visual": named("What bodies look like", object_schema(&[VISUAL, REPEAT])),
+            "start": named("Joint coordinates and rates at the start", object_schema(&[START, REPEAT])),
             "solve": object_schema(&[solve]),
         },
         "required": ["body"],
@@ -65,14 +69,27 @@ fn stands(place: &Place) -> &'static str {
 /// The reference as Markdown; `solve` are the keys of `[solve]`.
 pub fn markdown(solve: &'static [Field]) -> String {
     let mut out = String::from("# The model file\n\n");
-    out += "TOML (or JSON), SI units, names as table keys. Any number may be an expression of parameters; \
-            loads, drives and controllers also of `t` and of inputs.\n";
-    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| {
-        out += &format!("\n## {title}\n\n{text}\n");
-        if fields.iter().any(|group| !group.is_empty()) {
-            out += &format!("\n{}", field_table(fields));
-        }
-    };
+    out += "TOML (or JSON), SI units, names as table keys. Any number may have its unit behind it, in quotes (`\"12 mm\"`, \
+            `\"5 kN/m\"`), and any may be an expression of parameters; loads, drives and controllers also of `t` and of inputs.\n";
+    values(&mut out);
+    elements(&mut out);
+    others(&mut out, solve);
+    out += "\n## Expressions\n\n";
+    out += &expression::function_table();
+    out
+}
+
+/// Adds a section with the table of its keys.
+fn add_section(out: &mut String, title: &str, text: &str, fields: &[&'static [Field]]) {
+    *out += &format!("\n## {title}\n\n{text}\n");
+    if fields.iter().any(|group| !group.is_empty()) {
+        *out += &format!("\n{}", field_table(fields));
+    }
+}
+
+/// The model, its numbers and its bodies.
+fn values(out: &mut String) {
+    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| add_section(out, title, text, fields);
     section("`[model]`", "What the model is.", &[MODEL]);
     section(
         "`[parameter]`",
@@ -81,13 +98,42 @@ pub fn markdown(solve: &'static [Field]) -> String {
         &[PARAMETER],
     );
     section(
+        "`[table.NAME]`",
+        "A function of one or two variables by a grid of values. Expressions call it: `map(pin.rate, current)`. It is once differentiable, and exact for \
+         polynomials of degree two; beyond the grid the value at its edge stays.",
+        &[TABLE],
+    );
+    section(
         "`[input.NAME]`",
         "A number that may be set while a run goes on. Expressions of loads, of drives of a rate and of controllers use \
         it by its name; it is constant between the times it is set, so a drive of a position cannot use it. It is recorded \
         under its name.",
         &[INPUT],
     );
+    section(
+        "`repeat`",
+        "Bodies, joints, forces, probes, states, inputs, outputs, visuals and starts may stand for many: `[body.\"link{i}\"]` with \
+         `repeat = 40` are 40 bodies, link1 to link40. Every `{…}` in the name and in the texts of the entry is a whole number, computed from \
+         `i` = 1, 2, … and parameters; `repeat = [30, 20]` also has `j`. A name without braces gets the index behind it.",
+        &[REPEAT],
+    );
     section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
+    section(
+        "`orientation` by one turn",
+        "In place of a quaternion, as `{ axis = [0, 0, 1], angle = \"30 deg\" }`.",
+        &[TURN],
+    );
+    section(
+        "`orientation` by three turns",
+        "Cardan or Euler angles, as `{ order = \"zyx\", angles = [\"30 deg\", 0, \"10 deg\"] }`: R = Rz Ry Rx, the yaw, pitch and \
+         roll of the results.",
+        &[ANGLES],
+    );
+}
+
+/// Joints and forces.
+fn elements(out: &mut String) {
+    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| add_section(out, title, text, fields);
     section("`[joint.NAME]` between two bodies", "Keys of every joint between two bodies.", &[JOINT]);
     section("`[joint.NAME]` on one body", "Keys of joints that hold a point of one body.", &[JOINT_ON_ONE]);
     section("`[joint.NAME]` on a joint", "Keys of joints that act on the motion of another.", &[JOINT_ON_JOINT]);
@@ -109,10 +155,30 @@ pub fn markdown(solve: &'static [Field]) -> String {
     for k in forces::CATALOG {
         section(&format!("Force `{}`", k.name), k.doc, &[k.fields]);
     }
+}
+
+/// What is measured, computed, drawn and chosen.
+fn others(out: &mut String, solve: &'static [Field]) {
+    let mut section = |title: &str, text: &str, fields: &[&'static [Field]]| add_section(out, title, text, fields);
     section(
         "`[probe.NAME]`",
         "A point whose motion is recorded, in the world or as it is seen from another body, with axes of its own.",
         &[PROBE],
+    );
+    section(
+        "`[state.NAME]`",
+        "A first-order state of your own, such as a pressure, a current or the memory of a controller: its rate is an expression of the \
+         state, and expressions of the state know it by its name. It is recorded under its name.",
+        &[STATE],
+    );
+    section(
+        "Functions of the state",
+        "Components of `force` and `torque`, the `effort` of joint actuators, the `reference` of controllers without `kd` and the `rate` of \
+         states may use coordinates and rates of joints (`slide.position`, `pin.rate`), positions and velocities of bodies and probes \
+         (`cart.x`, `tip.vy`, `hull.wz`), states, and outputs without a filter, beside `t`, inputs and parameters. `abs`, `sign`, `min`, `max` and \
+         comparisons in them are events. What is only known when all forces are (accelerations, reactions, forces) would be an algebraic \
+         loop, and is refused.",
+        &[],
     );
     section(
         "`[output.NAME]`",
@@ -135,7 +201,4 @@ pub fn markdown(solve: &'static [Field]) -> String {
         &[START],
     );
     section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[solve]);
-    out += "\n## Expressions\n\n";
-    out += &expression::function_table();
-    out
 }

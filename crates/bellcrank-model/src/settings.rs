@@ -1,6 +1,6 @@
 //! A section whose keys get their meaning elsewhere, read as it stands: `[solve]`.
 
-use crate::file::{Context, Diagnostic, Entry, Node, Span, Value};
+use crate::file::{Context, Diagnostic, Entry, Node, Span, Value, units};
 
 /// A value as the user gave it, before anybody knows what kind it should be.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,8 @@ impl Given {
             Value::Integer(n) => Given::Number(*n as f64),
             Value::Number(x) => Given::Number(*x),
             Value::String { text, .. } => {
-                let number = context.number(node, &format_args!("`{key}`")).map_err(|problem| problem.message);
+                let number =
+                    context.number(node, &format_args!("`{key}`"), units::ANY).map_err(|problem| problem.message);
                 Given::Text { text: text.clone(), number }
             }
             Value::Array(items) => {
@@ -51,9 +52,10 @@ impl From<usize> for Given {
 }
 
 impl From<&str> for Given {
-    /// A word, or a number in digits.
+    /// A word, or a number in digits, perhaps with its unit.
     fn from(text: &str) -> Given {
-        let number = text.trim().parse().map_err(|_| String::new());
+        let quantity = || units::Quantity::parse(text).map(|q| q.value);
+        let number = text.trim().parse().ok().or_else(quantity).ok_or_else(String::new);
         Given::Text { text: text.to_string(), number }
     }
 }

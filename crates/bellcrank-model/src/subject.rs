@@ -15,6 +15,8 @@ pub enum Place {
     Probe(usize),
     /// One of [`Model::inputs`](crate::Model::inputs).
     Input(usize),
+    /// One of [`Model::states`](crate::Model::states).
+    State(usize),
     /// What is given at the start for one of [`Model::joints`](crate::Model::joints).
     Start(usize),
 }
@@ -28,6 +30,7 @@ impl Place {
             Place::Force(_) => "force",
             Place::Probe(_) => "probe",
             Place::Input(_) => "input",
+            Place::State(_) => "state",
             Place::Start(_) => "start",
         }
     }

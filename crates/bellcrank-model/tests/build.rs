@@ -145,6 +145,29 @@ fn every_shape_can_be_built_from_its_type() {
     }
 }
 
+#[test]
+fn states_and_expressions_of_the_state_can_be_built() {
+    use bellcrank_model::build::bodies::State;
+    let mut m = Model::planar("motor");
+    let rotor = m.body("rotor", Body::new().mass(1.0).inertia("2 kg m²"));
+    let pin = m.joint("pin", joints::Revolute::new((GROUND, &rotor)).at([0.0, 0.0]));
+    let current = m.state("current", State::new().rate("(24 - 3*current - 0.5*pin.rate)/0.01").start("0 A").unit("A"));
+    m.force("drive", forces::JointActuator::new(pin, 0.5 * &current));
+    let read = m.read().unwrap_or_else(|report| panic!("{report}"));
+    assert_eq!((read.model.states.len(), read.model.signals.len()), (1, 2));
+    let _smooth = m.state("smooth", State::new().input("pin.angle").numerator([1.0]).denominator([0.01, 0.2, 1.0]));
+    assert_eq!(m.read().unwrap_or_else(|report| panic!("{report}")).model.states.len(), 3);
+    m.table("square", &[0.0, 1.0, 2.0], &[], &[vec![0.0, 1.0, 4.0]]);
+    m.table("plane", &[0.0, 1.0], &[0.0, 2.0], &[vec![0.0, 1.0], vec![2.0, 3.0]]);
+    m.body("weight", Body::new().mass("square(1.5) + plane(1, 1)"));
+    let weight = m.read().unwrap_or_else(|report| panic!("{report}")).model;
+    assert!(format!("{:?}", weight.bodies[1].body).contains("mass: 4.25"), "{:?}", weight.bodies[1].body);
+    let frame = Orientation::angles("zyx", ["30 deg", "0", "10 deg"]);
+    let mut m = Model::spatial("frame");
+    m.body("b", Body::new().mass(1.0).inertia([1.0, 1.0, 1.0]).orientation(frame));
+    assert!(m.read().is_ok() && m.to_toml().contains("order = \"zyx\""), "{}", m.to_toml());
+}
+
 /// A four-bar linkage from types, and the same from the text that it makes, to the bit.
 #[test]
 fn a_model_from_types_is_the_one_from_its_text() {

@@ -113,6 +113,13 @@ fn samples() -> Vec<(String, String)> {
         "[joint.slide]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[joint.j]\ntype = \"armature\"\njoint = \"slide\"\ninertia = 0.7",
         "[joint.hinge]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\naxis = [1, 0.2]\n[joint.j]\ntype = \"tie\"\njoints = [\"hinge\", \"s\"]\nratio = -0.7\noffset = 0.1",
         "[force.f]\ntype = \"joint-spring\"\njoint = \"j\"\nstiffness = 30\ndamping = 4\nrest = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        // functions of the state: all that they can measure, on bodies that the force does not touch
+        "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2]\nforce = [\"-3*k.position*k.rate + a.vx*c.angle - tip.y^2\", \"p.x*sin(j.angle) + u*c.wz + tip.vx\"]\nframe = \"body\"\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.k]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\naxis = [1, 0.3]\n[probe.tip]\nbody = \"c\"\nrelative_to = \"a\"\non = [0.1, 0.3]\n[state.u]\nrate = \"w*k.rate - 2*u*a.x + sin(t)\"\nstart = 0.3\n[state.w]\nrate = \"o - w^2\"\n[output.o]\nvalue = \"u*tip.x + max(j.rate, abs(c.y))\"",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*c.x - 2*j.rate*u\"\nlag = 0.3\nlimits = [-40, 50]\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[state.u]\nrate = \"-u*c.vy\"\nstart = 1",
+        "[force.f]\ntype = \"joint-actuator\"\njoint = \"j\"\neffort = \"3*c.x - 2*j.rate\"\nlimits = [-1.9, 2]\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"pid\"\njoint = \"j\"\nreference = \"c.x*c.vy + u\"\nkp = 10\nki = 3\nlimits = [-20, 15]\nlag = 0.2\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[state.u]\nrate = \"-2*u\"",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = \"-4*b.angle - 0.3*b.wz*abs(b.wz)\"",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = \"map(c.x, b.wz)*line(a.y)\"\n[table.map]\nx = [-2, 0.1, 1, 3]\ny = [-3, 0.2, 2]\nvalues = [[1, 3, 2, 4], [2, 1, 5, 4], [0, 2, 1, 3]]\n[table.line]\nx = [-3, 0, 1, 4]\nvalues = [1, 3, 2, 7]",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",
@@ -173,6 +180,8 @@ fn samples() -> Vec<(String, String)> {
         "[joint.slide]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.j]\ntype = \"armature\"\njoint = \"slide\"\ninertia = 0.7",
         "[joint.hinge]\ntype = \"cylindrical\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\n[joint.j]\ntype = \"tie\"\njoints = [\"hinge\", \"s\"]\ncoordinates = [\"angle\", \"position\"]\nratio = 0.4",
         "[force.f]\ntype = \"joint-spring\"\njoint = \"j\"\ncurve = [[-1, -20], [-0.5, -3], [0, 0], [1, 1]]\ndamping = 4\nrest = 0.2\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\nforce = [\"-3*k.position*k.rate + a.vz\", \"tip.vx*sin(j.angle2) + u*c.wy\", \"p.x*tip.z - j.rate2\"]\n[joint.j]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\naxis2 = [1, -1, 0]\n[joint.k]\ntype = \"prismatic\"\nbetween = [\"ground\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\n[probe.tip]\nbody = \"c\"\nrelative_to = \"a\"\non = [0.1, 0.3, 0.2]\n[state.u]\nrate = \"k.rate - 2*u*a.x + sin(t)\"\nstart = 0.3",
+        "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = [\"-4*c.wx*b.wz\", \"c.wy*c.y\", \"min(c.wz, b.z)\"]\nframe = \"body\"",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
     let mut out: Vec<_> = both

@@ -61,7 +61,7 @@ pub fn add(robot: &mut Robot, path: &Path, options: &Options) -> Result<(), Repo
 fn add_text(robot: &mut Robot, name: &str, text: String) -> Result<(), Report> {
     let document = Document::parse(name, text, &[], &LAYOUT)?;
     let parameters = Parameters::read(None, &[]).map_err(|p| document.report(p))?;
-    let context = Context { parameters: &parameters, plane: false, variables: &[], folder: None };
+    let context = Context { parameters: &parameters, plane: false, variables: &[], folder: None, laws: None };
     let mut problems = Diagnostics::new();
     for entry in document.section("loop").map_err(|p| document.report(p.into()))? {
         let what = format!("loop {}", suggest::quoted(&entry.name));

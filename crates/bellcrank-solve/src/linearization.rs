@@ -411,18 +411,34 @@ impl Linearization {
         };
         let omega = block(d, d_v).sqrt();
         let omega = if omega > 0.0 { omega.log2().round().exp2() } else { 1.0 };
-        let unit = |i: usize| if (d..d + d_v).contains(&i) { omega } else { 1.0 };
         let size = d + d_v + nz;
-        let scaled = Matrix::from_fn(size, size, |i, j| self.matrix.at(i, j) * unit(j) / unit(i));
+        let mut units: Vec<f64> = (0..size).map(|i| if (d..d + d_v).contains(&i) { omega } else { 1.0 }).collect();
+        balance_states(&self.matrix, d + d_v, &mut units);
+        let scaled = Matrix::from_fn(size, size, |i, j| self.matrix.at(i, j) * units[j] / units[i]);
         let mut pairs = deflated(&scaled, true)?;
         for p in &mut pairs {
             for part in [&mut p.re, &mut p.im] {
                 let states = part.split_off(d + d_v);
                 part.truncate(d);
-                part.extend(states);
+                part.extend(states.iter().zip(&units[d + d_v..]).map(|(x, unit)| x * unit));
             }
         }
         Ok(pairs)
+    }
+}
+
+/// Units of the states in which each acts on the others as much as they act on it, as powers of two: a pressure in Pa would hide
+/// all else behind its size [Parlett & Reinsch 1969].
+fn balance_states(a: &Matrix, first: usize, units: &mut [f64]) {
+    const PASSES: usize = 4;
+    let size = units.len();
+    for i in (0..PASSES).flat_map(|_| first..size) {
+        let others = (0..size).filter(|j| *j != i);
+        let sizes = others.map(|j| [a.at(i, j).abs() * units[j], a.at(j, i).abs() / units[j]]);
+        let [feels, acts] = sizes.fold([0.0f64; 2], |m, s| [m[0].max(s[0]), m[1].max(s[1])]);
+        if feels > 0.0 && acts > 0.0 {
+            units[i] = (feels / acts).sqrt().log2().round().exp2();
+        }
     }
 }
 

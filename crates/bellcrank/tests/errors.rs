@@ -135,6 +135,101 @@ fn keys_and_values() {
 }
 
 #[test]
+fn units() {
+    let mut s = Session::new("units");
+    s.run("kind.toml", &with("mass = 1", "mass = \"5 kN\""), "");
+    s.run("vector.toml", &with("at = [1.5, 0]", "at = [\"150 mm\", \"2 deg\"]"), "");
+    s.run(
+        "none.toml",
+        &with("plane = \"xy\"", "plane = \"xy\"\nname = \"x\"").replace("[joint.pin]", "[joint.pin]\ntree = \"1 m\""),
+        "",
+    );
+    s.run("unknown.toml", &with("mass = 1", "mass = \"5 Kg\""), "");
+    s.run("space.toml", &with("stiffness = \"k\"", "stiffness = \"5 kN / m\""), "");
+    s.run("parameter.toml", &with("k = 100", "k = \"100 N\""), "");
+    s.run("doubt.toml", &with("k = 100", "m = 2\nk = \"100 N/m\""), "");
+    s.run("mixed.toml", &with("k = 100", "m = 2\nk = \"2 * 50 N/m\""), "");
+    s.run("kept.toml", &with("k = 100", "k = { value = \"100 N/mm\", unit = \"N/mm\" }"), "");
+    s.run("input.toml", &format!("{GOOD}[input.u]\nstart = \"3 kN\"\nunit = \"kN\"\n"), "");
+    s.run(
+        "turn.toml",
+        &format!("{GOOD}[force.f]\ntype = \"joint-spring\"\njoint = \"pin\"\nstiffness = \"5 N/mm\"\n"),
+        "",
+    );
+    s.run(
+        "curve.toml",
+        &format!("{GOOD}[force.f]\ntype = \"joint-spring\"\njoint = \"pin\"\ncurve = [[0, 0], [\"2 deg\", \"3 N\"]]\n"),
+        "",
+    );
+    s.run("start.toml", &format!("{GOOD}[start]\npin = {{ rate = \"3 m/s\" }}\n"), "");
+    s.run("hertz.toml", &format!("{GOOD}[start]\npin = {{ rate = \"3 Hz\" }}\n"), "");
+    s.run("drive.toml", &format!("{GOOD}[joint.d]\ntype = \"drive\"\njoint = \"pin\"\nrate = \"3 m/s\"\n"), "");
+    s.run(
+        "gain.toml",
+        &format!("{GOOD}[force.f]\ntype = \"pid\"\njoint = \"pin\"\nreference = \"5 mm\"\nkp = \"3 N\"\n"),
+        "",
+    );
+    s.run("solve.toml", &format!("{GOOD}[solve]\nuntil = \"3 m\"\n"), "");
+    s.run("good.toml", GOOD, "--until 3kg");
+    s.check("units");
+}
+
+#[test]
+fn functions_of_the_state() {
+    let mut s = Session::new("state");
+    let law = |law: &str| format!("{GOOD}[force.f]\ntype = \"joint-actuator\"\njoint = \"pin\"\neffort = \"{law}\"\n");
+    s.run("channel.toml", &law("-2*pin.angel"), "");
+    s.run("owner.toml", &law("-2*pni.angle"), "");
+    s.run("acceleration.toml", &law("-2*crank.ax"), "");
+    s.run("reaction.toml", &law("0.1*pin.fx"), "");
+    s.run("force.toml", &law("0.1*spring.length"), "");
+    s.run("energy.toml", &law("0.1*energy.total"), "");
+    s.run("output.toml", &format!("{}[output.o]\nvalue = \"crank.ax\"\n", law("0.1*o")), "");
+    s.run("circle.toml", &format!("{}[output.o]\nvalue = \"2*p\"\n[output.p]\nvalue = \"o\"\n", law("0.1*o")), "");
+    s.run("filter.toml", &format!("{}[output.o]\nvalue = \"crank.x\"\nlag = 0.1\n", law("0.1*o")), "");
+    s.run("floor.toml", &law("floor(pin.angle)"), "");
+    s.run("bends.toml", &law(&vec!["abs(pin.angle)"; 8].join(" + ")), "");
+    s.run("syntax.toml", &law("2*pin.angle +"), "");
+    s.run("mass.toml", &with("mass = 1", "mass = \"1 + pin.angle\""), "");
+    s.run("drive.toml", &format!("{GOOD}[joint.d]\ntype = \"drive\"\njoint = \"pin\"\nrate = \"elbow.rate\"\n"), "");
+    s.run(
+        "wind.toml",
+        &format!("{GOOD}[force.f]\ntype = \"drag\"\nbody = \"link\"\ncd = 1\narea = 1\nwind = [\"link.x\", 0]\n"),
+        "",
+    );
+    s.run(
+        "kd.toml",
+        &format!("{GOOD}[force.f]\ntype = \"pid\"\njoint = \"pin\"\nreference = \"elbow.angle\"\nkp = 1\nkd = 1\n"),
+        "",
+    );
+    s.run("rate.toml", &format!("{GOOD}[state.p]\nstart = 1\n"), "");
+    s.run(
+        "name.toml",
+        &format!("{GOOD}[state.sin]\nrate = 1\n[state.pi]\nrate = 1\n[state.t]\nrate = 1\n[state.a-b]\nrate = 1\n"),
+        "",
+    );
+    s.run("clash.toml", &format!("{GOOD}[state.k]\nrate = 1\n[state.crank]\nrate = 1\n"), "");
+    s.check("functions_of_the_state");
+}
+
+#[test]
+fn repetition() {
+    let mut s = Session::new("repeat");
+    let links = |entry: &str| format!("{GOOD}[body.\"l{{i}}\"]\n{entry}\n");
+    s.run("text.toml", &links("repeat = \"many\"\nmass = 1"), "");
+    s.run("half.toml", &links("repeat = 2.5\nmass = 1"), "");
+    s.run("four.toml", &links("repeat = [1, 2, 3, 4]\nmass = 1"), "");
+    s.run("huge.toml", &links("repeat = [100000, 100000]\nmass = 1"), "");
+    s.run("flag.toml", &links("repeat = true\nmass = 1"), "");
+    s.run("brace.toml", &links("repeat = 2\nmass = \"{i\""), "");
+    s.run("index.toml", &links("repeat = 2\nmass = \"{j}\""), "");
+    s.run("fraction.toml", &links("repeat = 2\nmass = \"{i/2}\""), "");
+    s.run("clash.toml", &format!("{GOOD}[body.\"l{{i}}\"]\nrepeat = 2\nmass = 1\n[body.l2]\nmass = 1\n"), "");
+    s.run("inside.toml", &links("repeat = 2\nmass = \"{i} - 2\""), "");
+    s.check("repetition");
+}
+
+#[test]
 fn names() {
     let mut s = Session::new("names");
     s.run("unknown.toml", &with("\"crank\", \"link\"", "\"crnak\", \"link\""), "");

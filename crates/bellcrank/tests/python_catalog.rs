@@ -3,7 +3,7 @@
 
 use bellcrank_model::file::csv::TABULATED;
 use bellcrank_model::file::{Field, FieldKind};
-use bellcrank_model::read::{BODY, INPUT, PROBE, START, force_fields, joint_fields};
+use bellcrank_model::read::{BODY, INPUT, PROBE, START, STATE, TABLE, force_fields, joint_fields};
 use bellcrank_model::{forces, joints};
 use bellcrank_solve::choices::{CHOICES, Choice, Set};
 use std::fmt::Write;
@@ -73,6 +73,10 @@ fn text() -> String {
     of("probe", "probe", "Probe", None, doc).write(&[PROBE], &mut out);
     let doc = "A number that can be set while a run goes on; expressions use it by its name.";
     of("input", "input", "Symbol", None, doc).write(&[INPUT], &mut out);
+    let doc = "A first-order state with the expression of its rate; expressions of the state use it by its name.";
+    of("state", "state", "Symbol", None, doc).write(&[STATE], &mut out);
+    let doc = "A function of one or two variables by a grid of values; expressions call it by its name.";
+    of("table", "table", "str", None, doc).write(&[TABLE], &mut out);
     let doc = "Coordinates and rates of a joint at the start; the rest is assembled.";
     of("start", "start", "Joint", None, doc).write(&[START], &mut out);
     for (class, doc) in [("Joints", "Every kind of joint."), ("Forces", "Every kind of force.")] {
@@ -311,6 +315,8 @@ fn type_of(field: &Field) -> String {
         Pairs => "Pairs".into(),
         Square { .. } => "Matrix".into(),
         Table(_) => "Table".into(),
+        Any if field.name == "input" => "Scalar".into(),
+        Any if field.name == "values" => "Numbers | Matrix".into(),
         Any => "Matrix | Table".into(),
     }
 }

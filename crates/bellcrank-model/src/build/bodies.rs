@@ -181,7 +181,7 @@ element! {
         at: Vector = "at",
         /// Angle at the start (plane), in rad. Default: 0.
         angle: Scalar = "angle",
-        /// Rotation at the start (space): quaternion \[w, x, y, z\], { axis, angle } or 3×3 matrix, body to world. Default: along the world's axes.
+        /// Rotation at the start (space): quaternion \[w, x, y, z\], { axis, angle }, { order, angles } or 3×3 matrix, body to world. Default: along the world's axes.
         orientation: Orientation = "orientation",
         /// Velocity of the same point at the start, in m/s. Default: at rest.
         velocity: Vector = "velocity",
@@ -224,7 +224,7 @@ element! {
         relative_to: Text = "relative_to",
         /// Angle of its own axes against the body's (plane), in rad. Default: 0.
         angle: Scalar = "angle",
-        /// Rotation of its own axes against the body's (space): quaternion \[w, x, y, z\], { axis, angle } or 3×3 matrix. Default: along the body's axes.
+        /// Rotation of its own axes against the body's (space): quaternion \[w, x, y, z\], { axis, angle }, { order, angles } or 3×3 matrix. Default: along the body's axes.
         orientation: Orientation = "orientation",
     }
 }
@@ -260,7 +260,30 @@ element! {
     required {
     }
     optional {
-        /// Its value until it is set. Default: 0.
+        /// Its value until it is set, in any. Default: 0.
+        start: Scalar = "start",
+        /// Its unit, in the results. Default: none.
+        unit: Text = "unit",
+        /// What it means. Default: none.
+        doc: Text = "doc",
+    }
+}
+
+element! {
+    /// A first-order state with its rate.
+    section State none
+    required {
+    }
+    optional {
+        /// Its rate: an expression of `t`, inputs, states, unfiltered outputs, and positions and velocities of joints, bodies and probes, in any. Default: a transfer function.
+        rate: Scalar = "rate",
+        /// Of a transfer function: what goes into it, an expression like a rate. Default: a `rate`.
+        input: Scalar = "input",
+        /// Coefficients of a transfer function, the highest power of s first, in any. Default: 1.
+        numerator: Numbers = "numerator",
+        /// Of a higher degree than the numerator; at the start all is zero, in any. Default: a `rate`.
+        denominator: Numbers = "denominator",
+        /// With `rate`: its value at the start, in any. Default: 0.
         start: Scalar = "start",
         /// Its unit, in the results. Default: none.
         unit: Text = "unit",

@@ -139,12 +139,12 @@ element! {
 }
 
 element! {
-    /// A force at a point of a body as a function of time, in the world's directions or in those of the body.
+    /// A force at a point of a body as a function of time and of the state, in the world's directions or in those of the body.
     force Force "force"
     required {
         /// The body it acts on.
         body: BodyRef = "body",
-        /// The force, each component a function of t, in N.
+        /// The force, each component a function of t and the state, in N.
         force: Vector = "force",
     }
     optional {
@@ -158,12 +158,12 @@ element! {
 }
 
 element! {
-    /// A torque on a body as a function of time: a number in the plane, three in space, in the world's directions or in those of the body.
+    /// A torque on a body as a function of time and of the state: a number in the plane, three in space, in the world's directions or in those of the body.
     force Torque "torque"
     required {
         /// The body it acts on.
         body: BodyRef = "body",
-        /// The torque, a function of t, in N m.
+        /// The torque, a function of t and the state, in N m.
         torque: Vector = "torque",
     }
     optional {
@@ -310,18 +310,18 @@ element! {
 }
 
 element! {
-    /// A force (or torque) along a joint coordinate as a function of time, kept within `limits` and following with a first-order `lag`. It acts on the second body of the joint and against the first.
+    /// A force (or torque) along a joint coordinate as a function of time and of the state, kept within `limits` and following with a first-order `lag`. It acts on the second body of the joint and against the first.
     force JointActuator "joint-actuator"
     required {
         /// The joint it acts on.
         joint: JointRef = "joint",
-        /// The force or torque, a function of t, in N, N m.
+        /// The force or torque, a function of t and the state, in N, N m.
         effort: Scalar = "effort",
     }
     optional {
         /// Which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …. Default: its only one.
         coordinate: Text = "coordinate",
-        /// Least and greatest effort; reaching and leaving them are events, in N, N m. Default: none.
+        /// Least and greatest effort; reaching and leaving them are events, in N; N m. Default: none.
         limits: Numbers = "limits",
         /// Time constant with which the effort follows its command, in s. Default: 0.
         lag: Scalar = "lag",
@@ -336,7 +336,7 @@ element! {
     required {
         /// The joint it acts on.
         joint: JointRef = "joint",
-        /// What is measured should be this, a function of t.
+        /// What is measured should be this, a function of t and the state, in m, rad, m/s, rad/s.
         reference: Scalar = "reference",
     }
     optional {
@@ -344,13 +344,13 @@ element! {
         coordinate: Text = "coordinate",
         /// What is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a probe, `cart.vx` of a body. Default: the coordinate it acts on.
         measure: Text = "measure",
-        /// Effort per error. Default: 0.
+        /// Effort per error, in SI units. Default: 0.
         kp: Scalar = "kp",
-        /// Effort per integral of the error. Default: 0.
+        /// Effort per integral of the error, in SI units. Default: 0.
         ki: Scalar = "ki",
-        /// Effort per rate of the error. Default: 0.
+        /// Effort per rate of the error, in SI units. Default: 0.
         kd: Scalar = "kd",
-        /// Least and greatest effort; reaching and leaving them are events, in N, N m. Default: none.
+        /// Least and greatest effort; reaching and leaving them are events, in N; N m. Default: none.
         limits: Numbers = "limits",
         /// Time in which the integral follows the effort while the limits hold it, in s. Default: kp/ki.
         windup: Scalar = "windup",

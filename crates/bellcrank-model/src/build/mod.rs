@@ -189,6 +189,28 @@ impl Model {
         Scalar::symbol(name)
     }
 
+    /// Adds a first-order state with the expression of its rate; what comes back stands for it in expressions of the state.
+    pub fn state(&mut self, name: &str, state: bodies::State) -> Scalar {
+        self.section("state", name, &state);
+        Scalar::symbol(name)
+    }
+
+    /// Adds a function of two variables by a grid of values, with a row for each `y`; of one variable where `y` is empty.
+    /// Expressions call it by its name.
+    pub fn table(&mut self, name: &str, x: &[f64], y: &[f64], rows: &[Vec<f64>]) {
+        let list = |numbers: &[f64]| Value::List(numbers.iter().copied().map(Value::Number).collect());
+        let mut entries = vec![("x".to_string(), list(x))];
+        if !y.is_empty() {
+            entries.push(("y".to_string(), list(y)));
+        }
+        let values = match (y, rows) {
+            ([], [row]) => list(row),
+            _ => Value::List(rows.iter().map(|row| list(row)).collect()),
+        };
+        entries.push(("values".to_string(), values));
+        self.add("table", name, entries);
+    }
+
     /// Adds a body.
     pub fn body(&mut self, name: &str, body: bodies::Body) -> BodyRef {
         self.section("body", name, &body);

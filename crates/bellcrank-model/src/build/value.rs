@@ -335,6 +335,14 @@ impl Orientation {
     }
 }
 
+impl Orientation {
+    /// Cardan or Euler angles, in rad: three turns about axes of the body, such as `"zyx"`, each after those before it.
+    pub fn angles<T: Into<Scalar>>(order: &str, angles: [T; 3]) -> Orientation {
+        let entries = [("order", Value::Text(order.to_string())), ("angles", Numbers::from(angles).into())];
+        Orientation(Value::Table(entries.map(|(key, value)| (key.to_string(), value)).to_vec()))
+    }
+}
+
 impl From<Quat> for Orientation {
     fn from(q: Quat) -> Orientation {
         Orientation::from(q.0)

@@ -18,15 +18,17 @@ pub mod fields;
 pub mod json;
 pub mod overrides;
 pub mod parameters;
+pub mod repeat;
 pub mod schema;
 pub mod source;
 pub mod suggest;
 pub mod toml;
 pub mod tree;
+pub mod units;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Report, Severity};
 pub use expression::{Expression, Jet, OwnFunction};
-pub use fields::{Context, Field, FieldKind, Named, Values, choose, read};
+pub use fields::{Context, Field, FieldKind, Laws, Named, Values, choose, read};
 pub use overrides::Layout;
 pub use parameters::{Parameter, Parameters};
 pub use source::{Source, Sources, Span};
@@ -112,7 +114,9 @@ impl Document {
             Ok(root) => root,
             Err(problems) => return Err(Report::new(sources, problems)),
         };
-        match overrides::apply(&mut root, overrides, layout, &mut sources) {
+        let sections: Vec<&str> = layout.named.iter().copied().chain(["start"]).collect();
+        let applied = overrides::apply(&mut root, overrides, layout, &mut sources);
+        match applied.and_then(|()| repeat::expand(&mut root, &sections)) {
             Ok(()) => Ok(Document { sources, root }),
             Err(problems) => Err(Report::new(sources, problems)),
         }
@@ -237,7 +241,7 @@ mod tests {
         let document = Document::parse(name, text.into(), &set, &LAYOUT)?;
         let parameters = Parameters::read(document.root.get("parameter"), &[]).map_err(|p| document.report(p))?;
         let plane = document.root.get("model").and_then(|m| m.get("plane")).is_some();
-        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None };
+        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None, laws: None };
         let mut problems = Diagnostics::new();
         for (section, fields) in [("body", BODY), ("joint", JOINT), ("force", FORCE)] {
             let entries = problems.take(document.section(section)).unwrap_or_default();
@@ -464,7 +468,7 @@ stiffness = "k"
     fn unknown_names_are_told_with_what_there_is() {
         let document = Document::parse("m.toml", "body = \"lnik\"".into(), &[], &LAYOUT).unwrap();
         let parameters = Parameters::default();
-        let context = Context { parameters: &parameters, plane: true, variables: &["t"], folder: None };
+        let context = Context { parameters: &parameters, plane: true, variables: &["t"], folder: None, laws: None };
         const PROBE: &[Field] = &[Field::required("body", FieldKind::Name, "", "the body")];
         let values = read(&document.root, "probe `B`", &[PROBE], &context).unwrap();
         let problem = values.name("body").unknown("body", values.what(), ["ground", "crank", "link"]);

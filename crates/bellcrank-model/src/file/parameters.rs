@@ -8,7 +8,10 @@ use super::expression::{Expression, ExpressionFault, Scope, is_name};
 use super::source::Span;
 use super::suggest::quoted;
 use super::tree::{Entry, Node, Value};
+use super::units::{self, Quantity, Unit};
+use crate::surface::Surface;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A named number.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +26,8 @@ pub struct Parameter {
     pub span: Span,
     /// Its unit; empty if none was given.
     pub unit: String,
+    /// The unit that its number was written in; `value` is in SI units.
+    pub quantity: Option<Unit>,
     /// What it means; empty if nothing was said.
     pub doc: String,
 }
@@ -32,6 +37,8 @@ pub struct Parameter {
 pub struct Parameters {
     list: Vec<Parameter>,
     index: HashMap<String, usize>,
+    /// Tables, which expressions call like functions.
+    tables: Vec<(String, Arc<Surface>)>,
 }
 
 impl Parameters {
@@ -65,9 +72,37 @@ impl Parameters {
                 expression: None,
                 span: Span::default(),
                 unit: String::new(),
+                quantity: None,
                 doc: String::new(),
             }),
         }
+    }
+
+    /// A number with its unit, or a parameter that was given one, if the text is nothing else.
+    pub fn quantity<'t>(&self, text: &'t str) -> Option<Quantity<'t>> {
+        let name = text.trim();
+        match self.index.get(name).map(|&i| &self.list[i]) {
+            Some(&Parameter { quantity: Some(unit), value, .. }) => {
+                Some(Quantity { value, unit, text: name, at: text.len() - text.trim_start().len() })
+            }
+            Some(_) => None,
+            None => Quantity::parse(text),
+        }
+    }
+
+    /// The table of a name.
+    pub fn table(&self, name: &str) -> Option<&Arc<Surface>> {
+        self.tables.iter().find(|(n, _)| n == name).map(|(_, table)| table)
+    }
+
+    /// The names of all tables.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Adds a table.
+    pub fn add_table(&mut self, name: &str, table: Surface) {
+        self.tables.push((name.to_string(), Arc::new(table)));
     }
 
     fn add(&mut self, parameter: Parameter) {
@@ -116,8 +151,12 @@ impl Parameters {
             }
             if needs[i].iter().all(|&j| sound[j]) {
                 match value(entry, &parameters, inputs) {
-                    Ok(value) => {
+                    Ok((value, quantity)) => {
                         parameters.set(&entry.name, value);
+                        parameters.list[i].quantity = quantity;
+                        if let Some(unit) = quantity.filter(|_| parameters.list[i].unit.is_empty()) {
+                            parameters.list[i].unit = unit.si();
+                        }
                         sound[i] = true;
                     }
                     Err(problem) => problems.push(problem),
@@ -156,21 +195,26 @@ fn described(entry: &Entry) -> Parameter {
         expression: node.as_str().map(str::to_string),
         span: node.span,
         unit: text("unit"),
+        quantity: None,
         doc: text("doc"),
     }
 }
 
-fn value(entry: &Entry, parameters: &Parameters, inputs: &[&str]) -> Result<f64, Diagnostic> {
+fn value(entry: &Entry, parameters: &Parameters, inputs: &[&str]) -> Result<(f64, Option<Unit>), Diagnostic> {
     let what = format!("parameter {}", quoted(&entry.name));
     let node = value_node(entry);
     match &node.value {
-        Value::Integer(n) => Ok(*n as f64),
-        Value::Number(x) if x.is_finite() => Ok(*x),
+        Value::Integer(n) => Ok((*n as f64, None)),
+        Value::Number(x) if x.is_finite() => Ok((*x, None)),
         Value::Number(_) => Err(Diagnostic::error(format!("{what} is not a finite number")).at(node.span)),
         Value::String { text, .. } => {
+            if let Some(quantity) = parameters.quantity(text) {
+                let given = entry.node.get("unit").filter(|unit| unit.as_str().is_some());
+                return quantity_of(&quantity, node, given, parameters, &what);
+            }
             let scope = Scope { parameters, variables: &[], inputs };
             let expression = Expression::parse(text, scope).map_err(|fault| in_place(fault, node, &what))?;
-            Ok(expression.as_constant().unwrap_or(f64::NAN))
+            Ok((expression.as_constant().unwrap_or(f64::NAN), None))
         }
         Value::Table(_) if entry.node.as_table().is_some() => Err(Diagnostic::error(format!("{what} needs `value`"))
             .at(node.span)
@@ -180,8 +224,43 @@ fn value(entry: &Entry, parameters: &Parameters, inputs: &[&str]) -> Result<f64,
     }
 }
 
+/// A parameter that is a number with its unit; a `unit` beside it must be that of SI, which the value is in.
+fn quantity_of(
+    quantity: &Quantity,
+    node: &Node,
+    given: Option<&Node>,
+    parameters: &Parameters,
+    what: &str,
+) -> Result<(f64, Option<Unit>), Diagnostic> {
+    let (value, unit, si) = (quantity.value, quantity.unit, quantity.unit.si());
+    let Some(given) = given else {
+        // `5 N/m` where a parameter is called `m`
+        let doubtful = |name: &&str| parameters.get(name).is_some();
+        return match units::divisors(quantity.text).find(doubtful) {
+            Some(name) if quantity.text != node.as_str().unwrap_or_default().trim() => {
+                let part = quantity.at..quantity.at + quantity.text.len();
+                Err(Diagnostic::error(format!("{what} has a unit that could be something else"))
+                    .at(node.part(part))
+                    .label(format!("{} is also a parameter", quoted(name)))
+                    .help(format!(
+                        "to divide by it, put spaces around `/`; for the unit write {{ value = …, unit = \"{si}\" }}"
+                    )))
+            }
+            _ => Ok((value, Some(unit))),
+        };
+    };
+    let wanted = Unit::parse(given.as_str().unwrap_or_default());
+    match wanted {
+        Some(u) if u.is_like(&unit) && u.is_coherent() => Ok((value, Some(unit))),
+        _ => Err(Diagnostic::error(format!("{what} is given in {}, which is kept in {si}", quantity.text))
+            .at(given.span)
+            .label(format!("expected \"{si}\""))
+            .help("leave `unit` out, or leave the unit behind the number out")),
+    }
+}
+
 /// The fault of an expression as a message about the text node it stands in.
-pub(super) fn in_place(fault: ExpressionFault, node: &Node, what: &str) -> Diagnostic {
+pub(crate) fn in_place(fault: ExpressionFault, node: &Node, what: &str) -> Diagnostic {
     Diagnostic::error(format!("{} in {what}", fault.message))
         .at(node.part(fault.at))
         .label(fault.label)

@@ -1,6 +1,6 @@
 //! An actuator on a joint coordinate, and the limits and lag it shares with controllers.
 
-use super::{Along, Ends, Force, Kind, Placement, Seen, StateSlopes, Switch};
+use super::{Along, Ends, Force, Kind, MAX_STATES, Placement, Seen, StateSlopes, Switch, scaled};
 use crate::channel::Quantity;
 use crate::dynamics::{BY_VALUE, Mode};
 use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
@@ -16,10 +16,10 @@ struct Actuator {
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "joint-actuator",
-    doc: "A force (or torque) along a joint coordinate as a function of time, kept within `limits` and following with \
+    doc: "A force (or torque) along a joint coordinate as a function of time and of the state, kept within `limits` and following with \
           a first-order `lag`. It acts on the second body of the joint and against the first.",
     fields: &[
-        Field::required("effort", FieldKind::Function, "N, N m", "the force or torque, a function of t"),
+        Field::required("effort", FieldKind::Function, "N, N m", "the force or torque, a function of t and the state"),
         LIMITS,
         LAG,
         START,
@@ -46,7 +46,7 @@ const CHANNELS: &[Quantity] =
 pub const LIMITS: Field = Field::optional(
     "limits",
     FieldKind::Numbers(2, 2),
-    "N, N m",
+    "N; N m",
     "none",
     "least and greatest effort; reaching and leaving them are events",
 );
@@ -162,6 +162,13 @@ const WITHIN: Mode = 1;
 const LEAST: Mode = 2;
 const GREATEST: Mode = 3;
 
+impl Actuator {
+    /// s′(u).
+    fn limit_slope(&self, at: &Seen) -> f64 {
+        self.stage.limited(at.mode, self.effort.value_with(at.t, at.inputs)).1
+    }
+}
+
 impl Force for Actuator {
     fn quantities(&self) -> &'static [Quantity] {
         CHANNELS
@@ -171,6 +178,18 @@ impl Force for Actuator {
     }
     fn courses(&self) -> Vec<&Expression> {
         vec![&self.effort]
+    }
+    fn refuses_signals(&self) -> Option<&'static str> {
+        None
+    }
+    fn load_by_input(&self, at: &Seen, variable: usize) -> Row {
+        let slope = if self.stage.lag > 0.0 { 0.0 } else { self.limit_slope(at) };
+        scaled(slope * self.effort.slope_with(variable, at.t, at.inputs), &self.stage.along.gradient(at))
+    }
+    fn flow_by_input(&self, at: &Seen, variable: usize) -> [f64; MAX_STATES] {
+        let mut out = [0.0; MAX_STATES];
+        out[0] = self.limit_slope(at) * self.effort.slope_with(variable, at.t, at.inputs) / self.stage.lag;
+        out
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         self.stage.along.push(at, self.effort(at), out);

@@ -2,7 +2,7 @@
 
 use super::{Ends, Force, Kind, Seen};
 use crate::file::{Expression, Field, FieldKind, Values};
-use crate::frames::{ANG, Covector, LIN, Stiffness};
+use crate::frames::{ANG, Covector, LIN, Row, Stiffness};
 use bellcrank_math::Vec3;
 
 /// A force and a torque on one body, in the world's directions or following the body.
@@ -23,9 +23,14 @@ const FRAME: Field = Field::optional(
 /// The catalog entry of the point force.
 pub const FORCE: Kind = Kind {
     name: "force",
-    doc: "A force at a point of a body as a function of time, in the world's directions or in those of the body.",
+    doc: "A force at a point of a body as a function of time and of the state, in the world's directions or in those of the body.",
     fields: &[
-        Field::required("force", FieldKind::VectorFunction, "N", "the force, each component a function of t"),
+        Field::required(
+            "force",
+            FieldKind::VectorFunction,
+            "N",
+            "the force, each component a function of t and the state",
+        ),
         FRAME,
     ],
     ends: Ends::One,
@@ -36,9 +41,12 @@ pub const FORCE: Kind = Kind {
 /// The catalog entry of the torque.
 pub const TORQUE: Kind = Kind {
     name: "torque",
-    doc: "A torque on a body as a function of time: a number in the plane, three in space, in the world's directions \
+    doc: "A torque on a body as a function of time and of the state: a number in the plane, three in space, in the world's directions \
           or in those of the body.",
-    fields: &[Field::required("torque", FieldKind::AxialFunction, "N m", "the torque, a function of t"), FRAME],
+    fields: &[
+        Field::required("torque", FieldKind::AxialFunction, "N m", "the torque, a function of t and the state"),
+        FRAME,
+    ],
     ends: Ends::One,
     channels: &[],
     make: |values, _| Ok(Box::new(Load { force: none(), torque: three(values, "torque"), follows: follows(values) })),
@@ -59,8 +67,12 @@ fn follows(values: &Values) -> bool {
 
 impl Load {
     fn at(&self, at: &Seen) -> Covector {
+        self.of_each(at, |f| f.value_with(at.t, at.inputs))
+    }
+
+    fn of_each(&self, at: &Seen, value: impl Fn(&Expression) -> f64) -> Covector {
         let vector = |f: &[Expression; 3]| {
-            let f = Vec3(std::array::from_fn(|i| f[i].value_with(at.t, at.inputs)));
+            let f = Vec3(std::array::from_fn(|i| value(&f[i])));
             if self.follows { at.ends[0].r * f } else { f }
         };
         Covector::new(vector(&self.force), vector(&self.torque))
@@ -70,6 +82,14 @@ impl Load {
 impl Force for Load {
     fn courses(&self) -> Vec<&Expression> {
         self.force.iter().chain(&self.torque).collect()
+    }
+    fn refuses_signals(&self) -> Option<&'static str> {
+        None
+    }
+    fn load_by_input(&self, at: &Seen, variable: usize) -> Row {
+        let mut row = Row::default();
+        row[0] = self.of_each(at, |f| f.slope_with(variable, at.t, at.inputs));
+        row
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let load = self.at(at);

@@ -87,6 +87,18 @@ pub trait Force: Send + Sync {
     fn courses(&self) -> Vec<&Expression> {
         Vec::new()
     }
+    /// Why its functions cannot depend on the state; nothing if they can.
+    fn refuses_signals(&self) -> Option<&'static str> {
+        Some("depends on time and inputs alone")
+    }
+    /// ∂load/∂variable of its functions: variable 1 is the first input. At fixed motions and states.
+    fn load_by_input(&self, _at: &Seen, _variable: usize) -> Row {
+        Row::default()
+    }
+    /// ∂φ/∂variable, likewise.
+    fn flow_by_input(&self, _at: &Seen, _variable: usize) -> [f64; MAX_STATES] {
+        [0.0; MAX_STATES]
+    }
     /// The joint coordinate that it acts along, if it does.
     fn along(&self) -> Option<Motion> {
         None

@@ -1,7 +1,7 @@
 //! A PID controller that acts on a joint.
 
 use super::actuator::{EFFORT, LAG, LIMITS, START, Stage};
-use super::{Along, Ends, Force, Kind, Made, Placement, Seen, StateSlopes, Switch, combined, scaled};
+use super::{Along, Ends, Force, Kind, MAX_STATES, Made, Placement, Seen, StateSlopes, Switch, combined, scaled};
 use crate::channel::Quantity;
 use crate::dynamics::Mode;
 use crate::file::{Expression, Field, FieldKind, Values};
@@ -31,10 +31,15 @@ pub const KIND: Kind = Kind {
           measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a `reference`. \
           `limits` hold the effort and stop the integral from winding up; `lag` delays it.",
     fields: &[
-        Field::required("reference", FieldKind::Function, "", "what is measured should be this, a function of t"),
-        Field::optional("kp", FieldKind::Number, "", "0", "effort per error"),
-        Field::optional("ki", FieldKind::Number, "", "0", "effort per integral of the error"),
-        Field::optional("kd", FieldKind::Number, "", "0", "effort per rate of the error"),
+        Field::required(
+            "reference",
+            FieldKind::Function,
+            "m, rad, m/s, rad/s",
+            "what is measured should be this, a function of t and the state",
+        ),
+        Field::optional("kp", FieldKind::Number, "SI units", "0", "effort per error"),
+        Field::optional("ki", FieldKind::Number, "SI units", "0", "effort per integral of the error"),
+        Field::optional("kd", FieldKind::Number, "SI units", "0", "effort per rate of the error"),
         LIMITS,
         Field::optional(
             "windup",
@@ -146,6 +151,26 @@ impl Force for Pid {
     }
     fn courses(&self) -> Vec<&Expression> {
         vec![&self.reference]
+    }
+    fn refuses_signals(&self) -> Option<&'static str> {
+        (self.kd != 0.0).then_some("with `kd` needs the rate of its reference, which only a function of time has")
+    }
+    fn load_by_input(&self, at: &Seen, variable: usize) -> Row {
+        let slope = if self.has_lag() { 0.0 } else { self.stage.limited(at.mode, self.command(at).0).1 };
+        let by = self.kp * self.reference.slope_with(variable, at.t, at.inputs);
+        scaled(slope * by, &self.stage.along.gradient(at))
+    }
+    fn flow_by_input(&self, at: &Seen, variable: usize) -> [f64; MAX_STATES] {
+        let by = self.reference.slope_with(variable, at.t, at.inputs);
+        let slope = self.stage.limited(at.mode, self.command(at).0).1;
+        let mut out = [0.0; MAX_STATES];
+        if self.has_integral() {
+            out[0] = (self.ki + self.tracking * (slope - 1.0) * self.kp) * by;
+        }
+        if self.has_lag() {
+            out[self.has_integral() as usize] = slope * self.kp * by / self.stage.lag;
+        }
+        out
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         self.stage.along.push(at, self.effort(at), out);

@@ -50,6 +50,7 @@ pub const KIND: Kind = Kind {
         let found = names.iter().position(|n| n.contains(&key));
         let Some(motion) = found else { return Err(base.lacks(values, key, &format!("`{key}`")).into()) };
         let by_rate = names[motion][1] == key;
+        values.check_turning(base.motions[motion].turns())?;
         if !by_rate {
             super::refuse_inputs(
                 values,

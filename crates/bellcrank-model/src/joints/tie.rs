@@ -50,6 +50,9 @@ pub const KIND: Kind = Kind {
         let key = if named.is_empty() { "joints" } else { "coordinates" };
         let motion = |k: usize| place.joints[k].motion(values, key, named.get(k).map(|n| n.name));
         let motions = [motion(0)?, motion(1)?];
+        let [first, second] = motions.map(|m| usize::from(m.turns()));
+        values.check_unit("ratio", [["m/m", "rad/m"], ["m/rad", "rad/rad"]][first][second])?;
+        values.check_unit("offset", ["m", "rad"][second])?;
         // λ is the load along the second coordinate
         let mut couple = couple([(-ratio, motions[0], [2, 0]), (1.0, motions[1], [3, 1])], place);
         if let Some(offset) = values.optional_number("offset") {

@@ -1,7 +1,7 @@
 //! `[body.NAME]`: mass, inertia, and where the body is at the start.
 
 use super::Reader;
-use super::fields::BODY;
+use super::fields::{ANGLES, BODY, TURN};
 use super::shape::ShapeData;
 use crate::bodies::{Body, Planar, PointMass, Rigid, Rod};
 use crate::file::*;
@@ -151,16 +151,16 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn orientation(&self, node: &'a Node, what: &str) -> Result<Quat, Diagnostics> {
-        const TURN: &[Field] = &[
-            Field::required("axis", FieldKind::Direction, "", "axis of the turn"),
-            Field::required("angle", FieldKind::Number, "rad", "angle of the turn"),
-        ];
         let context = self.context();
         let key = format!("`orientation` of {what}");
         let wrong = |text: String| {
-            let help = "a quaternion [w, x, y, z] (body to world), { axis = […], angle = … }, or a 3×3 rotation matrix";
+            let help = "a quaternion [w, x, y, z] (body to world), { axis = […], angle = … }, \
+                        { order = \"zyx\", angles = […] } or a 3×3 rotation matrix";
             Diagnostic::error(format!("{key} {text}")).at(node.span).help(help)
         };
+        if node.get("order").is_some() || node.get("angles").is_some() {
+            return Ok(three_turns(&self.fields(node, &key, &[ANGLES])?));
+        }
         if node.as_table().is_some() {
             let turn = self.fields(node, &key, &[TURN])?;
             return Ok(Quat::exp(turn.vector("axis") * turn.number("angle")));
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         let Value::Array(items) = &node.value else { return Err(wrong("must be a rotation".into()).into()) };
         match items.len() {
             4 => {
-                let q = context.numbers(node, &key, 4, 4)?;
+                let q = context.numbers(node, &key, [4, 4], "")?;
                 let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
                 if (norm - 1.0).abs() > 1e-3 {
                     return Err(wrong(format!("has length {norm:.4}, but a rotation has 1")).into());
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
                 Ok(Quat([q[0], q[1], q[2], q[3]]).normalized())
             }
             3 => {
-                let m = context.square(node, &key, 3)?;
+                let m = context.square(node, &key, 3, "")?;
                 let r = Mat3([[m[0], m[1], m[2]], [m[3], m[4], m[5]], [m[6], m[7], m[8]]]);
                 let product = r * r.transpose() - Mat3::IDENTITY;
                 let off = (0..3).map(|i| product.row(i).norm()).fold(0.0, f64::max);
@@ -190,6 +190,13 @@ impl<'a> Reader<'a> {
             n => Err(wrong(format!("has {n} entries")).into()),
         }
     }
+}
+
+/// Three turns about axes of the body, one after the other: R = R₁ R₂ R₃, each about the axis where the ones before left it.
+fn three_turns(v: &Values) -> Quat {
+    let axes = v.word("order").bytes().map(|letter| [Vec3::X, Vec3::Y, Vec3::Z][usize::from(letter - b'x')]);
+    let turns = axes.zip(v.numbers("angles")).map(|(axis, angle)| Quat::exp(axis * *angle));
+    turns.fold(Quat::IDENTITY, Quat::then)
 }
 
 /// Refuses an inertia that no body has: not symmetric, or not positive definite.

@@ -8,8 +8,17 @@ use crate::joints::{self, Place};
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "body", "joint", "force", "probe", "output", "visual"],
+    named: &["parameter", "input", "body", "joint", "force", "probe", "state", "output", "visual", "table"],
 };
+
+/// The key of everything that may be repeated.
+pub const REPEAT: &[Field] = &[Field::optional(
+    crate::file::repeat::KEY,
+    FieldKind::Numbers(1, 3),
+    "",
+    "once",
+    "how many copies; `{i}` in its name and in its texts is the index, `{i}` and `{j}` with two numbers",
+)];
 
 /// Keys of `[model]`.
 pub const MODEL: &[Field] = &[
@@ -26,14 +35,14 @@ pub const MODEL: &[Field] = &[
 
 /// Keys of a parameter that is given as a table.
 pub const PARAMETER: &[Field] = &[
-    Field::required("value", FieldKind::Number, "", "the number, or an expression of other parameters"),
+    Field::required("value", FieldKind::Number, "any", "the number, or an expression of other parameters"),
     Field::optional("unit", FieldKind::Text, "", "none", "its unit, for the reader"),
     Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
 ];
 
 /// Keys of `[input.NAME]`.
 pub const INPUT: &[Field] = &[
-    Field::optional("start", FieldKind::Number, "", "0", "its value until it is set"),
+    Field::optional("start", FieldKind::Number, "any", "0", "its value until it is set"),
     Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
     Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
 ];
@@ -61,7 +70,7 @@ pub const BODY: &[Field] = &[
         FieldKind::Any,
         "",
         "along the world's axes",
-        "rotation at the start (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix, body to world",
+        "rotation at the start (space): quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix, body to world",
     ),
     Field::optional("velocity", FieldKind::Vector, "m/s", "at rest", "velocity of the same point at the start"),
     Field::optional(
@@ -92,6 +101,23 @@ pub const BODY: &[Field] = &[
         "a flexible beam from point to point, its frame at the first",
     ),
     Field::optional("modal", FieldKind::Table(MODAL), "", "", "a flexible body from the modes in a file"),
+];
+
+/// Keys of an `orientation` by one turn.
+pub const TURN: &[Field] = &[
+    Field::required("axis", FieldKind::Direction, "", "axis of the turn"),
+    Field::required("angle", FieldKind::Number, "rad", "angle of the turn"),
+];
+
+/// Keys of an `orientation` by three turns: Cardan angles have three different axes, Euler angles the first one again.
+pub const ANGLES: &[Field] = &[
+    Field::required(
+        "order",
+        FieldKind::Word(&["xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz"]),
+        "",
+        "the axes of the three turns, each an axis of the body where the turns before have left it",
+    ),
+    Field::required("angles", FieldKind::Numbers(3, 3), "rad", "the angles, in the same order"),
 ];
 
 const SHAPE_MASS: Field = Field::optional("mass", FieldKind::Positive, "kg", "the body's", "mass");
@@ -295,8 +321,56 @@ pub const PROBE: &[Field] = &[
         FieldKind::Any,
         "",
         "along the body's axes",
-        "rotation of its own axes against the body's (space): quaternion [w, x, y, z], { axis, angle } or 3×3 matrix",
+        "rotation of its own axes against the body's (space): quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
     ),
+];
+
+/// Keys of `[table.NAME]`.
+pub const TABLE: &[Field] = &[
+    Field::required("x", FieldKind::Numbers(2, 10_000), "any", "values of the first argument, increasing"),
+    Field::optional(
+        "y",
+        FieldKind::Numbers(2, 10_000),
+        "any",
+        "one argument",
+        "values of the second argument, increasing",
+    ),
+    Field::required("values", FieldKind::Any, "any", "for each `x` a number; with `y` a row of them for each `y`"),
+];
+
+/// Keys of `[state.NAME]`.
+pub const STATE: &[Field] = &[
+    Field::optional(
+        "rate",
+        FieldKind::Function,
+        "any",
+        "a transfer function",
+        "its rate: an expression of `t`, inputs, states, unfiltered outputs, and positions and velocities of joints, bodies and probes",
+    ),
+    Field::optional(
+        "input",
+        FieldKind::Any,
+        "",
+        "a `rate`",
+        "of a transfer function: what goes into it, an expression like a rate",
+    ),
+    Field::optional(
+        "numerator",
+        FieldKind::Numbers(1, 20),
+        "any",
+        "1",
+        "coefficients of a transfer function, the highest power of s first",
+    ),
+    Field::optional(
+        "denominator",
+        FieldKind::Numbers(2, 21),
+        "any",
+        "a `rate`",
+        "of a higher degree than the numerator; at the start all is zero",
+    ),
+    Field::optional("start", FieldKind::Number, "any", "0", "with `rate`: its value at the start"),
+    Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
+    Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
 ];
 
 /// Keys of `[output.NAME]`.
@@ -323,7 +397,7 @@ pub const VISUAL: &[Field] = &[
         FieldKind::Any,
         "",
         "the body's",
-        "its rotation in the body's frame: a quaternion [w, x, y, z], { axis = […], angle = … }, or a 3×3 matrix",
+        "its rotation in the body's frame: quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
     ),
     Field::optional("mesh", FieldKind::Table(VISUAL_MESH), "", "", "triangles from a file"),
     Field::optional("box", FieldKind::Table(VISUAL_BOX), "", "", "a box about its middle"),

@@ -7,7 +7,7 @@ use crate::file::*;
 use crate::forces::{self, Along};
 use crate::frames::Attachment;
 use crate::joints::{self, Axes, Motion};
-use crate::model::{End, ForceEntry, Shape};
+use crate::model::{End, ForceEntry, Place, Shape};
 use bellcrank_math::{Mat3, Vec3};
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ impl<'a> Reader<'a> {
         let words: Vec<&str> = forces::CATALOG.iter().map(|k| k.name).collect();
         let kind_name = choose(node, &what, "type", &words)?;
         let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
-        let values = self.fields(node, &what, &force_fields(kind))?;
+        self.law_of.set(Place::Force(self.model.forces.len()));
+        let values = self.fields_of_state(node, &what, &force_fields(kind))?;
         let (mut acts_on, mut measures) = (None, None);
         let free = !values.has("at") && !values.has("on");
         let ends = match kind.ends {
@@ -59,6 +60,11 @@ impl<'a> Reader<'a> {
                 self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
             }
         };
+        values.check_turning(acts_on.is_some_and(|along: Along| along.motion.turns()))?;
+        if let Some((Along { motion, .. }, rate)) = measures {
+            let units = [["m", "rad"], ["m/s", "rad/s"]];
+            values.check_unit("reference", units[usize::from(rate)][usize::from(motion.turns())])?;
+        }
         let points = ends.iter().map(|e| self.world(e)).collect();
         let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
         let masses = ends.iter().map(|e| e.body.map(mass)).collect();
@@ -70,12 +76,25 @@ impl<'a> Reader<'a> {
         let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
         let placement = forces::Placement { points, masses, radii, space: self.model.space, acts_on, measures };
         let force = (kind.make)(&values, &placement)?;
+        self.check_laws(&values, force.as_ref())?;
         for (k, end) in ends.iter().enumerate() {
             self.check_place(&values, end, force.rotational(k))?;
         }
         let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
         self.model.forces.push(entry);
         Ok(())
+    }
+
+    /// Refuses functions of the state where a force cannot follow them.
+    fn check_laws(&self, v: &Values, force: &dyn forces::Force) -> Result<(), Diagnostics> {
+        let inputs = self.variables.len();
+        let uses = |e: &&Expression| (inputs..inputs + self.signals.borrow().len()).any(|variable| e.uses(variable));
+        let courses = force.courses();
+        let (Some(law), Some(why)) = (courses.into_iter().find(uses), force.refuses_signals()) else { return Ok(()) };
+        let message = format!("{} {why}, found `{}`", v.what(), law.text());
+        let help = "functions of the state are for the loads `force` and `torque`, for joint actuators, for references of controllers and \
+                    for the rates of states";
+        Err(v.error(message).help(help).into())
     }
 
     /// The place of a force on one body, with the body's own axes.

@@ -10,7 +10,16 @@ impl<'a> Reader<'a> {
     pub(super) fn read_input(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
         let values = self.fields(node, &format!("input {}", suggest::quoted(name)), &[INPUT])?;
         let text = |key: &str| values.optional_name(key).map_or("", |n| n.name);
-        let unit = text("unit");
+        let start = values.node("start").and_then(Node::as_str).and_then(|text| self.parameters.quantity(text));
+        let si = start.as_ref().map(|quantity| quantity.unit.si()).unwrap_or_default();
+        let unit = if values.has("unit") { text("unit") } else { &si };
+        if let Some(quantity) = &start
+            && !units::Unit::parse(unit).is_some_and(|u| u.is_like(&quantity.unit) && u.is_coherent())
+        {
+            let message = format!("`start` of {} is given in {}, which is kept in {si}", values.what(), quantity.text);
+            let help = "leave `unit` out, or leave the unit behind the number out";
+            return Err(values.error_at("unit", message).label(format!("expected \"{si}\"")).help(help).into());
+        }
         let Some(unit) = lasting(unit) else { return Err(too_long(&values).into()) };
         let start = values.number("start");
         self.model.inputs.push(Input { name: name.to_string(), start, unit, doc: text("doc").to_string() });

@@ -90,6 +90,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Diagnostics> {
         let values = self.fields(node, what, &joint_fields(kind))?;
         let (motion, [first, second]) = self.joint_coordinate(&values)?;
+        values.check_turning(motion.turns())?;
         let axis = match motion {
             Motion::RotateSecond(k) => self.axes_of(&second).column(k),
             Motion::Rotate(k) | Motion::Translate(k) => self.axes_of(&first).column(k),

@@ -3,6 +3,7 @@
 use crate::file::*;
 use crate::model::*;
 use crate::settings::Settings;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 mod body;
@@ -15,7 +16,9 @@ mod output;
 mod place;
 mod probe;
 mod shape;
+mod signal;
 mod start;
+mod table;
 mod visual;
 
 pub use fields::*;
@@ -35,6 +38,8 @@ pub struct Read {
     pub files: Vec<String>,
     /// The place of each joint among those of the file; empty if the order is the same.
     joints: Vec<usize>,
+    /// The place of each state among those of the file: a transfer function has several.
+    states: Vec<usize>,
 }
 
 impl Read {
@@ -47,6 +52,7 @@ impl Read {
                 return self.document.place("start", joint);
             }
             Place::Joint(i) => in_file(i)?,
+            Place::State(i) => *self.states.get(i)?,
             Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
         };
         self.document.entries(place.section()).get(number).map(|(_, span)| *span)
@@ -61,6 +67,17 @@ fn order_of_joints(model: &Model, document: &Outline) -> Vec<usize> {
     }
     let places: HashMap<&str, usize> = entries.iter().enumerate().map(|(i, (name, _))| (&**name, i)).collect();
     model.joints.iter().map(|joint| places.get(joint.name.as_str()).copied().unwrap_or(usize::MAX)).collect()
+}
+
+/// The place of each state of the model among those of the file: those within a transfer function come behind its own.
+fn order_of_states(model: &Model, document: &Outline) -> Vec<usize> {
+    let entries = document.entries("state");
+    let mut last = 0;
+    let mut place = |state: &StateEntry| {
+        last = entries.iter().position(|(name, _)| **name == *state.name).unwrap_or(last);
+        last
+    };
+    model.states.iter().map(&mut place).collect()
 }
 
 /// The values of all keys that name a file, each once.
@@ -104,7 +121,8 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
             let files = files_of(&document.root);
             let document = document.outline();
             let joints = order_of_joints(&model, &document);
-            Ok(Read { model, settings, document, parameters, files, joints })
+            let states = order_of_states(&model, &document);
+            Ok(Read { model, settings, document, parameters, files, joints, states })
         }
         Err(problems) => Err(document.report(problems)),
     }
@@ -119,6 +137,12 @@ struct Reader<'a> {
     plane: bool,
     model: Model,
     body_names: HashMap<String, usize>,
+    /// The names of the user's states, in their order.
+    state_names: Vec<String>,
+    /// What expressions compute from the state.
+    signals: RefCell<Vec<Signal>>,
+    /// What the expressions that are being read belong to.
+    law_of: Cell<Place>,
     problems: Diagnostics,
 }
 
@@ -136,12 +160,26 @@ impl<'a> Reader<'a> {
             plane,
             model: Model::default(),
             body_names: HashMap::new(),
+            state_names: signal::state_names(root),
+            signals: RefCell::default(),
+            law_of: Cell::new(Place::Body(0)),
             problems: Diagnostics::new(),
         })
     }
 
     fn context(&self) -> Context<'_> {
-        Context { parameters: &self.parameters, plane: self.plane, variables: &self.variables, folder: self.folder }
+        let (parameters, variables) = (&self.parameters, &self.variables);
+        Context { parameters, plane: self.plane, variables, folder: self.folder, laws: None }
+    }
+
+    /// Reads a table whose functions may depend on the state.
+    fn fields_of_state(
+        &self,
+        node: &'a Node,
+        what: &str,
+        fields: &[&'static [Field]],
+    ) -> Result<Values<'a>, Diagnostics> {
+        read(node, what, fields, &Context { laws: Some(self), ..self.context() })
     }
 
     fn fields(&self, node: &'a Node, what: &str, fields: &[&'static [Field]]) -> Result<Values<'a>, Diagnostics> {
@@ -150,9 +188,11 @@ impl<'a> Reader<'a> {
 
     fn read(&mut self, path: &str) -> Result<(Model, Settings), Diagnostics> {
         self.check_sections();
+        self.each("table", Reader::read_table);
         self.check_names();
         self.check_inputs();
         self.check_outputs();
+        self.check_states();
         self.each("parameter", Reader::check_parameter);
         self.each("input", Reader::read_input);
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
@@ -181,6 +221,8 @@ impl<'a> Reader<'a> {
         self.each("probe", Reader::read_probe);
         self.each("visual", Reader::read_visual);
         self.each("force", Reader::read_force);
+        self.each("state", Reader::read_state);
+        self.model.signals = self.signals.take();
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
         self.each("output", Reader::read_output);

@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
         let channels = self.used_channels(&values, value, &used)?;
         let variables: Vec<&str> = std::iter::once("t").chain(channels.iter().map(String::as_str)).collect();
         let context = Context { variables: &variables, ..self.context() };
-        let value = context.function(value, &format_args!("`value` of {what}"))?;
+        let value = context.function(value, &format_args!("`value` of {what}"), units::ANY)?;
         let doc = text("doc").to_string();
         self.model.outputs.push(Output { name: name.to_string(), value, channels, filter, unit, doc });
         Ok(())

@@ -27,6 +27,9 @@ impl<'a> Reader<'a> {
                 return Err(values.error_at(key, message).help(help).into());
             };
             let x = values.optional_number(key);
+            if key == names[motion][1] {
+                values.check_unit(key, if motions[motion].turns() { "rad/s" } else { "m/s" })?;
+            }
             let (value, rate) = if key == names[motion][1] { (None, x) } else { (x, None) };
             self.model.start.push(Start { joint, motion, value, rate });
         }

@@ -109,6 +109,7 @@ impl Look<'_> {
                 out.extend_from_slice(&[e.kinetic, e.stored, e.kinetic + e.stored]);
             }
             Group::Input(i) => out.push(self.at.charts.inputs[i]),
+            Group::State(i) => out.push(self.system.state(i, self.at)),
             Group::Acceleration(b) => {
                 let (a, alpha) = self.system.twist_rate(&self.middle(b), self.at, self.w);
                 self.vector(a, out);

@@ -40,6 +40,7 @@ impl System {
             constraints: Vec::new(),
             joint_blocks: Vec::new(),
             forces: Vec::new(),
+            signals: Default::default(),
             turns: Turns::default(),
             coordinates: Vec::new(),
             length: 1.0,
@@ -130,6 +131,7 @@ impl System {
             let held = (!blocks.is_empty()).then_some((mode, blocks));
             self.forces.push(PlacedForce { force, ends, angle, states, slot, held });
         }
+        self.add_signals(slots.start);
     }
 
     fn push_angle(&mut self, of: Owner, ends: [u8; 2], motion: Motion, acts: bool) -> u32 {

@@ -47,6 +47,12 @@ fn add_identity(c: f64, n: usize, block: &mut [f64]) {
 impl System {
     /// The (row, column) pairs of ∂piece/∂unknown in the order of emission.
     pub(super) fn derivative_pattern(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)> {
+        let mut pattern = self.pattern_without_signals(piece, wrt);
+        pattern.extend(self.signal_pattern(piece, wrt));
+        pattern
+    }
+
+    fn pattern_without_signals(&self, piece: Piece, wrt: Unknown) -> Vec<(u32, u32)> {
         use Piece::*;
         match (piece, wrt) {
             (Rate, Unknown::Q) | (Speed, Unknown::V) | (MassAccel, Unknown::V) => {
@@ -178,6 +184,9 @@ impl System {
                 self.layout.states.iter().for_each(|r| add_identity(c * slopes.z, r.len(), out.block(r.len(), r.len())))
             }
             _ => {}
+        }
+        if matches!((piece, wrt), (Force | Flow, Unknown::Q | Unknown::V | Unknown::Z)) {
+            self.add_signal_derivative(c, piece, wrt, at, out);
         }
     }
 
@@ -428,6 +437,10 @@ impl System {
                     });
                 }
             }
+        }
+        // the diagonal of the user's states is that of their signals
+        if (piece, wrt) == (Piece::Flow, Unknown::Z) {
+            self.model.states.iter().for_each(|_| _ = out.block(1, 1));
         }
     }
 }

@@ -141,7 +141,7 @@ impl System {
         let mut multipliers = blocks.flat_map(|k| self.layout.constraints[k].clone()).map(|row| at.lambda[row]);
         let mut next = || multipliers.next().unwrap_or(0.0);
         let (lambda, across) = (next(), [next(), next()]);
-        let inputs = &at.charts.inputs;
+        let inputs = if w.signals.is_empty() { &at.charts.inputs } else { w.signals };
         Seen { t: at.t, inputs, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda, across }
     }
 
@@ -215,5 +215,6 @@ impl System {
             f.force.flow(&self.seen(f, at, &frames, w), &mut flow[..range.len()]);
             out[range].iter_mut().zip(flow).for_each(|(o, x)| *o += c * x);
         }
+        self.add_flow_of_signals(c, w, out);
     }
 }

@@ -6,6 +6,7 @@
 //! | `kinematics.rs`, `turns.rs` | poses, frames, charts; joint angles over many turns |
 //! | `constraints.rs`, `tables.rs` | joints: g, G and their derivatives; the fast paths of large models |
 //! | `equations.rs`, `derivatives.rs` | the pieces and their derivatives |
+//! | `signals.rs` | what forces and states compute from the state |
 //! | `start.rs`, `switching.rs` | the start; events |
 //! | `observe.rs`, `channels.rs`, `balance.rs`, `queries.rs`, `limits.rs` | what can be seen of a point |
 
@@ -20,6 +21,7 @@ mod limits;
 mod not_finite;
 mod observe;
 mod queries;
+pub mod signals;
 mod start;
 mod switching;
 mod tables;
@@ -112,7 +114,8 @@ struct ChartIndex {
     first: Vec<u32>,
 }
 
-/// The equations of a compiled model, in Cartesian coordinates.
+/// The equations of a compiled model, in Cartesian coordinates. Its fields are lists: one for each kind of element, and what is known
+/// of all of them.
 pub struct System {
     /// The model it was compiled from.
     pub model: Model,
@@ -123,6 +126,7 @@ pub struct System {
     /// The constraint blocks of each joint: its holonomic equations, then the others.
     joint_blocks: Vec<std::ops::Range<usize>>,
     forces: Vec<PlacedForce>,
+    signals: signals::Signals,
     turns: Turns,
     coordinates: Vec<Coordinate>,
     length: f64,
@@ -137,6 +141,7 @@ struct SystemCache {
     near: Vec<f64>,
     gap: Vec<f64>,
     scratch: Vec<f64>,
+    signals: Vec<f64>,
 }
 
 /// What [`realize`](Dynamics::realize) computed for a point, as the pieces read it.
@@ -150,27 +155,29 @@ struct Realized<'a> {
     gap: &'a [f64],
     /// The blocks of G, by constraint and end.
     jacobian: &'a [f64],
+    /// The inputs and the signals behind them; empty where there are no signals.
+    signals: &'a [f64],
 }
 
 impl<'a> Realized<'a> {
     /// Poses alone.
     fn poses(bodies: &'a [BodyFrame]) -> Realized<'a> {
-        Realized { bodies, near: &[], gap: &[], jacobian: &[] }
+        Realized { bodies, near: &[], gap: &[], jacobian: &[], signals: &[] }
     }
 }
 
 /// What was realized in a workspace.
 #[inline]
 fn realized(w: &Workspace) -> Realized<'_> {
-    let SystemCache { bodies, near, gap, .. } = w.cache();
-    Realized { bodies, near, gap, jacobian: &w.jacobian }
+    let SystemCache { bodies, near, gap, signals, .. } = w.cache();
+    Realized { bodies, near, gap, jacobian: &w.jacobian, signals }
 }
 
 /// What was realized in a workspace, and scratch beside it.
 #[inline]
 fn realized_with_scratch(w: &mut Workspace) -> (Realized<'_>, &mut Vec<f64>) {
-    let (SystemCache { bodies, near, gap, scratch }, jacobian) = w.parts();
-    (Realized { bodies, near, gap, jacobian }, scratch)
+    let (SystemCache { bodies, near, gap, scratch, signals }, jacobian) = w.parts();
+    (Realized { bodies, near, gap, jacobian, signals }, scratch)
 }
 
 fn place(end: &crate::model::End) -> SystemEnd {
@@ -222,6 +229,7 @@ impl Dynamics for System {
             near: vec![0.0; self.turns.angles.len()],
             gap: vec![0.0; self.layout.m()],
             scratch: vec![0.0; self.layout.n()],
+            signals: Vec::new(),
         };
         Workspace::new(self.gradients.size, cache)
     }
@@ -236,15 +244,20 @@ impl Dynamics for System {
             self.predict_angles(at, bodies, near);
         }
         self.realize_constraints(at, &Realized { near, ..Realized::poses(bodies) }, jacobian, gap);
+        self.refresh_signals(at, w);
         w.valid = true;
     }
 
     fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        if matches!(piece, Piece::Force | Piece::Flow) {
+            self.refresh_signals(at, w);
+        }
         let (w, scratch) = realized_with_scratch(w);
         self.add_piece(c, piece, at, &w, scratch, out);
     }
 
     fn set(&self, terms: &[(f64, Piece)], at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        self.refresh_signals(at, w);
         self.set_row_of_pieces(terms, at, w, out);
     }
 
@@ -262,11 +275,15 @@ impl Dynamics for System {
         w: &mut Workspace,
         out: &mut Targets,
     ) {
+        if matches!(piece, Piece::Force | Piece::Flow) {
+            self.refresh_signals(at, w);
+        }
         let (w, scratch) = realized_with_scratch(w);
         self.add_piece_derivative(c, piece, wrt, slopes, &derivatives::At { point: at, w: &w }, scratch, out);
     }
 
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
+        self.refresh_signals(at, w);
         self.energy_at(at, &realized(w))
     }
 }

@@ -55,7 +55,8 @@ impl Observable for System {
             Unknown::Q | Unknown::V => self.model.subject(Place::Body(block)),
             Unknown::Z => {
                 let force = self.forces.iter().position(|f| f.states as usize == block);
-                force.map_or_else(Subject::default, |i| self.model.subject(Place::Force(i)))
+                let own = block.checked_sub(self.signals.first_block).map(Place::State);
+                force.map(Place::Force).or(own).map_or_else(Subject::default, |place| self.model.subject(place))
             }
             Unknown::Lambda | Unknown::Mu => match (self.constraints[block].joint, self.constraints[block].force) {
                 (Some(joint), _) => self.model.subject(Place::Joint(joint)),

@@ -10,7 +10,8 @@ impl System {
     /// The state the model file describes: not yet assembled.
     pub fn initial_state(&self) -> State {
         let n = self.layout.n();
-        let z = self.forces.iter().flat_map(|f| f.force.initial()).collect();
+        let own = self.model.states.iter().map(|state| state.start);
+        let z = self.forces.iter().flat_map(|f| f.force.initial()).chain(own).collect();
         let mut s = State { t: 0.0, q: vec![0.0; n], v: vec![0.0; n], z, charts: Charts::default() };
         for (b, entry) in self.model.bodies.iter().enumerate() {
             let range = self.layout.bodies[b].clone();

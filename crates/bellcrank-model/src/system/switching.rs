@@ -53,12 +53,15 @@ impl System {
 
 impl Switching for System {
     fn switches(&self) -> usize {
-        self.forces.iter().filter(|f| f.slot.is_some()).map(|f| f.force.switches()).sum()
+        let forces = self.forces.iter().filter(|f| f.slot.is_some());
+        forces.map(|f| f.force.switches()).sum::<usize>() + self.bends()
     }
 
     fn switch_values(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        self.refresh_signals(at, w);
         let w = &realized(w);
         out.fill(f64::INFINITY);
+        self.bend_values(at, w, out);
         for (first, f) in self.switching() {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let values = &mut out[first..first + f.force.switches().min(MAX_SWITCHES)];
@@ -67,7 +70,9 @@ impl Switching for System {
     }
 
     fn approaches(&self, at: &Point, w: &mut Workspace, out: &mut [Approach]) {
+        self.refresh_signals(at, w);
         let w = &realized(w);
+        self.bend_approaches(at, w, out);
         let mut tracks = [Track::Unknown; MAX_SWITCHES];
         for (first, f) in self.switching() {
             let frames = self.frames(&f.ends, w, Some(&at.v));
@@ -86,16 +91,21 @@ impl Switching for System {
     }
 
     fn modes(&self, at: &Point, w: &mut Workspace) -> Vec<Mode> {
+        self.refresh_signals(at, w);
         let w = &realized(w);
         let mode = |(_, f): (usize, &PlacedForce)| {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             f.force.mode(&self.seen(f, at, &frames, w))
         };
-        self.switching().map(mode).collect()
+        self.switching().map(mode).chain(self.bend_modes(at, w)).collect()
     }
 
     fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
+        self.refresh_signals(at, w);
         let w = &realized(w);
+        if self.bend(k).is_some() {
+            return self.cross_bend(k, at, w);
+        }
         let (first, f) = self.switch(k)?;
         let frames = self.frames(&f.ends, w, Some(&at.v));
         let switch = f.force.cross(k - first, &self.seen(f, at, &frames, w))?;
@@ -104,13 +114,17 @@ impl Switching for System {
     }
 
     fn owner_of_switch(&self, k: usize) -> Option<(usize, Subject)> {
-        let slot = self.switch(k)?.1.slot?;
+        let slot = match self.bend(k) {
+            Some((signal, _)) => signal.slot?,
+            None => self.switch(k)?.1.slot?,
+        };
         Some((slot, self.subject_of_slot(slot)))
     }
 
     fn subject_of_slot(&self, slot: usize) -> Subject {
         let number = self.forces.iter().position(|f| f.slot == Some(slot));
-        number.map_or_else(Subject::default, |number| self.model.subject(Place::Force(number)))
+        let signal = || self.signals.list.iter().find(|s| s.slot == Some(slot)).map(|s| s.of);
+        number.map(Place::Force).or_else(signal).map_or_else(Subject::default, |place| self.model.subject(place))
     }
 
     fn candidates(&self, at: &Point, w: &mut Workspace) -> Vec<Candidate> {

@@ -2,7 +2,7 @@
 
 use bellcrank_model::file::csv::{TABULATED, TABULATED_PAIRS, TABULATED_VECTOR};
 use bellcrank_model::file::{Field, FieldKind};
-use bellcrank_model::read::{BODY, INPUT, PROBE, START, force_fields, joint_fields};
+use bellcrank_model::read::{BODY, INPUT, PROBE, START, STATE, force_fields, joint_fields};
 use bellcrank_model::{forces, joints};
 use std::fmt::Write;
 
@@ -17,6 +17,7 @@ pub fn files() -> [(&'static str, String); 3] {
     element(&mut body_types, "section", "Probe", None, "A point whose motion is recorded.", &[PROBE]);
     element(&mut body_types, "section", "Start", None, "Coordinates and rates of a joint at the start.", &[START]);
     element(&mut body_types, "section", "Input", None, "A number that can be set while a run goes on.", &[INPUT]);
+    element(&mut body_types, "section", "State", None, "A first-order state with its rate.", &[STATE]);
     element(&mut body_types, "table", "Table", None, "A function of time from a file.", TABULATED);
     element(
         &mut body_types,
@@ -109,6 +110,7 @@ fn type_of(owner: &str, field: &Field) -> String {
         Pairs => "Pairs".into(),
         Square { .. } => "Matrix".into(),
         Table(_) => table_name(owner, field),
+        Any if field.name == "input" => "Scalar".into(),
         Any => "Orientation".into(),
     }
 }

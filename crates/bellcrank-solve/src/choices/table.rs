@@ -7,7 +7,7 @@ use super::options::Options;
 use super::presets::{Preset, method_names, preset_names};
 use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, Tested};
 use crate::newton::{self, Iteration};
-use bellcrank_model::file::{Field, FieldKind, suggest};
+use bellcrank_model::file::{Field, FieldKind, suggest, units};
 use bellcrank_model::settings::Given;
 use std::sync::LazyLock;
 
@@ -337,6 +337,11 @@ impl Choice {
 
     /// Sets it in the options, or tells why the value is none for it.
     pub fn apply(&self, options: &mut Options, given: &Given) -> Result<(), Why> {
+        if let (Set::Number(_) | Set::Count(_), Given::Text { text, .. }) = (&self.set, given)
+            && let Some(problem) = units::Quantity::parse(text).and_then(|q| units::refuse(&q, self.unit))
+        {
+            return Err(Why::Reason(format!("`{}` {problem}", self.key)));
+        }
         match self.set {
             Set::Number(set) => set(options, number_of(given)?),
             Set::Count(set) => set(options, count_of(given)?),

@@ -101,6 +101,19 @@ impl Expression {
                 Instruction::Variable(v) => {
                     Part::smooth(Interval::point(inputs.get(v as usize - 1).copied().unwrap_or(f64::NAN)))
                 }
+                Instruction::Lookup(table, arity) => {
+                    top -= arity as usize;
+                    let parts = &stack[top..top + arity as usize];
+                    let surface = &self.tables[table as usize];
+                    let [x, y] = [0, arity as usize - 1].map(|k| parts[k].bounds.as_point());
+                    let bounds = match (x, y) {
+                        (Some(x), Some(y)) => Interval::point(surface.at(x, if arity > 1 { y } else { 0.0 }).value),
+                        _ => Interval::new(surface.bounds()[0], surface.bounds()[1]),
+                    };
+                    let bent = parts.iter().filter(|part| part.branches != 0);
+                    let branches = bent.fold(0, |all, part| mixed(all, part.branches));
+                    Part { bounds, branches, decided: parts.iter().all(|part| part.decided) }
+                }
                 Instruction::Apply(f) => {
                     top -= f.arity;
                     applied(f, &stack[top..top + f.arity])

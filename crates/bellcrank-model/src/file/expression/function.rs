@@ -408,6 +408,11 @@ fn step_jet(a: &[Jet]) -> Jet {
     }
 }
 
+/// Whether a name is that of a function.
+pub fn is_function(name: &str) -> bool {
+    FUNCTIONS.iter().any(|f| f.name == name)
+}
+
 /// The functions of expressions as a Markdown table.
 pub fn function_table() -> String {
     let mut out = String::from("| function | meaning |\n|---|---|\n");

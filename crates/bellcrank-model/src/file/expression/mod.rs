@@ -8,8 +8,10 @@
 //! product    = signed {("*" | "/") signed}
 //! signed     = ("-" | "+") signed | power
 //! power      = primary ["^" signed]
-//! primary    = number | name | function "(" comparison {"," comparison} ")" | "(" comparison ")"
+//! primary    = number [unit] | name | function "(" comparison {"," comparison} ")" | "(" comparison ")"
 //! ```
+//!
+//! A number may have a unit behind it ([`units`](super::units)): `2*12 mm` is 0.024.
 //!
 //! A name is a free variable (`t` or an input), else a parameter, else a constant (`pi`, `e`): a parameter named `e`
 //! hides the constant. Names and functions do not collide, since a function is followed by `(`.
@@ -18,6 +20,7 @@
 //! then. What is left is a postfix program that runs on a small fixed stack, over plain numbers or over
 //! [`Jet`]s (value and two derivatives); neither allocates.
 
+mod bends;
 mod branches;
 mod breaks;
 mod function;
@@ -25,12 +28,15 @@ mod interval;
 mod jet;
 mod parse;
 
-pub use function::function_table;
+pub use bends::{Bends, Branches, MOST_BENDS, Unfollowed};
+pub use function::{function_table, is_function};
 pub use jet::Jet;
-pub use parse::is_name;
+pub(super) use parse::number_length;
+pub use parse::{is_constant, is_name};
 
 use super::parameters::Parameters;
 use crate::curve::Curve;
+use crate::surface::Surface;
 use function::Function;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +48,8 @@ pub struct Expression {
     text: Box<str>,
     /// Applied to the result of the program.
     outer: Option<Outer>,
+    /// The tables that the program looks into.
+    tables: Box<[Arc<Surface>]>,
 }
 
 /// What is applied to the result of a program.
@@ -111,6 +119,8 @@ enum Instruction {
     Number(f64),
     Variable(u16),
     Apply(&'static Function),
+    /// Looks into a table of this number, with one or two arguments.
+    Lookup(u8, u8),
 }
 
 /// What is wrong with an expression, and where in its text. The message reads on with "in …".
@@ -145,19 +155,19 @@ const DEEPEST: usize = 128;
 impl Expression {
     /// An expression that is a number.
     pub fn constant(value: f64) -> Expression {
-        Expression { program: Box::new([Instruction::Number(value)]), text: "".into(), outer: None }
+        Expression { program: Box::new([Instruction::Number(value)]), text: "".into(), outer: None, tables: [].into() }
     }
 
     /// A curve as a function of the first variable; `text` tells where it comes from.
     pub fn tabulated(curve: Curve, text: &str) -> Expression {
         let program = Box::new([Instruction::Variable(0)]);
-        Expression { program, text: text.into(), outer: Some(Outer::Curve(Arc::new(curve))) }
+        Expression { program, text: text.into(), outer: Some(Outer::Curve(Arc::new(curve))), tables: [].into() }
     }
 
     /// A function of the first variable, which is time, that no text can tell; `text` is its name in messages.
     pub fn own(function: Arc<dyn OwnFunction>, text: &str) -> Expression {
         let program = Box::new([Instruction::Variable(0)]);
-        Expression { program, text: text.into(), outer: Some(Outer::Function(function)) }
+        Expression { program, text: text.into(), outer: Some(Outer::Function(function)), tables: [].into() }
     }
 
     /// The curve that is applied to the result, if there is one.
@@ -170,10 +180,10 @@ impl Expression {
 
     /// Reads an expression. One without free variables must come out finite.
     pub fn parse(text: &str, scope: Scope) -> Result<Expression, ExpressionFault> {
-        let program = parse::program(text, scope)?;
+        let (program, tables) = parse::program(text, scope)?;
         match program[..] {
             [Instruction::Number(value)] => Ok(Expression::constant(value)),
-            _ => Ok(Expression { program: program.into(), text: text.into(), outer: None }),
+            _ => Ok(Expression { program: program.into(), text: text.into(), outer: None, tables: tables.into() }),
         }
     }
 
@@ -254,6 +264,10 @@ impl Expression {
                     top -= f.arity;
                     stack[top] = (f.value)(&stack[top..top + f.arity]);
                 }
+                Instruction::Lookup(table, arity) => {
+                    top -= arity as usize;
+                    stack[top] = self.tables[table as usize].at(stack[top], second(&stack[top..], arity)).value;
+                }
             }
             top += 1;
         }
@@ -278,17 +292,58 @@ impl Expression {
                     top -= f.arity;
                     stack[top] = (f.jet)(&stack[top..top + f.arity]);
                 }
+                Instruction::Lookup(table, arity) => {
+                    top -= arity as usize;
+                    stack[top] = self.looked_up(table, stack[top], second(&stack[top..], arity));
+                }
             }
             top += 1;
         }
+        self.applied(stack[0])
+    }
+
+    /// A value of a table along its arguments.
+    fn looked_up(&self, table: u8, x: Jet, y: Jet) -> Jet {
+        let at = self.tables[table as usize].at(x.value, y.value);
+        let ([fx, fy], [fxx, fxy, fyy]) = (at.slope, at.second);
+        Jet {
+            value: at.value,
+            rate: fx * x.rate + fy * y.rate,
+            second: fxx * x.rate * x.rate
+                + 2.0 * fxy * x.rate * y.rate
+                + fyy * y.rate * y.rate
+                + fx * x.second
+                + fy * y.second,
+        }
+    }
+
+    /// What is applied to the result of the program, if anything is.
+    fn applied(&self, x: Jet) -> Jet {
         match &self.outer {
-            None => stack[0],
+            None => x,
             Some(outer) => {
-                let f = outer.jet(stack[0].value);
-                stack[0].chain(f.value, f.rate, f.second)
+                let f = outer.jet(x.value);
+                x.chain(f.value, f.rate, f.second)
             }
         }
     }
+
+    /// ∂f/∂variable, where the variables are `t` and the inputs u in their order.
+    pub fn slope_with(&self, variable: usize, t: f64, inputs: &[f64]) -> f64 {
+        if !self.uses(variable) {
+            return 0.0;
+        }
+        let jet = self.differentiate(|v| {
+            let x = if v == 0 { t } else { inputs.get(v - 1).copied().unwrap_or(f64::NAN) };
+            if v == variable { Jet::variable(x) } else { Jet::constant(x) }
+        });
+        jet.rate
+    }
+}
+
+/// The second argument of a table, where it has one.
+fn second<T: Copy + Default>(arguments: &[T], arity: u8) -> T {
+    if arity > 1 { arguments[1] } else { T::default() }
 }
 
 #[cfg(test)]

@@ -3,18 +3,16 @@
 use super::function::{FUNCTIONS, Function, named};
 use super::{DEEPEST, ExpressionFault, Instruction, STACK, Scope};
 use crate::file::suggest::{count, list, nearest, quoted};
+use crate::file::units::{self, Unit};
+use crate::surface::Surface;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Names of constants, used unless a parameter has the same name.
 const CONSTANTS: [(&str, f64); 2] = [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
 
 /// Most arguments of `min` and `max`.
 const MOST_ARGUMENTS: usize = 1000;
-
-/// What people write after a number, to explain that units are not written.
-const UNITS: &[&str] = &[
-    "m", "mm", "cm", "km", "in", "kg", "g", "s", "ms", "N", "kN", "Nm", "rad", "deg", "Hz", "rpm", "Pa", "MPa", "GPa",
-];
 
 /// Functions under names they have elsewhere.
 const ALIASES: &[(&str, &str)] = &[
@@ -31,6 +29,8 @@ const ALIASES: &[(&str, &str)] = &[
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TokenKind {
     Number(f64),
+    /// The unit of the number before it.
+    Unit(Unit),
     Name,
     Open,
     Close,
@@ -59,6 +59,11 @@ pub fn is_name(name: &str) -> bool {
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
 }
 
+/// True for the names of constants.
+pub fn is_constant(name: &str) -> bool {
+    CONSTANTS.iter().any(|(n, _)| *n == name)
+}
+
 fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
     const OPERATORS: [&str; 14] = ["**", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "<", ">", "=", "%"];
     let mut tokens = Vec::new();
@@ -67,6 +72,12 @@ fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
         let rest = &text[at..];
         let start = at;
         at += c.len_utf8();
+        let number_before = matches!(tokens.last(), Some(Token { kind: TokenKind::Number(_), .. }));
+        if number_before && let Some((length, unit)) = units::scan(rest) {
+            at = start + length;
+            tokens.push(Token { kind: TokenKind::Unit(unit), at: start..at });
+            continue;
+        }
         let kind = if c.is_whitespace() {
             continue;
         } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
@@ -131,7 +142,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
 }
 
 /// Bytes of the number a text begins with: digits, a point, an exponent.
-fn number_length(text: &str) -> usize {
+pub(in crate::file) fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut i: usize| {
         while bytes.get(i).is_some_and(u8::is_ascii_digit) {
@@ -154,14 +165,24 @@ fn number_length(text: &str) -> usize {
 }
 
 /// Reads a text into a postfix program. One without free variables must come out finite.
-pub(super) fn program(text: &str, scope: Scope) -> Result<Vec<Instruction>, ExpressionFault> {
+pub(super) fn program(text: &str, scope: Scope) -> Result<(Vec<Instruction>, Vec<Arc<Surface>>), ExpressionFault> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { text, tokens, at: 0, scope, program: Vec::new(), slots: 0, depth: 0, culprit: None };
+    let mut parser = Parser {
+        text,
+        tokens,
+        at: 0,
+        scope,
+        program: Vec::new(),
+        slots: 0,
+        depth: 0,
+        culprit: None,
+        tables: Vec::new(),
+    };
     parser.comparison()?;
     if let Some(extra) = parser.peek() {
         return Err(parser.unexpected(extra));
     }
-    let Parser { program, culprit, .. } = parser;
+    let Parser { program, culprit, tables, .. } = parser;
     // a branch of `if` that is not taken may hold anything
     let guarded = program.len() > 1 && program.contains(&Instruction::Apply(named("if")));
     let broken = program.iter().any(|s| matches!(s, Instruction::Number(x) if !x.is_finite()))
@@ -169,7 +190,7 @@ pub(super) fn program(text: &str, scope: Scope) -> Result<Vec<Instruction>, Expr
     if broken && !guarded {
         return Err(culprit.unwrap_or_else(|| fault(0..text.len(), "number that is not finite", "", "")));
     }
-    Ok(program)
+    Ok((program, tables))
 }
 
 /// The names a text uses other than as functions, each with its place. Empty if it cannot be read.
@@ -191,6 +212,8 @@ struct Parser<'a> {
     depth: usize,
     /// The first constant operation that came out not finite.
     culprit: Option<ExpressionFault>,
+    /// The tables it looks into.
+    tables: Vec<Arc<Surface>>,
 }
 
 impl Parser<'_> {
@@ -348,6 +371,7 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::Number(value) => {
                 self.at += 1;
+                let value = self.unit(value)?;
                 self.push(Instruction::Number(value))
             }
             TokenKind::Open => {
@@ -364,6 +388,23 @@ impl Parser<'_> {
                 self.push(step)
             }
             _ => Err(self.unexpected(token)),
+        }
+    }
+
+    /// A number in SI units, with the unit that follows it. A unit that has the name of something else is refused.
+    fn unit(&mut self, value: f64) -> Result<f64, ExpressionFault> {
+        let Some(Token { kind: TokenKind::Unit(unit), at }) = self.peek() else { return Ok(value) };
+        self.at += 1;
+        let Scope { parameters, variables, .. } = self.scope;
+        let written = &self.text[at.clone()];
+        let known = |name: &&str| variables.contains(name) || parameters.get(name).is_some();
+        match units::divisors(written).find(known) {
+            Some(name) => {
+                let label = format!("{} is also a name in the model", quoted(name));
+                let help = "to divide by it, put spaces around `/`; or put the number with its unit into a parameter";
+                Err(fault(at, format!("unit {} that could be something else", quoted(written)), label, help))
+            }
+            None => Ok(unit.in_si(value)),
         }
     }
 
@@ -406,6 +447,11 @@ impl Parser<'_> {
                 "",
             ));
         }
+        if name.contains('.') {
+            let why =
+                "functions of the state are for loads, joint actuators, references of controllers and rates of states";
+            return Err(fault(at, format!("unknown name {}", quoted(name)), "not known here", why));
+        }
         let known = || variables.iter().copied().chain(parameters.names());
         let constants = CONSTANTS.iter().map(|(n, _)| *n);
         let near = nearest(name, known().chain(constants));
@@ -424,7 +470,10 @@ impl Parser<'_> {
     fn call(&mut self, at: Range<usize>) -> Result<(), ExpressionFault> {
         let name = &self.text[at.clone()];
         let Some(f) = FUNCTIONS.iter().find(|f| f.name == name) else {
-            return Err(self.unknown_function(at));
+            return match self.scope.parameters.table(name).cloned() {
+                Some(table) => self.lookup(at, table),
+                None => Err(self.unknown_function(at)),
+            };
         };
         self.at += 1;
         let open = self.tokens[self.at].at.clone();
@@ -467,6 +516,43 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// A call of a table.
+    fn lookup(&mut self, at: Range<usize>, table: Arc<Surface>) -> Result<(), ExpressionFault> {
+        let arity = table.arity();
+        self.at += 1;
+        let open = self.tokens[self.at].at.clone();
+        self.at += 1;
+        self.deeper(Self::comparison)?;
+        let mut found = 1;
+        while self.peek().is_some_and(|t| t.kind == TokenKind::Comma) {
+            self.at += 1;
+            found += 1;
+            self.deeper(Self::comparison)?;
+        }
+        self.close(open)?;
+        let name = &self.text[at.clone()];
+        if found != arity || self.tables.len() == u8::MAX as usize {
+            let message = format!("table {} takes {}, found {found}", quoted(name), count(arity, "argument"));
+            let usage = if arity == 1 { format!("write {name}(x)") } else { format!("write {name}(x, y)") };
+            return Err(fault(at.start..self.last(), message, usage, ""));
+        }
+        self.slots -= arity - 1;
+        let tail = self.program.len() - arity.min(self.program.len());
+        let constant = |i: &Instruction| if let Instruction::Number(x) = i { Some(*x) } else { None };
+        if let Some(values) = self.program[tail..].iter().map(constant).collect::<Option<Vec<f64>>>() {
+            let value = table.at(values[0], values.get(1).copied().unwrap_or(0.0)).value;
+            self.program.truncate(tail);
+            self.program.push(Instruction::Number(value));
+            return Ok(());
+        }
+        let number = self.tables.iter().position(|t| Arc::ptr_eq(t, &table)).unwrap_or_else(|| {
+            self.tables.push(table);
+            self.tables.len() - 1
+        });
+        self.program.push(Instruction::Lookup(number as u8, arity as u8));
+        Ok(())
+    }
+
     fn unknown_function(&self, at: Range<usize>) -> ExpressionFault {
         let name = &self.text[at.clone()];
         let Scope { parameters, variables, .. } = self.scope;
@@ -478,7 +564,7 @@ impl Parser<'_> {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, f)| *f);
         let near = alias.or_else(|| nearest(name, FUNCTIONS.iter().map(|f| f.name)));
         let label = near.map_or("not a function".into(), |near| format!("did you mean {}?", quoted(near)));
-        let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).collect();
+        let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).chain(parameters.tables()).collect();
         fault(at, format!("unknown function {}", quoted(name)), label, format!("functions are {}", known.join(", ")))
     }
 
@@ -486,18 +572,21 @@ impl Parser<'_> {
         let raw = &self.text[token.at.clone()];
         let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
         let value_before =
-            before.is_some_and(|t| matches!(t.kind, TokenKind::Number(_) | TokenKind::Name | TokenKind::Close));
+            before.is_some_and(|t| !matches!(t.kind, TokenKind::Open | TokenKind::Comma | TokenKind::Operator(_)));
+        let number_before = before.is_some_and(|t| matches!(t.kind, TokenKind::Number(_)));
         let (message, label): (String, &str) = match token.kind {
             TokenKind::Operator("**") => ("unknown operator `**`".into(), "write `^` for powers"),
             TokenKind::Operator("=") => ("unknown operator `=`".into(), "write `==` to compare"),
             TokenKind::Operator("%") => ("unknown operator `%`".into(), "write x - y*floor(x/y) for the remainder"),
             TokenKind::Close if value_before => ("unbalanced parenthesis".into(), "never opened"),
             TokenKind::Close => (format!("unexpected {}", quoted(raw)), "expected a value before this"),
-            TokenKind::Name if value_before && UNITS.contains(&raw) => {
-                let help = "numbers are in SI units and carry no unit: 5 mm is 5e-3, 30° is 30*pi/180";
-                return fault(token.at, format!("unit {}", quoted(raw)), "leave the unit out", help);
+            TokenKind::Name if number_before && units::meant(raw).is_some() => {
+                let label = format!("did you mean {}?", quoted(units::meant(raw).unwrap_or_default()));
+                let help =
+                    "units are written like 12 mm, 5 kN/m or 3 N m/rad; to multiply by a name, put `*` before it";
+                return fault(token.at, format!("unknown unit {}", quoted(raw)), label, help);
             }
-            TokenKind::Number(_) | TokenKind::Name | TokenKind::Open if value_before => {
+            TokenKind::Number(_) | TokenKind::Unit(_) | TokenKind::Name | TokenKind::Open if value_before => {
                 ("missing operator".into(), "expected an operator such as `*` before this")
             }
             TokenKind::Comma if value_before => {

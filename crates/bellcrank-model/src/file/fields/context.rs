@@ -6,12 +6,13 @@ use crate::file::expression::{Expression, Scope};
 use crate::file::parameters::{Parameters, in_place};
 use crate::file::suggest::{nearest, quoted};
 use crate::file::tree::{Node, Value};
+use crate::file::units;
 use bellcrank_math::Vec3;
 use std::fmt::Display;
 use std::path::Path;
 
 /// What expressions may use, and where the model lives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The parameters of the file.
     pub parameters: &'a Parameters,
@@ -21,6 +22,14 @@ pub struct Context<'a> {
     pub variables: &'a [&'a str],
     /// The model's folder, where its tables lie; `None` if the model was not read from a file.
     pub folder: Option<&'a Path>,
+    /// What reads functions of the state; `None` where there is no state.
+    pub laws: Option<&'a dyn Laws>,
+}
+
+/// Reads expressions of the state, which the tables of fields know nothing of.
+pub trait Laws {
+    /// The expression, with what depends on the state as further inputs; `None` if nothing does.
+    fn law(&self, node: &Node, text: &str, what: &dyn Display) -> Option<Result<Expression, Diagnostics>>;
 }
 
 impl Context<'_> {
@@ -28,10 +37,11 @@ impl Context<'_> {
         use FieldKind::*;
         let what = format_args!("{} of {of}", quoted(field.name));
         let what: &dyn Display = &what;
+        let unit = field.unit;
         let item = match field.kind {
-            Number => Item::Number(self.number(node, what)?),
+            Number => Item::Number(self.number(node, what, unit)?),
             Positive | NonNegative => {
-                let x = self.number(node, what)?;
+                let x = self.number(node, what, unit)?;
                 let positive = matches!(field.kind, Positive);
                 if x < 0.0 || (positive && x == 0.0) {
                     let want = if positive { "positive" } else { "positive or zero" };
@@ -55,25 +65,27 @@ impl Context<'_> {
                 _ => Item::Name(name(node, what)?),
             },
             Names(least, most) => Item::Names(names(node, what, least, most)?),
-            Function => Item::Function(self.function(node, what)?),
-            Vector | Point => Item::Vector(self.vector(node, what)?),
-            VectorFunction => Item::Functions(self.functions(node, what)?),
-            Axial if self.plane => Item::Vector(Vec3::Z * self.number(node, what)?),
-            Axial => Item::Vector(self.vector(node, what)?),
+            Function => Item::Function(self.function(node, what, unit)?),
+            Vector | Point => Item::Vector(self.vector(node, what, unit)?),
+            VectorFunction => Item::Functions(self.functions(node, what, unit)?),
+            Axial if self.plane => Item::Vector(Vec3::Z * self.number(node, what, unit)?),
+            Axial => Item::Vector(self.vector(node, what, unit)?),
             AxialFunction if self.plane => {
                 let zero = || Expression::constant(0.0);
-                Item::Functions(vec![zero(), zero(), self.function(node, what)?])
+                Item::Functions(vec![zero(), zero(), self.function(node, what, unit)?])
             }
-            AxialFunction => Item::Functions(self.functions(node, what)?),
-            Points(least, most) => Item::Points(self.several(node, what, "point", least, most, Self::vector)?),
+            AxialFunction => Item::Functions(self.functions(node, what, unit)?),
+            Points(least, most) => {
+                Item::Points(self.several(node, what, "point", [least, most], |c, n, w| c.vector(n, w, unit))?)
+            }
             Direction => Item::Vector(self.direction(node, what)?),
             Directions(least, most) => {
-                Item::Points(self.several(node, what, "direction", least, most, Self::direction)?)
+                Item::Points(self.several(node, what, "direction", [least, most], Self::direction)?)
             }
-            Numbers(least, most) => Item::Numbers(self.numbers(node, what, least, most)?),
-            Pairs => Item::Pairs(self.pairs(node, what)?),
+            Numbers(least, most) => Item::Numbers(self.numbers(node, what, [least, most], unit)?),
+            Pairs => Item::Pairs(self.pairs(node, what, unit)?),
             Square { plane, space } => {
-                Item::Numbers(self.square(node, what, if self.plane { plane } else { space })?)
+                Item::Numbers(self.square(node, what, if self.plane { plane } else { space }, unit)?)
             }
             Table(fields) => Item::Table(read(node, &what.to_string(), &[fields], self)?),
             Any => Item::Any,
@@ -81,21 +93,31 @@ impl Context<'_> {
         Ok(item)
     }
 
-    /// A number, or an expression of parameters that gives one. `what` names it in messages, as in
-    /// "`mass` of body `link`".
-    pub fn number(&self, node: &Node, what: &dyn Display) -> Result<f64, Diagnostic> {
-        self.expression(node, what, &[]).map(|e| e.as_constant().unwrap_or(f64::NAN))
+    /// A number, or an expression of parameters that gives one, in this unit ([`units::ANY`] for any). `what` names it in
+    /// messages, as in "`mass` of body `link`".
+    pub fn number(&self, node: &Node, what: &dyn Display, unit: &str) -> Result<f64, Diagnostic> {
+        self.expression(node, what, &[], unit).map(|e| e.as_constant().unwrap_or(f64::NAN))
     }
 
     /// A function of the free variables, or one of time from a table.
-    pub fn function(&self, node: &Node, what: &dyn Display) -> Result<Expression, Diagnostics> {
+    pub fn function(&self, node: &Node, what: &dyn Display, unit: &str) -> Result<Expression, Diagnostics> {
         if node.as_table().is_some() && self.variables.first() == Some(&"t") {
             return self.tabulated(node, what);
         }
-        Ok(self.expression(node, what, self.variables)?)
+        let law = self.laws.zip(node.as_str()).and_then(|(laws, text)| laws.law(node, text, what));
+        if let Some(law) = law {
+            return law;
+        }
+        Ok(self.expression(node, what, self.variables, unit)?)
     }
 
-    fn expression(&self, node: &Node, what: &dyn Display, variables: &[&str]) -> Result<Expression, Diagnostic> {
+    fn expression(
+        &self,
+        node: &Node,
+        what: &dyn Display,
+        variables: &[&str],
+        unit: &str,
+    ) -> Result<Expression, Diagnostic> {
         match &node.value {
             Value::Integer(n) => Ok(Expression::constant(*n as f64)),
             Value::Number(x) if x.is_finite() => Ok(Expression::constant(*x)),
@@ -103,6 +125,12 @@ impl Context<'_> {
                 .at(node.span)
                 .label(if x.is_nan() { "not a number" } else { "infinite, or too large to be held" })),
             Value::String { text, .. } => {
+                if let Some(quantity) = self.parameters.quantity(text) {
+                    return match units::refuse(&quantity, unit) {
+                        None => Ok(Expression::constant(quantity.value)),
+                        Some(problem) => Err(quantity.misplaced(node, format!("{what} {problem}"))),
+                    };
+                }
                 let inputs = self.variables.get(1..).unwrap_or_default();
                 let scope = Scope { parameters: self.parameters, variables, inputs };
                 Expression::parse(text, scope).map_err(|fault| in_place(fault, node, &what.to_string()))
@@ -112,7 +140,7 @@ impl Context<'_> {
     }
 
     fn integer(&self, node: &Node, what: &dyn Display, positive: bool) -> Result<i64, Diagnostic> {
-        let x = self.number(node, what)?;
+        let x = self.number(node, what, "")?;
         // whole numbers are exact in f64 up to 2⁵³
         if x.fract() != 0.0 || x.abs() > 9e15 {
             return Err(Diagnostic::error(format!("{what} must be a whole number, found {x}")).at(node.span));
@@ -142,30 +170,30 @@ impl Context<'_> {
     }
 
     /// A vector: 2 numbers in the plane (z = 0), 3 in space.
-    pub fn vector(&self, node: &Node, what: &dyn Display) -> Result<Vec3, Diagnostics> {
+    pub fn vector(&self, node: &Node, what: &dyn Display, unit: &str) -> Result<Vec3, Diagnostics> {
         let mut problems = Diagnostics::new();
         let mut v = Vec3::ZERO;
         for (i, entry) in self.components(node, what)?.iter().enumerate() {
-            v[i] = problems.take(self.number(entry, what)).unwrap_or(0.0);
+            v[i] = problems.take(self.number(entry, what, unit)).unwrap_or(0.0);
         }
         problems.or(v)
     }
 
     /// A vector of functions: always three, the third zero in the plane.
-    pub fn functions(&self, node: &Node, what: &dyn Display) -> Result<Vec<Expression>, Diagnostics> {
+    pub fn functions(&self, node: &Node, what: &dyn Display, unit: &str) -> Result<Vec<Expression>, Diagnostics> {
         if node.as_table().is_some() {
             return self.tabulated_vector(node, what);
         }
         let mut problems = Diagnostics::new();
         let entries = self.components(node, what)?.iter();
-        let mut list: Vec<Expression> = entries.filter_map(|e| problems.take(self.function(e, what))).collect();
+        let mut list: Vec<Expression> = entries.filter_map(|e| problems.take(self.function(e, what, unit))).collect();
         list.resize(3, Expression::constant(0.0));
         problems.or(list)
     }
 
     /// A vector that is not zero, made a unit vector.
     pub fn direction(&self, node: &Node, what: &dyn Display) -> Result<Vec3, Diagnostics> {
-        let v = self.vector(node, what)?;
+        let v = self.vector(node, what, "")?;
         let short = || Diagnostic::error(format!("{what} is a zero vector")).at(node.span).label("has no direction");
         v.normalized().ok_or_else(|| short().into())
     }
@@ -176,9 +204,8 @@ impl Context<'_> {
         node: &Node,
         what: &dyn Display,
         thing: &str,
-        least: usize,
-        most: usize,
-        one: fn(&Self, &Node, &dyn Display) -> Result<Vec3, Diagnostics>,
+        [least, most]: [usize; 2],
+        one: impl Fn(&Self, &Node, &dyn Display) -> Result<Vec3, Diagnostics>,
     ) -> Result<Vec<Vec3>, Diagnostics> {
         let Some(entries) = node.as_array() else {
             let shape = if self.plane { "[x, y]" } else { "[x, y, z]" };
@@ -201,12 +228,18 @@ impl Context<'_> {
         problems.or(list)
     }
 
-    /// A list of numbers.
-    pub fn numbers(&self, node: &Node, what: &dyn Display, least: usize, most: usize) -> Result<Vec<f64>, Diagnostics> {
+    /// A list of numbers. Of two units the first is that of its first half, and the second that of the rest.
+    pub fn numbers(
+        &self,
+        node: &Node,
+        what: &dyn Display,
+        [least, most]: [usize; 2],
+        unit: &str,
+    ) -> Result<Vec<f64>, Diagnostics> {
         let Some(entries) = node.as_array() else {
             // one alone needs no brackets
             return match least {
-                1 => Ok(vec![self.number(node, what)?]),
+                1 => Ok(vec![self.number(node, what, unit)?]),
                 _ => Err(expected(node, what, "a list of numbers").into()),
             };
         };
@@ -215,11 +248,13 @@ impl Context<'_> {
             return Err(Diagnostic::error(message).at(node.span).into());
         }
         let mut problems = Diagnostics::new();
-        let list = entries.iter().filter_map(|e| problems.take(self.number(e, what))).collect();
+        let halves = Halves::of(unit, entries.len(), least);
+        let number = |(i, e)| problems.take(self.number(e, what, halves.at(i)));
+        let list = entries.iter().enumerate().filter_map(number).collect();
         problems.or(list)
     }
 
-    fn pairs(&self, node: &Node, what: &dyn Display) -> Result<Vec<[f64; 2]>, Diagnostics> {
+    fn pairs(&self, node: &Node, what: &dyn Display, unit: &str) -> Result<Vec<[f64; 2]>, Diagnostics> {
         if node.as_table().is_some() {
             return self.tabulated_pairs(node, what);
         }
@@ -227,13 +262,13 @@ impl Context<'_> {
             return Err(expected(node, what, "a list of pairs [[x, y], …]").into());
         };
         let mut problems = Diagnostics::new();
-        let pair = |row| problems.take(self.numbers(row, what, 2, 2)).map(|r| [r[0], r[1]]);
+        let pair = |row| problems.take(self.numbers(row, what, [2, 2], unit)).map(|r| [r[0], r[1]]);
         let list = rows.iter().filter_map(pair).collect();
         problems.or(list)
     }
 
     /// An n×n matrix by rows: given as rows, as the n numbers of its diagonal, or, if n = 1, as a number.
-    pub fn square(&self, node: &Node, what: &dyn Display, n: usize) -> Result<Vec<f64>, Diagnostics> {
+    pub fn square(&self, node: &Node, what: &dyn Display, n: usize, unit: &str) -> Result<Vec<f64>, Diagnostics> {
         let want = match n {
             1 => "a number or an expression".to_string(),
             _ => format!("{n} numbers (the diagonal) or {n} rows of {n} numbers"),
@@ -246,7 +281,7 @@ impl Context<'_> {
         };
         let Some(rows) = node.as_array() else {
             return match n {
-                1 => Ok(vec![self.number(node, what)?]),
+                1 => Ok(vec![self.number(node, what, unit)?]),
                 _ => Err(refuse(node.article().into()).help(help).into()),
             };
         };
@@ -258,17 +293,45 @@ impl Context<'_> {
         }
         let mut problems = Diagnostics::new();
         let mut matrix = vec![0.0; n * n];
+        let halves = Halves::of(unit, n, 2);
         let full = rows.iter().any(|r| r.as_array().is_some());
         for (i, row) in rows.iter().enumerate() {
             if full {
-                if let Some(row) = problems.take(self.numbers(row, &format_args!("row {} of {what}", i + 1), n, n)) {
+                // what couples a shift and a turn has a unit of its own, which is not looked at
+                let unit = if halves.second.is_some() { "SI units" } else { unit };
+                let what = format_args!("row {} of {what}", i + 1);
+                if let Some(row) = problems.take(self.numbers(row, &what, [n, n], unit)) {
                     matrix[i * n..(i + 1) * n].copy_from_slice(&row);
                 }
             } else {
-                matrix[i * n + i] = problems.take(self.number(row, what)).unwrap_or(0.0);
+                matrix[i * n + i] = problems.take(self.number(row, what, halves.at(i))).unwrap_or(0.0);
             }
         }
         problems.or(matrix)
+    }
+}
+
+/// The units of a list: one of them, or one of its first half and one of the rest (two of the plane's three are shifts). A
+/// semicolon stands between units to choose from.
+struct Halves<'u> {
+    first: &'u str,
+    second: Option<&'u str>,
+    middle: usize,
+}
+
+impl<'u> Halves<'u> {
+    /// For a list of `n`; where one number may stand alone, units between commas are a choice.
+    fn of(unit: &'u str, n: usize, least: usize) -> Halves<'u> {
+        match unit.split_once(", ") {
+            Some((first, second)) if least > 1 && !unit.contains(';') => {
+                Halves { first, second: Some(second), middle: n.div_ceil(2) }
+            }
+            _ => Halves { first: unit, second: None, middle: n },
+        }
+    }
+
+    fn at(&self, i: usize) -> &'u str {
+        if i < self.middle { self.first } else { self.second.unwrap_or(self.first) }
     }
 }
 

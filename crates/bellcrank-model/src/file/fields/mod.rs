@@ -12,7 +12,7 @@
 mod context;
 mod values;
 
-pub use context::Context;
+pub use context::{Context, Laws};
 pub use values::{Named, Values};
 
 use super::diagnostic::{Diagnostic, Diagnostics};
@@ -20,7 +20,7 @@ use super::expression::Expression;
 use super::suggest::{nearest, quoted};
 use super::tree::Node;
 use context::{expected, word};
-use values::Item;
+use values::{Given, Item};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -192,9 +192,13 @@ pub fn read<'a>(
         }
     }
     let mut items = Vec::with_capacity(fields.iter().map(|g| g.len()).sum());
+    let mut quantities = Vec::new();
     for field in all() {
         let item = match table.get(field.name) {
             Some(node) => {
+                if field.unit.contains([',', ';']) {
+                    gather(node, 0, field, context, &mut quantities);
+                }
                 let item = context.item(node, field, what).map_err(|problems| field.advise(problems, node, context));
                 problems.take(item).unwrap_or(Item::Absent)
             }
@@ -215,7 +219,16 @@ pub fn read<'a>(
         };
         items.push((field, item));
     }
-    problems.or(Values { what: what.into(), node: table, items })
+    problems.or(Values { what: what.into(), node: table, items, quantities })
+}
+
+/// The numbers with units in a value; those of a list know their column.
+fn gather<'a>(node: &'a Node, column: usize, field: &'static Field, context: &Context, found: &mut Vec<Given<'a>>) {
+    if let Some(list) = node.as_array() {
+        list.iter().enumerate().for_each(|(i, entry)| gather(entry, i, field, context, found));
+    } else if let Some(quantity) = node.as_str().and_then(|text| context.parameters.quantity(text)) {
+        found.push(Given { field, column, quantity, node });
+    }
 }
 
 /// The word under `key` that says which kind of thing a table is, such as the `type` of a joint.
@@ -266,7 +279,7 @@ mod tests {
         let root = crate::file::toml::parse(&Source::new("m", text.into()), 0).unwrap();
         let mut parameters = Parameters::default();
         parameters.set("L", 0.5);
-        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None };
+        let context = Context { parameters: &parameters, plane, variables: &["t"], folder: None, laws: None };
         test(read(&root, "thing `a`", &[FIELDS], &context).unwrap());
     }
 

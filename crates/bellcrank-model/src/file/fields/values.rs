@@ -1,11 +1,12 @@
 //! The values of a table that was read, by key.
 
-use super::Field;
-use crate::file::diagnostic::Diagnostic;
+use super::{Field, FieldKind};
+use crate::file::diagnostic::{Diagnostic, Diagnostics};
 use crate::file::expression::Expression;
 use crate::file::source::Span;
 use crate::file::suggest::{count, list, nearest, quoted};
 use crate::file::tree::Node;
+use crate::file::units::{self, Quantity};
 use bellcrank_math::Vec3;
 
 /// A name the user wrote, and where.
@@ -26,6 +27,17 @@ pub struct Values<'a> {
     pub(super) what: String,
     pub(super) node: &'a Node,
     pub(super) items: Vec<(&'static Field, Item<'a>)>,
+    /// Numbers with units where the unit of the field hangs on what the table is about.
+    pub(super) quantities: Vec<Given<'a>>,
+}
+
+/// A number with its unit, in a column of a list.
+#[derive(Clone, Debug)]
+pub(super) struct Given<'a> {
+    pub field: &'static Field,
+    pub column: usize,
+    pub quantity: Quantity<'a>,
+    pub node: &'a Node,
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +125,39 @@ impl<'a> Values<'a> {
         let field = self.items.iter().find(|(f, _)| f.name == name).map(|(f, _)| f);
         let settled = field.is_some_and(|f| f.required || f.default_item().is_some());
         assert!(settled, "`{name}` of {} may be absent: use the optional accessor", self.what);
+    }
+
+    /// Refuses a number that was given in another unit than this, for a key whose unit hangs on what the table is about.
+    pub fn check_unit(&self, key: &str, unit: &'static str) -> Result<(), Diagnostics> {
+        self.check_units(|given| (given.field.name == key).then_some(unit))
+    }
+
+    /// Of keys that have one unit where something turns and another where it slides, refuses numbers in the other one.
+    pub fn check_turning(&self, turns: bool) -> Result<(), Diagnostics> {
+        self.check_units(|given| {
+            // in lists a semicolon stands between choices, and a comma between columns
+            let listed =
+                matches!(given.field.kind, FieldKind::Square { .. } | FieldKind::Numbers(2.., _) | FieldKind::Pairs);
+            if given.field.unit.matches(',').count() > 2 {
+                return None; // chosen by more than that
+            }
+            let (a, b) = given.field.unit.split_once(if listed { "; " } else { ", " })?;
+            let turning = |unit: &str| units::Unit::parse(unit.split(", ").next()?).map(|u| u.turns());
+            let unit = if turning(a)? == turns { a } else { b };
+            if unit.contains(", ") { unit.split(", ").nth(given.column) } else { Some(unit) }
+        })
+    }
+
+    fn check_units(&self, unit: impl Fn(&Given<'a>) -> Option<&'static str>) -> Result<(), Diagnostics> {
+        let mut problems = Diagnostics::new();
+        for given in &self.quantities {
+            let problem = unit(given).and_then(|unit| units::refuse(&given.quantity, unit));
+            if let Some(problem) = problem {
+                let message = format!("{} of {} {problem}", quoted(given.field.name), self.what);
+                problems.push(given.quantity.misplaced(given.node, message));
+            }
+        }
+        problems.or(())
     }
 
     /// What was read, as in "force `spring`".

@@ -1,0 +1,230 @@
+//! Functions of one or two variables by a grid of values: bicubic patches with slopes from parabolas.
+//!
+//! Between the lines of the grid f is a bicubic Hermite patch. Slopes at a node are those of the parabola through it and its
+//! neighbours, so that f is once differentiable everywhere, and exact for polynomials of degree two in either variable. Beyond the
+//! grid f stays what it is at its edge.
+
+/// A function z = f(x, y), or z = f(x) where the grid has no second direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    /// f, f_x, f_y and f_xy at the nodes, by rows of y.
+    nodes: Vec<[f64; 4]>,
+    bounds: [f64; 2],
+}
+
+/// The value of a function of two variables, and its derivatives.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Local {
+    /// f.
+    pub value: f64,
+    /// f_x and f_y.
+    pub slope: [f64; 2],
+    /// f_xx, f_xy and f_yy.
+    pub second: [f64; 3],
+}
+
+impl Surface {
+    /// From the lines of the grid and a row of values for every y; without `y` from one row. What is wrong reads on behind the
+    /// name of the grid.
+    pub fn new(x: &[f64], y: &[f64], rows: &[Vec<f64>]) -> Result<Surface, String> {
+        for (name, line) in [("x", x), ("y", y)] {
+            if let Some(i) = (1..line.len()).find(|&i| line[i] <= line[i - 1]) {
+                return Err(format!("has {} behind {} in `{name}`, which must increase", line[i], line[i - 1]));
+            }
+        }
+        let count = y.len().max(1);
+        if rows.len() != count {
+            return Err(format!("has {} rows of values for {count} values of `y`", rows.len()));
+        }
+        if let Some(row) = rows.iter().position(|row| row.len() != x.len()) {
+            return Err(format!("has {} values in row {} for {} values of `x`", rows[row].len(), row + 1, x.len()));
+        }
+        let (n, m) = (x.len(), count);
+        let f = |i: usize, j: usize| rows[j][i];
+        let mut nodes = vec![[0.0; 4]; n * m];
+        for j in 0..m {
+            for i in 0..n {
+                nodes[j * n + i][0] = f(i, j);
+                nodes[j * n + i][1] = slope(x, i, |k| f(k, j));
+                nodes[j * n + i][2] = slope(y, j, |k| f(i, k));
+            }
+        }
+        for j in 0..m {
+            for i in 0..n {
+                nodes[j * n + i][3] = slope(x, i, |k| nodes[j * n + k][2]);
+            }
+        }
+        let mut surface = Surface { x: x.to_vec(), y: y.to_vec(), nodes, bounds: [0.0; 2] };
+        surface.bounds = surface.find_bounds();
+        Ok(surface)
+    }
+
+    /// How many variables it has.
+    pub fn arity(&self) -> usize {
+        if self.y.is_empty() { 1 } else { 2 }
+    }
+
+    /// Its least and its greatest value, or a little beyond.
+    pub fn bounds(&self) -> [f64; 2] {
+        self.bounds
+    }
+
+    /// f and its derivatives.
+    pub fn at(&self, x: f64, y: f64) -> Local {
+        if x.is_nan() || y.is_nan() {
+            return Local { value: f64::NAN, slope: [f64::NAN; 2], second: [f64::NAN; 3] };
+        }
+        let (i, hx, u) = cell(&self.x, x);
+        let (j, hy, v) = if self.y.len() < 2 { (0, 1.0, None) } else { cell(&self.y, y) };
+        let (bx, by) = (basis(u, hx), basis(v, hy));
+        let mut out = Local::default();
+        let rows = if self.y.len() < 2 { 1 } else { 2 };
+        for b in 0..rows {
+            for a in 0..2 {
+                let [f, fx, fy, fxy] = self.nodes[(j + b) * self.x.len() + i + a];
+                // along y: the weight of a value and of a slope, with their derivatives
+                let (value, slope) = if rows == 1 { ([1.0, 0.0, 0.0], [0.0; 3]) } else { (by[b], by[2 + b]) };
+                for (weight, f, fy) in [(bx[a], f, fy), (bx[2 + a], fx, fxy)] {
+                    let along = |d: usize| value[d] * f + slope[d] * fy;
+                    out.value += weight[0] * along(0);
+                    out.slope[0] += weight[1] * along(0);
+                    out.slope[1] += weight[0] * along(1);
+                    out.second[0] += weight[2] * along(0);
+                    out.second[1] += weight[1] * along(1);
+                    out.second[2] += weight[0] * along(2);
+                }
+            }
+        }
+        out
+    }
+
+    /// A patch lies within the hull of its Bernstein coefficients.
+    fn find_bounds(&self) -> [f64; 2] {
+        let n = self.x.len();
+        let mut bounds = [f64::INFINITY, f64::NEG_INFINITY];
+        for (k, [f, fx, fy, fxy]) in self.nodes.iter().enumerate() {
+            let steps = |line: &[f64], i: usize| -> Vec<f64> {
+                let before = i.checked_sub(1).map(|b| (line[b] - line[i]) / 3.0);
+                let after = line.get(i + 1).map(|a| (a - line[i]) / 3.0);
+                [Some(0.0), before, after].into_iter().flatten().collect()
+            };
+            let along_y = if self.y.is_empty() { vec![0.0] } else { steps(&self.y, k / n) };
+            for dx in steps(&self.x, k % n) {
+                for dy in &along_y {
+                    let c = f + dx * fx + dy * fy + dx * dy * fxy;
+                    bounds = [bounds[0].min(c), bounds[1].max(c)];
+                }
+            }
+        }
+        bounds
+    }
+}
+
+/// The slope at a node of the parabola through it and its neighbours, or through the three at an end.
+fn slope(line: &[f64], i: usize, f: impl Fn(usize) -> f64) -> f64 {
+    match line.len() {
+        0 | 1 => 0.0,
+        2 => (f(1) - f(0)) / (line[1] - line[0]),
+        n => {
+            let k = i.clamp(1, n - 2);
+            let (a, b) = (line[k] - line[k - 1], line[k + 1] - line[k]);
+            let (da, db) = ((f(k) - f(k - 1)) / a, (f(k + 1) - f(k)) / b);
+            let bend = (db - da) / (a + b);
+            // f′(x) = da + bend (2x − x₋ − x₀)
+            da + bend * (2.0 * line[i] - line[k - 1] - line[k])
+        }
+    }
+}
+
+/// The cell of a value, its width, and where in it from 0 to 1; nothing beyond the line, at whose end the value is held.
+fn cell(line: &[f64], x: f64) -> (usize, f64, Option<f64>) {
+    let n = line.len();
+    let i = line.partition_point(|l| *l <= x).clamp(1, n - 1) - 1;
+    let h = line[i + 1] - line[i];
+    let u = (x - line[i]) / h;
+    (i, if u > 1.0 { -h } else { h }, (0.0..=1.0).contains(&u).then_some(u))
+}
+
+/// Weights of the values and slopes at both ends of a cell, with their first and second derivatives.
+fn basis(u: Option<f64>, h: f64) -> [[f64; 3]; 4] {
+    let Some(u) = u else {
+        // held at the first end, or at the second where h is negative
+        let held = [1.0, 0.0, 0.0];
+        return if h > 0.0 { [held, [0.0; 3], [0.0; 3], [0.0; 3]] } else { [[0.0; 3], held, [0.0; 3], [0.0; 3]] };
+    };
+    let (d, dd) = (1.0 / h, 1.0 / (h * h));
+    [
+        [1.0 - u * u * (3.0 - 2.0 * u), -6.0 * u * (1.0 - u) * d, (12.0 * u - 6.0) * dd],
+        [u * u * (3.0 - 2.0 * u), 6.0 * u * (1.0 - u) * d, (6.0 - 12.0 * u) * dd],
+        [h * u * (1.0 - u) * (1.0 - u), (1.0 - u) * (1.0 - 3.0 * u), (6.0 * u - 4.0) * d],
+        [h * u * u * (u - 1.0), u * (3.0 * u - 2.0), (6.0 * u - 2.0) * d],
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(f: impl Fn(f64, f64) -> f64) -> Surface {
+        let (x, y) = ([0.0, 0.4, 1.0, 1.3], [-1.0, 0.0, 2.0]);
+        let rows: Vec<Vec<f64>> = y.iter().map(|y| x.iter().map(|x| f(*x, *y)).collect()).collect();
+        Surface::new(&x, &y, &rows).unwrap()
+    }
+
+    #[test]
+    fn polynomials_of_degree_two_are_exact() {
+        let f = |x: f64, y: f64| 2.0 - x + 3.0 * y + 0.5 * x * y + x * x - 0.7 * y * y + 0.3 * x * x * y;
+        let s = of(f);
+        for (x, y) in [(0.1, -0.9), (0.4, 0.0), (0.77, 1.3), (1.3, 2.0), (0.0, -1.0)] {
+            let at = s.at(x, y);
+            assert!((at.value - f(x, y)).abs() < 1e-13, "{x} {y}: {at:?}");
+            let slope = [-1.0 + 0.5 * y + 2.0 * x + 0.6 * x * y, 3.0 + 0.5 * x - 1.4 * y + 0.3 * x * x];
+            assert!(
+                (at.slope[0] - slope[0]).abs() < 1e-12 && (at.slope[1] - slope[1]).abs() < 1e-12,
+                "{at:?} {slope:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences_also_at_the_lines_of_the_grid() {
+        let s = of(|x: f64, y: f64| (3.0 * x).sin() * (1.0 + y).exp());
+        let h = 1e-5;
+        for (x, y) in [(0.1, -0.9), (0.4, 0.0), (0.8, 1.3), (1.2, -0.4), (1.5, 0.3), (-0.2, 2.5), (0.7, 3.0)] {
+            let at = s.at(x, y);
+            let d = [(s.at(x + h, y), s.at(x - h, y)), (s.at(x, y + h), s.at(x, y - h))];
+            for (k, (plus, minus)) in d.into_iter().enumerate() {
+                let slope = (plus.value - minus.value) / (2.0 * h);
+                assert!((at.slope[k] - slope).abs() < 1e-4 * (1.0 + slope.abs()), "{x} {y}: {at:?} {slope}");
+            }
+            if ![0.4, 1.0].contains(&x) {
+                let (plus, minus) = d_of(&s, x, y, h);
+                assert!((at.second[0] - (plus.slope[0] - minus.slope[0]) / (2.0 * h)).abs() < 1e-3, "{at:?}");
+                assert!((at.second[1] - (plus.slope[1] - minus.slope[1]) / (2.0 * h)).abs() < 1e-3, "{at:?}");
+            }
+            let [low, high] = s.bounds();
+            assert!(low <= at.value && at.value <= high);
+        }
+    }
+
+    fn d_of(s: &Surface, x: f64, y: f64, h: f64) -> (Local, Local) {
+        (s.at(x + h, y), s.at(x - h, y))
+    }
+
+    #[test]
+    fn beyond_its_grid_it_stays_and_one_row_is_a_curve() {
+        let s = of(|x, y| x + 10.0 * y);
+        assert_eq!((s.at(9.0, 5.0).value, s.at(9.0, 5.0).slope), (1.3 + 20.0, [0.0, 0.0]));
+        assert_eq!((s.at(-9.0, 0.0).value, s.at(0.4, -7.0).value), (0.0, 0.4 - 10.0));
+        let line = Surface::new(&[0.0, 1.0, 3.0], &[], &[vec![0.0, 1.0, 9.0]]).unwrap();
+        assert_eq!((line.arity(), s.arity()), (1, 2));
+        assert!((line.at(2.0, 0.0).value - 4.0).abs() < 1e-14 && (line.at(2.0, 0.0).slope[0] - 4.0).abs() < 1e-14);
+        assert!(Surface::new(&[0.0, 0.0], &[], &[vec![1.0, 2.0]]).unwrap_err().contains("must increase"));
+        assert!(
+            Surface::new(&[0.0, 1.0], &[0.0, 1.0], &[vec![1.0, 2.0]]).unwrap_err().contains("1 rows of values for 2")
+        );
+        assert!(Surface::new(&[0.0, 1.0], &[], &[vec![1.0]]).unwrap_err().contains("1 values in row 1 for 2"));
+    }
+}

@@ -2,19 +2,28 @@
 
 pub use bellcrank_fmi::{Export, ExportError, Fmu, Kinds, Version};
 
-use std::borrow::Cow;
+use std::io::Read;
 use std::path::Path;
 
-/// What the compilation of `bellcrank-fmi` left beside this crate's own objects; empty where nothing was linked.
-static LIBRARY: &[u8] = include_bytes!(env!("FMU_LIBRARY"));
+/// What the compilation of `bellcrank-fmi` left beside this crate's own objects, compressed; empty where nothing was linked.
+static LIBRARY: &[u8] = bellcrank_compressed::include_compressed!("FMU_LIBRARY");
 
 /// The library for FMUs: the one that is carried, or the one that `BELLCRANK_FMU_LIBRARY` names.
-pub fn library() -> Result<Cow<'static, [u8]>, ExportError> {
+pub fn library() -> Result<Vec<u8>, ExportError> {
+    let refused = |why: String| ExportError::Refused {
+        why,
+        help: "name a library for FMUs in BELLCRANK_FMU_LIBRARY, or leave the variable out".into(),
+    };
     match std::env::var_os("BELLCRANK_FMU_LIBRARY").filter(|path| !path.is_empty()) {
-        None => Ok(Cow::Borrowed(LIBRARY)),
-        Some(path) => std::fs::read(&path).map(Cow::Owned).map_err(|e| ExportError::Refused {
-            why: format!("cannot read {}, which BELLCRANK_FMU_LIBRARY names: {e}", Path::new(&path).display()),
-            help: "name a library for FMUs, or leave the variable out".into(),
+        None => {
+            let mut bytes = Vec::new();
+            let read = flate2::read::ZlibDecoder::new(LIBRARY).read_to_end(&mut bytes);
+            read.map_err(|e| refused(format!("the library that this program carries is damaged: {e}")))?;
+            Ok(bytes)
+        }
+        Some(path) => std::fs::read(&path).map_err(|e| {
+            let file = Path::new(&path).display();
+            refused(format!("cannot read {file}, which BELLCRANK_FMU_LIBRARY names: {e}"))
         }),
     }
 }

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::numbers::{dot, largest, recip_of_power};
 use crate::tape::Tape;
-use faer::{MatRef, Side};
 use std::sync::Arc;
 
 /// A multiplier's pivot below this, in equilibrated columns, is noise.
@@ -242,11 +241,8 @@ impl Svd {
 /// The singular values and all singular vectors of a matrix given by rows.
 pub fn svd(a: &[f64], rows: usize, columns: usize) -> Result<Svd, LinearError> {
     check(a, rows, columns)?;
-    let f = MatRef::from_row_major_slice(a, rows, columns).svd().map_err(|_| LinearError::NotConverged)?;
-    let (u, s, v) = (f.U(), f.S().column_vector(), f.V());
-    let by_columns = |m: MatRef<'_, f64>| (0..m.ncols()).flat_map(|j| (0..m.nrows()).map(move |i| m[(i, j)])).collect();
-    let values = (0..rows.min(columns)).map(|k| s[k]).collect();
-    Ok(Svd { rows, columns, values, left: by_columns(u), right: by_columns(v) })
+    let f = bellcrank_faer::svd(a, rows, columns)?;
+    Ok(Svd { rows, columns, values: f.values, left: f.left, right: f.right })
 }
 
 /// The solution of a least-squares problem, and the numerical rank it was found with.
@@ -283,7 +279,7 @@ pub fn least_squares(
 /// The eigenvalues of a symmetric matrix given by rows, ascending; only its lower half is read.
 pub fn symmetric_eigenvalues(a: &[f64], n: usize) -> Result<Vec<f64>, LinearError> {
     check(a, n, n)?;
-    MatRef::from_row_major_slice(a, n, n).self_adjoint_eigenvalues(Side::Lower).map_err(|_| LinearError::NotConverged)
+    Ok(bellcrank_faer::symmetric_eigenvalues(a, n)?)
 }
 
 fn check(a: &[f64], rows: usize, columns: usize) -> Result<(), LinearError> {

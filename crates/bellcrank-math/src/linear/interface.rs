@@ -126,6 +126,12 @@ pub enum LinearError {
     },
 }
 
+impl From<bellcrank_faer::NotConverged> for LinearError {
+    fn from(_: bellcrank_faer::NotConverged) -> LinearError {
+        LinearError::NotConverged
+    }
+}
+
 impl fmt::Display for LinearError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,7 +2,7 @@
 
 use super::interface::LinearError;
 use crate::numbers::{dot, largest};
-use faer::{Mat, MatRef, Side};
+pub use bellcrank_faer::Eigenpair;
 
 /// A dense matrix, by rows.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -35,17 +35,6 @@ impl TryFrom<StoredMatrix> for Matrix {
     }
 }
 
-/// An eigenvalue with its right eigenvector; the conjugate of a complex one is not listed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Eigenpair {
-    /// Real and imaginary part, the latter not negative.
-    pub value: (f64, f64),
-    /// Real parts of the eigenvector.
-    pub re: Vec<f64>,
-    /// Imaginary parts of the eigenvector.
-    pub im: Vec<f64>,
-}
-
 impl Matrix {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Matrix {
@@ -61,14 +50,6 @@ impl Matrix {
             }
         }
         a
-    }
-
-    fn view(&self) -> MatRef<'_, f64> {
-        MatRef::from_row_major_slice(&self.values, self.rows, self.columns)
-    }
-
-    fn of(a: MatRef<'_, f64>) -> Matrix {
-        Matrix::from_fn(a.nrows(), a.ncols(), |i, j| a[(i, j)])
     }
 
     /// An entry.
@@ -103,7 +84,8 @@ impl Matrix {
         if self.rows * b.columns == 0 || self.columns == 0 {
             return Matrix::zeros(self.rows, b.columns);
         }
-        Matrix::of((self.view() * b.view()).as_ref())
+        let values = bellcrank_faer::product(&self.values, &b.values, self.rows, self.columns, b.columns);
+        Matrix { rows: self.rows, columns: b.columns, values }
     }
 
     /// Aᵀ B.
@@ -111,7 +93,8 @@ impl Matrix {
         if self.columns * b.columns == 0 || self.rows == 0 {
             return Matrix::zeros(self.columns, b.columns);
         }
-        Matrix::of((self.view().transpose() * b.view()).as_ref())
+        let values = bellcrank_faer::transposed_product(&self.values, &b.values, self.rows, self.columns, b.columns);
+        Matrix { rows: self.columns, columns: b.columns, values }
     }
 
     /// A x.
@@ -153,12 +136,9 @@ impl Matrix {
         if self.rows == 0 || n == 0 {
             return Ok(Matrix::from_fn(n, n, |i, j| (i == j) as u8 as f64));
         }
-        let qr = self.view().transpose().col_piv_qr();
-        let r = qr.R();
-        let diagonal = |k: usize| r[(k, k)].abs();
-        let rank = (0..self.rows.min(n)).take_while(|k| diagonal(*k) > tolerance * diagonal(0)).count();
-        let q: Mat<f64> = qr.compute_Q();
-        Ok(Matrix::from_fn(n, n - rank, |i, j| q[(i, rank + j)]))
+        let (q, r) = bellcrank_faer::transposed_pivoted_qr(&self.values, self.rows, n);
+        let rank = r.iter().take_while(|d| d.abs() > tolerance * r[0].abs()).count();
+        Ok(Matrix::from_fn(n, n - rank, |i, j| q[i * n + rank + j]))
     }
 
     /// Eigenvalues, ascending, and eigenvectors (by columns) of a symmetric matrix; only its lower half is read.
@@ -167,9 +147,8 @@ impl Matrix {
         if self.rows == 0 {
             return Ok((Vec::new(), Matrix::zeros(0, 0)));
         }
-        let f = self.view().self_adjoint_eigen(Side::Lower).map_err(|_| LinearError::NotConverged)?;
-        let values = (0..self.rows).map(|k| f.S().column_vector()[k]).collect();
-        Ok((values, Matrix::of(f.U())))
+        let (values, vectors) = bellcrank_faer::symmetric_eigen(&self.values, self.rows)?;
+        Ok((values, Matrix { rows: self.rows, columns: self.rows, values: vectors }))
     }
 
     /// Eigenvalues and right eigenvectors of any square matrix; of a conjugate pair, only the one with the positive imaginary
@@ -179,14 +158,8 @@ impl Matrix {
         if self.rows == 0 {
             return Ok(Vec::new());
         }
-        let f = self.view().eigen().map_err(|_| LinearError::NotConverged)?;
-        let (s, u) = (f.S().column_vector(), f.U());
-        let pairs = (0..self.rows).filter(|k| s[*k].im >= 0.0).map(|k| Eigenpair {
-            value: (s[k].re, s[k].im),
-            re: (0..self.rows).map(|i| u[(i, k)].re).collect(),
-            im: (0..self.rows).map(|i| u[(i, k)].im).collect(),
-        });
-        Ok(pairs.collect())
+        let pairs = bellcrank_faer::eigen(&self.values, self.rows)?;
+        Ok(pairs.into_iter().filter(|p| p.value.1 >= 0.0).collect())
     }
 
     /// A⁻¹B of a regular square matrix, by Gaussian elimination with partial pivoting.

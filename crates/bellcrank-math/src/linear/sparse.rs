@@ -5,14 +5,6 @@ use super::{
     interface::{LinearError, LinearSolver},
 };
 use crate::{numbers::recip_of_power, tape::Tape};
-use faer::{
-    MatMut,
-    linalg::solvers::Solve,
-    sparse::{
-        SparseColMatRef, SymbolicSparseColMat,
-        linalg::solvers::{Lu, SymbolicLu},
-    },
-};
 use std::sync::Arc;
 
 /// Sparse LU of the scalar matrix with partial pivoting, by faer; rows and columns equilibrated.
@@ -20,8 +12,7 @@ use std::sync::Arc;
 /// It does not detect redundant constraints, and its numeric phases allocate.
 #[derive(Default)]
 pub struct SparseLu {
-    scalar: Option<(SymbolicSparseColMat<usize>, SymbolicLu<usize>)>,
-    lu: Option<Lu<usize, f64>>,
+    lu: Option<bellcrank_faer::SparseLu>,
     pattern: Option<Arc<BlockPattern>>,
     /// Rows that are left out: a one stands on their diagonal, and nothing else.
     left_out: Vec<usize>,
@@ -74,11 +65,10 @@ impl LinearSolver for SparseLu {
             starts[c + 1] += starts[c];
         }
         let rows = self.entries.iter().map(|&(r, ..)| r as usize).collect();
-        let symbolic = SymbolicSparseColMat::new_checked(n, n, starts, None, rows);
-        let too_large = LinearError::TooLarge { entries: pattern.values() };
-        let factors = SymbolicLu::try_new(symbolic.as_ref()).map_err(|_| too_large)?;
-        self.scalar = Some((symbolic, factors));
-        self.lu = None;
+        self.lu = bellcrank_faer::SparseLu::new(n, starts, rows);
+        if self.lu.is_none() {
+            return Err(LinearError::TooLarge { entries: pattern.values() });
+        }
         self.expected = pattern.values();
         self.row_scale = vec![1.0; n];
         self.column_scale = vec![1.0; n];
@@ -99,7 +89,7 @@ impl LinearSolver for SparseLu {
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         let value = |from: u32| if from == ONE { 1.0 } else { a.values[from as usize] };
         let fits = a.values.len() == self.expected;
-        let Some((symbolic, factors)) = self.scalar.as_ref().filter(|_| fits) else {
+        let Some(lu) = self.lu.as_mut().filter(|_| fits) else {
             return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
         };
         let mut largest = vec![0.0; self.row_scale.len()];
@@ -120,9 +110,9 @@ impl LinearSolver for SparseLu {
         let scaled =
             |&(r, c, from): &(u32, u32, u32)| value(from) * self.row_scale[r as usize] * self.column_scale[c as usize];
         let values: Vec<f64> = self.entries.iter().map(scaled).collect();
-        let matrix = SparseColMatRef::new(symbolic.as_ref(), &values);
-        self.lu =
-            Some(Lu::try_new_with_symbolic(factors.clone(), matrix).map_err(|_| LinearError::Singular { row: 0 })?);
+        if !lu.factor(&values) {
+            return Err(LinearError::Singular { row: 0 });
+        }
         self.values = values;
         Ok(())
     }
@@ -139,24 +129,19 @@ impl LinearSolver for SparseLu {
         }
         // the same entries have the same factors
         let fits = self.values.len() == self.entries.len();
-        let made = self.scalar.as_ref().filter(|_| fits).and_then(|(symbolic, factors)| {
-            let matrix = SparseColMatRef::new(symbolic.as_ref(), &self.values);
-            Lu::try_new_with_symbolic(factors.clone(), matrix).ok()
-        });
-        match made {
-            Some(lu) => self.lu = Some(lu),
-            None => tape.refuse("a matrix cannot be factored again"),
+        if !self.lu.as_mut().is_some_and(|lu| fits && lu.factor(&self.values)) {
+            tape.refuse("a matrix cannot be factored again");
         }
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
         let n = self.row_scale.len();
-        let Some(lu) = self.lu.as_ref().filter(|_| b.len() == n) else {
+        let Some(lu) = self.lu.as_ref().filter(|lu| b.len() == n && lu.is_factored()) else {
             return Err(LinearError::Sizes { expected: n, found: b.len() });
         };
         self.left_out.iter().for_each(|&r| b[r] = 0.0);
         b.iter_mut().zip(&self.row_scale).for_each(|(b, s)| *b *= s);
-        lu.solve_in_place(MatMut::from_column_major_slice_mut(b, n, 1));
+        lu.solve(b);
         b.iter_mut().zip(&self.column_scale).for_each(|(b, s)| *b *= s);
         match b.iter().position(|x| !x.is_finite()) {
             Some(row) => Err(LinearError::Singular { row }),

@@ -128,7 +128,7 @@ fn resume_refuses_what_is_not_the_same_run_by_name() {
     fails(&mine, "another run is writing there");
     kill(&child, "-KILL");
     child.wait_with_output().unwrap();
-    s.write("m.toml", &text.replacen("mass = ", "mass = 1.0 + ", 1).replacen("1.0 + ", "1", 1));
+    s.write("m.toml", text.replacen("mass = ", "mass = 1.0 + ", 1).replacen("1.0 + ", "1", 1));
     fails(&mine, "the model is another one than when the run was begun");
     s.write("m.toml", &text);
     let mut other = mine.clone();

@@ -5,8 +5,8 @@ use crate::file::Expression;
 use crate::{Place, Subject};
 
 /// Numbers beyond this have lost all meaning: what makes them is about to be infinite. Next to a simple pole 1/(t − a) the
-/// nearest time gives some 1e16.
-const HUGE: f64 = 1e14;
+/// nearest time gives some 1e16, and a step that collapses before it some 1e13.
+const HUGE: f64 = 1e12;
 
 /// Most arguments that are told.
 const ARGUMENTS: usize = 6;

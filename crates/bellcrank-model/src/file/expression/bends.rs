@@ -192,6 +192,6 @@ mod tests {
         assert_eq!(parse("abs(-3)*x").state_bends().unwrap().count(), 0);
         assert_eq!(parse("floor(x)").state_bends(), Err(Unfollowed::Function("floor")));
         assert_eq!(parse("step(x, 0, 0, 1, 1) + atan2(x, y)").state_bends().unwrap().count(), 0);
-        assert_eq!(parse(&"abs(x)+".repeat(8).trim_end_matches('+')).state_bends(), Err(Unfollowed::TooMany(8)));
+        assert_eq!(parse("abs(x)+".repeat(8).trim_end_matches('+')).state_bends(), Err(Unfollowed::TooMany(8)));
     }
 }

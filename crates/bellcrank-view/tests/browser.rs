@@ -207,7 +207,7 @@ mod page {
     fn films_are_files_that_others_can_read() {
         let mut browser = browser();
         let s = Scratch::new("films");
-        write(s.path(), FOUR_BAR, 0.5, 11, four_bar()).unwrap();
+        write(s.path(), FOUR_BAR, 1.0, 11, four_bar()).unwrap();
         let server = start(s.path());
         let mut page = browser.open(&server.url());
         page.eval("bellcrank.seek(0.25)");

@@ -353,7 +353,7 @@ fn a_failed_run_keeps_its_results_and_says_so() {
     assert_eq!(ended.code, 1);
     let printed: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(printed["status"], "failed");
-    assert!(printed["error"].as_str().unwrap().contains("body `hammer`"), "{printed}");
+    assert!(printed["error"].as_str().unwrap().contains("force `push` is no number at t = 0.5"), "{printed}");
     assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json"]);
     let summary: serde_json::Value = serde_json::from_slice(&s.read("results/summary.json")).unwrap();
     assert_eq!((&summary["status"], &summary["error"]), (&printed["status"], &printed["error"]));

@@ -1,5 +1,7 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
+mod smoothness;
+
 use super::progress::Progress;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError, Stiff};
 use crate::linear::kkt::Kkt;
@@ -7,7 +9,6 @@ use crate::linear::loop_cg::LoopCg;
 use crate::linear::projection::project;
 use crate::linear::shared::SharedKkt;
 use crate::methods::Rejection;
-use crate::methods::recent::{KEPT, Recent};
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
 use crate::tolerances::Tolerances;
@@ -15,6 +16,7 @@ use crate::weights::Weights;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Piece, Point, State, Subject, Unknown, Workspace};
+use smoothness::Smoothness;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,58 +49,6 @@ struct LastStep {
     work: Option<f64>,
     /// Up to this number of steps the edge of stability is known to be that of an oscillation.
     trusted: usize,
-}
-
-/// Whether accuracy still asks for steps as short as they are. Springs and dampers that have come to rest hold the steps of
-/// an explicit method down by its stability, and its error estimate goes along; the motion itself is then so smooth that
-/// a cubic through the last four steps foretells the next one to a small part of the tolerance.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
-struct Smoothness {
-    past: Recent,
-    known: usize,
-    foretold: Vec<f64>,
-    /// Steps in a row that were smooth, and yet held down by the error test.
-    held: usize,
-    /// How far the last steps were from what was foretold, in tolerances.
-    surprise: f64,
-}
-
-impl Smoothness {
-    /// BDF, whose predictor errs like h⁴ too, could take steps six times as long.
-    const SMOOTH: f64 = 1e-3;
-    /// Steps in a row after which the problem is stiff.
-    const STEPS: usize = 60;
-    /// Errors below this hold no step down.
-    const HELD: f64 = 0.05;
-    /// A fast motion of more tolerances than this is there; a smaller one is what the edge of stability makes of rounding.
-    const EXCITED: f64 = 10.0;
-
-    /// The motion is continued from here.
-    fn start(&mut self, t: f64, y: &[f64]) {
-        self.past.start(t, y);
-        (self.known, self.held) = (1, 0);
-    }
-
-    /// Takes a step to (t, y) down, which passed the test with this error.
-    fn note(&mut self, t: f64, y: &[f64], error: f64, norm: impl Fn(&[f64]) -> f64) {
-        if self.known == 0 {
-            return self.start(t, y);
-        }
-        if self.known >= KEPT && error > Self::HELD {
-            self.foretold.resize(y.len(), 0.0);
-            self.past.extrapolate(t, KEPT, &mut self.foretold);
-            self.foretold.iter_mut().zip(y).for_each(|(x, y)| *x -= y);
-            let off = norm(&self.foretold);
-            self.surprise = 0.5 * (self.surprise + off);
-            self.held = if off < Self::SMOOTH { self.held + 1 } else { 0 };
-        }
-        self.past.push(t, y, KEPT);
-        self.known += 1;
-    }
-
-    fn stiff(&self) -> bool {
-        self.held >= Self::STEPS
-    }
 }
 
 /// Seconds of evaluations and of projections.

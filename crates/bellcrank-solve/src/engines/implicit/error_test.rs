@@ -66,10 +66,12 @@ impl ErrorTest {
     }
 
     /// Weights and limits of Newton's iteration where the error is controlled.
-    pub(super) fn limit(&self, precision: f64, state: &State, step: &mut Step) {
+    pub(super) fn limit(&self, precision: f64, state: &State, step: &mut Step, as_dassl: bool) {
         step.weights.clone_from(&self.convergence);
         step.weights.scale(1.0 / precision);
-        blur(state, step);
+        if !as_dassl {
+            blur(state, step);
+        }
         // DASSL: 100 ε ‖y‖
         let size = step.weights.norm(&state.q, &state.v, &state.z);
         step.limits = StepLimits {

@@ -176,7 +176,9 @@ impl Implicit {
             return Ok(false);
         }
         let admitted = self.admitted();
-        self.method.blur(admitted);
+        if !self.control.as_dassl {
+            self.method.blur(admitted);
+        }
         let error = self.method.error(&self.solver.step.point, &self.test.error);
         if error > admitted || error.is_nan() {
             let owner = self.test.blame(&*self.method, &self.solver.step);
@@ -198,7 +200,7 @@ impl Implicit {
                 let sizes = (self.method.step_size(), self.dynamics.length());
                 fixed.limit(sizes, self.solver.newton.iteration, &self.tolerances, state, step);
             }
-            None => self.test.limit(self.method.precision(), state, step),
+            None => self.test.limit(self.method.precision(), state, step, self.control.as_dassl),
         }
     }
 

@@ -1710,6 +1710,8 @@ class Runs:
         beta: float | None = None,
         gamma: float | None = None,
         b: float | None = None,
+        max_steps: int | None = None,
+        max_seconds: float | None = None,
         threads: int | None = None,
         progress: Progress = None,
         **unknown: Never,
@@ -1747,6 +1749,9 @@ class Runs:
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
         b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        max_steps: steps after which a run is given up; what was computed stays; default: no limit
+        max_seconds: seconds on the clock after which a run is given up; what was computed stays [s]; default:
+            no limit
         threads: number of threads; results do not depend on it; default: chosen by model size
         progress: a function of the time, called twenty times a second; True for a bar, False for none;
             default: a bar in terminals and notebooks, where tqdm is installed
@@ -1778,6 +1783,8 @@ class Runs:
             "beta": beta,
             "gamma": gamma,
             "b": b,
+            "max_steps": max_steps,
+            "max_seconds": max_seconds,
             "threads": threads,
             **unknown,
         }
@@ -1812,6 +1819,8 @@ class Runs:
         beta: float | None = None,
         gamma: float | None = None,
         b: float | None = None,
+        max_steps: int | None = None,
+        max_seconds: float | None = None,
         threads: int | None = None,
         **unknown: Never,
     ) -> Simulation:
@@ -1847,6 +1856,9 @@ class Runs:
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
         b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        max_steps: steps after which a run is given up; what was computed stays; default: no limit
+        max_seconds: seconds on the clock after which a run is given up; what was computed stays [s]; default:
+            no limit
         threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {
@@ -1876,6 +1888,8 @@ class Runs:
             "beta": beta,
             "gamma": gamma,
             "b": b,
+            "max_steps": max_steps,
+            "max_seconds": max_seconds,
             "threads": threads,
             **unknown,
         }
@@ -1910,6 +1924,8 @@ class Runs:
         beta: float | None = None,
         gamma: float | None = None,
         b: float | None = None,
+        max_steps: int | None = None,
+        max_seconds: float | None = None,
         threads: int | None = None,
         **unknown: Never,
     ) -> Plan:
@@ -1945,6 +1961,9 @@ class Runs:
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
         b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
+        max_steps: steps after which a run is given up; what was computed stays; default: no limit
+        max_seconds: seconds on the clock after which a run is given up; what was computed stays [s]; default:
+            no limit
         threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {
@@ -1974,6 +1993,8 @@ class Runs:
             "beta": beta,
             "gamma": gamma,
             "b": b,
+            "max_steps": max_steps,
+            "max_seconds": max_seconds,
             "threads": threads,
             **unknown,
         }

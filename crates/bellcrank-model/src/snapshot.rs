@@ -202,6 +202,6 @@ mod tests {
         let bytes = encode("state", &state());
         assert_eq!((VERSION, bytes.len()), (6, 120));
         let point = encode("point", &Point::default());
-        assert_eq!(point.len(), 57);
+        assert_eq!(point.len(), 59);
     }
 }

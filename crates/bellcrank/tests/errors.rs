@@ -375,7 +375,7 @@ fn options() {
         "--method rk4",
         "--step 1e-3 --rtol 1e-6",
         "--step 0",
-        "--step 1ms",
+        "--step 1mm",
         "--until -1",
         "--until nan",
         "--rtol 1e-20",

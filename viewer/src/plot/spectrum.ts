@@ -5,6 +5,9 @@ import type { Range } from "./curves";
 /** So many values at most are transformed. */
 const MOST = 1 << 16;
 
+/** The share of the variance from which on a line is a trend, as the angle of a wheel that turns. */
+const TREND = 0.5;
+
 /** The transform in place, of as many values as a power of two. */
 export function transform(re: Float64Array, im: Float64Array): void {
   const n = re.length;
@@ -49,8 +52,8 @@ function resampled(times: ArrayLike<number>, values: ArrayLike<number>, range: R
 }
 
 /**
- * The amplitudes of curves within a range of time: a sine of amplitude a shows a peak of a at its frequency. The line of best
- * fit is taken off, and the ends are faded out by Hann's window, whose mean of 1/2 is divided out.
+ * The amplitudes of curves within a range of time: a sine of amplitude a shows a peak of a at its frequency. The mean
+ * is taken off, and a trend that is most of the curve; the ends are faded out by Hann's window, whose mean of 1/2 is divided out.
  */
 export function spectrum(
   times: ArrayLike<number>, curves: (ArrayLike<number> | undefined)[], range: Range,
@@ -66,12 +69,14 @@ export function spectrum(
     const re = resampled(times, values, range, n);
     const middle = (n - 1) / 2;
     const mean = re.reduce((a, v) => a + v, 0) / n;
-    let [over, under] = [0, 0];
+    let [over, under, all] = [0, 0, 0];
     for (let i = 0; i < n; i++) {
       over += (i - middle) * (re[i] - mean);
       under += (i - middle) ** 2;
+      all += (re[i] - mean) ** 2;
     }
-    for (let i = 0; i < n; i++) re[i] = (re[i] - mean - (over / under) * (i - middle)) * (1 - Math.cos((2 * Math.PI * i) / n));
+    const slope = over * over > TREND * under * all ? over / under : 0;
+    for (let i = 0; i < n; i++) re[i] = (re[i] - mean - slope * (i - middle)) * (1 - Math.cos((2 * Math.PI * i) / n));
     const im = new Float64Array(n);
     transform(re, im);
     return Float64Array.from({ length: n / 2 }, (_, k) => (2 / n) * Math.hypot(re[k], im[k]));

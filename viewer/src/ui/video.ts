@@ -10,6 +10,8 @@ const KINDS: [Format, string][] = [
 /** Frames per second, and how long a film may be (seconds). */
 const RATE = { video: 30, gif: 20 };
 const LONGEST = { video: 60, gif: 12 };
+/** How long the encoder may take for the last frame (milliseconds). */
+const DRAIN = 500;
 /** The width of a GIF, in pixels. */
 const GIF_WIDTH = 640;
 /** So many frames give the colours of a GIF. */
@@ -86,7 +88,9 @@ async function video(f: Film): Promise<Blob | null> {
     recorder.onstop = () => done();
     recorder.onerror = () => failed(new Error(`The browser failed to write ${f.format}.`));
   });
+  const started = new Promise((done) => (recorder.onstart = done));
   recorder.start();
+  await started;
   const begin = performance.now();
   let ended = false;
   for (let k = 0; k < frames && !ended; k++) {
@@ -97,6 +101,7 @@ async function video(f: Film): Promise<Blob | null> {
     await new Promise((done) => setTimeout(done, Math.max(0, due - performance.now())));
     ended = !f.progress((k + 1) / frames);
   }
+  await new Promise((done) => setTimeout(done, DRAIN)); // what is still on its way to the encoder
   recorder.stop();
   await stopped;
   return ended ? null : new Blob(chunks, { type: mimeType.split(";")[0] });

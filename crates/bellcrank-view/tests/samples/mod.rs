@@ -87,12 +87,12 @@ pub fn begin(
     mut motion: impl FnMut(f64, &mut Frame),
 ) -> io::Result<Folder> {
     let model = read_text("sample.toml", model, &[]).unwrap_or_else(|e| panic!("{e}")).model;
-    let mut folder = Folder::new(dir);
+    let drawn = scene(&model).to_string();
+    let mut folder = Folder::new(dir).with_scene(move |out| out.write_all(drawn.as_bytes()));
     let mut frame = Frame::default();
     motion(0.0, &mut frame);
     frame.named = true;
     folder.begin(&Header { model: model.name.clone(), channels: std::mem::take(&mut frame.channels) })?;
-    std::fs::write(dir.join("scene.json"), scene(&model).to_string())?;
     for i in 0..n {
         let t = until * i as f64 / (n.max(2) - 1) as f64;
         frame.values.clear();

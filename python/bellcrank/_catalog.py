@@ -335,7 +335,7 @@ class Elements:
         beam: a flexible beam from point to point, its frame at the first
         modal: a flexible body from the modes in a file
         """
-        values = {
+        given = {
             "mass": mass,
             "inertia": inertia,
             "at": at,
@@ -353,7 +353,7 @@ class Elements:
             "beam": beam,
             "modal": modal,
         }
-        return Body(self._element("body", name, None, values))
+        return Body(self._element("body", name, None, given))
 
     def probe(
         self,
@@ -376,7 +376,7 @@ class Elements:
         orientation: rotation of its own axes against the body's (space): quaternion [w, x, y, z], { axis,
             angle }, { order, angles } or 3×3 matrix; default: along the body's axes
         """
-        values = {
+        given = {
             "body": body,
             "at": at,
             "on": on,
@@ -384,7 +384,7 @@ class Elements:
             "angle": angle,
             "orientation": orientation,
         }
-        return Probe(self._element("probe", name, None, values))
+        return Probe(self._element("probe", name, None, given))
 
     def input(
         self,
@@ -400,12 +400,12 @@ class Elements:
         unit: its unit, in the results; default: none
         doc: what it means; default: none
         """
-        values = {
+        given = {
             "start": start,
             "unit": unit,
             "doc": doc,
         }
-        return Symbol(self._element("input", name, None, values))
+        return Symbol(self._element("input", name, None, given))
 
     def state(
         self,
@@ -430,7 +430,7 @@ class Elements:
         unit: its unit, in the results; default: none
         doc: what it means; default: none
         """
-        values = {
+        given = {
             "rate": rate,
             "input": input,
             "numerator": numerator,
@@ -439,7 +439,7 @@ class Elements:
             "unit": unit,
             "doc": doc,
         }
-        return Symbol(self._element("state", name, None, values))
+        return Symbol(self._element("state", name, None, given))
 
     def table(
         self,
@@ -455,12 +455,12 @@ class Elements:
         values: for each `x` a number; with `y` a row of them for each `y` [any]
         y: values of the second argument, increasing [any]; default: one argument
         """
-        values = {
+        given = {
             "x": x,
             "y": y,
             "values": values,
         }
-        return str(self._element("table", name, None, values))
+        return str(self._element("table", name, None, given))
 
     def start(
         self,
@@ -486,7 +486,7 @@ class Elements:
         rate2: rate of the second angle or position [rad/s, m/s]; default: 0
         speed2: rate of the second position of a joint that also turns [m/s]; default: 0
         """
-        values = {
+        given = {
             "angle": angle,
             "position": position,
             "rate": rate,
@@ -496,7 +496,7 @@ class Elements:
             "rate2": rate2,
             "speed2": speed2,
         }
-        return Joint(self._element("start", name, None, values))
+        return Joint(self._element("start", name, None, given))
 
 
 class Joints:
@@ -526,7 +526,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -534,7 +534,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "fixed", values))
+        return Joint(self._model._element("joint", name, "fixed", given))
 
     def revolute(
         self,
@@ -557,7 +557,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -565,7 +565,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "revolute", values))
+        return Joint(self._model._element("joint", name, "revolute", given))
 
     def prismatic(
         self,
@@ -588,7 +588,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -596,7 +596,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "prismatic", values))
+        return Joint(self._model._element("joint", name, "prismatic", given))
 
     def cylindrical(
         self,
@@ -620,7 +620,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -628,7 +628,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "cylindrical", values))
+        return Joint(self._model._element("joint", name, "cylindrical", given))
 
     def spherical(
         self,
@@ -651,7 +651,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -659,7 +659,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "spherical", values))
+        return Joint(self._model._element("joint", name, "spherical", given))
 
     def universal(
         self,
@@ -683,7 +683,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -691,7 +691,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "universal", values))
+        return Joint(self._model._element("joint", name, "universal", given))
 
     def constant_velocity(
         self,
@@ -716,7 +716,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -724,7 +724,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "constant-velocity", values))
+        return Joint(self._model._element("joint", name, "constant-velocity", given))
 
     def planar(
         self,
@@ -748,7 +748,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -756,7 +756,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "planar", values))
+        return Joint(self._model._element("joint", name, "planar", given))
 
     def point_on_line(
         self,
@@ -780,7 +780,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -788,7 +788,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "point-on-line", values))
+        return Joint(self._model._element("joint", name, "point-on-line", given))
 
     def point_on_plane(
         self,
@@ -812,7 +812,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -820,7 +820,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "point-on-plane", values))
+        return Joint(self._model._element("joint", name, "point-on-plane", given))
 
     def distance(
         self,
@@ -845,7 +845,7 @@ class Joints:
             default: chosen
         length: the distance [m]; default: that at the start
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -854,7 +854,7 @@ class Joints:
             "tree": tree,
             "length": length,
         }
-        return Joint(self._model._element("joint", name, "distance", values))
+        return Joint(self._model._element("joint", name, "distance", given))
 
     def screw(
         self,
@@ -881,7 +881,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -890,7 +890,7 @@ class Joints:
             "tree": tree,
             "pitch": pitch,
         }
-        return Joint(self._model._element("joint", name, "screw", values))
+        return Joint(self._model._element("joint", name, "screw", given))
 
     def gear(
         self,
@@ -905,11 +905,11 @@ class Joints:
         joints: the two joints whose motions it ties
         ratio: turns of the second joint with one of the first; negative for wheels that mesh from outside
         """
-        values = {
+        given = {
             "joints": joints,
             "ratio": ratio,
         }
-        return Joint(self._model._element("joint", name, "gear", values))
+        return Joint(self._model._element("joint", name, "gear", given))
 
     def belt(
         self,
@@ -926,12 +926,12 @@ class Joints:
         radii: radii of the pulleys [m]
         crossed: the pulleys turn opposite ways; default: false
         """
-        values = {
+        given = {
             "joints": joints,
             "radii": radii,
             "crossed": crossed,
         }
-        return Joint(self._model._element("joint", name, "belt", values))
+        return Joint(self._model._element("joint", name, "belt", given))
 
     def rack(
         self,
@@ -946,11 +946,11 @@ class Joints:
         joints: the two joints whose motions it ties
         radius: pitch radius of the pinion; negative if the rack slides back when the pinion turns on [m]
         """
-        values = {
+        given = {
             "joints": joints,
             "radius": radius,
         }
-        return Joint(self._model._element("joint", name, "rack", values))
+        return Joint(self._model._element("joint", name, "rack", given))
 
     def tie(
         self,
@@ -970,13 +970,13 @@ class Joints:
         coordinates: which coordinate of each joint: `angle` or `position`, then `angle2`, `position2`, …;
             default: their only ones
         """
-        values = {
+        given = {
             "joints": joints,
             "ratio": ratio,
             "offset": offset,
             "coordinates": coordinates,
         }
-        return Joint(self._model._element("joint", name, "tie", values))
+        return Joint(self._model._element("joint", name, "tie", given))
 
     def armature(
         self,
@@ -995,12 +995,12 @@ class Joints:
         coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
             default: its only one
         """
-        values = {
+        given = {
             "joint": joint,
             "coordinate": coordinate,
             "inertia": inertia,
         }
-        return Joint(self._model._element("joint", name, "armature", values))
+        return Joint(self._model._element("joint", name, "armature", given))
 
     def drive(
         self,
@@ -1029,7 +1029,7 @@ class Joints:
         rate2: the rate of the second motion [rad/s, m/s]; default: free
         speed2: the rate of the second slide [m/s]; default: free
         """
-        values = {
+        given = {
             "joint": joint,
             "angle": angle,
             "position": position,
@@ -1040,7 +1040,7 @@ class Joints:
             "rate2": rate2,
             "speed2": speed2,
         }
-        return Joint(self._model._element("joint", name, "drive", values))
+        return Joint(self._model._element("joint", name, "drive", given))
 
     def drive_point(
         self,
@@ -1058,13 +1058,13 @@ class Joints:
         at: the point in the world at the start [m]; default: the centre of mass
         on: instead of `at`: the point in the body's frame [m]
         """
-        values = {
+        given = {
             "body": body,
             "at": at,
             "on": on,
             "position": position,
         }
-        return Joint(self._model._element("joint", name, "drive-point", values))
+        return Joint(self._model._element("joint", name, "drive-point", given))
 
     def knife_edge(
         self,
@@ -1088,7 +1088,7 @@ class Joints:
         tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
             default: chosen
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -1096,7 +1096,7 @@ class Joints:
             "axis2": axis2,
             "tree": tree,
         }
-        return Joint(self._model._element("joint", name, "knife-edge", values))
+        return Joint(self._model._element("joint", name, "knife-edge", given))
 
     def rolling_disk(
         self,
@@ -1125,7 +1125,7 @@ class Joints:
             default: chosen
         normal: normal of the plane it rolls on; default: z, in the plane y
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -1135,7 +1135,7 @@ class Joints:
             "radius": radius,
             "normal": normal,
         }
-        return Joint(self._model._element("joint", name, "rolling-disk", values))
+        return Joint(self._model._element("joint", name, "rolling-disk", given))
 
 
 class Forces:
@@ -1179,7 +1179,7 @@ class Forces:
         engagement: elongation over which the damping of a one-sided spring sets in [m]; default: 1 % of
             `length`
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -1193,7 +1193,7 @@ class Forces:
             "compression_only": compression_only,
             "engagement": engagement,
         }
-        return Force(self._model._element("force", name, "spring-damper", values))
+        return Force(self._model._element("force", name, "spring-damper", given))
 
     def torsional_spring_damper(
         self,
@@ -1223,7 +1223,7 @@ class Forces:
         damping: viscous damping [N m s/rad]; default: 0
         angle: angle at which the spring is at rest [rad]; default: 0
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -1234,7 +1234,7 @@ class Forces:
             "damping": damping,
             "angle": angle,
         }
-        return Force(self._model._element("force", name, "torsional-spring-damper", values))
+        return Force(self._model._element("force", name, "torsional-spring-damper", given))
 
     def joint_spring(
         self,
@@ -1259,7 +1259,7 @@ class Forces:
         damping: viscous damping [N s/m, N m s/rad]; default: 0
         rest: coordinate at which the spring is at rest [m, rad]; default: 0
         """
-        values = {
+        given = {
             "joint": joint,
             "coordinate": coordinate,
             "stiffness": stiffness,
@@ -1267,7 +1267,7 @@ class Forces:
             "damping": damping,
             "rest": rest,
         }
-        return Force(self._model._element("force", name, "joint-spring", values))
+        return Force(self._model._element("force", name, "joint-spring", given))
 
     def bushing(
         self,
@@ -1302,7 +1302,7 @@ class Forces:
         preload: force and torque on the second body that stay, in the directions of the first frame [N, N m];
             default: none
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -1314,7 +1314,7 @@ class Forces:
             "offset": offset,
             "preload": preload,
         }
-        return Force(self._model._element("force", name, "bushing", values))
+        return Force(self._model._element("force", name, "bushing", given))
 
     def force(
         self,
@@ -1335,14 +1335,14 @@ class Forces:
         on: instead of `at`: the point in the body's frame [m]
         frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
         """
-        values = {
+        given = {
             "body": body,
             "at": at,
             "on": on,
             "force": force,
             "frame": frame,
         }
-        return Force(self._model._element("force", name, "force", values))
+        return Force(self._model._element("force", name, "force", given))
 
     def torque(
         self,
@@ -1363,14 +1363,14 @@ class Forces:
         on: instead of `at`: the point in the body's frame [m]
         frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
         """
-        values = {
+        given = {
             "body": body,
             "at": at,
             "on": on,
             "torque": torque,
             "frame": frame,
         }
-        return Force(self._model._element("force", name, "torque", values))
+        return Force(self._model._element("force", name, "torque", given))
 
     def drag(
         self,
@@ -1397,7 +1397,7 @@ class Forces:
         coefficient: instead of `cd`, `area` and `density`: c [kg/m]
         wind: velocity of the medium, a function of t [m/s]; default: none
         """
-        values = {
+        given = {
             "body": body,
             "at": at,
             "on": on,
@@ -1407,7 +1407,7 @@ class Forces:
             "coefficient": coefficient,
             "wind": wind,
         }
-        return Force(self._model._element("force", name, "drag", values))
+        return Force(self._model._element("force", name, "drag", given))
 
     def attraction(
         self,
@@ -1432,7 +1432,7 @@ class Forces:
         masses: the two masses [kg]; default: those of the bodies
         constant: constant of gravitation [CODATA 2018] [m³/(kg s²)]; default: 6.6743e-11
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -1441,7 +1441,7 @@ class Forces:
             "masses": masses,
             "constant": constant,
         }
-        return Force(self._model._element("force", name, "attraction", values))
+        return Force(self._model._element("force", name, "attraction", given))
 
     def joint_friction(
         self,
@@ -1467,7 +1467,7 @@ class Forces:
         velocity: rate at which dry friction reaches 76 % of its level [m/s, rad/s]; default: 0.01
         static: the force or torque up to which it sticks, at least `coulomb` [N, N m]; default: creeps
         """
-        values = {
+        given = {
             "joint": joint,
             "coordinate": coordinate,
             "viscous": viscous,
@@ -1475,7 +1475,7 @@ class Forces:
             "velocity": velocity,
             "static": static,
         }
-        return Force(self._model._element("force", name, "joint-friction", values))
+        return Force(self._model._element("force", name, "joint-friction", given))
 
     def stop(
         self,
@@ -1510,7 +1510,7 @@ class Forces:
         push_out: with `restitution`: bodies that start beyond the touch are moved out to it; without, such a
             start is an error; default: false
         """
-        values = {
+        given = {
             "joint": joint,
             "coordinate": coordinate,
             "lower": lower,
@@ -1521,7 +1521,7 @@ class Forces:
             "rest_speed": rest_speed,
             "push_out": push_out,
         }
-        return Force(self._model._element("force", name, "stop", values))
+        return Force(self._model._element("force", name, "stop", given))
 
     def contact(
         self,
@@ -1568,7 +1568,7 @@ class Forces:
         push_out: with `restitution`: bodies that start beyond the touch are moved out to it; without, such a
             start is an error; default: false
         """
-        values = {
+        given = {
             "between": between,
             "at": at,
             "on": on,
@@ -1584,7 +1584,7 @@ class Forces:
             "rest_speed": rest_speed,
             "push_out": push_out,
         }
-        return Force(self._model._element("force", name, "contact", values))
+        return Force(self._model._element("force", name, "contact", given))
 
     def joint_actuator(
         self,
@@ -1609,7 +1609,7 @@ class Forces:
         lag: time constant with which the effort follows its command [s]; default: 0
         start: effort at the start, with `lag` [N, N m]; default: 0
         """
-        values = {
+        given = {
             "joint": joint,
             "coordinate": coordinate,
             "effort": effort,
@@ -1617,7 +1617,7 @@ class Forces:
             "lag": lag,
             "start": start,
         }
-        return Force(self._model._element("force", name, "joint-actuator", values))
+        return Force(self._model._element("force", name, "joint-actuator", given))
 
     def pid(
         self,
@@ -1653,7 +1653,7 @@ class Forces:
         lag: time constant with which the effort follows its command [s]; default: 0
         start: effort at the start, with `lag` [N, N m]; default: 0
         """
-        values = {
+        given = {
             "joint": joint,
             "coordinate": coordinate,
             "measure": measure,
@@ -1666,7 +1666,7 @@ class Forces:
             "lag": lag,
             "start": start,
         }
-        return Force(self._model._element("force", name, "pid", values))
+        return Force(self._model._element("force", name, "pid", given))
 
 
 class Runs:

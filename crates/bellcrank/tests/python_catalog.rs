@@ -147,10 +147,10 @@ impl Method<'_> {
         docstring(&sentence(self.doc), &fields, "        ", out);
         let kind = self.kind.map_or("None".to_string(), |kind| format!("{kind:?}"));
         let model = if self.inner { "self._model" } else { "self" };
-        let _ = writeln!(out, "        values = {{");
+        let _ = writeln!(out, "        given = {{");
         entries(&fields, "            ", out);
         let _ = writeln!(out, "        }}");
-        let call = format!("{model}._element({:?}, name, {kind}, values)", self.section);
+        let call = format!("{model}._element({:?}, name, {kind}, given)", self.section);
         let _ = writeln!(out, "        return {}({call})", self.gives);
     }
 }

@@ -188,7 +188,7 @@ fn functions_of_the_state() {
     s.run("circle.toml", &format!("{}[output.o]\nvalue = \"2*p\"\n[output.p]\nvalue = \"o\"\n", law("0.1*o")), "");
     s.run("filter.toml", &format!("{}[output.o]\nvalue = \"crank.x\"\nlag = 0.1\n", law("0.1*o")), "");
     s.run("floor.toml", &law("floor(pin.angle)"), "");
-    s.run("bends.toml", &law(&vec!["abs(pin.angle)"; 8].join(" + ")), "");
+    s.run("bends.toml", &law(&["abs(pin.angle)"; 8].join(" + ")), "");
     s.run("syntax.toml", &law("2*pin.angle +"), "");
     s.run("mass.toml", &with("mass = 1", "mass = \"1 + pin.angle\""), "");
     s.run("drive.toml", &format!("{GOOD}[joint.d]\ntype = \"drive\"\njoint = \"pin\"\nrate = \"elbow.rate\"\n"), "");

@@ -20,7 +20,7 @@ use crate::cut::{PartModel, Solver};
 use crate::interface::{Interface, Site, port_body};
 use crate::port::Motion;
 use crate::subdomain::{PartError, Subdomain};
-use bellcrank_model::file::{Report, suggest};
+use bellcrank_model::file::{Report, bounded, suggest};
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::read::{Read, read_model, read_text};
 use bellcrank_model::settings::Settings;
@@ -117,7 +117,8 @@ pub fn read_assembly(path: &str) -> Result<Assembly, String> {
 
 /// Reads an assembly file and the models of its parts, and connects to the remote ones.
 pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, String> {
-    let text = read_plain(Path::new(path)).map_err(|e| format!("cannot read `{path}`: {e}"))?;
+    let text =
+        bounded::read_text(Path::new(path), bounded::LARGEST).map_err(|e| format!("cannot read `{path}`: {e}"))?;
     let table: toml::Table = match text.parse() {
         Ok(table) => table,
         // the reader of models explains syntax errors better
@@ -214,19 +215,6 @@ fn without_addresses(table: &toml::Table) -> String {
     table.to_string()
 }
 
-/// No assembly and no model of a part is larger.
-const LARGEST: u64 = 256 << 20;
-
-/// The text of a plain file: no device, no pipe, nothing without end.
-fn read_plain(path: &Path) -> Result<String, String> {
-    let about = path.metadata().map_err(|e| e.to_string())?;
-    match about.len() {
-        _ if !about.is_file() => Err("it is no plain file".into()),
-        length if length > LARGEST => Err("it is larger than 256 MB".into()),
-        _ => std::fs::read_to_string(path).map_err(|e| e.to_string()),
-    }
-}
-
 /// Reads the model of a part, whose probes are its ports, and assembles its start.
 pub fn read_part_model(name: &str, path: &Path) -> Result<PartModel, String> {
     read_here(name, path).map(|(part, _)| part)
@@ -242,7 +230,8 @@ fn read_here(name: &str, path: &Path) -> Result<(PartModel, String), String> {
     if !known {
         return Err(format!("part `{name}`: a model is a .toml or .json file, and `{}` is none", path.display()));
     }
-    read_plain(path).map_err(|e| format!("part `{name}`: cannot read `{}`: {e}", path.display()))?;
+    bounded::read_text(path, bounded::LARGEST)
+        .map_err(|e| format!("part `{name}`: cannot read `{}`: {e}", path.display()))?;
     let read = read_model(&path.to_string_lossy(), &[]).and_then(with_known_options);
     let Read { model, document, .. } = read.map_err(|report| format!("part `{name}`: {report}"))?;
     let text = document.sources.0.iter().map(|source| source.text.as_str()).collect();

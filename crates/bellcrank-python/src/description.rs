@@ -7,6 +7,7 @@ use bellcrank::fmu::{ExportError, Kinds, Version};
 use bellcrank::places::{not_started, refused};
 use bellcrank::{Options, Read, StartError, System, read_text};
 use bellcrank_model::build::{self, value::Value};
+use bellcrank_model::file::bounded;
 use bellcrank_solve::choices::{Said, Voice, in_file, understood};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -206,10 +207,11 @@ impl Description {
         if bellcrank::robots::is_robot(&name) {
             return Description::robot(py, name, None, false, None, false, Vec::new(), None);
         }
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
+        let bytes = bounded::read_stream(&path, bounded::LARGEST).ok();
+        let text = match bytes.and_then(|b| String::from_utf8(b).ok()) {
+            Some(text) => text,
             // the reader tells it in its own words
-            Err(_) => match bellcrank::read_model(&name, &[]) {
+            None => match bellcrank::read_model(&name, &[]) {
                 Err(report) => return Err(reported(Kind::Model, &report)),
                 Ok(_) => return Err(PyValueError::new_err(format!("{name} changed while it was read"))),
             },

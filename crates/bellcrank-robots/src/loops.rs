@@ -13,7 +13,7 @@ use crate::plain;
 use crate::robot::{Along, Joint, JointKind, Robot};
 use bellcrank_math::Vec3;
 use bellcrank_model::file::{
-    Context, Diagnostics, Document, Field, FieldKind, Layout, Parameters, Report, read, suggest,
+    Context, Diagnostics, Document, Field, FieldKind, Layout, Parameters, Report, bounded, read, suggest,
 };
 use std::path::Path;
 
@@ -51,8 +51,8 @@ pub fn add(robot: &mut Robot, path: &Path, options: &Options) -> Result<(), Repo
         None => return Ok(()),
     };
     let name = file.to_string_lossy();
-    let text =
-        std::fs::read_to_string(&file).map_err(|e| plain(format!("cannot read {}: {e}", suggest::quoted(&name))))?;
+    let text = bounded::read_text(&file, bounded::LARGEST_ROBOT)
+        .map_err(|e| plain(format!("cannot read {}: {e}", suggest::quoted(&name))))?;
     add_text(robot, &name, text)?;
     robot.told.note(format!("loops are closed as {name} says"));
     Ok(())

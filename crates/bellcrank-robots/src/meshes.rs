@@ -11,13 +11,12 @@ use crate::robot::{Look, Pose, Robot};
 use crate::write::matrix;
 use bellcrank_model::build::Model;
 use bellcrank_model::build::value::Value;
+use bellcrank_model::file::bounded;
 use bellcrank_model::mesh::{self, Mesh};
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Larger files are left out.
-const LARGEST: u64 = 256 << 20;
 /// How many folders above the file are looked into.
 const ABOVE: usize = 8;
 
@@ -92,11 +91,7 @@ impl Folders {
     fn load(&self, name: &str) -> Result<(PathBuf, Mesh), String> {
         let path = self.find(name).ok_or("its file was not found; `--package-root DIR` tells where packages are")?;
         let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-        match path.metadata() {
-            Ok(m) if m.is_file() && m.len() <= LARGEST => {}
-            _ => return Err("its file is too large, or none".into()),
-        }
-        let bytes = std::fs::read(&path).map_err(|e| format!("its file cannot be read: {e}"))?;
+        let bytes = bounded::read(&path, bounded::LARGEST).map_err(|e| format!("its file cannot be read: {e}"))?;
         let mesh = mesh::parse(&ending, &bytes).map_err(|(text, _)| format!("its file {text}"))?;
         Ok((path, mesh))
     }

@@ -3,11 +3,9 @@
 //! Document types are refused by the reader, and with them entities of every kind: neither bombs nor external files.
 
 use bellcrank_model::file::suggest::quoted;
-use bellcrank_model::file::{Diagnostic, Report, Source, Sources, Span};
+use bellcrank_model::file::{Diagnostic, Report, Source, Sources, Span, bounded};
 use std::path::{Path, PathBuf};
 
-/// Larger files are refused.
-const LARGEST: u64 = 64 << 20;
 /// Files in files, and all files together.
 const DEEPEST: usize = 16;
 const MOST_FILES: usize = 256;
@@ -140,13 +138,8 @@ fn elements<'a, 'b>(node: roxmltree::Node<'a, 'b>) -> impl DoubleEndedIterator<I
 fn load(path: &Path) -> Result<String, Diagnostic> {
     let name = quoted(&path.to_string_lossy());
     let failed = |what: String| Diagnostic::error(format!("cannot read {name}: {what}"));
-    match path.metadata() {
-        Err(e) => return Err(failed(e.to_string()).help("check the path")),
-        Ok(m) if !m.is_file() => return Err(failed("it is no file".into())),
-        Ok(m) if m.len() > LARGEST => return Err(failed("it is larger than 64 MB".into())),
-        Ok(_) => {}
-    }
-    let bytes = std::fs::read(path).map_err(|e| failed(e.to_string()))?;
+    let bytes =
+        bounded::read(path, bounded::LARGEST_ROBOT).map_err(|e| failed(e.to_string()).help("check the path"))?;
     String::from_utf8(bytes).map_err(|_| failed("it is no text in UTF-8".into()).help("save it as UTF-8"))
 }
 

@@ -2,6 +2,8 @@
 //! without a panic, and so does looking at them. More of them with the variables `FUZZ_ROUNDS` and `FUZZ_SEED`.
 
 mod common;
+#[path = "fuzz/readers.rs"]
+mod readers;
 
 use bellcrank_model::read::read_text;
 use bellcrank_results::json;
@@ -10,7 +12,8 @@ use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::record::{Header, Recorder, Report};
 use bellcrank_solve::run::Simulation;
-use common::Dice;
+use common::{Dice, Scratch};
+use readers::READERS;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -237,4 +240,84 @@ fn no_model_makes_it_panic() {
         reached[came.unwrap_or_else(|_| panic!("{method:?} on this model:\n{spoiled}"))] += 1;
     }
     assert!(reached[0] > 500 && reached[1] > 10 && reached[2] > 500, "{reached:?}");
+}
+
+/// A copy of some bytes with a few of them changed, dropped, doubled or taken from elsewhere.
+fn spoil_bytes(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    for _ in 0..=dice.below(4) {
+        let (i, j) = (dice.below(out.len()), dice.below(out.len()));
+        let (from, to) = (i.min(j), i.max(j));
+        match dice.below(8) {
+            0 => out.truncate(to),
+            1 => drop(out.drain(from..to.min(from + 16))),
+            2 => drop(out.splice(i..i, bytes[from.min(bytes.len())..to.min(bytes.len())].to_vec())),
+            3 => out.iter_mut().skip(i).take(4).for_each(|b| *b = 0xff),
+            4 => drop(out.splice(i..i, b"9999999999".to_vec())),
+            5 => out.iter_mut().skip(i).take(8).for_each(|b| *b = 0),
+            _ => out.iter_mut().skip(i).take(1).for_each(|b| *b ^= 1 << (j % 8)),
+        }
+        if out.is_empty() {
+            break;
+        }
+    }
+    out
+}
+
+/// Good files for the readers, by the readers' names.
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let read = |path: &str| std::fs::read(common::root().join(path)).unwrap();
+    let mut seeds = vec![
+        ("toml", read("crates/bellcrank/tests/fuzz/space.toml")),
+        ("toml", read("examples/hydraulic-lift.toml")),
+        ("assembly", read("examples/quarter-car-parts/assembly.toml")),
+    ];
+    let kept = [
+        ("json", "pendulum.json"),
+        ("urdf", "arm.urdf"),
+        ("mjcf", "arm.xml"),
+        ("sdf", "arm.sdf"),
+        ("stl", "triangle.stl"),
+        ("obj", "square.obj"),
+        ("dae", "square.dae"),
+        ("glb", "triangle.glb"),
+    ];
+    seeds.extend(kept.map(|(name, file)| (name, read(&format!("crates/bellcrank/tests/fuzz/seeds/{file}")))));
+    let s = Scratch::new("seeds");
+    s.write("m.toml", read("examples/pendulum.toml"));
+    assert_eq!(s.bellcrank(&["run", "m.toml", "--until", "1", "--out", "r"]).code, 0);
+    seeds.push(("parquet", s.read("r/results.parquet")));
+    seeds.push(("csv", s.read("r/results.csv")));
+    seeds.push(("state", s.read("r/end.state")));
+    seeds
+}
+
+#[test]
+fn no_file_makes_a_reader_panic() {
+    let seeds = seeds();
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    for (name, reader) in READERS {
+        let own: Vec<&Vec<u8>> = seeds.iter().filter(|(n, _)| n == name).map(|(_, bytes)| bytes).collect();
+        assert!(!own.is_empty(), "no seed for {name}");
+        for round in 0..200 {
+            let bytes = spoil_bytes(own[round % own.len()], &mut dice);
+            let began = std::time::Instant::now();
+            if std::panic::catch_unwind(|| reader(&bytes)).is_err() {
+                let path = std::env::temp_dir().join(format!("bellcrank-panic.{name}"));
+                std::fs::write(&path, &bytes).unwrap();
+                panic!("the reader of {name} panics on {}", path.display());
+            }
+            assert!(began.elapsed().as_secs() < 30, "{name} took {:?}", began.elapsed());
+        }
+    }
+}
+
+/// The targets for cargo-fuzz have the names of the readers: each runs one of them.
+#[test]
+fn every_reader_has_a_fuzz_target() {
+    let manifest = std::fs::read_to_string(common::root().join("fuzz/Cargo.toml")).unwrap();
+    for (name, _) in READERS {
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
+    }
+    assert_eq!(manifest.matches("[[bin]]").count(), READERS.len());
 }

@@ -5,17 +5,17 @@
 //! lines and lines that begin with `#` are skipped. Files outside the model's folder are not read: a model
 //! must not depend on where it lies, nor look around on the machine that runs it.
 
+use super::bounded::{self, Fault, LARGEST};
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::expression::Expression;
 use super::fields::{Context, Field, FieldKind, Named, Values, read};
 use super::suggest::{count, list, nearest, quoted};
 use super::tree::Node;
 use crate::curve::{Beyond, Curve};
+use std::collections::HashSet;
 use std::fmt::Display;
-use std::path::{Component, Path};
-
-/// Larger files are refused, in bytes.
-const LARGEST: u64 = 256 << 20;
+use std::io::ErrorKind;
+use std::path::Path;
 
 const FILE: Field = Field::required("table", FieldKind::Text, "", "a CSV file in the model's folder");
 const SCALE: Field = Field::optional("scale", FieldKind::Number, "", "1", "factor on the values");
@@ -57,9 +57,6 @@ struct Csv {
     lines: Vec<usize>,
 }
 
-/// What is wrong, and what to try.
-pub type Fault = (String, String);
-
 impl Csv {
     fn open(folder: &Path, file: &str) -> Result<Csv, Fault> {
         Csv::parse(file, &open_text(folder, file, "csv")?)
@@ -89,8 +86,9 @@ impl Csv {
         if names.iter().any(|n| n.parse::<f64>().is_ok()) {
             return Err((format!("{shown} begins with numbers, not with names of columns"), header.into()));
         }
-        if let Some(twice) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
-            return Err((format!("{shown} has two columns {}", quoted(twice.1)), "rename one of them".into()));
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.iter().find(|n| !seen.insert(n.as_str())) {
+            return Err((format!("{shown} has two columns {}", quoted(twice)), "rename one of them".into()));
         }
         let mut csv = Csv { file: file.into(), columns: vec![Vec::new(); names.len()], names, lines: Vec::new() };
         for (line, row) in lines {
@@ -150,38 +148,20 @@ impl Csv {
 
 /// The text of a file in the model's folder; `kind` is how such files usually end.
 pub fn open_text(folder: &Path, file: &str, kind: &str) -> Result<String, Fault> {
-    let inside = "copy the file into the model's folder and give its path from there";
-    let fault = |text: &str, help: &str| Err((format!("{} {text}", quoted(file)), help.to_string()));
     let path = Path::new(file);
-    if path.components().any(|c| !matches!(c, Component::Normal(_) | Component::CurDir)) {
-        return fault("leaves the model's folder", inside);
-    }
-    let whole = folder.join(path);
-    let Ok(found) = whole.canonicalize() else {
-        let names = beside(&whole, kind);
+    let found = bounded::inside(folder, path, |whole| {
+        let names = beside(whole, kind);
         let wanted = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let help = match nearest(&wanted, names.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean {}?", quoted(near)),
-            None if names.is_empty() => inside.to_string(),
-            None => format!("its folder has {}", list(names.iter().map(String::as_str))),
-        };
-        return fault("is not in the model's folder", &help);
-    };
-    // links are followed, but not out of the folder
-    if !folder.canonicalize().is_ok_and(|f| found.starts_with(f)) {
-        return fault("is a link that leaves the model's folder", inside);
-    }
-    match found.metadata() {
-        Ok(m) if !m.is_file() => return fault("is no file", &format!("give the name of a file, as in `data.{kind}`")),
-        Ok(m) if m.len() > LARGEST => {
-            return fault("is larger than 256 MB", "keep only what is needed");
+        match nearest(&wanted, names.iter().map(String::as_str)) {
+            Some(near) => Some(format!("did you mean {}?", quoted(near))),
+            None if names.is_empty() => None,
+            None => Some(format!("its folder has {}", list(names.iter().map(String::as_str)))),
         }
-        _ => {}
-    }
-    match std::fs::read_to_string(&found) {
-        Ok(text) => Ok(text),
-        Err(error) => fault(&format!("cannot be read: {error}"), "it must be a text file in UTF-8"),
-    }
+    })?;
+    bounded::read_text(&found, LARGEST).map_err(|e| match e.kind() {
+        ErrorKind::InvalidData => (format!("{} is no text in UTF-8", quoted(file)), "save it as UTF-8".into()),
+        _ => bounded::refused(path, &e, "keep only what is needed"),
+    })
 }
 
 /// A name without the unit in brackets behind it.

@@ -396,6 +396,7 @@ impl fmt::Display for Report {
         }
         match list.len().saturating_sub(MOST_SHOWN) {
             0 => Ok(()),
+            _ if self.diagnostics().enough() => writeln!(f, "\n… and more"),
             more => writeln!(f, "\n… and {more} more"),
         }
     }

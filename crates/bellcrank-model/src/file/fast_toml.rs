@@ -17,12 +17,30 @@ const DEEPEST: usize = 16;
 /// So are inline tables with more keys: each is compared with all before it.
 const KEYS: usize = 64;
 
-/// Reads a document; nothing if it has something rare, or is wrong.
-pub fn parse(source: &Source, id: u32) -> Option<Node> {
+/// No statement has more words and signs than this.
+const TOKENS: usize = 4_000_000;
+
+/// The statement that is left to the crate.
+#[derive(Debug)]
+pub struct Stop {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after its last.
+    pub end: usize,
+    /// A bracket in it is never closed.
+    pub open: bool,
+}
+
+/// Reads a document, up to a statement that is rare or wrong.
+pub fn parse(source: &Source, id: u32) -> Result<Node, Stop> {
     let document = toml_parser::Source::new(&source.text);
     let mut reader = Reader::new(&source.text, id);
-    let mut statement = Vec::new();
+    let mut statement: Vec<toml_parser::lexer::Token> = Vec::new();
     let mut open = 0i64;
+    let stop = |statement: &[toml_parser::lexer::Token], open| {
+        let start = statement.first().map_or(0, |t| t.span().start());
+        Stop { start, end: statement.last().map_or(start, |t| t.span().end()), open }
+    };
     for token in document.lex() {
         open += match token.kind() {
             TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket => 1,
@@ -34,12 +52,17 @@ pub fn parse(source: &Source, id: u32) -> Option<Node> {
             let mut error: Option<ParseError> = None;
             parse_document(&statement, &mut reader, &mut error);
             if error.is_some() || reader.rare {
-                return None;
+                return Err(stop(&statement, false));
             }
             statement.clear();
+        } else if statement.len() > TOKENS {
+            break;
         }
     }
-    (statement.is_empty()).then(|| reader.tables.into_node())
+    if !statement.is_empty() {
+        return Err(stop(&statement, open > 0));
+    }
+    Ok(reader.tables.into_node())
 }
 
 /// An integer as TOML writes it; beyond 64 bits it is a number.
@@ -296,7 +319,7 @@ mod tests {
 
     fn both(text: &str) -> (Option<Node>, Option<Node>) {
         let source = Source::new("m.toml", text.into());
-        (parse(&source, 3), toml::parse_all(&source, 3).ok())
+        (parse(&source, 3).ok(), toml::parse_all(&source, 3).ok())
     }
 
     const PLAIN: &[&str] = &[

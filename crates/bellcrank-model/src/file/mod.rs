@@ -10,6 +10,7 @@
 //! description reads the file, checks it, writes the JSON Schema and the table in the documentation.
 //! Every value remembers the [`Span`] it came from, so that a later refusal can still point there.
 
+pub mod bounded;
 pub mod csv;
 pub mod diagnostic;
 pub mod expression;
@@ -94,7 +95,8 @@ impl Document {
     /// Reads the file at `path` (JSON if it ends in `.json`, otherwise TOML) and puts the overrides
     /// `path.to.key=value` on it.
     pub fn open(path: &str, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
-        let bytes = std::fs::read(path).map_err(|error| Report::from(unreadable(path, &error)))?;
+        let bytes = bounded::read_stream(Path::new(path), bounded::LARGEST)
+            .map_err(|error| Report::from(unreadable(path, &error)))?;
         match String::from_utf8(bytes) {
             Ok(text) => Document::parse(path, text, overrides, layout),
             Err(error) => Err(not_utf8(path, error)),
@@ -103,8 +105,9 @@ impl Document {
 
     /// Reads a text under the name the user knows it by.
     pub fn parse(name: &str, text: String, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
-        if u32::try_from(text.len()).is_err() {
-            return Err(Report::from(Diagnostic::error(format!("{} is larger than 4 GB", suggest::quoted(name)))));
+        if text.len() as u64 > bounded::LARGEST {
+            let shown = format!("{} is larger than {} MB", suggest::quoted(name), bounded::LARGEST >> 20);
+            return Err(Report::from(Diagnostic::error(shown).help("`repeat` writes many equal bodies in one")));
         }
         let mut sources = Sources::new(Source::new(name, text));
         let json = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));

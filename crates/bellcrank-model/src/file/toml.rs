@@ -1,6 +1,7 @@
 //! TOML into a tree; the `toml` crate parses, this gives its errors the user's words.
 
 use super::diagnostic::{Diagnostic, Diagnostics};
+use super::fast_toml::Stop;
 use super::overrides::split_path;
 use super::source::{Source, Span};
 use super::suggest::quoted;
@@ -9,12 +10,33 @@ use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue, Error};
 use std::ops::Range;
 
+/// Larger files must be simple TOML: the crate takes up to 110 times their size in memory.
+const LARGEST_RARE: usize = 8 << 20;
+
 /// Reads a TOML document. `id` is the number of the source in its [`Sources`](super::Sources).
 pub fn parse(source: &Source, id: u32) -> Result<Node, Diagnostics> {
     match super::fast_toml::parse(source, id) {
-        Some(root) => Ok(root),
-        None => parse_all(source, id),
+        Ok(root) => Ok(root),
+        Err(_) if source.text.len() <= LARGEST_RARE => parse_all(source, id),
+        Err(stop) => Err(stopped(source, id, &stop)),
     }
+}
+
+/// What stopped the reader of a large file: told by the crate where it can read up to there.
+fn stopped(source: &Source, id: u32, stop: &Stop) -> Diagnostics {
+    let at = Span::new(id, stop.start, source.line(stop.start).0 + source.line(stop.start).1.len());
+    if stop.open {
+        return Diagnostic::error("a bracket is not closed").at(at).label("opened here").into();
+    }
+    if let Some(text) = source.text.get(..stop.end).filter(|t| t.len() <= LARGEST_RARE) {
+        let before = Source { name: source.name.clone(), text: text.to_string() };
+        if let Err(problems) = parse_all(&before, id) {
+            return problems;
+        }
+    }
+    let limit = LARGEST_RARE >> 20;
+    let help = format!("files larger than {limit} MB may have no escapes in text, no arrays of tables, no name twice");
+    Diagnostic::error("this statement cannot be read").at(at).help(help).into()
 }
 
 /// Reads any TOML document.
@@ -250,6 +272,27 @@ mod tests {
         assert_eq!(slice(at.span), "['k', 0x10]");
         assert_eq!(at.as_array().unwrap()[1].value, Value::Integer(16));
         assert_eq!(root.get("joint").and_then(|j| j.get("a")?.get("ok")).unwrap().value, Value::Bool(true));
+    }
+
+    #[test]
+    fn large_files_that_are_wrong_are_told_without_reading_all_of_them() {
+        let wrong = |text: String| parse(&Source::new("m.toml", text), 0).unwrap_err().0.remove(0);
+        let many: String = (0..300_000).map(|k| format!("[body.b{k}]\nmass = {k}\nat = [1, 2]\n")).collect();
+        assert!(many.len() > LARGEST_RARE);
+        // early: in the words of the crate's reader
+        let told = wrong(format!("[model]\nname = \n{many}"));
+        assert!(told.message.contains("a value is missing"), "{}", told.message);
+        let told = wrong(format!("[model]\n[model]\n{many}"));
+        assert!(told.message.contains("`model` is defined twice"), "{}", told.message);
+        // late: where, and what such files may not have
+        for (last, wanted) in
+            [("mass = ", "cannot be read"), ("a = [1, 2", "not closed"), ("[body.b0]", "cannot be read")]
+        {
+            let text = format!("{many}{last}\n");
+            let told = wrong(text.clone());
+            assert!(told.message.contains(wanted), "{}", told.message);
+            assert_eq!(&text[told.span.unwrap().start as usize..told.span.unwrap().end as usize], last.trim_end());
+        }
     }
 
     #[test]

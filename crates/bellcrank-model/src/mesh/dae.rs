@@ -1,9 +1,15 @@
 //! COLLADA (.dae): the triangles of the geometries that the scene shows, with the transforms of their nodes and the unit of
 //! the file [COLLADA 1.4.1, 5]. The file's up axis is left alone, as robot files mean it; materials, skins and animations are not read.
 
-use super::{DEPTH, Fault, Matrix, Mesh, TRIANGLES, many, times, wrong};
+use super::{Fault, Matrix, Mesh, TRIANGLES, many, times, wrong};
 use roxmltree::{Document, Node};
 use std::collections::HashMap;
+
+/// Nodes are followed to this depth, and no more are visited: instances may multiply them.
+const DEPTH: usize = 64;
+const VISITS: usize = 100_000;
+/// Bytes of text that are read, each as often as it is used.
+const WORK: usize = 512 << 20;
 
 pub(super) fn dae(bytes: &[u8]) -> Result<Mesh, Fault> {
     let Ok(text) = std::str::from_utf8(bytes) else { return wrong("is no text in UTF-8", "export it again") };
@@ -12,7 +18,7 @@ pub(super) fn dae(bytes: &[u8]) -> Result<Mesh, Fault> {
     let by_id = document.descendants().filter_map(|n| Some((n.attribute("id")?, n))).collect();
     let root = document.root_element();
     let unit = child(root, "asset").and_then(|a| child(a, "unit")).and_then(|u| u.attribute("meter")?.parse().ok());
-    let mut file = Collada { by_id, corners: Vec::new(), steps: 0 };
+    let mut file = Collada { by_id, corners: Vec::new(), steps: 0, work: 0 };
     let unit: f64 = unit.filter(|u: &f64| u.is_finite() && *u > 0.0).unwrap_or(1.0);
     let mut place = [0.0; 16];
     (0..3).for_each(|i| place[5 * i] = unit);
@@ -37,6 +43,8 @@ struct Collada<'a, 'b> {
     corners: Vec<f32>,
     /// Nodes visited: instances may multiply them.
     steps: usize,
+    /// Bytes of text that were read.
+    work: usize,
 }
 
 fn is(node: Node, name: &str) -> bool {
@@ -64,7 +72,7 @@ impl<'a, 'b> Collada<'a, 'b> {
 
     fn nodes(&mut self, parent: Node<'a, 'b>, place: &Matrix, depth: usize) -> Result<(), Fault> {
         self.steps += 1;
-        if depth > DEPTH || self.steps > 100_000 {
+        if depth > DEPTH || self.steps > VISITS {
             return wrong("has nodes that hold themselves, or too many", "export it again");
         }
         for node in parent.children().filter(|n| is(*n, "node")) {
@@ -90,7 +98,7 @@ impl<'a, 'b> Collada<'a, 'b> {
                 && let Some(other) = self.target(n)
             {
                 self.steps += 1;
-                if depth > DEPTH || self.steps > 100_000 {
+                if depth > DEPTH || self.steps > VISITS {
                     return wrong("has nodes that hold themselves, or too many", "export it again");
                 }
                 self.node(other, &place, depth + 1)?;
@@ -114,6 +122,10 @@ impl<'a, 'b> Collada<'a, 'b> {
         let stride = inputs.iter().map(offset).max().unwrap_or(0).saturating_add(1);
         let Some(vertex) = inputs.iter().find(|n| n.attribute("semantic") == Some("VERTEX")) else { return damaged() };
         let Some(points) = self.positions(*vertex) else { return damaged() };
+        self.work = self.work.saturating_add(part.range().len() + 8 * points.len());
+        if self.work > WORK {
+            return Err(many());
+        }
         let sizes: Option<Vec<usize>> =
             child(part, "vcount").map(|v| numbers(v).into_iter().map(|n| n as usize).collect());
         for list in part.children().filter(|n| is(*n, "p")) {
@@ -135,7 +147,9 @@ impl<'a, 'b> Collada<'a, 'b> {
                 rest = others;
                 for k in 1..size.saturating_sub(1) {
                     for i in [face[0], face[k], face[k + 1]] {
-                        let Some(v) = points.get(3 * i..3 * i + 3) else { return damaged() };
+                        let Some(v) = i.checked_mul(3).and_then(|i| points.get(i..i.checked_add(3)?)) else {
+                            return damaged();
+                        };
                         for r in 0..3 {
                             let x = (0..3).map(|j| place[4 * j + r] * v[j]).sum::<f64>() + place[12 + r];
                             self.corners.push(x as f32);

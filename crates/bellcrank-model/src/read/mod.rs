@@ -283,6 +283,9 @@ impl<'a> Reader<'a> {
             return;
         };
         for entry in &table.entries {
+            if self.problems.enough() {
+                return; // each suggests names, for which it looks through all that are known
+            }
             if entry.name.trim().is_empty() {
                 let message = format!("a name in [{section}] is empty");
                 let help = format!("write [{section}.NAME] above the keys of each");

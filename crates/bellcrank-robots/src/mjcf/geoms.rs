@@ -5,7 +5,7 @@ use super::defaults::With;
 use crate::robot::{Inertial, Look, Pose};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
-use bellcrank_model::file::Diagnostic;
+use bellcrank_model::file::{Diagnostic, bounded};
 use bellcrank_model::mesh::Mesh;
 use std::f64::consts::PI;
 
@@ -103,8 +103,9 @@ impl<'a> Reader<'a> {
     fn mesh_solid(&mut self, asset: &Asset) -> Option<Solid> {
         let path = self.folder.join(&asset.file);
         let ending = path.extension()?.to_string_lossy().to_lowercase();
-        let bytes = path.metadata().ok().filter(|m| m.len() < 256 << 20).and_then(|_| std::fs::read(&path).ok());
-        let found = bytes.and_then(|bytes| bellcrank_model::mesh::parse(&ending, &bytes).ok());
+        let found = bounded::read(&path, bounded::LARGEST)
+            .ok()
+            .and_then(|bytes| bellcrank_model::mesh::parse(&ending, &bytes).ok());
         let Some(mut mesh) = found else {
             self.robot.told.leave("the weight", "its mesh cannot be read", asset.file.clone());
             return None;

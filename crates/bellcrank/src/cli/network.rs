@@ -2,6 +2,7 @@
 
 use crate::cli::{Failure, print, signals, tell};
 use bellcrank_glue::{Remote, RemoteEntry, read_part_model};
+use bellcrank_model::file::bounded;
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::server::runtime;
 use bellcrank_net::{
@@ -131,7 +132,8 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
     let stem = args.part.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let name = args.name.unwrap_or(stem);
     let part = read_part_model(&name, &args.part).map_err(bad)?;
-    let text = std::fs::read(&args.part).map_err(|e| bad(format!("cannot read `{}`: {e}", args.part.display())))?;
+    let text = bounded::read(&args.part, bounded::LARGEST)
+        .map_err(|e| bad(format!("cannot read `{}`: {e}", args.part.display())))?;
     let path = args.keep.unwrap_or_else(|| args.part.with_extension("kept"));
     let limits = Limits {
         runs: args.runs,

@@ -9,6 +9,7 @@ use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, LIN, Stiffness};
 use crate::joints::{Motion, Z};
 use crate::space::Space;
+use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 
 /// With x = (d, θ) − x₀, d = R₁ᵀ(p₂ − p₁) and θ the rotation vector of R₁ᵀR₂, the energy is
@@ -259,6 +260,18 @@ fn gradient(at: &Seen, o: &Offset) -> [[[Mat3; 2]; 2]; 2] {
 }
 
 impl Force for Bushing {
+    fn unstable(&self) -> Option<String> {
+        let least = |blocks: &Blocks| {
+            let entry = |i: usize, j: usize| blocks.0[i / 3][j / 3].0[i % 3][j % 3];
+            let matrix: Vec<f64> = (0..36).map(|k| entry(k / 6, k % 6)).collect();
+            let values = symmetric_eigenvalues(&matrix, 6).ok()?;
+            let largest = values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            values.into_iter().find(|x| *x < -1e-9 * largest)
+        };
+        let told = |x: f64, key: &str, does: &str| format!("{does}: its `{key}` has the negative eigenvalue {x:.3e}");
+        let damping = least(&self.damping).map(|x| told(x, "damping", "feeds energy in"));
+        damping.or_else(|| least(&self.stiffness).map(|x| told(x, "stiffness", "pushes away from rest")))
+    }
     fn quantities(&self) -> &'static [Quantity] {
         CHANNELS
     }

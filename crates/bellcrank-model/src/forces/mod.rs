@@ -83,6 +83,10 @@ pub trait Force: Send + Sync {
     fn power(&self, _at: &Seen) -> f64 {
         0.0
     }
+    /// What in it feeds energy in, or pushes away from rest: a sentence's end after its name; nothing in most.
+    fn unstable(&self) -> Option<String> {
+        None
+    }
     /// The functions of time in it.
     fn courses(&self) -> Vec<&Expression> {
         Vec::new()

@@ -141,6 +141,11 @@ impl Pid {
 }
 
 impl Force for Pid {
+    fn unstable(&self) -> Option<String> {
+        let gains = [("kp", self.kp), ("ki", self.ki), ("kd", self.kd)];
+        let (key, gain) = gains.into_iter().find(|(_, gain)| *gain < 0.0)?;
+        Some(format!("drives away from its reference: `{key}` is {gain}"))
+    }
     fn quantities(&self) -> &'static [Quantity] {
         CHANNELS
     }

@@ -20,7 +20,8 @@ use crate::choices::Options;
 use crate::linear::rank::DENSE;
 use crate::machine::{Machine, Start};
 use crate::start::{Assembly, AssemblyError};
-use bellcrank_model::{Dynamics, Subject, System};
+use bellcrank_model::model::Model;
+use bellcrank_model::{Dynamics, Place, Subject, System};
 use std::sync::Arc;
 
 /// Something the check found.
@@ -28,7 +29,8 @@ use std::sync::Arc;
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
-    /// What it is: `redundant`, `conflicting`, `singular`, `massless`, `inertia`, `unconnected`, `units`, `locked`, `tree`.
+    /// What it is: `redundant`, `conflicting`, `singular`, `massless`, `inertia`, `unconnected`, `units`, `unstable`, `locked`,
+    /// `tree`.
     pub kind: &'static str,
     /// The bodies, joints and forces it is about.
     pub about: Vec<Subject>,
@@ -128,6 +130,17 @@ pub fn brief(system: &Arc<System>, options: &Options, start: &Start) -> Check {
     look(system, options, Some(start))
 }
 
+/// Laws that feed energy in, or push away from rest.
+fn unstable(c: &mut Check, model: &Model) {
+    for (k, force) in model.forces.iter().enumerate() {
+        if let Some(why) = force.force.unstable() {
+            let name = model.subject(Place::Force(k));
+            let message = format!("{name} {why}");
+            c.push(Severity::Warning, "unstable", vec![name], message, "check its signs, unless this is meant");
+        }
+    }
+}
+
 /// Looks at a model: briefly where its start is assembled already, else thoroughly.
 fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> Check {
     let thorough = assembled.is_none();
@@ -150,6 +163,7 @@ fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> C
     let masses = inertia::masses(system, &start, &mut w);
     inertia::inertias(&mut c, system, &masses);
     scales::units(&mut c, system, &masses);
+    unstable(&mut c, model);
     connections::unconnected(&mut c, model);
     connections::wanted_in_vain(&mut c, model);
     if c.large && !thorough {

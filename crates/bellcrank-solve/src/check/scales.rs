@@ -1,6 +1,7 @@
 //! Numbers that look like those of other units.
 
 use super::{Check, Severity};
+use bellcrank_model::bodies::CentralInertia;
 use bellcrank_model::dynamics::Geometry;
 use bellcrank_model::joints::Motion;
 use bellcrank_model::model::Shape;
@@ -64,11 +65,43 @@ pub(super) fn units(c: &mut Check, system: &System, masses: &[Vec<f64>]) {
     const MANY: f64 = 100.0;
     let total: f64 = masses.iter().filter_map(|m| m.first()).sum();
     let length = system.length();
-    if length > 100.0 && heaviest > 0.0 && heaviest.max(total / MANY) / length < 1e-3 {
+    let told = c.findings.iter().any(|f| matches!(f.kind, "units" | "inertia"));
+    if let Some(unit) = light_as_nothing(system, masses).filter(|_| length > 10.0 && !told) {
+        let message = format!("the model is about {length:.3e} m large, and its bodies are lighter than air");
+        let help = format!(
+            "are the lengths in {unit}? lengths are in m, masses in kg; \"120 {unit}\" is a length with its unit"
+        );
+        warn(c, vec!["model".into()], message, &help);
+    } else if length > 100.0 && heaviest > 0.0 && heaviest.max(total / MANY) / length < 1e-3 {
         let message = format!("the model is about {length:.3e} m large, but its heaviest body has {heaviest:.3e} kg");
         warn(c, vec!["model".into()], message, "are the lengths in mm? lengths are in m, masses in kg");
     } else if heaviest / length.powi(3) > 1e7 {
         let message = format!("the model is about {length:.3e} m large, but its heaviest body has {heaviest:.3e} kg");
         warn(c, vec!["model".into()], message, "are the masses in g? masses are in kg, lengths in m");
+    }
+}
+
+/// The unit that lengths are likely in if most bodies have less mass than air in a cube of their radius of gyration.
+fn light_as_nothing(system: &System, masses: &[Vec<f64>]) -> Option<&'static str> {
+    /// kg/m³: air has 1.2, and a truss a tenth of that.
+    const LIGHT: f64 = 0.01;
+    let density = |b: usize| {
+        let moment = match system.model.bodies[b].body.in_tree().central_inertia() {
+            CentralInertia::Space(j) => (0..3).fold(0.0f64, |s, i| s.max(j.0[i][i])),
+            CentralInertia::Plane(j) => j,
+            CentralInertia::None => return None,
+        };
+        let mass = *masses[b].first()?;
+        (mass > 0.0 && moment > 0.0).then(|| mass / (moment / mass).powf(1.5))
+    };
+    let mut densities: Vec<f64> = (0..masses.len()).filter_map(density).collect();
+    densities.sort_by(f64::total_cmp);
+    let middle = *densities.get(densities.len() / 2)?;
+    // of a solid body in a cube of its radius of gyration
+    let solid = |f: f64| (30.0..=1e6).contains(&(middle * f));
+    match middle < LIGHT {
+        true if solid(1e9) => Some("mm"),
+        true if solid(1e6) => Some("cm"),
+        _ => None,
     }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 fn main() {
     find_library();
     write_examples();
+    write_problems();
 }
 
 /// Tells the compiler where the library for FMUs will be. Where nothing is linked (`cargo check`, clippy, documentation) an
@@ -56,6 +57,26 @@ fn write_examples() {
         std::fs::write(Path::new(&out).join(name), text + "]\n").expect("the folder can be written to");
     }
     strip();
+}
+
+/// The reference problems with what they are held against: name, source, model, references. `problems` is a link, as `models`.
+fn write_problems() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("problems");
+    println!("cargo:rerun-if-changed={}", root.display());
+    let entries = std::fs::read_dir(&root).expect("the problems are part of the sources");
+    let mut folders: Vec<_> = entries.flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();
+    folders.sort();
+    let mut out = String::from("&[\n");
+    for folder in folders {
+        let name = folder.file_name().and_then(|n| n.to_str()).expect("problems have plain names");
+        let _ = writeln!(out, "    Problem {{ name: {name:?},");
+        for (field, file) in [("about", "README.md"), ("model", "model.toml"), ("reference", "reference.csv")] {
+            let _ = writeln!(out, "        {field}: include_str!({:?}),", folder.join(file).display().to_string());
+        }
+        out.push_str("    },\n");
+    }
+    let path = std::env::var("OUT_DIR").expect("cargo tells where to write");
+    std::fs::write(Path::new(&path).join("problems.rs"), out + "]\n").expect("the folder can be written to");
 }
 
 /// `cargo install` gives a program without symbols, a fifth smaller. `strip` of a profile cannot be set for one package, and

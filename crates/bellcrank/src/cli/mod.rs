@@ -27,6 +27,7 @@ mod run;
 mod shell;
 mod signals;
 mod statics;
+mod validate;
 mod view;
 
 pub use digest::sha256;
@@ -85,6 +86,8 @@ enum Command {
     New(new::New),
     /// Converts a robot file (URDF, MJCF, SDF) to a model file.
     Convert(robot::Convert),
+    /// Runs every reference problem, and compares the results with exact or published values.
+    Validate(validate::Validate),
     /// Runs all examples and makes a web page with their pictures and results.
     Gallery(gallery::Gallery),
     /// Prints the JSON Schema of model files, for editors.
@@ -158,6 +161,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Plot(options) => plot::plot(options),
         Command::New(options) => new::new(options),
         Command::Convert(options) => robot::convert(options),
+        Command::Validate(options) => validate::run(options),
         Command::Gallery(options) => gallery::gallery(options),
         Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
         Command::Reference { about } if about == "channels" => print(&bellcrank_model::catalog::markdown()),

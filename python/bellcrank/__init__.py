@@ -14,6 +14,7 @@
 | build one | `Model` with `body`, `joint.*`, `force.*`, `parameter`, `input` |
 | run it | `Model.run`, which gives `Results` |
 | step it | `Model.simulate`, which gives a `Simulation` |
+| run it many times | `sweep`, with `uniform`, `normal` and the like; `open_study` |
 | analyse it | `Model.check`, `plan`, `statics`, `modes`, `linearize`, `inverse` |
 | bring equations of your own | `Equations` |
 | read results from files | `open` |
@@ -46,6 +47,7 @@ from ._reports import (
 from ._results import Page, Plot, Results
 from ._results import open_results as open
 from ._simulation import Inputs, Simulation, Step
+from ._study import Sweep, log_normal, log_uniform, normal, open_study, ray_executor, sweep, triangular, uniform
 
 __all__ = [
     "GROUND",
@@ -81,6 +83,7 @@ __all__ = [
     "State",
     "Step",
     "Summary",
+    "Sweep",
     "Symbol",
     "Verification",
     "__version__",
@@ -92,12 +95,20 @@ __all__ = [
     "load",
     "load_robot",
     "loads",
+    "log_normal",
+    "log_uniform",
     "mesh",
     "modal",
+    "normal",
     "open",
+    "open_study",
+    "ray_executor",
     "rod",
     "section",
     "sphere",
+    "sweep",
     "t",
     "table",
+    "triangular",
+    "uniform",
 ]

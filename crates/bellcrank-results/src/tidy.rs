@@ -20,6 +20,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The table of a study, in its folder.
+pub const TABLE: &str = "study.parquet";
+
 /// Rows of a group: what the writer is handed at once.
 pub const GROUP: usize = 8192;
 

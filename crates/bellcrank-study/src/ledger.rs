@@ -16,16 +16,15 @@ use crate::row::{Row, Status};
 use crate::study::{RUNS, Study};
 use bellcrank_model::file::Report;
 use bellcrank_results::PROGRAM;
-use bellcrank_results::tidy::{GROUP, TidyTable, TidyValues, TidyWriter};
+use bellcrank_results::tidy::{GROUP, TABLE, TidyTable, TidyValues, TidyWriter};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-/// The table.
-pub const TABLE: &str = "study.parquet";
 const ROWS: &str = "study.rows";
 const TOLD: &str = "study.json";
 const UNFINISHED: &str = "unfinished";
@@ -70,8 +69,8 @@ struct Head {
 }
 
 /// The rows of a study that goes on.
-pub struct Ledger<'s> {
-    study: &'s Study,
+pub struct Ledger<S: Deref<Target = Study>> {
+    study: S,
     dir: PathBuf,
     file: File,
     /// Where the next row goes.
@@ -108,9 +107,9 @@ pub fn is_study(dir: &Path) -> bool {
     [dir.join(TABLE), dir.join(ROWS), dir.join(UNFINISHED).join(ROWS)].iter().any(|path| path.is_file())
 }
 
-impl<'s> Ledger<'s> {
+impl<S: Deref<Target = Study>> Ledger<S> {
     /// Takes hold of a folder. With `resume`, rows that an earlier study left there are taken over.
-    pub fn open(study: &'s Study, dir: &Path, resume: bool) -> Result<Ledger<'s>, LedgerError> {
+    pub fn open(study: S, dir: &Path, resume: bool) -> Result<Ledger<S>, LedgerError> {
         let head = Head { program: PROGRAM.into(), about: study.about().map_err(LedgerError::Model)? };
         fs::create_dir_all(dir).map_err(|e| explain(dir, e))?;
         refuse_others(dir)?;
@@ -321,6 +320,16 @@ impl<'s> Ledger<'s> {
         }
         let _ = fs::remove_dir(self.dir.join(RUNS));
     }
+}
+
+/// Rows with the indices of their points, as bytes for another process.
+pub fn packed(rows: &[(u64, Row)]) -> io::Result<Vec<u8>> {
+    postcard::to_stdvec(rows).map_err(io::Error::other)
+}
+
+/// What [`packed`] made.
+pub fn unpacked(bytes: &[u8]) -> io::Result<Vec<(u64, Row)>> {
+    postcard::from_bytes(bytes).map_err(io::Error::other)
 }
 
 /// A row as it is written: its length, itself, its checksum.

@@ -72,7 +72,7 @@ pub fn run(study: &Study, dir: &Path, resume: bool, jobs: &mut Jobs) -> Result<O
     let (next, interrupt) = (AtomicU64::new(0), jobs.interrupt.clone());
     let cores = || thread::available_parallelism().map_or(1, |n| n.get());
     let threads = if jobs.threads == 0 { cores() } else { jobs.threads }.min(wanted.len()).max(1);
-    let progress = |ledger: &Ledger| {
+    let progress = |ledger: &Ledger<&Study>| {
         let (done, failed) = ledger.done();
         Progress { done, failed, rows: study.rows() }
     };

@@ -185,7 +185,7 @@ def _text(
         "solve": {key: value for key, value in solve.items() if value is not None},
         "set": values,
     }
-    plain = {name: _plain(section) for name, section in sections.items() if section}
+    plain = {name: _plain(section) for name, section in sections.items() if section or name == "study"}
     return json.dumps(plain, indent=1, ensure_ascii=False)
 
 

@@ -110,12 +110,7 @@ impl Study {
 
     /// Computes some rows, as bytes for whoever keeps the ledger.
     #[pyo3(signature = (indices, out=None))]
-    fn compute<'py>(
-        &self,
-        py: Python<'py>,
-        indices: Vec<u64>,
-        out: Option<PathBuf>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    fn compute<'py>(&self, py: Python<'py>, indices: Vec<u64>, out: Option<PathBuf>) -> PyResult<Bound<'py, PyBytes>> {
         let interrupt: Arc<AtomicBool> = Arc::default();
         let mut rows = Vec::with_capacity(indices.len());
         for index in indices {

@@ -46,10 +46,10 @@ mod space;
 mod study;
 
 pub use axis::{Axis, Target, Value};
+pub use bellcrank_results::tidy::TABLE;
 pub use column::{Column, Measure};
 pub use distribution::{Distribution, normal_quantile};
 pub use file::{STUDY, VARY};
-pub use bellcrank_results::tidy::TABLE;
 pub use ledger::{Ledger, LedgerError, Outcome, is_study, packed, unpacked};
 pub use models::{Models, of_text};
 pub use row::{Row, Status};

@@ -85,8 +85,7 @@ fn rows_are_what_the_closed_form_says_in_the_order_of_the_grid() {
     let t = table(&s, "out");
     assert_eq!(t.rows(), 20);
     let names: Vec<&str> = t.columns.iter().map(|c| c.name.as_str()).collect();
-    let expected =
-        ["row", "v", "method", "body.ball.velocity.0", "height", "energy", "x", "steps", "status", "reason"];
+    let expected = ["row", "v", "method", "body.ball.velocity.0", "height", "energy", "x", "steps", "status", "reason"];
     assert_eq!(names, expected);
     assert_eq!((t.columns[4].unit.as_str(), t.columns[5].unit.as_str()), ("m", "J"));
     let (v, u, method) = (numbers(&t, "v"), numbers(&t, "body.ball.velocity.0"), texts(&t, "method"));
@@ -213,11 +212,7 @@ fn any_number_of_workers_and_any_kill_give_the_same_bytes() {
 fn an_interrupted_study_keeps_its_rows_and_a_larger_one_takes_them_over() {
     let s = Scratch::new("study-interrupted");
     swings(&s, 4000);
-    let child = s
-        .command(&["study", "swings.toml", "--out", "out", "--quiet"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = s.command(&["study", "swings.toml", "--out", "out", "--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
     let rows = s.path("out/unfinished/study.rows");
     let begun = Instant::now();
     while std::fs::metadata(&rows).map_or(0, |m| m.len()) < 2000 && begun.elapsed() < Duration::from_secs(30) {

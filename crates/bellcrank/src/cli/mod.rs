@@ -28,6 +28,7 @@ mod shell;
 mod signals;
 mod statics;
 mod study;
+mod study_plot;
 mod view;
 
 pub use digest::sha256;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections import deque
 from collections.abc import Callable
@@ -147,7 +148,9 @@ def drive(
                     raise
                 except ImportError as error:
                     help = "install the same version of bellcrank where the executor's workers are"
-                    raise RuntimeError(f"the workers of the executor cannot import it: {error}\nhelp: {help}") from error
+                    raise RuntimeError(
+                        f"the workers of the executor cannot import it: {error}\nhelp: {help}"
+                    ) from error
                 except Exception as error:
                     if type(error).__name__ not in LOST:
                         raise
@@ -158,7 +161,9 @@ def drive(
                     _suspect(ledger, suspects, chunk, False, None)
                 running.clear()
                 if not pool.mend():
-                    raise RuntimeError("the executor does not take rows any more; resume=True goes on with those there are")
+                    raise RuntimeError(
+                        "the executor does not take rows any more; resume=True goes on with those there are"
+                    )
     finally:
         for future in running:
             future.cancel()
@@ -200,8 +205,7 @@ class RayExecutor(Executor):
     """Tasks of Ray as an executor of `concurrent.futures`; Ray computes a task again when its worker dies."""
 
     def __init__(self, **options: Any) -> None:
-        import ray
-
+        ray: Any = importlib.import_module("ray")
         self._call = ray.remote(**{"max_retries": ATTEMPTS, **options})(_called)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -1,4 +1,4 @@
-//! Digests of texts and values: FNV-1a of 128 bits [Fowler, Noll, Vo; RFC 9923].
+//! Digests of texts and values: FNV-1a of 128 bits [Fowler, Noll & Vo 1991].
 //!
 //! They tell sets of values apart, and whether a study is the one that was begun. Nobody gains by a collision, so that nothing
 //! cryptographic is needed.

@@ -276,6 +276,48 @@ fn whole_results_are_those_of_runs_by_themselves() {
     assert!(!s.path("out/runs").exists());
 }
 
+#[test]
+fn a_study_is_drawn_in_every_way_and_what_is_missing_is_told() {
+    let s = Scratch::new("study-plot");
+    let study = "
+        study = { model = 'ball.toml', keep = true }
+        vary = { v = [1, 2, 3], m = [1, 2] }
+        column = { height = 'ball.z.max', energy = 'energy.max' }
+        solve.until = 0.5
+    ";
+    s.write("ball.toml", BALL).write("study.toml", study);
+    run(&s, &["study.toml", "--out", "out", "--quiet"]);
+    assert_eq!(s.bellcrank(&["plot", "out"]).stdout, "v\nm [kg]\nheight [m]\nenergy [J]\n");
+    let draw = |words: &str| {
+        let mut args = vec!["plot", "out"];
+        args.extend(words.split(' '));
+        args.extend(["--save", "drawn.svg"]);
+        let ended = s.bellcrank(&args);
+        assert_eq!(ended.code, 0, "{words}: {}", ended.stderr);
+        String::from_utf8(s.read("drawn.svg")).unwrap()
+    };
+    let count = |svg: &str, what: &str| svg.matches(what).count();
+    assert_eq!(count(&draw("v height m --as scatter"), "<circle"), 6);
+    assert_eq!(count(&draw("v height --as scatter"), "<circle"), 6);
+    assert_eq!(count(&draw("v m energy --as heat"), "stroke=\"#ffffff\""), 6);
+    assert!(draw("energy --as tornado").contains("mean of energy [J]"));
+    assert!(draw("--as parallel").contains("height [m]"));
+    let family = draw("ball.z v --as family");
+    assert!(family.contains("ball.z [m]") && family.contains("t [s]"));
+    for (words, told) in [
+        (vec!["--as", "heat", "v", "--save", "x.svg"], "--as heat is of X Y RESULT, found 1 names"),
+        (vec!["--as", "tornado", "heigt", "--save", "x.svg"], "did you mean `height`?"),
+        (vec!["--as", "family", "ball.q", "v", "--save", "x.svg"], "the results have no channel `ball.q`"),
+        (vec!["--as", "scatter", "v", "m"], "a study is drawn to a file"),
+        (vec!["v", "--save", "x.svg"], "--as is missing"),
+    ] {
+        let args: Vec<&str> = ["plot", "out"].into_iter().chain(words).collect();
+        let ended = s.bellcrank(&args);
+        assert!(ended.code == 2 && ended.stderr.contains(told), "{args:?}: {}", ended.stderr);
+    }
+    assert!(s.list("").iter().all(|name| name != "x.svg"));
+}
+
 /// Every message about a study file, one after the other.
 #[test]
 fn what_is_wrong_is_told_with_its_place() {

@@ -4,7 +4,7 @@ use super::StudyTable;
 use crate::drawing::{Anchor, Colour, Drawing, Style};
 use crate::plot::{FRAME, INK, Scale};
 
-/// From dark to light through hues that the colour-blind tell apart [Smith & van der Walt 2015, viridis].
+/// From dark to light through hues that the colour-blind tell apart (viridis, by N. Smith and S. van der Walt).
 const COLOURS: [Colour; 6] = [
     Colour::hex(0x440154),
     Colour::hex(0x414487),

@@ -45,8 +45,8 @@ pub(crate) fn page(study: &StudyTable, asked: &dyn Fn(&str) -> Option<String>) -
     };
     let model = study.table.told("model").unwrap_or_default();
     let mut out = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{0} – study</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style><h1>Study of {0}</h1>",
+        "<!doctype html><html lang=\"en\" data-ready=\"yes\"><meta charset=\"utf-8\"><title>{0} – study</title>\
+         <link rel=\"icon\" href=\"data:,\"><meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style><h1>Study of {0}</h1>",
         escape(model)
     );
     let failed = study.failed();

@@ -70,3 +70,33 @@ pub fn tornado(study: &StudyTable, of: usize) -> Drawing {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellcrank_results::tidy::{TidyColumn, TidyTable, TidyValues};
+
+    /// y = 3a + b − 2c on a grid: the means at the ends differ by 6, 2 and −4, whatever the others do.
+    #[test]
+    fn the_strongest_axis_comes_first_and_signs_are_kept() {
+        let rows: Vec<[f64; 3]> = (0..27i32).map(|k| [k / 9, k / 3 % 3, k % 3].map(|k| f64::from(k) - 1.0)).collect();
+        let column = |name: &str| TidyColumn { name: name.into(), ..TidyColumn::default() };
+        let mut values: Vec<TidyValues> =
+            (0..3).map(|k| TidyValues::Numbers(rows.iter().map(|r| r[k]).collect())).collect();
+        let mut y: Vec<f64> = rows.iter().map(|[a, b, c]| 3.0 * a + b - 2.0 * c).collect();
+        values.push(TidyValues::Numbers(y.clone()));
+        let table = TidyTable { columns: ["a", "b", "c", "y"].map(column).to_vec(), values, about: Vec::new() };
+        let mut study = StudyTable { dir: "".into(), table, axes: vec![0, 1, 2], wanted: vec![3] };
+        let found = swings(&study, 3);
+        let expected = [(0, [-3.0, 3.0]), (2, [2.0, -2.0]), (1, [-1.0, 1.0])];
+        for ((axis, ends), (wanted, exact)) in found.iter().zip(expected) {
+            assert_eq!(*axis, wanted);
+            assert!((ends[0] - exact[0]).abs() < 1e-12 && (ends[1] - exact[1]).abs() < 1e-12, "{ends:?}");
+        }
+        // rows that failed count for nothing, and a table of them draws nothing
+        y.fill(f64::NAN);
+        study.table.values[3] = TidyValues::Numbers(y);
+        assert!(swings(&study, 3).is_empty());
+        assert!(tornado(&study, 3).to_svg().ends_with("</svg>\n"));
+    }
+}

@@ -45,9 +45,9 @@ def study(name: str, executor: Executor, folder: Path, table: bytes) -> None:
     futures = [executor.submit(pid) for _ in range(20)]
     workers = sorted({future.result() for future in futures})
     begun = time.perf_counter()
-    for _ in range(50):
-        executor.submit(os.getpid).result()
-    each = (time.perf_counter() - begun) / 50
+    for future in [executor.submit(os.getpid) for _ in range(500)]:
+        future.result()
+    each = (time.perf_counter() - begun) / 500
     begun = time.perf_counter()
     bc.sweep(model, executor=executor, jobs=2, chunk=10, out=folder / f"{name}-peace", **asked())
     peace = time.perf_counter() - begun

@@ -58,7 +58,7 @@ impl Study {
             (Some(models), _) => models,
             (None, Some((file, span))) => {
                 let file = Path::new(path).parent().unwrap_or(Path::new("")).join(file);
-                Box::new(reader.template(&file.to_string_lossy(), span).map_err(|e| e.unwrap_or_else(&report))?)
+                Box::new(reader.template(&file.to_string_lossy(), span).map_err(|e| e.unwrap_or_else(report))?)
             }
             (None, None) => {
                 let problem = Diagnostic::error("[study] needs `model`").at(document.root.span);
@@ -75,7 +75,7 @@ impl Study {
         let space = Space { axes, sampler: header.sampler };
         reader.check_size(&space, header.has_samples).map_err(report)?;
         if !space.axes.iter().any(|a| matches!(a.target, Target::Choice(_))) {
-            reader.check_options(&base, &said).map_err(|e| e.unwrap_or_else(&report))?;
+            reader.check_options(&base, &said).map_err(|e| e.unwrap_or_else(report))?;
         }
         let columns = reader.columns(&base, &space).map_err(report)?;
         let mut added = Vec::new();

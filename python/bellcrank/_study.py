@@ -197,6 +197,7 @@ def sweep(
     until: float | None = None,
     solve: Mapping[str, Any] | None = None,
     set: Mapping[str, Any] | None = None,
+    together: bool = False,
     samples: int | None = None,
     sampling: str | None = None,
     seed: int | None = None,
@@ -220,6 +221,7 @@ def sweep(
     until: end of the runs [s]
     solve: other options of all runs, such as `{"rtol": 1e-8}`
     set: other values of the model for all runs, by name or path
+    together: whether lists go together, first with first and second with second, in the place of all combinations
     samples: how many points are drawn, where something has a distribution
     sampling: "latin-hypercube" (default), "sobol" or "monte-carlo"
     seed: another one draws other points; default: 1
@@ -249,7 +251,8 @@ def sweep(
     options = dict(solve or {})
     if until is not None:
         options["until"] = until
-    header = {"samples": samples, "sampling": sampling, "seed": seed, "keep": keep or None}
+    combine = "together" if together else None
+    header = {"combine": combine, "samples": samples, "sampling": sampling, "seed": seed, "keep": keep or None}
     text = _text(vary, outputs, header, options, set or {})
     study = _bellcrank.Study(model._core, text)
     tell, bar = _told(progress, study.rows())

@@ -227,3 +227,73 @@ def test_what_is_wrong_is_said() -> None:
         bc.sweep(m, {"length": [1]}, outputs=OUTPUTS)
     with pytest.raises(bc.ChannelError, match="did you mean `low`"):
         bc.sweep(swing(), {"length": [1]}, outputs=OUTPUTS, until=0.01)["lo"]
+
+
+def test_points_are_those_of_scipys_sobol_and_of_the_normal_quantile() -> None:
+    qmc = pytest.importorskip("scipy.stats.qmc")
+    from statistics import NormalDist
+
+    m = bc.loads("body.ball = { mass = 1 }\n[parameter]\n" + "".join(f"p{k} = 0\n" for k in range(21)))
+    asked: dict[str, Any] = {"outputs": ["ball.z"], "until": 1e-6, "samples": 64, "sampling": "sobol"}
+    found = bc.sweep(m, {f"p{k}": bc.uniform(0, 1) for k in range(21)}, **asked)
+    drawn = np.array([found[f"p{k}"] for k in range(21)]).T
+    whole = np.floor(drawn * 2**32).astype(np.uint64)
+    # the seed shifts all points by the same bits, and the first point of the sequence is zero
+    exact = (qmc.Sobol(21, scramble=False, bits=32).random(64) * 2**32).astype(np.uint64)
+    assert np.array_equal(whole ^ whole[0], exact)
+    bell = bc.sweep(m, {"p0": bc.normal(2, 0.5)}, **asked)["p0"]
+    assert np.allclose(bell, [NormalDist(2, 0.5).inv_cdf(u) for u in drawn[:, 0]], rtol=1e-13)
+
+
+def test_lists_go_together() -> None:
+    found = bc.sweep(swing(), {"length": [1, 2], "body.bob.mass": [3, 3]}, outputs=["bob.y"], until=0.01, together=True)
+    assert found.rows == 2 and found["length"].tolist() == [1, 2]
+
+
+def test_a_minimum_is_found_from_several_starts() -> None:
+    m = bc.Model("throw", gravity=(0, 0, -9.81))
+    angle = m.parameter("angle", 0.2)
+    m.body("ball", mass=1.0, velocity=(10 * np.cos(angle), 0, 10 * np.sin(angle)))  # type: ignore[call-overload]
+
+    def miss(o: dict[str, float]) -> float:
+        return (o["ball.x"] - 6) ** 2 + (o["ball.z"] - (8 - 9.81 / 2)) ** 2
+
+    found = bc.minimize(m, miss, {"angle": (0.05, 1.5)}, outputs=["ball.x", "ball.z"], until=1, starts=3)
+    assert found.success and abs(found.parameters["angle"] - np.arctan2(8, 6)) < 1e-4
+    assert len(found.starts) == 3 and found.value < 1e-6 and found.runs > 9
+    with pytest.raises(ValueError, match="the lower one first"):
+        bc.minimize(m, "ball.x", {"angle": (1, 0)})
+    with pytest.raises(ValueError, match="is none of the outputs"):
+        bc.minimize(m, "ball.y", {"angle": (0, 1)}, outputs=["ball.x"])
+    with pytest.raises(bc.ModelError, match="no parameter `angel`"):
+        bc.minimize(m, "ball.x", {"angel": (0, 1)}, until=1)
+    assert bc.minimize(m, "ball.z.max", {"angle": (0.3, 1.2)}, until=2).parameters["angle"] == pytest.approx(0.3)
+
+
+def test_intervals_of_a_fit_hold_the_truth_as_often_as_they_say() -> None:
+    m = bc.Model("slide", plane=True)
+    m.parameter("v", 1.0)
+    m.parameter("a", 0.0)
+    m.body("block", mass=1.0, velocity=("v", 0))
+    m.force.force("push", body="block", force=("a", 0))
+    random = np.random.default_rng(3)
+    times = np.linspace(0, 1, 21)
+    hits, trials = 0, 30
+    for _ in range(trials):
+        x = 2.0 * times + 0.5 * 3.0 * times**2 + random.normal(0, 0.01, len(times))
+        found = bc.fit(m, {"time": times, "block.x": x}, {"v": (0, 5), "a": (0, 8)}, jobs=1, confidence=0.8)
+        # a polynomial: the best fit has a closed form
+        design = np.array([times, 0.5 * times**2]).T
+        best, *_ = np.linalg.lstsq(design, x, rcond=None)
+        assert np.allclose(list(found.parameters.values()), best, rtol=1e-5)
+        spread = found.deviation**2 * np.linalg.inv(design.T @ design)
+        assert np.allclose(found.covariance, spread, rtol=1e-4)
+        low, high = found.intervals["a"]
+        hits += low < 3.0 < high
+    assert 0.6 < hits / trials < 0.97, hits
+    with pytest.raises(ValueError, match='needs "time"'):
+        bc.fit(m, {"block.x": x}, {"v": (0, 5)})
+    with pytest.raises(ValueError, match="one for each time"):
+        bc.fit(m, {"time": times, "block.x": x[1:]}, {"v": (0, 5)})
+    with pytest.raises(bc.BellcrankError, match=r"block\.q"):
+        bc.fit(m, {"time": times, "block.q": x}, {"v": (0, 5)})

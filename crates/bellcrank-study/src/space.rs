@@ -12,6 +12,8 @@ pub const MOST_POINTS: u64 = 10_000_000;
 pub struct Space {
     /// The axes, in the order of the file.
     pub axes: Vec<Axis>,
+    /// Whether what is listed goes together, value by value, and not in all combinations; all lists are then of one length.
+    pub together: bool,
     pub(crate) sampler: Sampler,
 }
 
@@ -27,8 +29,11 @@ pub struct Point {
 impl Space {
     /// How many points there are; more than can be counted is `u128::MAX`.
     pub fn len(&self) -> u128 {
-        let listed = self.axes.iter().filter_map(Axis::listed);
-        let grid = listed.fold(1u128, |n, k| n.saturating_mul(k as u128));
+        let mut listed = self.axes.iter().filter_map(Axis::listed);
+        let grid = match self.together {
+            true => listed.next().unwrap_or(1) as u128,
+            false => listed.fold(1u128, |n, k| n.saturating_mul(k as u128)),
+        };
         let drawn = self.axes.iter().any(|a| a.listed().is_none());
         if drawn { grid.saturating_mul(u128::from(self.sampler.samples)) } else { grid }
     }
@@ -46,7 +51,8 @@ impl Space {
         let (mut grid, sample) = (index / samples, index % samples);
         let mut places = vec![0; self.axes.len()];
         for (place, n) in places.iter_mut().zip(&self.axes).rev().filter_map(|(p, a)| Some((p, a.listed()? as u64))) {
-            (*place, grid) = ((grid % n) as usize, grid / n);
+            *place = (grid % n) as usize;
+            grid = if self.together { grid } else { grid / n };
         }
         let mut draws = 0;
         let mut digest = Digest::default();
@@ -86,7 +92,7 @@ mod tests {
     }
 
     fn space(axes: Vec<Axis>) -> Space {
-        Space { axes, sampler: Sampler { how: Sampling::MonteCarlo, seed: 1, samples: 3 } }
+        Space { axes, together: false, sampler: Sampler { how: Sampling::MonteCarlo, seed: 1, samples: 3 } }
     }
 
     #[test]
@@ -115,6 +121,9 @@ mod tests {
             assert_eq!((&one.values[0], &one.values[2]), (&other.values[0], &other.values[2]));
             assert!(one.values[0] != one.values[2] && one.values[1] != other.values[1]);
         }
+        let mut pairs = space(vec![axis("a", listed(&[1.0, 2.0])), axis("b", listed(&[5.0, 6.0]))]);
+        pairs.together = true;
+        assert_eq!((pairs.len(), pairs.point(1).values), (2, vec![Value::Number(2.0), Value::Number(6.0)]));
         let huge = axis("a", listed(&vec![0.0; 1_000_000]));
         assert_eq!(space(vec![huge.clone(), huge]).len(), 1_000_000_000_000);
     }

@@ -342,6 +342,7 @@ fn what_is_wrong_is_told_with_its_place() {
         vary("v = { distribution = \"normal\", mean = 1, deviation = 2 }"),
         vary("v = { distribution = \"uniform\", from = 1, to = 2, mean = 2 }"),
         vary("v = { from = 1, to = 2, points = 1000000 }\nm = { from = 1, to = 2, points = 1000000 }"),
+        vary("v = [1, 2]\nm = [1, 2, 3]").replacen("\n[vary]", "\ncombine = \"together\"\n[vary]", 1),
         vary("\"body.bal.mass\" = [1]"),
         vary("\"body.ball.masss\" = [1]"),
         vary("body.ball.mass = [1]"),

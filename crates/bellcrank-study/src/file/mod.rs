@@ -24,6 +24,13 @@ use std::path::Path;
 pub const STUDY: &[Field] = &[
     Field::optional("model", FieldKind::Text, "", "", "the model file, from the folder of the study"),
     Field::optional(
+        "combine",
+        FieldKind::Word(&["all", "together"]),
+        "",
+        "all",
+        "whether what is listed gives all combinations, or goes together: first with first, second with second",
+    ),
+    Field::optional(
         "samples",
         FieldKind::Count,
         "",
@@ -72,7 +79,8 @@ impl Study {
         let base = models.read(&set)?;
         let said = reader.solve().map_err(report)?;
         let axes = reader.axes(&base, &*models, &set).map_err(report)?;
-        let space = Space { axes, sampler: header.sampler };
+        let space = Space { axes, together: header.together, sampler: header.sampler };
+        reader.check_together(&space).map_err(report)?;
         reader.check_size(&space, header.has_samples).map_err(report)?;
         if !space.axes.iter().any(|a| matches!(a.target, Target::Choice(_))) {
             reader.check_options(&base, &said).map_err(|e| e.unwrap_or_else(report))?;
@@ -95,6 +103,7 @@ struct Header<'a> {
     model: Option<(&'a str, Span)>,
     sampler: Sampler,
     has_samples: bool,
+    together: bool,
     keep: bool,
 }
 
@@ -157,7 +166,8 @@ impl<'a> Reader<'a> {
         let sampler =
             Sampler { how, seed: values.integer("seed") as u64, samples: samples.map_or(0, |n| n.max(0) as u64) };
         let model = values.optional_name("model").map(|n| (n.name, n.span));
-        problems.or(Header { model, sampler, has_samples: samples.is_some(), keep: values.flag("keep") })
+        let (together, keep) = (values.word("combine") == "together", values.flag("keep"));
+        problems.or(Header { model, sampler, has_samples: samples.is_some(), together, keep })
     }
 
     /// The model file; where it cannot be found, the study is what is wrong.
@@ -248,6 +258,19 @@ impl<'a> Reader<'a> {
                 .help(format!("use `from = \"{EQUILIBRIUM}\"`, or leave it out"))
                 .into()),
         }
+    }
+
+    /// Lists that go together have one length.
+    fn check_together(&self, space: &Space) -> Result<(), Diagnostics> {
+        let mut listed = space.axes.iter().filter_map(|a| Some((a, a.listed()?)));
+        let Some((first, n)) = listed.next().filter(|_| space.together) else { return Ok(()) };
+        let Some((other, m)) = listed.find(|(_, m)| *m != n) else { return Ok(()) };
+        let name = |axis: &crate::axis::Axis| suggest::quoted(&axis.name);
+        let message = format!("values go together, and {} has {n} of them, {} has {m}", name(first), name(other));
+        let entry = self.entries("vary")?.iter().find(|e| e.name == other.name);
+        let span = entry.map_or(self.root.span, |e| e.span);
+        let help = "list as many of each, or leave out `combine = \"together\"`";
+        Err(Diagnostic::error(message).at(span).help(help).into())
     }
 
     fn check_size(&self, space: &Space, has_samples: bool) -> Result<(), Diagnostics> {

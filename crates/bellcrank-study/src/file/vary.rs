@@ -144,7 +144,8 @@ impl Reader<'_> {
         let mut values: Vec<Value> = Vec::with_capacity(list.len());
         for item in list {
             let Some(value) = problems.take(self.value(item, what)) else { continue };
-            if let Some(k) = values.iter().position(|v| *v == value) {
+            let again = values.iter().position(|v| *v == value).filter(|_| !self.together());
+            if let Some(k) = again {
                 let message = format!("{what} has the value {} twice", value.shown());
                 let problem = Diagnostic::error(message).at(item.span).label("here again");
                 problems.push(problem.also(list[k].span, "first"));
@@ -156,6 +157,12 @@ impl Reader<'_> {
             problems.push(Diagnostic::error(format!("{what} has no values")).at(node.span).label("empty").help(help));
         }
         problems.or(Values::Listed(values))
+    }
+
+    /// Whether what is listed goes together: a value may then come twice.
+    fn together(&self) -> bool {
+        let word = self.root.get("study").and_then(|s| s.get("combine")).and_then(Node::as_str);
+        word == Some("together")
     }
 
     fn value(&self, node: &Node, what: &str) -> Result<Value, Diagnostic> {

@@ -51,7 +51,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             exec(compile("".join(cell["source"]), "tour.ipynb", "exec"), names)
 
 
-PAGES = [p for p in sorted((ROOT / "book" / "src").rglob("*.md")) if "```python" in p.read_text(encoding="utf-8")]
+PAGES = [p for p in sorted((ROOT / "book" / "src").rglob("*.md")) if "```python\n" in p.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -14,12 +14,16 @@
 | build one | `Model` with `body`, `joint.*`, `force.*`, `parameter`, `input` |
 | run it | `Model.run`, which gives `Results` |
 | step it | `Model.simulate`, which gives a `Simulation` |
+| run it many times | `sweep`, with `uniform`, `normal` and the like; `open_study` |
+| tune it, fit it to measurements | `minimize`, `fit` |
 | analyse it | `Model.check`, `plan`, `statics`, `modes`, `linearize`, `inverse` |
 | bring equations of your own | `Equations` |
 | read results from files | `open` |
 
 Quantities are in SI units.
 """
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _interpreter  # noqa: F401
 from ._bellcrank import State, __version__
@@ -46,6 +50,20 @@ from ._reports import (
 from ._results import Page, Plot, Results
 from ._results import open_results as open
 from ._simulation import Inputs, Simulation, Step
+from ._study import Sweep, log_normal, log_uniform, normal, open_study, ray_executor, sweep, triangular, uniform
+
+if _TYPE_CHECKING:
+    from ._optimize import Fit, Minimum, fit, minimize
+else:
+
+    def __getattr__(name: str) -> object:
+        """What needs NumPy and SciPy is imported when it is asked for."""
+        if name in ("Fit", "Minimum", "fit", "minimize"):
+            from . import _optimize
+
+            return getattr(_optimize, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "GROUND",
@@ -60,11 +78,13 @@ __all__ = [
     "Equilibrium",
     "Event",
     "Finding",
+    "Fit",
     "Force",
     "Inputs",
     "Inverse",
     "Joint",
     "LinearModel",
+    "Minimum",
     "Mode",
     "Model",
     "ModelError",
@@ -81,6 +101,7 @@ __all__ = [
     "State",
     "Step",
     "Summary",
+    "Sweep",
     "Symbol",
     "Verification",
     "__version__",
@@ -89,15 +110,25 @@ __all__ = [
     "cylinder",
     "example",
     "examples",
+    "fit",
     "load",
     "load_robot",
     "loads",
+    "log_normal",
+    "log_uniform",
     "mesh",
+    "minimize",
     "modal",
+    "normal",
     "open",
+    "open_study",
+    "ray_executor",
     "rod",
     "section",
     "sphere",
+    "sweep",
     "t",
     "table",
+    "triangular",
+    "uniform",
 ]

@@ -13,8 +13,9 @@ PATIENCE = 1.0
 class Bar:
     """Draws a bar with tqdm from the first second on; without tqdm, nothing."""
 
-    def __init__(self, until: float | None) -> None:
+    def __init__(self, until: float | None, unit: str = "s") -> None:
         self._until = until
+        self._unit = unit
         self._begun = time.monotonic()
         self._bar: Any = None
 
@@ -28,7 +29,7 @@ class Bar:
             except ImportError:
                 self._begun = float("inf")
                 return
-            self._bar = tqdm(total=self._until, unit="s", unit_scale=True, leave=False)
+            self._bar = tqdm(total=self._until, unit=self._unit, unit_scale=True, leave=False)
         self._bar.update(t - self._bar.n)
 
     def close(self) -> None:

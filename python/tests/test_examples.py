@@ -16,7 +16,15 @@ import reference
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
-NEEDS = {"identify.py": "scipy", "controller.py": "control", "tables.py": "pandas"}
+NEEDS = {
+    "identify.py": "scipy",
+    "tune_suspension.py": "scipy",
+    "swing_test.py": "scipy",
+    "coupler_curve.py": "scipy",
+    "robot_inertias.py": "scipy",
+    "controller.py": "control",
+    "tables.py": "pandas",
+}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -43,7 +51,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             exec(compile("".join(cell["source"]), "tour.ipynb", "exec"), names)
 
 
-PAGES = [p for p in sorted((ROOT / "book" / "src").glob("*.md")) if "```python" in p.read_text(encoding="utf-8")]
+PAGES = [p for p in sorted((ROOT / "book" / "src").rglob("*.md")) if "```python\n" in p.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -175,6 +175,22 @@ impl Description {
         Ok(compiled)
     }
 
+    /// The name and the text of its file, and the values that were set; a Python function is in no file.
+    pub fn content(&self) -> PyResult<(String, String, Vec<String>)> {
+        let inner = self.inner().clone();
+        if let Some(law) = inner.laws.first() {
+            let help = "write the law as an expression, or call `Model.run` in a loop";
+            let text = format!("`{}` is a Python function: runs of a study cannot wait for Python", law.name());
+            return Err(errors::model(format!("{text}\nhelp: {help}")));
+        }
+        let (name, text) = match &inner.source {
+            Source::Text { name, text } => (name.clone(), text.to_string()),
+            Source::Built(model) => (model.path().to_string_lossy().into_owned(), model.to_toml()),
+            Source::Robot(robot) => (robot.model.path().to_string_lossy().into_owned(), robot.model.to_toml()),
+        };
+        Ok((name, text, inner.overrides))
+    }
+
     /// The values that were set.
     pub fn overrides(&self) -> Vec<String> {
         self.inner().overrides.clone()

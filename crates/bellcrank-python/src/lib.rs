@@ -13,6 +13,7 @@ mod laws;
 mod results;
 mod running;
 mod simulation;
+mod studies;
 mod value;
 
 use pyo3::prelude::*;
@@ -40,6 +41,9 @@ fn _bellcrank(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<results::Results>()?;
     m.add_class::<simulation::Simulation>()?;
     m.add_class::<simulation::State>()?;
+    m.add_class::<studies::Study>()?;
+    m.add_class::<studies::Ledger>()?;
+    m.add_class::<studies::StudyTable>()?;
     m.add_function(wrap_pyfunction!(main, m)?)?;
     m.add_function(wrap_pyfunction!(examples, m)?)?;
     m.add_function(wrap_pyfunction!(analyses::check_model, m)?)?;

@@ -41,6 +41,7 @@ mod parquet;
 mod results;
 mod summary;
 mod table;
+pub mod tidy;
 
 pub use self::checkpoint::About;
 pub use self::columns::Columns;

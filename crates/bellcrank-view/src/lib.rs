@@ -34,6 +34,7 @@ mod picture;
 pub mod plot;
 mod report;
 mod server;
+pub mod study;
 mod truth;
 
 pub use bellcrank_solve::evidence::Verdict;
@@ -42,7 +43,7 @@ pub use live::Live;
 pub use open::{tell, view};
 pub use picture::picture;
 pub use report::{Diagram, Fact, Frames, Report, Section, report, report_of, section};
-pub use server::{Options, Server, serve};
+pub use server::{Options, Server, serve, serve_study};
 pub use truth::{Source, truth_report};
 
 /// The viewer's page: HTML with its style and script inside.

@@ -1,7 +1,8 @@
 //! From a result folder to a page in the browser.
 
 use crate::Server;
-use crate::server::{Options, serve_results};
+use crate::server::{Options, serve_results, serve_study};
+use crate::study::StudyTable;
 use bellcrank_results::{Results, State};
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,6 +11,19 @@ use std::process::{Command, Stdio};
 /// Serves `folder`, writes the address to `out`, opens the browser where there is a screen, and serves until the
 /// program ends.
 pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    if StudyTable::is_in(folder) {
+        let server = serve_study(StudyTable::open(folder)?, options)?;
+        tell(&server, options.open, out)?;
+        server.wait();
+        return Ok(());
+    }
+    if folder.join("unfinished/study.rows").is_file() {
+        let text = format!(
+            "{} holds a study that did not come to its end: `bellcrank study FILE --out {0} --resume` goes on with it",
+            folder.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::NotFound, text));
+    }
     let results = Results::open(folder)?;
     let now = results.now();
     if now.state == State::Missing {

@@ -3,6 +3,7 @@
 use crate::PAGE;
 use crate::broadcast::Shared;
 use crate::http::{Body, Connection, Refusal, Request, Response};
+use crate::study::{self, StudyTable};
 use bellcrank_results::Results;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -60,7 +61,25 @@ pub(crate) enum Origin {
     Live(Arc<Shared>),
 }
 
+/// What a server shows.
+enum Site {
+    /// One run.
+    Run(Arc<Origin>),
+    /// The table of a study.
+    Study(Box<StudyTable>),
+}
+
 pub(crate) fn serve_origin(origin: Arc<Origin>, options: &Options) -> io::Result<Server> {
+    serve_site(Site::Run(origin), options)
+}
+
+/// Serves the page of a study, to this machine only.
+pub fn serve_study(study: StudyTable, options: &Options) -> io::Result<Server> {
+    serve_site(Site::Study(Box::new(study)), options)
+}
+
+fn serve_site(site: Site, options: &Options) -> io::Result<Server> {
+    let site = Arc::new(site);
     let listener = match options.port {
         Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| {
             io::Error::new(e.kind(), format!("cannot listen on port {port}: {e}; choose another with --port"))
@@ -70,7 +89,7 @@ pub(crate) fn serve_origin(origin: Arc<Origin>, options: &Options) -> io::Result
     let address = listener.local_addr()?;
     let stopping = Arc::new(AtomicBool::new(false));
     let stop = stopping.clone();
-    let thread = std::thread::Builder::new().name("viewer".into()).spawn(move || accept(&listener, &origin, &stop))?;
+    let thread = std::thread::Builder::new().name("viewer".into()).spawn(move || accept(&listener, &site, &stop))?;
     Ok(Server { address, stopping, thread: Some(thread) })
 }
 
@@ -117,7 +136,7 @@ impl Drop for Ticket {
     }
 }
 
-fn accept(listener: &TcpListener, origin: &Arc<Origin>, stopping: &Arc<AtomicBool>) {
+fn accept(listener: &TcpListener, site: &Arc<Site>, stopping: &Arc<AtomicBool>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         if stopping.load(Ordering::SeqCst) {
@@ -134,22 +153,23 @@ fn accept(listener: &TcpListener, origin: &Arc<Origin>, stopping: &Arc<AtomicBoo
             let _ = connection.respond(&Response::error(503, "there are too many connections"), false, true);
             continue;
         }
-        let (origin, stopping) = (origin.clone(), stopping.clone());
+        let (site, stopping) = (site.clone(), stopping.clone());
         let _ = std::thread::Builder::new().name("viewer-connection".into()).spawn(move || {
             let _ticket = ticket;
-            converse(connection, &origin, &stopping);
+            converse(connection, &site, &stopping);
         });
     }
 }
 
-fn converse(mut connection: Connection, origin: &Origin, stopping: &AtomicBool) {
+fn converse(mut connection: Connection, site: &Site, stopping: &AtomicBool) {
     loop {
         match connection.request() {
             Ok(request) => {
                 let close = request.close || stopping.load(Ordering::SeqCst);
                 let refused = refusal(&request);
-                if let (Origin::Live(run), "/api/live", None, false) =
-                    (origin, request.path.as_str(), &refused, request.head_only)
+                if let (Site::Run(origin), "/api/live", None, false) =
+                    (site, request.path.as_str(), &refused, request.head_only)
+                    && let Origin::Live(run) = &**origin
                 {
                     let stop = || stopping.load(Ordering::SeqCst);
                     if connection.begin_stream().is_ok() {
@@ -157,7 +177,10 @@ fn converse(mut connection: Connection, origin: &Origin, stopping: &AtomicBool) 
                     }
                     return connection.finish();
                 }
-                let response = refused.unwrap_or_else(|| answer(&request, origin));
+                let response = refused.unwrap_or_else(|| match site {
+                    Site::Run(origin) => answer(&request, origin),
+                    Site::Study(study) => answer_of_study(&request, study),
+                });
                 if connection.respond(&response, request.head_only, close).is_err() || close {
                     return connection.finish();
                 }
@@ -217,6 +240,28 @@ fn answer(request: &Request, origin: &Origin) -> Response {
         (_, Some(other)) if other.starts_with("column/") => columns(request, origin, &other["column/".len()..]),
         _ => Response::error(404, "there is no such page"),
     }
+}
+
+fn answer_of_study(request: &Request, study: &StudyTable) -> Response {
+    match request.path.as_str() {
+        "/" | "/index.html" => {
+            let asked = |key: &str| request.parameter(key).map(decoded);
+            Response::new(200, "text/html; charset=utf-8", study::page(study, &asked).into_bytes())
+        }
+        _ => Response::error(404, "there is no such page"),
+    }
+}
+
+/// A value of a query as it was before a form encoded it [WHATWG URL, application/x-www-form-urlencoded].
+fn decoded(text: &str) -> String {
+    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    let hex = |b: &[u8]| std::str::from_utf8(b).ok().and_then(|t| u8::from_str_radix(t, 16).ok());
+    while let Some((byte, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(hex).filter(|_| *byte == b'%');
+        out.push(code.unwrap_or(if *byte == b'+' { b' ' } else { *byte }));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn json_text(text: Vec<u8>) -> Response {
@@ -375,6 +420,12 @@ mod tests {
         ] {
             assert!(!names_this_machine(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn values_of_forms_are_decoded() {
+        assert_eq!(decoded("start.pin.rate+%5Brad%2Fs%5D"), "start.pin.rate [rad/s]");
+        assert_eq!((decoded("100%"), decoded("%C3%A9%zz"), decoded("%")), ("100%".into(), "é%zz".into(), "%".into()));
     }
 
     #[test]

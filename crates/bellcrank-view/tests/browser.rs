@@ -789,4 +789,90 @@ mod page {
             page.close();
         }
     }
+
+    /// A study of 24 runs, one of which failed: y = 2a + b, with b in words.
+    fn write_study(dir: &Path) {
+        use bellcrank_results::tidy::{TABLE, TidyColumn, TidyValues, TidyWriter};
+        let column = |name: &str, unit: &str, is_text| TidyColumn { name: name.into(), unit: unit.into(), is_text };
+        let columns = [
+            column("row", "", false),
+            column("a <b>", "N/m", false),
+            column("method", "", true),
+            column("y", "m", false),
+            column("status", "", true),
+            column("reason", "", true),
+        ];
+        let about = [("model", "<i>car</i>"), ("axes", "[\"a <b>\",\"method\"]"), ("columns", "[\"y\"]")];
+        let rows: Vec<usize> = (0..24).collect();
+        let number = |f: &dyn Fn(usize) -> f64| TidyValues::Numbers(rows.iter().map(|k| f(*k)).collect());
+        let text = |f: &dyn Fn(usize) -> &'static str| TidyValues::Texts(rows.iter().map(|k| f(*k).into()).collect());
+        let failed = |k: usize| k == 23;
+        let values = [
+            number(&|k| k as f64),
+            number(&|k| (k / 2) as f64),
+            text(&|k| ["bdf", "<script>alert(1)</script>"][k % 2]),
+            number(&|k| if failed(k) { f64::NAN } else { 2.0 * (k / 2) as f64 + (k % 2) as f64 }),
+            text(&|k| if failed(k) { "failed" } else { "finished" }),
+            text(&|k| if failed(k) { "it broke" } else { "" }),
+        ];
+        std::fs::create_dir_all(dir).unwrap();
+        let mut out = TidyWriter::new(std::fs::File::create(dir.join(TABLE)).unwrap(), &columns, &about).unwrap();
+        out.write(&values).unwrap();
+        out.finish().unwrap();
+    }
+
+    #[test]
+    fn a_study_is_drawn_and_chosen_on_its_page() {
+        use bellcrank_view::study::StudyTable;
+        let mut browser = browser();
+        let s = Scratch::new("study-page");
+        write_study(s.path());
+        let options = Options { port: Some(0), open: false };
+        let server = bellcrank_view::serve_study(StudyTable::open(s.path()).unwrap(), &options).unwrap();
+        let mut page = browser.open(&server.url());
+        let told = page.text("document.body.innerText");
+        assert!(told.contains("Study of <i>car</i>") && told.contains("24 runs, 2 values varied, 1 failed"), "{told}");
+        assert!(told.contains("row 23: it broke"), "{told}");
+        let figures = page.eval("[...document.querySelectorAll('figure')].map((f) => f.id)");
+        assert_eq!(figures, json!(["tornado", "parallel", "scatter", "heat"]));
+        // names do no harm: no element comes from them
+        assert_eq!(page.eval("document.querySelectorAll('script, i, b').length"), json!(0));
+        // a dot and a line for every row that has a result
+        assert_eq!(page.number("document.querySelectorAll('#scatter circle').length"), 23.0);
+        assert_eq!(page.number("document.querySelectorAll('#parallel polyline[stroke-opacity]').length"), 23.0);
+        // 12 values by 2 words
+        let cells =
+            "[...document.querySelectorAll('#heat polygon')].filter((p) => p.getAttribute('stroke') === '#ffffff')";
+        assert_eq!(page.number(&format!("{cells}.length")), 24.0);
+        // the dots rise with what they are drawn over
+        let rises = "(() => { const c = [...document.querySelectorAll('#scatter circle')].map((e) => [+e.getAttribute('cx'), +e.getAttribute('cy')]); \
+             return c[0][0] < c[22][0] && c[0][1] > c[22][1] })()";
+        assert_eq!(page.eval(rises), json!(true));
+        page.picture("study");
+
+        // another choice, by the form
+        page.eval("(() => { document.querySelector('select[name=x]').value = 'method'; document.querySelector('form').submit() })()");
+        page.until("location.search.includes('x=method') && !!document.documentElement?.dataset.ready");
+        assert_eq!(page.text("document.querySelector('select[name=x]').value"), "method");
+        assert!(page.text("document.body.innerText").contains("y over method"));
+        page.eval("(() => { document.querySelector('select[name=x]').value = 'a <b>'; document.querySelector('form').submit() })()");
+        page.until("location.search.includes('x=a+') && document.body?.innerText.includes('y over a <b>')");
+
+        // dark: the ground of page and drawings is dark
+        page.call(
+            "Emulation.setEmulatedMedia",
+            json!({"features": [{"name": "prefers-color-scheme", "value": "dark"}]}),
+        );
+        assert_eq!(page.text("getComputedStyle(document.body).backgroundColor"), "rgb(22, 24, 28)");
+        assert!(page.text("getComputedStyle(document.querySelector('svg')).filter").contains("invert"));
+        page.picture("study-dark");
+        // a telephone: nothing but drawings is wider than the screen
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            json!({"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true}),
+        );
+        page.until("document.documentElement.scrollWidth <= 390");
+        page.quiet(&server.url());
+        page.close();
+    }
 }

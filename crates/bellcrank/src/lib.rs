@@ -61,6 +61,7 @@
 //! | choose how | [`Options`], and [`choices`] for all that can be chosen; [`Simulation::plan`] tells what was decided and why |
 //! | bring equations of your own | [`Equations`] and [`HandWritten`], or [`Dynamics`] |
 //! | analyse | [`analyses`]: equilibria, modes, inverse dynamics; [`check`] |
+//! | run it many times, with other values | [`study`] |
 //! | join models that others own | [`glue`] |
 //! | read URDF, MJCF or SDF | [`robots`] |
 //!
@@ -75,6 +76,7 @@ pub mod places;
 pub use bellcrank_glue as glue;
 pub use bellcrank_results as results;
 pub use bellcrank_robots as robots;
+pub use bellcrank_study as study;
 
 pub use bellcrank_model::build::bodies::{Body, Rod, Start};
 pub use bellcrank_model::build::{GROUND, Model, bodies, forces, joints};

@@ -29,6 +29,38 @@ fn the_schema_is_current() {
 }
 
 #[test]
+fn the_schema_and_reference_of_studies_are_current() {
+    check_current("schema/study.schema.json", "schema study");
+    check_current("docs/study-file.md", "reference study");
+}
+
+#[test]
+fn every_study_obeys_the_schema_and_can_be_run() {
+    let schema: Value = bellcrank_study::reference::schema(bellcrank_solve::choices::fields());
+    let mut studies = 0;
+    for entry in std::fs::read_dir(root().join("examples/studies")).unwrap() {
+        let path = entry.unwrap().path();
+        let study = to_json(&std::fs::read_to_string(&path).unwrap());
+        validate(&study, &schema, "study").unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        bellcrank_study::Study::open(path.to_str().unwrap()).unwrap_or_else(|e| panic!("{e}"));
+        studies += 1;
+    }
+    assert!(studies >= 2);
+    let fits = |text: &str| validate(&to_json(text), &schema, "study");
+    let good = "study.model = 'm.toml'\nvary.k = [1, 2]\ncolumn.z = 'ball.z'\n";
+    assert_eq!(fits(good), Ok(()));
+    for (old, new) in [
+        ("vary.k = [1, 2]", "vary.k = []"),
+        ("vary.k = [1, 2]", "vary.k = { form = 1 }"),
+        ("vary.k", "varry.k"),
+        ("'ball.z'", "3"),
+        ("model", "modl"),
+    ] {
+        assert!(fits(&good.replace(old, new)).is_err(), "{new}");
+    }
+}
+
+#[test]
 fn the_reference_of_channels_is_current() {
     check_current("docs/channels.md", "reference channels");
 }

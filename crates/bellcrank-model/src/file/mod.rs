@@ -95,28 +95,43 @@ impl Document {
     /// Reads the file at `path` (JSON if it ends in `.json`, otherwise TOML) and puts the overrides
     /// `path.to.key=value` on it.
     pub fn open(path: &str, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+        Document::open_bare(path)?.with(overrides, layout)
+    }
+
+    /// The same as it stands in the file.
+    pub fn open_bare(path: &str) -> Result<Document, Report> {
         let bytes = bounded::read_stream(Path::new(path), bounded::LARGEST)
             .map_err(|error| Report::from(unreadable(path, &error)))?;
         match String::from_utf8(bytes) {
-            Ok(text) => Document::parse(path, text, overrides, layout),
+            Ok(text) => Document::bare(path, text),
             Err(error) => Err(not_utf8(path, error)),
         }
     }
 
     /// Reads a text under the name the user knows it by.
     pub fn parse(name: &str, text: String, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+        Document::bare(name, text)?.with(overrides, layout)
+    }
+
+    /// The same as it stands in the text: nothing is overridden or repeated yet.
+    pub fn bare(name: &str, text: String) -> Result<Document, Report> {
         if text.len() as u64 > bounded::LARGEST {
             let shown = format!("{} is larger than {} MB", suggest::quoted(name), bounded::LARGEST >> 20);
             return Err(Report::from(Diagnostic::error(shown).help("`repeat` writes many equal bodies in one")));
         }
-        let mut sources = Sources::new(Source::new(name, text));
+        let sources = Sources::new(Source::new(name, text));
         let json = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         let file = &sources.0[0];
         let root = if json { json::parse(file, 0) } else { toml::parse(file, 0) };
-        let mut root = match root {
-            Ok(root) => root,
-            Err(problems) => return Err(Report::new(sources, problems)),
-        };
+        match root {
+            Ok(root) => Ok(Document { sources, root }),
+            Err(problems) => Err(Report::new(sources, problems)),
+        }
+    }
+
+    /// A bare document with overrides put on it, and what repeats written out.
+    pub fn with(self, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+        let Document { mut sources, mut root } = self;
         let sections: Vec<&str> = layout.named.iter().copied().chain(["start"]).collect();
         let applied = overrides::apply(&mut root, overrides, layout, &mut sources);
         match applied.and_then(|()| repeat::expand(&mut root, &sections)) {

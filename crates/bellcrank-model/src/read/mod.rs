@@ -113,6 +113,45 @@ pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, R
     interpret(Document::parse(name, text.to_string(), overrides, &LAYOUT)?, name)
 }
 
+/// A model file that is read again and again, with other values each time: its text is parsed once.
+#[derive(Clone, Debug)]
+pub struct Template {
+    path: String,
+    document: Document,
+}
+
+impl Template {
+    /// The file at a path.
+    pub fn open(path: &str) -> Result<Template, Report> {
+        Ok(Template { path: path.to_string(), document: Document::open_bare(path)? })
+    }
+
+    /// A text under the name the user knows it by.
+    pub fn parse(name: &str, text: &str) -> Result<Template, Report> {
+        Ok(Template { path: name.to_string(), document: Document::bare(name, text.to_string())? })
+    }
+
+    /// The name of the file.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> &str {
+        self.document.sources.0.first().map_or("", |source| &source.text)
+    }
+
+    /// The tree of its values with overrides on it, whether or not they make a model.
+    pub fn with(&self, overrides: &[String]) -> Result<Document, Report> {
+        self.document.clone().with(overrides, &LAYOUT)
+    }
+
+    /// The model with overrides `path.to.key=value`: the same as [`read_model`] gives.
+    pub fn read(&self, overrides: &[String]) -> Result<Read, Report> {
+        interpret(self.with(overrides)?, &self.path)
+    }
+}
+
 fn interpret(document: Document, path: &str) -> Result<Read, Report> {
     let folder = std::path::Path::new(path).parent();
     let read = |mut r: Reader| r.read(path).map(|(model, settings)| (model, settings, r.parameters));

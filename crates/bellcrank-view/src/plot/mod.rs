@@ -68,9 +68,9 @@ const COLOURS: [Colour; 7] = [
 /// The closest colours that terminals have.
 const SIGNS: [u8; 7] = [34, 31, 32, 35, 33, 36, 39];
 const DASHES: [(f64, f64); 4] = [(0.0, 0.0), (7.0, 4.0), (2.0, 4.0), (11.0, 3.0)];
-const INK: Colour = Colour::hex(0x222222);
-const GRID: Colour = Colour::hex(0xe4e4e4);
-const FRAME: Colour = Colour::hex(0x888888);
+pub(crate) const INK: Colour = Colour::hex(0x222222);
+pub(crate) const GRID: Colour = Colour::hex(0xe4e4e4);
+pub(crate) const FRAME: Colour = Colour::hex(0x888888);
 
 /// Draws figures below each other, their left edges in line.
 pub fn draw(figures: &[Figure]) -> Drawing {
@@ -295,18 +295,18 @@ fn thinned(points: Vec<(f64, f64)>, (dx, dy): (f64, f64)) -> Vec<(f64, f64)> {
 }
 
 /// From values to places between 0 and 1, with ticks.
-struct Scale {
+pub(crate) struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
-    ticks: Vec<(f64, String)>,
+    pub(crate) ticks: Vec<(f64, String)>,
     minor: Vec<f64>,
     /// The factor and offset that the labels leave out.
-    factor: String,
+    pub(crate) factor: String,
 }
 
 impl Scale {
-    fn new(values: &mut dyn Iterator<Item = f64>, logarithmic: bool, margin: f64, ticks: usize) -> Scale {
+    pub(crate) fn new(values: &mut dyn Iterator<Item = f64>, logarithmic: bool, margin: f64, ticks: usize) -> Scale {
         let (a, b) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         let (a, b) = match (a <= b, logarithmic) {
             (true, _) => (a, b),
@@ -367,7 +367,7 @@ impl Scale {
         Scale { low: f64::from(first), high: f64::from(last), logarithmic: true, ticks, minor, factor: String::new() }
     }
 
-    fn place(&self, x: f64) -> f64 {
+    pub(crate) fn place(&self, x: f64) -> f64 {
         let x = if self.logarithmic { x.log10() } else { x };
         ((x - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }

@@ -27,6 +27,8 @@ mod run;
 mod shell;
 mod signals;
 mod statics;
+mod study;
+mod study_plot;
 mod validate;
 mod view;
 
@@ -52,6 +54,8 @@ struct Cli {
 enum Command {
     /// Simulates a model file.
     Run(Box<run::Run>),
+    /// Runs a model many times over grids and samples of its values, into one table.
+    Study(study::StudyArgs),
     /// Finds the position in which all forces balance, and whether it is stable.
     Statics(statics::Statics),
     /// Linearizes a model about a state: frequencies, damping and mode shapes.
@@ -90,12 +94,17 @@ enum Command {
     Validate(validate::Validate),
     /// Runs all examples and makes a web page with their pictures and results.
     Gallery(gallery::Gallery),
-    /// Prints the JSON Schema of model files, for editors.
-    Schema,
-    /// Prints the reference of the model file: every section, joint and force with its keys; or that of all channels.
+    /// Prints the JSON Schema of model files or of study files, for editors.
+    Schema {
+        /// Of what.
+        #[arg(value_parser = ["model", "study"], default_value = "model")]
+        of: String,
+    },
+    /// Prints the reference of the model file: every section, joint and force with its keys; or that of all channels, or of the
+    /// study file.
     Reference {
         /// What about.
-        #[arg(value_parser = ["model", "channels"], default_value = "model")]
+        #[arg(value_parser = ["model", "channels", "study"], default_value = "model")]
         about: String,
     },
     /// Prints a completion script for a shell.
@@ -144,6 +153,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let result = match cli.command {
         Command::Run(options) => run::run(*options),
+        Command::Study(options) => study::study(options),
         Command::Statics(options) => statics::run(options),
         Command::Modes(options) => modes::run(options),
         Command::Response(options) => response::run(options),
@@ -163,8 +173,12 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Convert(options) => robot::convert(options),
         Command::Validate(options) => validate::run(options),
         Command::Gallery(options) => gallery::gallery(options),
-        Command::Schema => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
+        Command::Schema { of } if of == "study" => {
+            print(&format!("{:#}", bellcrank_study::reference::schema(fields())))
+        }
+        Command::Schema { .. } => print(&format!("{:#}", bellcrank_model::reference::schema(fields()))),
         Command::Reference { about } if about == "channels" => print(&bellcrank_model::catalog::markdown()),
+        Command::Reference { about } if about == "study" => print(&bellcrank_study::reference::markdown()),
         Command::Reference { .. } => print(&bellcrank_model::reference::markdown(fields())),
         Command::Completions(options) => shell::completions(options),
         Command::Man(options) => shell::man(options),

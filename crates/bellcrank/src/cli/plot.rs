@@ -1,6 +1,6 @@
 //! `bellcrank plot RESULT CHANNEL…`: curves of recorded channels, or a picture of the machine.
 
-use crate::cli::{Failure, print, print_drawn, tell};
+use crate::cli::{Failure, print, print_drawn, study_plot, tell};
 use bellcrank_model::channel::Pattern;
 use bellcrank_model::file::diagnostic::escaped;
 use bellcrank_model::file::suggest;
@@ -12,19 +12,23 @@ use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// Options of `plot`.
+/// Options of `plot`. Its fields are the flags, in the order of the help.
 #[derive(Args)]
 pub struct Plot {
-    /// The folder that `run --out` wrote, or a results.parquet or results.csv from it.
-    result: PathBuf,
-    /// Channels by name, such as crank.angle, or by pattern, such as '*.x'; without any, lists all channels.
-    channels: Vec<String>,
+    /// The folder that `run --out` or `study --out` wrote, or a results.parquet or results.csv from it.
+    pub(super) result: PathBuf,
+    /// Channels by name, such as crank.angle, or by pattern, such as '*.x'; without any, lists all channels. Of a study: columns.
+    pub(super) channels: Vec<String>,
+    /// Of a study: parallel (all columns, or those named), scatter X Y [COLOUR], heat X Y RESULT, tornado RESULT, or family CHANNEL
+    /// COLOUR, where whole results were kept.
+    #[arg(long = "as", value_name = "KIND", value_parser = study_plot::KINDS, conflicts_with_all = ["with", "picture", "x", "log", "from", "to"])]
+    pub(super) kind: Option<String>,
     /// Draws the same channels of another result beside them; may be repeated.
     #[arg(long, value_name = "RESULT", conflicts_with = "picture")]
     with: Vec<PathBuf>,
     /// Writes the plot to this file, FILE.svg or FILE.png, instead of the terminal; may be repeated.
     #[arg(long, value_name = "FILE")]
-    save: Vec<PathBuf>,
+    pub(super) save: Vec<PathBuf>,
     /// Draws the machine instead of channels: its last position, earlier ones faded, and the paths of its probes.
     #[arg(long, requires = "save", conflicts_with_all = ["channels", "x", "log", "title"])]
     picture: bool,
@@ -48,6 +52,9 @@ pub struct Plot {
 /// Plots channels, those of one unit in one panel.
 pub fn plot(args: Plot) -> Result<(), Failure> {
     args.save.iter().try_for_each(|path| Format::of(path).map(|_| ()))?;
+    if study_plot::is_study(&args) {
+        return study_plot::plot(&args);
+    }
     let bad = |e: std::io::Error| Failure::BadInput(e.to_string());
     let columns = Columns::open(&args.result).map_err(bad)?;
     if !columns.note.is_empty() {
@@ -134,7 +141,7 @@ pub fn show(figures: &[Figure], save: &[PathBuf]) -> Result<(), Failure> {
     self::save(&draw(figures), save)
 }
 
-fn save(drawing: &Drawing, files: &[PathBuf]) -> Result<(), Failure> {
+pub(super) fn save(drawing: &Drawing, files: &[PathBuf]) -> Result<(), Failure> {
     for path in files {
         let bytes = match Format::of(path)? {
             Format::Svg => drawing.to_svg().into_bytes(),

@@ -1,4 +1,4 @@
-//! `bellcrank view [RESULT_DIR]`: serves a result folder to the browser.
+//! `bellcrank view [RESULT_DIR]`: serves a result folder, or that of a study, to the browser.
 
 use crate::cli::Failure;
 use clap::Args;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Options of `view`.
 #[derive(Args)]
 pub struct View {
-    /// The folder that `run --out` wrote.
+    /// The folder that `run --out` or `study --out` wrote.
     #[arg(default_value = "results")]
     folder: PathBuf,
     /// The port to serve on, on this machine only.

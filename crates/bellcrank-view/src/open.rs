@@ -1,29 +1,34 @@
-//! From a result folder to a page in the browser.
+//! From result folders to a page in the browser.
 
 use crate::Server;
 use crate::server::{Options, serve_results};
 use bellcrank_results::{Results, State};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Serves `folder`, writes the address to `out`, opens the browser where there is a screen, and serves until the
-/// program ends.
-pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let results = Results::open(folder)?;
-    let now = results.now();
-    if now.state == State::Missing {
-        let text = format!(
-            "{} holds no results: run a model first, for example `bellcrank run MODEL --out {0}`",
-            folder.display()
-        );
-        return Err(io::Error::new(io::ErrorKind::NotFound, text));
+/// Serves folders, which are looked at together, writes the address to `out`, opens the browser where there is a screen,
+/// and serves until the program ends.
+pub fn view(folders: &[PathBuf], options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        let results = Results::open(folder)?;
+        let now = results.now();
+        if now.state == State::Missing {
+            let text = format!(
+                "{} holds no results: run a model first, for example `bellcrank run MODEL --out {0}`",
+                folder.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        }
+        if !now.message.is_empty() {
+            let which = if folders.len() > 1 { format!("{}: ", folder.display()) } else { String::new() };
+            writeln!(out, "{which}{}", now.message)?;
+        }
+        drop(now);
+        runs.push(results);
     }
-    if !now.message.is_empty() {
-        writeln!(out, "{}", now.message)?;
-    }
-    drop(now);
-    let server = serve_results(results, options)?;
+    let server = serve_results(runs, options)?;
     tell(&server, options.open, out)?;
     server.wait();
     Ok(())

@@ -5,7 +5,7 @@ import type { Results } from "../data/results";
 import { type Run, sameChannel } from "../data/runs";
 import type { Theme } from "../scene/theme";
 import { button, download, h, write } from "../ui/dom";
-import { type Axes, type Chart, DASHES, LEFT, RIGHT, draw, tOf, xOf } from "./chart";
+import { type Axes, type Chart, LEFT, RIGHT, draw, tOf, xOf } from "./chart";
 import { type Along, type Range, curves, curvesOf, rowsOf } from "./curves";
 import { CanvasPen, SvgPen } from "./pen";
 
@@ -229,21 +229,9 @@ export class PlotPanel {
       const name = visible(this.results.name(c));
       return h("button", { type: "button", class: "entry", title: `${name}: remove from the plot`, onclick: () => this.drop(plot, c) },
         swatch, h("bdi", { textContent: name }), plot.values[k]);
-    }), ...this.key());
+    }));
     plot.canvas.setAttribute("aria-label", `Plot of ${plot.columns.map((c) => visible(this.results.name(c))).join(", ")} ${this.overWhat(plot)}`);
     this.update();
-  }
-
-  /** Which run is drawn how, where there are several. */
-  private key(): HTMLElement[] {
-    if (!this.shown.length) return [];
-    return [this.results.status.folder, ...this.shown.map((r) => r.label)].map((label, k) => {
-      const sample = h("canvas", { class: "dash", width: 52, height: 8 });
-      const context = sample.getContext("2d");
-      context?.scale(2, 2);
-      if (context) new CanvasPen(context).line([1, 2, 25, 2], this.theme.muted, 1.6, DASHES[k % DASHES.length]);
-      return h("span", { class: "run-key" }, sample, h("bdi", { textContent: visible(label) }));
-    });
   }
 
   private overWhat(plot: Plot): string {
@@ -469,11 +457,11 @@ export class PlotPanel {
   }
 
   /** What is plotted: for tests and for saving. */
-  describe(): { columns: number[]; names: string[]; unit: string; along: string; bounds: Range; range: Range; values: (number | undefined)[]; told: string[]; beside: (number | undefined)[][]; legend: string }[] {
+  describe(): { columns: number[]; names: string[]; unit: string; along: string; bounds: Range; range: Range; values: (number | undefined)[]; told: string[]; beside: (number | undefined)[][] }[] {
     return this.plots.map((p) => ({
       columns: [...p.columns], names: p.columns.map((c) => this.results.name(c)), unit: this.results.unit(p.columns[0]), along: this.overWhat(p),
       bounds: p.axes?.bounds ?? { from: 0, to: 1 }, range: { ...(p.along === 0 ? this.range : p.axes?.range ?? this.range) }, values: p.columns.map((c) => this.results.value(c, this.t)),
-      told: p.values.map((e) => e.textContent ?? ""), legend: p.legend.textContent ?? "",
+      told: p.values.map((e) => e.textContent ?? ""),
       beside: this.shown.map(({ results }) => p.columns.map((c) => results.value(sameChannel(this.results, c, results), this.t))),
     }));
   }

@@ -23,10 +23,10 @@ export class Chapters {
   readonly element: HTMLElement;
   at = 0;
   private readonly choice: HTMLSelectElement;
-  private readonly facts = h("span", { class: "facts", "aria-live": "polite" });
+  private readonly facts = h("span", { class: "told", "aria-live": "polite" });
 
   constructor(readonly list: Chapter[], private readonly player: Player) {
-    this.choice = h("select", { class: "chapter", title: "Chapter  (PageUp, PageDown)", "aria-label": "Chapter", onchange: () => this.open(Number(this.choice.value)) },
+    this.choice = h("select", { class: "save chapter", title: "Chapter  (PageUp, PageDown)", "aria-label": "Chapter", onchange: () => this.open(Number(this.choice.value)) },
       ...list.map((c, k) => h("option", { value: String(k), textContent: visible(c.name) })));
     const one = list.length < 2;
     const back = button("back", "The chapter before", "PageUp", () => this.open(this.at - 1));

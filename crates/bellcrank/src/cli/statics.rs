@@ -180,7 +180,7 @@ impl Told<'_> {
                 (Some(follow), Some(value)) => format!("{} = {value}", follow.path),
                 _ => "Equilibrium".to_string(),
             };
-            chapters.push(json!({"name": name, "from": k, "to": k, "facts": [f.words()]}));
+            chapters.push(json!({"name": name, "from": k, "to": k, "facts": f.facts()}));
         }
         let t = self.found.len().saturating_sub(1);
         out.end(&Object::new(json!({"analysis": "statics", "status": "finished", "t": t, "chapters": chapters})))
@@ -256,6 +256,15 @@ impl Found {
     /// Whether the equilibrium is stable, in a word.
     fn label(&self) -> &'static str {
         self.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word())
+    }
+
+    /// What the page tells of it.
+    fn facts(&self) -> Vec<String> {
+        let mut facts = vec![format!("{} equilibrium", self.label())];
+        if let Some(s) = self.rest.equilibrium.stability.as_ref().filter(|s| !s.free.is_empty()) {
+            facts.push(format!("free to move in {}", s.free.join(", ")));
+        }
+        facts
     }
 
     /// What kind of equilibrium it is: one that nothing resists in some motions says in which.

@@ -344,7 +344,8 @@ impl Machine<'_> {
                     let centre = self.canvas.seen(a);
                     let foot = |x: f64, y: f64| centre + Vec3::new(x, y, 0.0);
                     let points = vec![foot(0.0, 0.0), foot(-w, -h), foot(w, -h)];
-                    self.canvas.put(layer - 2, Piece::Area { points, style: Style::outlined(WHITE, colours().steel, 1.2) });
+                    self.canvas
+                        .put(layer - 2, Piece::Area { points, style: Style::outlined(WHITE, colours().steel, 1.2) });
                     let base = vec![foot(-1.6 * w, -h), foot(1.6 * w, -h)];
                     self.canvas.put(layer - 2, Piece::Line { points: base, style: Style::line(colours().steel, 1.6) });
                     for k in 0..5 {
@@ -508,8 +509,12 @@ mod tests {
         assert_eq!(machine.bodies[0].mesh.len(), 12);
         let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
         std::fs::remove_dir_all(&dir).unwrap();
-        let colours: std::collections::HashSet<&str> =
-            svg.split("fill=\"#").skip(1).map(|rest| &rest[..6]).filter(|c| !["ffffff", "e3e6ea"].contains(c)).collect();
+        let colours: std::collections::HashSet<&str> = svg
+            .split("<polygon")
+            .skip(1)
+            .filter_map(|rest| Some(&rest.split_once("fill=\"#")?.1[..6]))
+            .filter(|c| *c != "e3e6ea")
+            .collect();
         assert_eq!(colours.len(), 3, "three sides, each with its light: {colours:?}");
         assert!(!svg.contains("<circle"), "no sphere");
     }

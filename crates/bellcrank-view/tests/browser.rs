@@ -12,7 +12,9 @@ mod page {
     use bellcrank_solve::events::Event;
     use bellcrank_solve::history::Taken;
     use bellcrank_solve::record::Recorder;
-    use bellcrank_view::{Diagram, Fact, Live, Options, Report, Section, Server, Verdict, report, serve, serve_together};
+    use bellcrank_view::{
+        Diagram, Fact, Live, Options, Report, Section, Server, Verdict, report, serve, serve_together,
+    };
     use serde_json::{Value, json};
     use std::path::Path;
 
@@ -837,7 +839,8 @@ mod page {
         // after the end of a run it has no value
         page.eval("bellcrank.seek(3.5)");
         page.until("bellcrank.plots()[0].told[0].includes('–  |  –')");
-        let table = page.eval("bellcrank.file(bellcrank.plots().findIndex((p) => p.names.includes('crank.angle')), 'CSV')");
+        let table =
+            page.eval("bellcrank.file(bellcrank.plots().findIndex((p) => p.names.includes('crank.angle')), 'CSV')");
         let lines: Vec<&str> = table.as_str().unwrap().lines().collect();
         assert_eq!(lines.len(), 802);
         assert!(lines[0].contains("crank.angle (b) [rad]") && lines[0].contains("time (b) [s]"), "{}", lines[0]);
@@ -882,7 +885,10 @@ mod page {
         page.eval("bellcrank.seek(4.45); bellcrank.play()");
         page.until("bellcrank.state().t < 4 && bellcrank.state().t >= 2.5");
         page.eval("bellcrank.pause(); bellcrank.chapter(2)");
-        assert_eq!(page.eval("[bellcrank.state().t, bellcrank.state().start, bellcrank.state().end]"), json!([5.0, 0.0, 5.0]));
+        assert_eq!(
+            page.eval("[bellcrank.state().t, bellcrank.state().start, bellcrank.state().end]"),
+            json!([5.0, 0.0, 5.0])
+        );
         // going on in time goes through the chapters
         page.eval("bellcrank.seek(2.6)");
         assert_eq!(page.eval("bellcrank.state().chapter.name"), json!("Mode 2"));

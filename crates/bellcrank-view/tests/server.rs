@@ -8,7 +8,9 @@ use bellcrank_solve::engines::Refusal;
 use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::record::{Channel, Header, Recorder};
-use bellcrank_view::{Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve, serve_together};
+use bellcrank_view::{
+    Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve, serve_together,
+};
 use samples::*;
 use serde_json::{Value, json};
 use std::io::{BufRead, Read, Write};

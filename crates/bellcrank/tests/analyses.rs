@@ -134,7 +134,10 @@ fn results_of_a_run_are_not_replaced_by_an_analysis() {
         let refused = s.run(&[analysis, "arm.toml", "--out", "r"]);
         let told = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!(refused.status.code(), Some(2), "{told}");
-        assert!(told.contains("r holds the results of `bellcrank run`") && told.contains("help: choose another"), "{told}");
+        assert!(
+            told.contains("r holds the results of `bellcrank run`") && told.contains("help: choose another"),
+            "{told}"
+        );
     }
     assert!(s.column("r", "time").len() > 1);
 }

@@ -94,7 +94,12 @@ impl Observable for System {
 
     fn observe_some(&self, selection: &Selection, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
         let reaction = |joint: usize, w: &Workspace| self.reaction(joint, at, w);
-        channels::observe_some(&Look { system: self, at, w, reaction: &reaction, memo: Memo::default() }, selection, &mut Vec::new(), out);
+        channels::observe_some(
+            &Look { system: self, at, w, reaction: &reaction, memo: Memo::default() },
+            selection,
+            &mut Vec::new(),
+            out,
+        );
     }
 
     fn has_power(&self) -> bool {

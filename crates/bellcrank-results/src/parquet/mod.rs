@@ -90,7 +90,8 @@ impl Encoder {
         let width = from.described().width();
         let start = out.bytes_written() as u64;
         let compressed = rows.len() > SHORT;
-        let mut group = Group { rows: rows.len(), start, compressed, encodings: vec![], sizes: Vec::with_capacity(width) };
+        let mut group =
+            Group { rows: rows.len(), start, compressed, encodings: vec![], sizes: Vec::with_capacity(width) };
         let (mut values, mut column) = (Vec::new(), Vec::with_capacity(rows.len()));
         let most = (STRIP / (8 * rows.len())).clamp(1, width);
         for first in (0..width).step_by(most) {

@@ -5,6 +5,16 @@ import { defineConfig } from "vite";
 
 const digest = (text) => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 
+/** `theme(light.ink)` in the style is that colour of the scene and the plots. */
+function colours() {
+  const all = JSON.parse(readFileSync(new URL("src/scene/colours.json", import.meta.url), "utf8"));
+  return {
+    name: "colours",
+    enforce: "pre",
+    transform: (code, id) => (id.endsWith("style.css") ? code.replace(/theme\((\w+)\.(\w+)\)/g, (_, theme, key) => all[theme][key]) : null),
+  };
+}
+
 function single() {
   return {
     name: "single-page",
@@ -36,5 +46,5 @@ function single() {
 export default defineConfig({
   base: "./",
   build: { target: "es2022", modulePreload: false, cssCodeSplit: false, assetsInlineLimit: 1 << 30, reportCompressedSize: false },
-  plugins: [single()],
+  plugins: [colours(), single()],
 });

@@ -14,6 +14,7 @@ export function automation(app: App): void {
       selected: app.stage?.entities[app.selected] ?? null, theme: app.themeName, rate: app.rate,
       view: app.stage?.view, flat: app.stage?.flat, shown: { ...app.shown },
       bodies: app.scene?.bodies.length, software: app.stage?.software, deformation: app.stage?.deformation,
+      chapter: app.chapters ? { ...app.chapters.list[app.chapters.at], number: app.chapters.at, told: app.chapters.element.textContent } : null,
       live: app.strip ? { stretches: app.strip.stretches, events: app.strip.events, over: app.over } : null,
     }),
     seek: (t: number) => {
@@ -24,9 +25,11 @@ export function automation(app: App): void {
     seekRow: async (row: number) => {
       app.player.pause();
       await app.stage?.poses.load(row);
+      await app.stage?.load(app.results.times[row]);
       app.player.seek(app.results.times[row]);
       app.stage?.frame(performance.now());
     },
+    chapter: (k: number) => app.chapters?.open(k),
     play: () => app.player.play(),
     pause: () => app.player.pause(),
     /** The position and the rotation (x, y, z, w) that are drawn. */
@@ -34,6 +37,14 @@ export function automation(app: App): void {
       const e = app.stage?.entities.find((x) => x.name === name && x.kind === "body");
       if (!e || !app.stage) return null;
       return Array.from(app.stage.slots.data.subarray(8 * (e.index + 1), 8 * (e.index + 2)));
+    },
+    /** The runs beside the first. */
+    runs: () => app.runs.map((r, k) => ({ label: r.label, rows: r.results.rows, shown: r.shown, drawn: app.stage?.ghosts[k]?.solids.node.visible ?? false })),
+    /** The pose of a body of another run, as drawn. */
+    ghost: (run: number, name: string) => {
+      const machine = app.stage?.ghosts[run]?.machine;
+      const body = machine?.scene.bodies.findIndex((b) => b.name === name) ?? -1;
+      return machine && body >= 0 ? Array.from(machine.slots.data.subarray(8 * (body + 1), 8 * (body + 2))) : null;
     },
     /** Where an entity is in the world. */
     at: (name: string) => app.stage?.where(find(name)) ?? null,

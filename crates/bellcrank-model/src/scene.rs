@@ -141,6 +141,16 @@ impl SceneMesh {
         let bytes: Vec<u8> = corners.iter().flat_map(|x| x.to_le_bytes()).collect();
         SceneMesh { triangles: STANDARD.encode(bytes) }
     }
+
+    /// The corners of the triangles; those that are no numbers are at the origin, and a text that is none has no triangles.
+    pub fn corners(&self) -> Vec<[Vec3; 3]> {
+        let bytes = STANDARD.decode(&self.triangles).unwrap_or_default();
+        let number = |b: &[u8]| f32::from_le_bytes(b.try_into().unwrap_or_default());
+        let numbers: Vec<f64> = bytes.chunks_exact(4).map(|b| f64::from(number(b))).collect();
+        let plain = |x: &f64| if x.is_finite() { *x } else { 0.0 };
+        let corner = |c: &[f64]| Vec3([plain(&c[0]), plain(&c[1]), plain(&c[2])]);
+        numbers.chunks_exact(9).map(|t| [corner(&t[..3]), corner(&t[3..6]), corner(&t[6..])]).collect()
+    }
 }
 
 /// How a flexible body deforms: node k is at nodes\[k\] + Σᵢ qᵢ modes\[i\].shape\[k\] in the body's frame.

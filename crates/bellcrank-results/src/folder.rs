@@ -49,6 +49,8 @@ pub struct Folder {
     resumes: Option<(Checkpoint, Aside)>,
     /// Whether the last result stayed in `unfinished`.
     stayed: bool,
+    /// Further files of the result, which are written at its end.
+    more: Vec<(&'static str, String)>,
 }
 
 /// Writes a scene.
@@ -98,6 +100,7 @@ impl Folder {
             checkpoints: None,
             resumes: None,
             stayed: false,
+            more: Vec::new(),
         }
     }
 
@@ -111,6 +114,11 @@ impl Folder {
     /// With a description of what to draw, which `scene` writes to `scene.json` for the viewer.
     pub fn with_scene(self, scene: impl Fn(&mut dyn Write) -> io::Result<()> + Send + 'static) -> Folder {
         Folder { scene: Some(Box::new(scene)), ..self }
+    }
+
+    /// A file of the result beside the frames, one of [`RESULT`](crate::names::RESULT); it is written with the end.
+    pub fn add(&mut self, name: &'static str, text: String) {
+        self.more.push((name, text));
     }
 
     /// With all that the run remembers kept every so often, so that it can go on when it was killed; `about` says what the run
@@ -380,6 +388,9 @@ impl Recorder for Folder {
         }
         if let (Some(end), None) = (self.end_state(report), status) {
             result = result.and(writing.aside.replace(END_STATE, |out| out.write_all(&end)));
+        }
+        for (name, text) in std::mem::take(&mut self.more) {
+            result = result.and_then(|()| writing.aside.replace(name, |out| out.write_all(text.as_bytes())));
         }
         let mut all = std::mem::take(&mut writing.files.head);
         all.insert("status".into(), "finished".into());

@@ -12,6 +12,14 @@ pub const SCENE: &str = "scene.json";
 pub const EVENTS: &str = "events.csv";
 /// The end of a run, for others to begin with.
 pub const END_STATE: &str = "end.state";
+/// Equilibria in full, of `statics`.
+pub const STATICS_JSON: &str = "statics.json";
+/// Equilibria as a table, a line each.
+pub const STATICS_CSV: &str = "statics.csv";
+/// Modes in full, of `modes`.
+pub const MODES_JSON: &str = "modes.json";
+/// Modes as a table, a line each.
+pub const MODES_CSV: &str = "modes.csv";
 /// The folder in a result folder that a run writes to until its result stands.
 pub const UNFINISHED: &str = "unfinished";
 /// The frames of a run that goes on, row by row; see `journal.rs`.
@@ -22,7 +30,8 @@ pub const LOCK: &str = "lock";
 pub const CHECKPOINT: &str = "checkpoint";
 
 /// What a result consists of, in the order it is put in place: frames first, the summary last.
-pub const RESULT: [&str; 6] = [PARQUET, CSV, SCENE, EVENTS, END_STATE, SUMMARY];
+pub const RESULT: [&str; 10] =
+    [PARQUET, CSV, SCENE, EVENTS, END_STATE, STATICS_JSON, STATICS_CSV, MODES_JSON, MODES_CSV, SUMMARY];
 
 /// The name of a file while it is being written.
 pub fn part(name: &str) -> String {

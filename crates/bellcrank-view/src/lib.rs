@@ -1,13 +1,13 @@
 //! Seeing the result: a server for the viewer's page on the loopback interface, and reports that are one file.
 //!
 //! The page is built from `viewer/` and embedded, so neither node nor the internet is needed. The server
-//! answers to this machine only, serves the page and the one result folder it was given, and reads columns
+//! answers to this machine only, serves the page and the result folders it was given, and reads columns
 //! of `results.parquet` when they are asked for: a gigabyte of results opens at once.
 //!
 //! ```no_run
 //! # fn main() -> std::io::Result<()> {
 //! // everything: find a port, print the address, open the browser, serve until the program ends
-//! bellcrank_view::view("results".as_ref(), &bellcrank_view::Options::default(), &mut std::io::stderr())?;
+//! bellcrank_view::view(&["results".into()], &bellcrank_view::Options::default(), &mut std::io::stderr())?;
 //! # Ok(()) }
 //! ```
 //!
@@ -23,9 +23,11 @@
 //! | `… &as=f32` | the same in single precision |
 //! | `… &generation=2` | refused with 409 when the folder holds another run by now |
 //! | `/api/column/3?from=0&to=100` | one column |
+//! | `… &run=1` | the same of another run, where several are looked at; `runs` in the summary tells how many |
 //! | `/api/live` | news of a run that goes on, as server-sent events ([`Live`]) |
 
 mod broadcast;
+mod colours;
 pub mod drawing;
 mod http;
 mod live;
@@ -43,7 +45,7 @@ pub use live::Live;
 pub use open::{tell, view};
 pub use picture::picture;
 pub use report::{Diagram, Fact, Frames, Report, Section, report, report_of, section};
-pub use server::{Options, Server, serve, serve_study};
+pub use server::{Options, Server, serve, serve_study, serve_together};
 pub use truth::{Source, truth_report};
 
 /// The viewer's page: HTML with its style and script inside.

@@ -1,46 +1,66 @@
-//! From a result folder to a page in the browser.
+//! From result folders to a page in the browser.
 
 use crate::Server;
 use crate::server::{Options, serve_results, serve_study};
 use crate::study::StudyTable;
 use bellcrank_results::{Results, State};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Serves `folder`, writes the address to `out`, opens the browser where there is a screen, and serves until the
-/// program ends.
-pub fn view(folder: &Path, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    if StudyTable::is_in(folder) {
-        let server = serve_study(StudyTable::open(folder)?, options)?;
-        tell(&server, options.open, out)?;
-        server.wait();
-        return Ok(());
-    }
-    if folder.join("unfinished/study.rows").is_file() {
-        let text = format!(
-            "{} holds a study that did not come to its end: `bellcrank study FILE --out {0} --resume` goes on with it",
-            folder.display()
-        );
-        return Err(io::Error::new(io::ErrorKind::NotFound, text));
-    }
-    let results = Results::open(folder)?;
-    let now = results.now();
-    if now.state == State::Missing {
-        let text = format!(
-            "{} holds no results: run a model first, for example `bellcrank run MODEL --out {0}`",
-            folder.display()
-        );
-        return Err(io::Error::new(io::ErrorKind::NotFound, text));
-    }
-    if !now.message.is_empty() {
-        writeln!(out, "{}", now.message)?;
-    }
-    drop(now);
-    let server = serve_results(results, options)?;
+/// Serves folders, which are looked at together, or that of a study; writes the address to `out`, opens the browser where
+/// there is a screen, and serves until the program ends.
+pub fn view(folders: &[PathBuf], options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let server = match study(folders)? {
+        Some(table) => serve_study(table, options)?,
+        None => serve_results(runs(folders, out)?, options)?,
+    };
     tell(&server, options.open, out)?;
     server.wait();
     Ok(())
+}
+
+fn refused<T>(text: String) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::NotFound, text))
+}
+
+/// The study in the one folder that is given.
+fn study(folders: &[PathBuf]) -> io::Result<Option<StudyTable>> {
+    for folder in folders {
+        let shown = folder.display();
+        if folder.join("unfinished/study.rows").is_file() && !StudyTable::is_in(folder) {
+            return refused(format!(
+                "{shown} holds a study that did not come to its end: `bellcrank study FILE --out {shown} --resume` goes on with it"
+            ));
+        }
+        match StudyTable::is_in(folder) {
+            true if folders.len() > 1 => return refused(format!("{shown} holds a study: view it alone")),
+            true => return StudyTable::open(folder).map(Some),
+            false => {}
+        }
+    }
+    Ok(None)
+}
+
+fn runs(folders: &[PathBuf], out: &mut dyn Write) -> io::Result<Vec<Results>> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        let results = Results::open(folder)?;
+        let now = results.now();
+        if now.state == State::Missing {
+            let shown = folder.display();
+            return refused(format!(
+                "{shown} holds no results: run a model first, for example `bellcrank run MODEL --out {shown}`"
+            ));
+        }
+        if !now.message.is_empty() {
+            let which = if folders.len() > 1 { format!("{}: ", folder.display()) } else { String::new() };
+            writeln!(out, "{which}{}", now.message)?;
+        }
+        drop(now);
+        runs.push(results);
+    }
+    Ok(runs)
 }
 
 /// Writes the address of a server, and opens the browser where that is wanted and there is a screen.

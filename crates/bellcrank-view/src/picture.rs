@@ -6,7 +6,8 @@
 
 mod canvas;
 
-use self::canvas::{Canvas, INK, Piece, WHITE, camera, hull};
+use self::canvas::{Canvas, Piece, WHITE, camera, hull, ink};
+use crate::colours::colours;
 use crate::drawing::{Colour, Drawing, Style};
 use bellcrank_math::Quat;
 use bellcrank_math::{Mat3, Vec3};
@@ -15,18 +16,6 @@ use bellcrank_model::scene::{Bend, Element, Scene, SceneFlexible, Triple};
 use bellcrank_results::Columns;
 use std::io;
 
-const BODIES: [Colour; 8] = [
-    Colour::hex(0x4c78a8),
-    Colour::hex(0xe8863a),
-    Colour::hex(0x54a24b),
-    Colour::hex(0xd65f5f),
-    Colour::hex(0x5fb3b3),
-    Colour::hex(0xa77bb5),
-    Colour::hex(0xd9b23a),
-    Colour::hex(0x9a7660),
-];
-const STEEL: Colour = Colour::hex(0x7c8591);
-const TRACE: Colour = Colour::hex(0xc2185b);
 /// How much paler the poses before the last one are.
 const PALE: f64 = 0.8;
 
@@ -39,6 +28,8 @@ struct Body {
     /// The points where something is attached, in its own frame.
     points: Vec<Vec3>,
     bending: Option<Bending>,
+    /// Triangles that are drawn in the place of the shape, in its own frame.
+    mesh: Vec<[Vec3; 3]>,
 }
 
 /// How a flexible body deforms.
@@ -94,6 +85,19 @@ pub fn picture(scene: &Scene, columns: &Columns, width: f64, height: f64) -> io:
     Ok(machine.canvas.paint(width, height))
 }
 
+/// The corners of the box around some triangles.
+fn bounds(mesh: &[[Vec3; 3]]) -> Vec<Vec3> {
+    let Some(first) = mesh.first() else { return vec![] };
+    let (mut low, mut high) = (first[0], first[0]);
+    for p in mesh.iter().flatten() {
+        for i in 0..3 {
+            (low[i], high[i]) = (low[i].min(p[i]), high[i].max(p[i]));
+        }
+    }
+    let pick = |bit: usize, k: usize| if k >> bit & 1 == 0 { low[bit] } else { high[bit] };
+    (0..8).map(|k| Vec3::new(pick(0, k), pick(1, k), pick(2, k))).collect()
+}
+
 /// A vector; a number that is not finite counts as zero.
 fn vector(v: &Triple) -> Vec3 {
     Vec3(v.0.0.map(|x| if x.is_finite() { x } else { 0.0 }))
@@ -127,10 +131,13 @@ impl Machine<'_> {
                 (p, q.matrix())
             };
             let point = b.kind == "point" && b.shape == Shape::Unknown;
-            let colour = if point { BODIES[0] } else { BODIES[number % BODIES.len()] };
+            let colour = colours().body(if point { 0 } else { number });
             let bending = b.flexible.as_ref().map(|f| Bending::new(f, columns)).transpose()?;
-            let points = bending.as_ref().map_or(vec![], |b| b.nodes.clone());
-            bodies.push(Body { shape: b.shape, point, pose: (0..rows).map(pose).collect(), colour, points, bending });
+            let mut points = bending.as_ref().map_or(vec![], |b| b.nodes.clone());
+            let mesh = b.mesh.as_ref().map_or(vec![], |mesh| mesh.corners());
+            points.extend(bounds(&mesh));
+            let pose = (0..rows).map(pose).collect();
+            bodies.push(Body { shape: b.shape, point, pose, colour, points, bending, mesh });
         }
         for e in scene.joints.iter().chain(&scene.forces) {
             for (body, on) in e.between.iter().zip(&e.on) {
@@ -210,12 +217,15 @@ impl Machine<'_> {
         let b = &self.bodies[number];
         let Some(&(p, r)) = b.pose.get(row) else { return };
         let colour = b.colour;
-        let edge = colour.towards(INK, 0.25);
+        let edge = colour.towards(ink(), 0.25);
         let thin = 0.014 * self.canvas.size;
         if let Some(bending) = &b.bending {
             let nodes: Vec<Vec3> = bending.bent(row).into_iter().map(|x| p + r * x).collect();
             let radius = bending.line.map(|radius| radius.max(0.5 * thin));
             return self.bent(&nodes, radius, thin, layer, colour);
+        }
+        if !b.mesh.is_empty() {
+            return self.canvas.mesh(layer, (p, r), &b.mesh, colour);
         }
         match b.shape {
             Shape::Rod { length, radius } => {
@@ -240,7 +250,7 @@ impl Machine<'_> {
                     if out > 0.0 && radius > length {
                         let centre = p + half * (side * 1.05);
                         let mark = |k: f64| centre + r.column(0) * (k * radius);
-                        self.canvas.line(layer, &[mark(0.15), mark(0.9)], edge.towards(INK, 0.4), 2.0);
+                        self.canvas.line(layer, &[mark(0.15), mark(0.9)], edge.towards(ink(), 0.4), 2.0);
                     }
                 }
             }
@@ -294,7 +304,7 @@ impl Machine<'_> {
                 };
                 let points =
                     (0..nodes.len()).map(|k| side(k, 1.0)).chain((0..nodes.len()).rev().map(|k| side(k, -1.0)));
-                let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(INK, 0.25), 1.2);
+                let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(ink(), 0.25), 1.2);
                 self.canvas.put(layer, Piece::Area { points: points.collect(), style });
             }
         }
@@ -324,7 +334,7 @@ impl Machine<'_> {
         let grounded = ground.is_none() || body.is_none();
         let axis = j.axis.as_ref().and_then(|axis| (ra * vector(axis.first()?)).normalized());
         let s = self.canvas.size;
-        let ink = INK;
+        let ink = ink();
         match &*j.kind {
             "distance" => self.canvas.line(layer, &[a, b], ink, 1.8),
             "belt" if self.canvas.planar => self.belt(ground, body, row, layer, ink),
@@ -334,13 +344,14 @@ impl Machine<'_> {
                     let centre = self.canvas.seen(a);
                     let foot = |x: f64, y: f64| centre + Vec3::new(x, y, 0.0);
                     let points = vec![foot(0.0, 0.0), foot(-w, -h), foot(w, -h)];
-                    self.canvas.put(layer - 2, Piece::Area { points, style: Style::outlined(WHITE, STEEL, 1.2) });
+                    self.canvas
+                        .put(layer - 2, Piece::Area { points, style: Style::outlined(WHITE, colours().steel, 1.2) });
                     let base = vec![foot(-1.6 * w, -h), foot(1.6 * w, -h)];
-                    self.canvas.put(layer - 2, Piece::Line { points: base, style: Style::line(STEEL, 1.6) });
+                    self.canvas.put(layer - 2, Piece::Line { points: base, style: Style::line(colours().steel, 1.6) });
                     for k in 0..5 {
                         let x = (-1.2 + 0.65 * f64::from(k)) * w;
                         let points = vec![foot(x, -h), foot(x - 0.45 * w, -1.4 * h)];
-                        self.canvas.put(layer - 2, Piece::Line { points, style: Style::line(STEEL, 1.0) });
+                        self.canvas.put(layer - 2, Piece::Line { points, style: Style::line(colours().steel, 1.0) });
                     }
                 }
                 self.canvas.disc(layer, b, 0.011 * s, Style::outlined(WHITE, ink, 1.4));
@@ -352,13 +363,13 @@ impl Machine<'_> {
                 let along = moving.pose.iter().map(|(p, r)| (*p + *r * on - a).dot(axis));
                 let (low, high) = along.fold((0.0f64, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
                 let rail = [a + axis * (low - 0.1 * s), a + axis * (high + 0.1 * s)];
-                self.canvas.line(if self.canvas.planar { 1 } else { layer }, &rail, STEEL, 2.0);
+                self.canvas.line(if self.canvas.planar { 1 } else { layer }, &rail, colours().steel, 2.0);
             }
             "revolute" | "screw" | "universal" => {
                 let half = axis.unwrap_or(Vec3::Z) * (0.028 * s);
-                self.canvas.tube(layer, b - half, b + half, 0.016 * s, STEEL);
+                self.canvas.tube(layer, b - half, b + half, 0.016 * s, colours().steel);
             }
-            "spherical" | "constant-velocity" => self.canvas.ball(layer, b, 0.02 * s, STEEL),
+            "spherical" | "constant-velocity" => self.canvas.ball(layer, b, 0.02 * s, colours().steel),
             _ => {}
         }
     }
@@ -386,7 +397,7 @@ impl Machine<'_> {
     fn force(&mut self, f: &Element, row: usize, layer: u8) {
         let ends = self.ends(f, row);
         let [(a, ..), (b, ..)] = ends[..] else { return };
-        let colour = STEEL;
+        let colour = colours().steel;
         let many = self.scene.forces.len() > 12;
         match &*f.kind {
             "spring-damper" if many => self.canvas.line(layer, &[a, b], colour, 1.2),
@@ -411,7 +422,7 @@ impl Machine<'_> {
             }
             "spring-damper" => self.canvas.line(layer, &[a, b], colour, 2.2),
             "bushing" => {
-                let rubber = Colour::hex(0x3d3d46);
+                let rubber = colours().rubber;
                 self.canvas.disc(layer, b, 0.036 * self.canvas.size, Style::outlined(rubber, rubber, 1.0));
                 let centre = self.canvas.seen(b) + Vec3::Z * (0.05 * self.canvas.size);
                 self.canvas.put(
@@ -419,7 +430,7 @@ impl Machine<'_> {
                     Piece::Disc {
                         centre,
                         radius: 0.014 * self.canvas.size,
-                        style: Style::fill(WHITE.towards(STEEL, 0.3)),
+                        style: Style::fill(WHITE.towards(colours().steel, 0.3)),
                     },
                 );
             }
@@ -444,7 +455,7 @@ impl Machine<'_> {
                     points.push(q);
                 }
             }
-            self.canvas.put(1, Piece::Line { points, style: Style::line(TRACE.with_opacity(0.75), 1.5) });
+            self.canvas.put(1, Piece::Line { points, style: Style::line(colours().trace.with_opacity(0.75), 1.5) });
         }
         Ok(())
     }
@@ -479,5 +490,51 @@ mod tests {
         let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
         std::fs::remove_dir_all(&dir).unwrap();
         assert!(svg.contains("<polygon") && svg.contains("<circle") && !svg.contains("NaN"), "{svg}");
+    }
+
+    /// A box as `[visual]` makes it is drawn in the place of the shape: three of its sides look here.
+    #[test]
+    fn meshes_are_drawn_in_the_place_of_the_shape() {
+        let dir = std::env::temp_dir().join(format!("bellcrank-picture-mesh-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let csv = dir.join("results.csv");
+        std::fs::write(&csv, "time [s],b.x,b.y,b.z\n0,0,0,0\n").unwrap();
+        let columns = Columns::open(&csv).unwrap();
+        let model = "gravity = [0, 0, -9.81]\n[body.b]\nmass = 1\nat = [0, 0, 0]\nsphere = { radius = 5 }\n\
+                     [visual.v]\nbody = \"b\"\nbox = { size = [1, 2, 3] }\n";
+        let model = model.replacen("gravity", "model.gravity", 1);
+        let model = bellcrank_model::read::read_text("m.toml", &model, &[]).unwrap_or_else(|e| panic!("{e}")).model;
+        let scene: Scene = serde_json::from_value(bellcrank_model::scene::scene(&model)).unwrap();
+        let machine = Machine::new(&scene, &columns).unwrap();
+        assert_eq!(machine.bodies[0].mesh.len(), 12);
+        let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
+        std::fs::remove_dir_all(&dir).unwrap();
+        let colours: std::collections::HashSet<&str> = svg
+            .split("<polygon")
+            .skip(1)
+            .filter_map(|rest| Some(&rest.split_once("fill=\"#")?.1[..6]))
+            .filter(|c| *c != "e3e6ea")
+            .collect();
+        assert_eq!(colours.len(), 3, "three sides, each with its light: {colours:?}");
+        assert!(!svg.contains("<circle"), "no sphere");
+    }
+
+    #[test]
+    fn a_fine_mesh_makes_no_large_picture() {
+        let canvas = |corners: &[[Vec3; 3]]| {
+            let mut canvas = Canvas { planar: false, camera: Mat3::IDENTITY, size: 1.0, pale: 0.0, pieces: vec![] };
+            canvas.mesh(10, (Vec3::ZERO, Mat3::IDENTITY), corners, colours().body(0));
+            canvas.pieces.len()
+        };
+        // a plate of 2 · 300² triangles that looks here
+        let at = |i: usize, j: usize| Vec3::new(i as f64 / 300.0, j as f64 / 300.0, 0.0);
+        let mut fine = Vec::new();
+        for (i, j) in (0..300).flat_map(|i| (0..300).map(move |j| (i, j))) {
+            fine.push([at(i, j), at(i + 1, j), at(i + 1, j + 1)]);
+            fine.push([at(i, j), at(i + 1, j + 1), at(i, j + 1)]);
+        }
+        let pieces = canvas(&fine);
+        assert!(pieces > 3000 && pieces < 8000, "{pieces} of {}", fine.len());
+        assert_eq!(canvas(&fine[..100]), 100);
     }
 }

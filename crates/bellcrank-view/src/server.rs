@@ -1,4 +1,4 @@
-//! A server for one result folder, or for one live run, on the loopback interface.
+//! A server for result folders, or for one live run, on the loopback interface.
 
 use crate::PAGE;
 use crate::broadcast::Shared;
@@ -8,7 +8,7 @@ use bellcrank_results::Results;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -45,18 +45,24 @@ pub struct Server {
 
 /// Serves the viewer and the results in `folder`, to this machine only.
 pub fn serve(folder: impl Into<PathBuf>, options: &Options) -> io::Result<Server> {
-    serve_results(Results::open(folder)?, options)
+    serve_together(&[folder.into()], options)
+}
+
+/// Serves the viewer and the results in several folders, which are looked at together: the first one has the say.
+pub fn serve_together(folders: &[PathBuf], options: &Options) -> io::Result<Server> {
+    let runs = folders.iter().map(Results::open).collect::<io::Result<Vec<_>>>()?;
+    serve_results(runs, options)
 }
 
 /// Serves results that were opened before.
-pub(crate) fn serve_results(results: Results, options: &Options) -> io::Result<Server> {
-    serve_origin(Arc::new(Origin::Folder(results)), options)
+pub(crate) fn serve_results(runs: Vec<Results>, options: &Options) -> io::Result<Server> {
+    serve_origin(Arc::new(Origin::Folders(runs)), options)
 }
 
 /// Where the numbers come from.
 pub(crate) enum Origin {
-    /// A result folder.
-    Folder(Results),
+    /// Result folders.
+    Folders(Vec<Results>),
     /// A run that goes on.
     Live(Arc<Shared>),
 }
@@ -214,30 +220,55 @@ fn refusal(request: &Request) -> Option<Response> {
     (other && request.path.starts_with("/api/")).then(|| Response::error(403, "results are not for other pages"))
 }
 
+/// The run that a request is about: the first one unless it says `run`.
+enum Asked<'a> {
+    Folder(&'a Results),
+    Live(&'a Shared),
+}
+
+fn asked<'a>(request: &Request, origin: &'a Origin) -> Result<Asked<'a>, Response> {
+    let number = request.parameter("run").map_or(Some(0), number);
+    let found = match origin {
+        Origin::Folders(runs) => number.and_then(|k| runs.get(k)).map(Asked::Folder),
+        Origin::Live(run) => number.filter(|k| *k == 0).map(|_| Asked::Live(run)),
+    };
+    found.ok_or_else(|| Response::error(404, "there is no such run"))
+}
+
 fn answer(request: &Request, origin: &Origin) -> Response {
     let api = request.path.strip_prefix("/api/");
+    let run = match asked(request, origin) {
+        Ok(run) => run,
+        Err(response) => return response,
+    };
     match (request.path.as_str(), api) {
         ("/" | "/index.html", _) => Response { status: 200, kind: "text/html; charset=utf-8", body: Body::Text(PAGE) },
         (_, Some("summary")) => {
-            let text = match origin {
-                Origin::Folder(results) => results.refresh().describe(results.dir()),
-                Origin::Live(run) => run.describe(),
+            let mut text = match &run {
+                Asked::Folder(results) => results.refresh().describe(results.dir()),
+                Asked::Live(run) => run.describe(),
             };
+            if let (Origin::Folders(runs), Asked::Folder(results)) = (origin, &run)
+                && runs.len() > 1
+            {
+                text["folder"] = label(results.dir(), runs).into();
+                text["runs"] = runs.len().into();
+            }
             json_text(text.to_string().into_bytes())
         }
-        (_, Some("scene")) => match origin {
-            Origin::Live(run) => json_text(run.scene()),
-            Origin::Folder(results) => match results.scene() {
+        (_, Some("scene")) => match run {
+            Asked::Live(run) => json_text(run.scene()),
+            Asked::Folder(results) => match results.scene() {
                 Ok(text) => json_text(text.unwrap_or_else(|| b"null".to_vec())),
                 Err(e) => Response::error(500, &format!("scene.json cannot be read: {e}")),
             },
         },
-        (_, Some("channels")) => channels(request, origin),
+        (_, Some("channels")) => channels(request, &run),
         (_, Some("columns")) => {
             let list = request.parameter("at").unwrap_or("");
-            columns(request, origin, list)
+            columns(request, &run, list)
         }
-        (_, Some(other)) if other.starts_with("column/") => columns(request, origin, &other["column/".len()..]),
+        (_, Some(other)) if other.starts_with("column/") => columns(request, &run, &other["column/".len()..]),
         _ => Response::error(404, "there is no such page"),
     }
 }
@@ -264,16 +295,27 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// As much of the end of a path as tells it from the other runs.
+fn label(dir: &Path, runs: &[Results]) -> String {
+    let end = |path: &Path, n: usize| {
+        let parts: Vec<_> = path.components().collect();
+        parts[parts.len().saturating_sub(n)..].iter().collect::<PathBuf>()
+    };
+    let alone = |n: &usize| runs.iter().filter(|other| end(other.dir(), *n) == end(dir, *n)).count() == 1;
+    let n = (1..=dir.components().count()).find(alone).unwrap_or(dir.components().count());
+    end(dir, n).display().to_string()
+}
+
 fn json_text(text: Vec<u8>) -> Response {
     Response::new(200, "application/json", text)
 }
 
-fn channels(request: &Request, origin: &Origin) -> Response {
+fn channels(request: &Request, asked: &Asked) -> Response {
     let bytes = request.parameter("as") == Some("bytes");
     let told = |names: &[&str], units: &[&str]| if bytes { packed(names, units) } else { listed(names, units) };
-    let (generation, (rows, (head, body))) = match origin {
-        Origin::Live(run) => (run.generation(), run.channels(told)),
-        Origin::Folder(results) => {
+    let (generation, (rows, (head, body))) = match asked {
+        Asked::Live(run) => (run.generation(), run.channels(told)),
+        Asked::Folder(results) => {
             let now = results.now();
             let Some(table) = &now.table else { return Response::error(404, &now.message) };
             (now.generation, (table.rows(), told(&table.names().collect::<Vec<_>>(), &table.units())))
@@ -318,13 +360,13 @@ fn packed(names: &[&str], units: &[&str]) -> (String, Vec<u8>) {
     (format!("\"count\":{},\"units\":{kinds}", names.len()), body)
 }
 
-fn columns(request: &Request, origin: &Origin, list: &str) -> Response {
-    let now = match origin {
-        Origin::Folder(results) => Some(results.now()),
-        Origin::Live(_) => None,
+fn columns(request: &Request, asked: &Asked, list: &str) -> Response {
+    let now = match asked {
+        Asked::Folder(results) => Some(results.now()),
+        Asked::Live(_) => None,
     };
-    let (generation, width, all) = match (origin, &now) {
-        (Origin::Live(run), _) => (run.generation(), run.size().0, run.size().1),
+    let (generation, width, all) = match (asked, &now) {
+        (Asked::Live(run), _) => (run.generation(), run.size().0, run.size().1),
         (_, Some(now)) => match &now.table {
             Some(table) => (now.generation, table.width(), table.rows()),
             None => return Response::error(404, &now.message),
@@ -346,12 +388,12 @@ fn columns(request: &Request, origin: &Origin, list: &str) -> Response {
             &format!("at most {VALUES} values are sent at once: ask for fewer rows or columns"),
         );
     }
-    let values = match (origin, now.as_ref().and_then(|n| n.table.as_ref())) {
+    let values = match (asked, now.as_ref().and_then(|n| n.table.as_ref())) {
         (_, Some(table)) => match table.read(&columns, rows) {
             Ok(values) => values,
             Err(e) => return Response::error(500, &format!("the results cannot be read: {e}")),
         },
-        (Origin::Live(run), _) => match run.read(&columns, rows) {
+        (Asked::Live(run), _) => match run.read(&columns, rows) {
             Some(values) => values,
             None => return Response::error(409, "the frames were thinned out"),
         },

@@ -12,7 +12,9 @@ mod page {
     use bellcrank_solve::events::Event;
     use bellcrank_solve::history::Taken;
     use bellcrank_solve::record::Recorder;
-    use bellcrank_view::{Diagram, Fact, Live, Options, Report, Section, Server, Verdict, report, serve};
+    use bellcrank_view::{
+        Diagram, Fact, Live, Options, Report, Section, Server, Verdict, report, serve, serve_together,
+    };
     use serde_json::{Value, json};
     use std::path::Path;
 
@@ -872,6 +874,110 @@ mod page {
             json!({"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true}),
         );
         page.until("document.documentElement.scrollWidth <= 390");
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn two_runs_are_seen_in_one_scene_and_in_the_same_plots() {
+        let mut browser = browser();
+        let s = Scratch::new("together");
+        let [a, b, c] = ["a", "b", "c"].map(|name| s.path().join(name));
+        write(&a, FOUR_BAR, 4.0, 801, four_bar()).unwrap();
+        // half as fast, shorter, at other times; and a machine that shares no channel with the first
+        let slow = |t: f64, frame: &mut Frame| four_bar()(0.5 * t, frame);
+        write(&b, FOUR_BAR, 3.0, 151, slow).unwrap();
+        write(&c, DOUBLE_PENDULUM, 6.0, 61, double_pendulum()).unwrap();
+        let server = serve_together(&[a, b, c], &Options { port: Some(0), open: false }).unwrap();
+        let mut page = browser.open(&server.url());
+        assert_eq!(
+            page.eval("bellcrank.runs().map((r) => [r.label, r.rows, r.drawn])"),
+            json!([["b", 151, true], ["c", 61, true]])
+        );
+        // time runs until the last run has ended
+        assert_eq!(page.number("bellcrank.state().end"), 6.0);
+        let banner = page.eval("document.querySelector('.banner').textContent");
+        assert!(banner.as_str().unwrap().contains("channels are only in “a”"), "{banner}");
+        assert!(!banner.as_str().unwrap().contains("“b”"), "{banner}");
+        for t in [0.0, 1.0, 2.37] {
+            page.eval(&format!("bellcrank.seek({t})"));
+            page.until(&format!("bellcrank.state().t === {t}"));
+            let p = page.numbers("bellcrank.ghost(0, 'coupler')");
+            close(f64::from(p[0] as f32), exact("coupler.x", 0.5 * t, four_bar()), 1e-3, "the ghost of b");
+            close(p[1], exact("coupler.y", 0.5 * t, four_bar()), 1e-3, "the ghost of b");
+            let [x, y, _] = drawn(&mut page, "coupler");
+            close(x, exact("coupler.x", t, four_bar()), 1e-3, "a");
+            close(y, exact("coupler.y", t, four_bar()), 1e-3, "a");
+        }
+        page.picture("together");
+        let with = not_blank(&mut page);
+        // curves of both, each at its own times
+        page.eval("bellcrank.plot('crank.angle')");
+        page.until("bellcrank.plots().some((p) => p.names.includes('crank.angle') && p.beside[0][p.names.indexOf('crank.angle')] !== undefined)");
+        let plot = page.eval("bellcrank.plots().find((p) => p.names.includes('crank.angle'))");
+        let k = plot["names"].as_array().unwrap().iter().position(|n| n == "crank.angle").unwrap();
+        close(plot["values"][k].as_f64().unwrap(), exact("crank.angle", 2.37, four_bar()), 1e-3, "a");
+        close(plot["beside"][0][k].as_f64().unwrap(), exact("crank.angle", 1.185, four_bar()), 1e-3, "b");
+        assert_eq!(plot["beside"][1][k], Value::Null, "c has no crank");
+        assert_eq!(page.eval("document.querySelector('.runs').textContent"), json!("abc"));
+        let told = plot["told"][k].as_str().unwrap();
+        assert!(told.ends_with("|  –") && told.matches('|').count() == 2, "{told}");
+        // after the end of a run it has no value
+        page.eval("bellcrank.seek(3.5)");
+        page.until("bellcrank.plots()[0].told[0].includes('–  |  –')");
+        let table =
+            page.eval("bellcrank.file(bellcrank.plots().findIndex((p) => p.names.includes('crank.angle')), 'CSV')");
+        let lines: Vec<&str> = table.as_str().unwrap().lines().collect();
+        assert_eq!(lines.len(), 802);
+        assert!(lines[0].contains("crank.angle (b) [rad]") && lines[0].contains("time (b) [s]"), "{}", lines[0]);
+        // a run that is hidden is seen no more, neither in the scene nor in the plots
+        page.eval("bellcrank.seek(2.37)");
+        page.eval("document.querySelectorAll('.runs input').forEach((e) => e.click())");
+        assert_eq!(page.eval("bellcrank.runs().map((r) => r.drawn)"), json!([false, false]));
+        page.eval("bellcrank.seekRow(474)");
+        assert_ne!(not_blank(&mut page), with);
+        assert_eq!(page.eval("bellcrank.plots()[0].beside"), json!([]));
+        page.quiet(&server.url());
+        page.close();
+    }
+
+    #[test]
+    fn chapters_are_chosen_and_played_over_and_over() {
+        let mut browser = browser();
+        let s = Scratch::new("chapters");
+        let mut folder = begin(s.path(), FOUR_BAR, 5.0, 101, four_bar()).unwrap();
+        let chapters = json!([
+            {"name": "Mode 1", "from": 0.0, "to": 2.0, "facts": ["1.25 Hz", "damping 0.1"]},
+            {"name": "Mode 2", "from": 2.5, "to": 4.5, "facts": ["7.5 Hz", "<b>damping</b> 0.2"]},
+            {"name": "Rest", "from": 5.0, "to": 5.0, "facts": []},
+            {"name": "no chapter"},
+        ]);
+        folder.end(&Object::new(json!({"status": "finished", "t": 5.0, "chapters": chapters}))).unwrap();
+        let server = start(s.path());
+        let mut page = browser.open(&server.url());
+        // who wants less motion starts it himself
+        assert_eq!(page.eval("bellcrank.state().playing"), json!(false));
+        page.eval("bellcrank.play()");
+        let chapter = page.eval("bellcrank.state().chapter");
+        assert_eq!((&chapter["number"], &chapter["name"]), (&json!(0), &json!("Mode 1")));
+        assert!(chapter["told"].as_str().unwrap().contains("1.25 Hz · damping 0.1"), "{chapter}");
+        assert_eq!(page.number("bellcrank.state().end"), 2.0);
+        page.key("PageDown");
+        let chapter = page.eval("bellcrank.state().chapter");
+        assert!(chapter["told"].as_str().unwrap().contains("7.5 Hz · <b>damping</b> 0.2"), "{chapter}");
+        assert_eq!(page.eval("[bellcrank.state().start, bellcrank.state().end]"), json!([2.5, 4.5]));
+        page.picture("chapters");
+        // it is repeated: time never leaves the chapter
+        page.eval("bellcrank.seek(4.45); bellcrank.play()");
+        page.until("bellcrank.state().t < 4 && bellcrank.state().t >= 2.5");
+        page.eval("bellcrank.pause(); bellcrank.chapter(2)");
+        assert_eq!(
+            page.eval("[bellcrank.state().t, bellcrank.state().start, bellcrank.state().end]"),
+            json!([5, 0, 5])
+        );
+        // going on in time goes through the chapters
+        page.eval("bellcrank.seek(2.6)");
+        assert_eq!(page.eval("bellcrank.state().chapter.name"), json!("Mode 2"));
         page.quiet(&server.url());
         page.close();
     }

@@ -8,7 +8,9 @@ use bellcrank_solve::engines::Refusal;
 use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Taken;
 use bellcrank_solve::record::{Channel, Header, Recorder};
-use bellcrank_view::{Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve};
+use bellcrank_view::{
+    Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve, serve_together,
+};
 use samples::*;
 use serde_json::{Value, json};
 use std::io::{BufRead, Read, Write};
@@ -464,4 +466,24 @@ fn a_run_that_nobody_watches_is_not_waited_for() {
     live.wait(false, || false);
     assert!(from.elapsed().as_secs() < 10);
     live.wait(true, || true);
+}
+
+#[test]
+fn several_runs_are_served_side_by_side() {
+    let s = Scratch::new("several");
+    let [a, b] = ["one/results", "two/results"].map(|name| s.path().join(name));
+    write(&a, FOUR_BAR, 4.0, 41, four_bar()).unwrap();
+    write(&b, FOUR_BAR, 2.0, 11, four_bar()).unwrap();
+    let server = serve_together(&[a, b], &Options { port: Some(0), open: false }).unwrap();
+    let [first, second] = ["/api/summary", "/api/summary?run=1"].map(|path| json_of(&server, path));
+    assert_eq!((&first["folder"], &second["folder"]), (&json!("one/results"), &json!("two/results")));
+    assert_eq!((&first["runs"], &first["rows"], &second["rows"]), (&json!(2), &json!(41), &json!(11)));
+    let times = |path: &str| numbers(&get(&server, path).2);
+    assert_eq!(times("/api/columns?at=0").last(), Some(&4.0));
+    assert_eq!(times("/api/columns?at=0&run=1").last(), Some(&2.0));
+    assert_eq!(json_of(&server, "/api/scene?run=1")["model"], "Four-bar linkage");
+    for path in ["/api/summary?run=2", "/api/columns?at=0&run=-1", "/api/channels?run=x"] {
+        assert_eq!(get(&server, path).0, 404, "{path}");
+    }
+    assert!(serve_together(&[s.path().join("three")], &Options::default()).is_err());
 }

@@ -16,7 +16,14 @@ export class HttpSource implements Source {
   private active = 0;
   private waiting: (() => void)[] = [];
 
-  private async get(path: string): Promise<Response> {
+  constructor(private readonly run = 0) {}
+
+  beside(run: number): Source {
+    return new HttpSource(run);
+  }
+
+  private async get(what: string): Promise<Response> {
+    const path = this.run ? `${what}${what.includes("?") ? "&" : "?"}run=${this.run}` : what;
     if (this.active >= AT_ONCE) await new Promise<void>((go) => this.waiting.push(go));
     this.active += 1;
     try {

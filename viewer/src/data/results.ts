@@ -121,6 +121,13 @@ export class Results {
     return { row: low, share: step > 0 ? (t - times[low]) / step : 0 };
   }
 
+  /** Whether there are values at a time. */
+  covers(t: number): boolean {
+    const { times } = this;
+    const slack = 1e-9 * ((times[times.length - 1] ?? 0) - (times[0] ?? 0));
+    return times.length > 0 && t >= times[0] - slack && t <= times[times.length - 1] + slack;
+  }
+
   /** A column's value at a time, on the line between two samples; nothing if it is not here. */
   value(i: number, t: number): number | undefined {
     const column = this.here(i);

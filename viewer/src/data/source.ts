@@ -17,6 +17,8 @@ export interface Status {
   summary: unknown;
   /** Whether the run itself answers, and news come from it. */
   live?: boolean;
+  /** How many runs there are to see, where there are several. */
+  runs?: number;
 }
 
 /** The columns of a result; the first is the time. */
@@ -40,6 +42,8 @@ export interface Source {
   /** Whether the results may change while they are looked at. */
   readonly watched: boolean;
   readonly extras: Extras;
+  /** The source of another run beside this one, by its number from 1 on. */
+  beside?(run: number): Source;
   status(): Promise<Status>;
   /** scene.json, or null; what its long lists hold goes to `see`, one after the other. */
   scene(see: (list: string, item: unknown) => void): Promise<unknown>;

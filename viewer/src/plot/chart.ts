@@ -3,7 +3,7 @@
 import { visible } from "../data/names";
 import type { Results } from "../data/results";
 import type { Theme } from "../scene/theme";
-import { type Along, type Curves, type Range, bounds, curves } from "./curves";
+import { type Along, type Curves, type Range, bounds, curves, curvesOf } from "./curves";
 import type { Pen } from "./pen";
 import { padded, ticks } from "./ticks";
 
@@ -12,8 +12,16 @@ export const LEFT = 62;
 export const RIGHT = 14;
 export const BOTTOM = 22;
 
+/** How the curves of each run are dashed: those of the first are whole. */
+export const DASHES: number[][] = [[], [7, 4], [2, 3.5], [10, 3, 2, 3]];
+
+/** A run whose curves are drawn. */
+export interface Drawn { label: string; results: Results }
+
 export interface Chart {
   columns: number[];
+  /** Runs beside the first, which have their curves in the same axes. */
+  beside: Drawn[];
   width: number;
   height: number;
   /** Room above the axes, for a legend. */
@@ -25,6 +33,8 @@ export interface Chart {
   theme: Theme;
   /** Writes the names into the picture: for exports. */
   legend: boolean;
+  /** The name of the run. */
+  label: string;
 }
 
 export function xOf(chart: Pick<Chart, "width" | "range">, t: number): number {
@@ -44,6 +54,8 @@ export interface Axes {
   /** Of the horizontal axis. */
   range: Range;
   drawn: Curves;
+  /** The same of the other runs; nothing where one lacks the horizontal axis. */
+  others: (Curves | null)[];
   x: (value: number) => number;
   y: (value: number) => number;
 }
@@ -89,8 +101,16 @@ export function draw(pen: Pen, results: Results, chart: Chart): Axes {
   const top = chart.legend ? 26 : chart.top;
   const [w, h] = [width - LEFT - RIGHT, height - top - BOTTOM];
   const drawn = curves(results, columns, chart.along, chart.range);
+  const others = chart.beside.map((run) => curvesOf(run.results, results, columns, chart.along, chart.range));
   let { range } = drawn;
-  let [bottom, above] = padded(...bounds(drawn.values, drawn.first, drawn.end));
+  let [low, high] = bounds(drawn.values, drawn.first, drawn.end);
+  for (const other of others) {
+    if (!other) continue;
+    const [least, most] = bounds(other.values, other.first, other.end);
+    [low, high] = [Math.min(low, least), Math.max(high, most)];
+    if (chart.along !== 0 && other.values.some(Boolean)) range = { from: Math.min(range.from, other.range.from), to: Math.max(range.to, other.range.to) };
+  }
+  let [bottom, above] = padded(low, high);
   if (chart.along === "frequency") bottom = Math.min(0, bottom + 0.06 * (above - bottom));
   if (drawn.alike) [range, [bottom, above]] = evened(range, [bottom, above], w, h);
   const x = (v: number) => xOf({ width, range }, v);
@@ -113,11 +133,11 @@ export function draw(pen: Pen, results: Results, chart: Chart): Axes {
   const unit = [across.factor, across.offset, drawn.unit].filter(Boolean).join(" ");
   pen.text(13, top + h / 2, unit, { colour: theme.muted, align: "middle", turned: true });
   pen.within(LEFT, top, w, h, () => {
-    drawn.values.forEach((values, k) => {
+    [drawn, ...others].forEach((run, number) => run?.values.forEach((values, k) => {
       if (!values) return;
-      const pixels = drawn.ascending ? w : Infinity;
-      pen.line(trace(drawn.x, values, drawn.first, drawn.end, x, y, pixels), theme.series[k % theme.series.length], 1.6);
-    });
+      const pixels = run.ascending ? w : Infinity;
+      pen.line(trace(run.x, values, run.first, run.end, x, y, pixels), theme.series[k % theme.series.length], 1.6, DASHES[number % DASHES.length]);
+    }));
   });
   if (chart.legend) {
     let at = LEFT;
@@ -127,6 +147,12 @@ export function draw(pen: Pen, results: Results, chart: Chart): Axes {
       pen.text(at + 21, 17, name, { colour: theme.ink });
       at += 21 + 6.4 * [...name].length + 18;
     });
+    [chart.label, ...chart.beside.map((run) => run.label)].forEach((label, number) => {
+      if (!chart.beside.length) return;
+      pen.line([at, 13, at + 22, 13], theme.muted, 1.6, DASHES[number % DASHES.length]);
+      pen.text(at + 27, 17, visible(label), { colour: theme.muted });
+      at += 27 + 6.4 * [...visible(label)].length + 18;
+    });
   }
-  return { bounds: { from: bottom, to: above }, range, drawn, x, y };
+  return { bounds: { from: bottom, to: above }, range, drawn, others, x, y };
 }

@@ -2,6 +2,7 @@
 
 import { visible } from "../data/names";
 import type { Results } from "../data/results";
+import { sameChannel } from "../data/runs";
 import { spectrum } from "./spectrum";
 
 export interface Range { from: number; to: number }
@@ -72,4 +73,11 @@ export function curves(results: Results, columns: number[], along: Along, time: 
   const values = known.map((v, k) => (columns[k] === along && columns.length > 1 ? undefined : v));
   const label = [visible(results.name(along)), results.unit(along)].filter(Boolean).join(", ");
   return { x, values, first, end: Math.min(end, x.length), range, label, unit, ascending: false, alike: results.unit(along) === unit };
+}
+
+/** The curves of another run: of the channels that it has, too; nothing if it lacks that of the horizontal axis. */
+export function curvesOf(other: Results, results: Results, columns: number[], along: Along, time: Range): Curves | null {
+  const over = typeof along === "number" ? sameChannel(results, along, other) : along;
+  if (over === -1) return null;
+  return curves(other, columns.map((c) => sameChannel(results, c, other)), over, time);
 }

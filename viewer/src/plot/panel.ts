@@ -2,10 +2,11 @@
 
 import { number, visible } from "../data/names";
 import type { Results } from "../data/results";
+import { type Run, sameChannel } from "../data/runs";
 import type { Theme } from "../scene/theme";
 import { button, download, h, write } from "../ui/dom";
 import { type Axes, type Chart, LEFT, RIGHT, draw, tOf, xOf } from "./chart";
-import { type Along, type Range, curves, rowsOf } from "./curves";
+import { type Along, type Range, curves, curvesOf, rowsOf } from "./curves";
 import { CanvasPen, SvgPen } from "./pen";
 
 /** Bounds of the height of a chart. */
@@ -49,6 +50,7 @@ export class PlotPanel {
   private told = 0;
   onSeek: (t: number) => void = () => undefined;
   onChange: () => void = () => undefined;
+  private runs: Run[] = [];
 
   constructor(private readonly results: Results, private theme: Theme) {
     this.element.append(this.list, this.empty);
@@ -58,10 +60,31 @@ export class PlotPanel {
     this.reset();
   }
 
+  /** Draws other runs beside this one. */
+  beside(runs: Run[]): void {
+    this.runs = runs;
+    this.plots.forEach((p) => {
+      this.label(p);
+      this.read(p);
+    });
+    if (!this.zoomed) this.reset();
+    this.redraw();
+  }
+
+  private get shown(): Run[] {
+    return this.runs.filter((r) => r.shown);
+  }
+
+  /** When the first of the runs begins, and the last ends. */
+  private span(): [number, number] {
+    const all = [this.results, ...this.runs.map((r) => r.results)].map((r) => r.times).filter((times) => times.length > 0);
+    if (!all.length) return [0, 1];
+    return [Math.min(...all.map((times) => times[0])), Math.max(...all.map((times) => times[times.length - 1]))];
+  }
+
   /** Shows the whole time. */
   reset(): void {
-    const { times } = this.results;
-    const [from, to] = [times[0] ?? 0, times[times.length - 1] ?? 1];
+    const [from, to] = this.span();
     this.range = to > from ? { from, to } : { from: from - 0.5, to: from + 0.5 };
     this.zoomed = false;
     this.redraw();
@@ -217,7 +240,14 @@ export class PlotPanel {
   }
 
   private read(plot: Plot): void {
-    for (const c of typeof plot.along === "number" ? [plot.along, ...plot.columns] : plot.columns) this.results.column(c).then(() => this.redraw(), () => undefined);
+    for (const read of this.needed(plot)) read.then(() => this.redraw(), () => undefined);
+  }
+
+  /** The columns that a plot needs, of all runs. */
+  private needed(plot: Plot): Promise<Float64Array>[] {
+    const columns = typeof plot.along === "number" ? [plot.along, ...plot.columns] : plot.columns;
+    const others = this.shown.flatMap(({ results }) => columns.map((c) => sameChannel(this.results, c, results)).filter((c) => c >= 0).map((c) => results.column(c)));
+    return [...columns.map((c) => this.results.column(c)), ...others];
   }
 
   /** Draws all plots at the next frame. */
@@ -241,7 +271,7 @@ export class PlotPanel {
 
   private chart(plot: Plot, legend = false): Chart {
     const width = plot.canvas.parentElement?.clientWidth || 600;
-    return { columns: plot.columns, width, height: this.height, top: 8, along: plot.along, range: this.range, theme: this.theme, legend };
+    return { columns: plot.columns, width, height: this.height, top: 8, along: plot.along, range: this.range, theme: this.theme, legend, label: this.results.status.folder, beside: this.shown };
   }
 
   private drawOne(plot: Plot): void {
@@ -285,7 +315,7 @@ export class PlotPanel {
       place(p.cursor, this.t);
       if (this.hover === null) p.ghost.hidden = true;
       else place(p.ghost, this.hover);
-      if (told) p.values.forEach((e, k) => write(e, this.results.told(p.columns[k], at)));
+      if (told) p.values.forEach((e, k) => write(e, this.inWords(p.columns[k], at)));
     }
   }
 
@@ -300,7 +330,14 @@ export class PlotPanel {
       if (!e.hidden && axes) e.style.transform = `translate(${axes.x(u as number).toFixed(1)}px, ${axes.y(v as number).toFixed(1)}px)`;
     });
     if (!told) return;
-    p.values.forEach((e, k) => write(e, along === "frequency" ? this.peak(p, k) : this.results.told(p.columns[k], this.t)));
+    p.values.forEach((e, k) => write(e, along === "frequency" ? this.peak(p, k) : this.inWords(p.columns[k], this.t)));
+  }
+
+  /** The values of a channel at a time, that of the first run first; – where a run has none then. */
+  private inWords(column: number, t: number): string {
+    if (!this.shown.length) return this.results.told(column, t);
+    const of = (results: Results, c: number) => (c >= 0 && results.covers(t) ? results.told(c, t) : "–");
+    return [of(this.results, column), ...this.shown.map(({ results }) => of(results, sameChannel(this.results, column, results)))].join("  |  ");
   }
 
   /** The frequency with the largest amplitude. */
@@ -329,8 +366,8 @@ export class PlotPanel {
 
   private zoomBy(factor: number, about: number): void {
     const { from, to } = this.range;
-    const { times } = this.results;
-    const least = Math.max(1e-12 * Math.abs(to), (times[times.length - 1] - times[0]) * 1e-7);
+    const [start, end] = this.span();
+    const least = Math.max(1e-12 * Math.abs(to), (end - start) * 1e-7);
     const centre = Math.min(Math.max(about, from), to);
     const next = { from: centre - (centre - from) * factor, to: centre + (to - centre) * factor };
     if (next.to - next.from < least) return;
@@ -338,8 +375,7 @@ export class PlotPanel {
   }
 
   private setRange(next: Range): void {
-    const { times } = this.results;
-    const [start, end] = [times[0], times[times.length - 1]];
+    const [start, end] = this.span();
     if (!(end > start)) return;
     const span = Math.min(next.to - next.from, end - start);
     const from = Math.min(Math.max(next.from, start), end - span);
@@ -421,11 +457,12 @@ export class PlotPanel {
   }
 
   /** What is plotted: for tests and for saving. */
-  describe(): { columns: number[]; names: string[]; unit: string; along: string; bounds: Range; range: Range; values: (number | undefined)[]; told: string[] }[] {
+  describe(): { columns: number[]; names: string[]; unit: string; along: string; bounds: Range; range: Range; values: (number | undefined)[]; told: string[]; beside: (number | undefined)[][] }[] {
     return this.plots.map((p) => ({
       columns: [...p.columns], names: p.columns.map((c) => this.results.name(c)), unit: this.results.unit(p.columns[0]), along: this.overWhat(p),
       bounds: p.axes?.bounds ?? { from: 0, to: 1 }, range: { ...(p.along === 0 ? this.range : p.axes?.range ?? this.range) }, values: p.columns.map((c) => this.results.value(c, this.t)),
       told: p.values.map((e) => e.textContent ?? ""),
+      beside: this.shown.map(({ results }) => p.columns.map((c) => results.value(sameChannel(this.results, c, results), this.t))),
     }));
   }
 
@@ -438,8 +475,7 @@ export class PlotPanel {
   async file(k: number, format: string): Promise<Blob | null> {
     const plot = this.plots[k];
     if (!plot) return null;
-    const needed = typeof plot.along === "number" ? [plot.along, ...plot.columns] : plot.columns;
-    await Promise.all(needed.map((c) => this.results.column(c)));
+    await Promise.all(this.needed(plot));
     const chart = { ...this.chart(plot, true), height: 300 };
     if (format === "SVG") {
       const pen = new SvgPen(chart.width, chart.height);
@@ -462,20 +498,26 @@ export class PlotPanel {
     const { results } = this;
     const quoted = (field: string) =>
       field === "" || /[,"\n\r]|^[=+\-@\t ]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
-    const named = (c: number) => quoted(`${results.name(c)}${results.unit(c) ? ` [${results.unit(c)}]` : ""}`);
     const shown = (x: number) => (Number.isFinite(x) ? (Number.isInteger(x) && Math.abs(x) < 1e15 ? (Object.is(x, -0) ? "-0.0" : `${x}.0`) : String(x)) : Number.isNaN(x) ? "NaN" : x > 0 ? "inf" : "-inf");
-    const table = (head: string[], lists: ArrayLike<number>[], first: number, end: number) => {
-      const lines = [head.join(",")];
-      for (let i = first; i < end; i++) lines.push(lists.map((v) => shown(v[i])).join(","));
-      return `${lines.join("\n")}\n`;
+    // the tables of all runs side by side: their times differ
+    const of = (run: Results, tag: string) => {
+      const label = (c: number) => quoted(`${results.name(c)}${tag}${results.unit(c) ? ` [${results.unit(c)}]` : ""}`);
+      if (plot.along === "frequency") {
+        const drawn = run === results ? curves(results, plot.columns, "frequency", this.range) : curvesOf(run, results, plot.columns, "frequency", this.range);
+        const lists = drawn ? [drawn.x, ...drawn.values.map((v) => v ?? [])] : [];
+        return { head: [quoted(`frequency${tag} [Hz]`), ...plot.columns.map(label)], lists, first: 0, end: drawn?.end ?? 0 };
+      }
+      const columns = [...new Set([0, plot.along, ...plot.columns])].filter((c) => sameChannel(results, c, run) >= 0);
+      const lists = columns.map((c) => run.here(sameChannel(results, c, run)) ?? new Float64Array(0));
+      const [first, end] = this.zoomed ? rowsOf(run, this.range) : [0, run.rows];
+      return { head: columns.map(label), lists, first, end };
     };
-    if (plot.along === "frequency") {
-      const { x, values, end } = curves(results, plot.columns, "frequency", this.range);
-      return table(["frequency [Hz]", ...plot.columns.map(named)], [x, ...values.map((v) => v ?? [])], 0, end);
+    const tables = [of(results, ""), ...this.shown.map((r) => of(r.results, ` (${r.label})`))];
+    const lines = [tables.flatMap((t) => t.head).join(",")];
+    for (let i = 0; tables.some((t) => t.first + i < t.end); i++) {
+      lines.push(tables.flatMap((t) => t.lists.map((v) => (t.first + i < t.end ? shown(v[t.first + i]) : ""))).join(","));
     }
-    const columns = [...new Set([0, plot.along, ...plot.columns])];
-    const [first, end] = this.zoomed ? rowsOf(results, this.range) : [0, results.rows];
-    return table(columns.map(named), columns.map((c) => results.here(c) ?? new Float64Array(0)), first, end);
+    return `${lines.join("\n")}\n`;
   }
 
   private async save(plot: Plot, format: string): Promise<void> {

@@ -140,7 +140,7 @@ export class Solids {
 
   constructor(
     private readonly items: Items, slots: Slots, private readonly geometries: (level: number) => Record<string, BufferGeometry>,
-    shadows: boolean, private readonly software: boolean, light: Light,
+    shadows: boolean, private readonly software: boolean, light: Light, opacity = 1,
   ) {
     const texture = (data: Float32Array<ArrayBuffer>, width: number, height: number) => {
       const t = new DataTexture(data, width, height, RGBAFormat, FloatType);
@@ -153,6 +153,9 @@ export class Solids {
     const shared: Shared = { poses: { value: this.texture }, items: { value: this.instances }, least: this.least };
     this.standard = new MeshStandardMaterial({ roughness: 0.52, metalness: 0.08 });
     this.overlay = new MeshStandardMaterial({ roughness: 0.6, metalness: 0, depthTest: false, transparent: true });
+    // what one sees through lies behind what is at the same place
+    const ghostly = opacity < 1 ? { transparent: true, polygonOffset: true, polygonOffsetFactor: 1.5, polygonOffsetUnits: 4 } : {};
+    this.standard.setValues({ ...ghostly, opacity });
     this.depth = new MeshDepthMaterial({ depthPacking: RGBADepthPacking, side: DoubleSide });
     dress(this.standard, shared, true);
     dress(this.overlay, shared, true);
@@ -186,9 +189,10 @@ export class Solids {
         vColour = mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
         ${HIDE}
       }`,
-      "varying vec3 vColour;\nvoid main() { gl_FragColor = vec4(vColour, 1.0); }",
-      Object.fromEntries(Object.entries(light).map(([name, value]) => [name, { value }])),
+      "varying vec3 vColour;\nuniform float opacity;\nvoid main() { gl_FragColor = vec4(vColour, opacity); }",
+      { ...Object.fromEntries(Object.entries(light).map(([name, value]) => [name, { value }])), opacity: { value: opacity } },
     );
+    this.quick.setValues(ghostly);
     this.thin = this.quick.clone();
     this.thin.uniforms = this.quick.uniforms;
     this.thin.defines = { LINES: "" };

@@ -8,11 +8,13 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Results } from "../data/results";
 import { dot, norm, scale as times, sub, unit } from "./algebra";
 import { Copy } from "./copy";
+import { Ghost } from "./ghost";
 import { Grid } from "./grid";
 import type { Group } from "./items";
+import { Mechanism } from "./mechanism";
 import { type Entity, type Mesh3, type Scene, type Vec, entities } from "./model";
-import { type Parts, type Travel, build, slotOf } from "./parts";
-import { Poses, Slots } from "./poses";
+import { type Parts, type Travel, slotOf } from "./parts";
+import type { Poses, Slots } from "./poses";
 import { LEVELS, LINES, meshes, primitives } from "./primitives";
 import { type Light, Solids } from "./solids";
 import type { Theme } from "./theme";
@@ -51,18 +53,14 @@ export class Stage {
   readonly renderer: WebGLRenderer;
   /** Whether there is no graphics processor. */
   readonly software: boolean;
-  readonly slots: Slots;
-  readonly poses: Poses;
+  readonly machine: Mechanism;
+  /** The machines of other runs. */
+  readonly ghosts: Ghost[] = [];
   readonly entities: Entity[];
-  parts: Parts;
-  row = 0;
-  share = 0;
   view: View = "front";
   flat = false;
   /** The length of the longest reaction arrow, in units of the default. */
   arrowScale = 1;
-  /** How much larger deformations of flexible bodies are drawn. */
-  deformation = 1;
   onDraw: () => void = () => undefined;
   private readonly root = new Root();
   private readonly perspective = new PerspectiveCamera(FOV, 1, 0.01, 100);
@@ -99,7 +97,6 @@ export class Stage {
   private flight: { start: number; from: Pose; to: Pose } | null = null;
   /** Whether the view is one of everything, which the user has not changed. */
   private fitted = true;
-  private modes: (Float64Array[] | null)[] = [];
   /** Forces and moments of the joints, by axes. */
   private reactions: { force: Vectors; moment: Vectors } | null = null;
   /** The arrows that are drawn: where their tips are, and what they stand for. */
@@ -122,10 +119,8 @@ export class Stage {
     this.renderer.shadowMap.enabled = scene.bodies.length <= SHADOWED;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.entities = entities(scene);
-    this.poses = new Poses(scene, results);
     this.up = scene.plane ? [0, 1, 0] : unit(times(scene.gravity, -1), [0, 0, 1]);
-    this.parts = build(scene, theme, this.startSize(), this.travel);
-    this.slots = new Slots(this.parts.slots);
+    this.machine = new Mechanism(scene, results, theme, this.startSize(), this.travel);
     this.solids = this.makeSolids();
     const floor: Vec = [0, 0, this.parts.floor];
     this.grid = new Grid(scene.plane ? [0, 0, 1] : this.up, floor);
@@ -135,6 +130,55 @@ export class Stage {
     this.key.shadow.radius = 3;
     this.controls = this.makeControls();
     this.colour(theme);
+  }
+
+  get slots(): Slots {
+    return this.machine.slots;
+  }
+
+  get poses(): Poses {
+    return this.machine.poses;
+  }
+
+  get parts(): Parts {
+    return this.machine.parts;
+  }
+
+  get row(): number {
+    return this.machine.row;
+  }
+
+  get share(): number {
+    return this.machine.share;
+  }
+
+  /** How much larger deformations of flexible bodies are drawn. */
+  get deformation(): number {
+    return this.machine.deformation;
+  }
+
+  set deformation(factor: number) {
+    for (const m of [this.machine, ...this.ghosts.map((g) => g.machine)]) m.deformation = factor;
+  }
+
+  bent(body: number): Vec[] {
+    return this.machine.bent(body);
+  }
+
+  /** Adds the machine of another run. */
+  async addGhost(scene: Scene, results: Results): Promise<Ghost> {
+    const ghost = new Ghost(scene, results, this.theme, this.startSize(), this.ghosts.length, this.software, this.light, () => this.invalidate());
+    ghost.solids.resize(this.width, this.height);
+    this.ghosts.push(ghost);
+    this.root.add(ghost.solids.node);
+    await Promise.all([ghost.machine.poses.load(0), ghost.machine.loadModes(), ghost.machine.poses.survey()]);
+    this.remeasure();
+    return ghost;
+  }
+
+  /** Reads what is drawn at a time. */
+  async load(t: number): Promise<void> {
+    await Promise.all([this.machine, ...this.ghosts.map((g) => g.machine)].map((m) => m.load(t)));
   }
 
   private startSize(): number {
@@ -175,7 +219,13 @@ export class Stage {
 
   /** New colours. */
   paint(theme: Theme): void {
-    this.parts = build(this.scene, theme, this.startSize(), this.travel);
+    this.machine.rebuild(theme);
+    for (const g of this.ghosts) {
+      this.root.remove(g.solids.node);
+      g.paint(theme);
+      g.solids.resize(this.width, this.height);
+      this.root.add(g.solids.node);
+    }
     this.root.remove(this.solids.node);
     this.solids.dispose();
     this.solids = this.makeSolids();
@@ -260,27 +310,27 @@ export class Stage {
       box.min.set(Math.min(box.min.x, x - r), Math.min(box.min.y, y - r), Math.min(box.min.z, z - r));
       box.max.set(Math.max(box.max.x, x + r), Math.max(box.max.y, y + r), Math.max(box.max.z, z + r));
     };
-    const { bodies } = this.scene;
-    const some = Math.max(1, Math.ceil(bodies.length / 1200)); // few enough for all points of all frames
-    this.poses.sample(this.slots, bodies.length > 400 ? 8 : 48, () => {
-      for (let i = 0; i < bodies.length; i += some) {
-        if (this.slots.hidden(i + 1)) continue;
-        const k = 8 * (i + 1);
-        const d = this.slots.data;
-        const s = bodies[i].shape;
-        const width = this.parts.width;
-        if (s.type === "rod") for (const end of [s.length / 2, -s.length / 2]) grow(...this.slots.point(i + 1, [end, 0, 0]), width);
-        else if (s.type === "box") {
-          const [x, y, z] = s.size.map((c) => c / 2);
-          for (let c = 0; c < 8; c++) grow(...this.slots.point(i + 1, [c & 1 ? x : -x, c & 2 ? y : -y, c & 4 ? z : -z]), 0);
-        } else if (bodies[i].mesh) {
-          const { low, high } = bodies[i].mesh as Mesh3;
-          for (let c = 0; c < 8; c++) grow(...this.slots.point(i + 1, [c & 1 ? low[0] : high[0], c & 2 ? low[1] : high[1], c & 4 ? low[2] : high[2]]), 0);
-        } else grow(d[k], d[k + 1], d[k + 2], s.type === "unknown" ? width : Math.hypot(s.radius, s.type === "cylinder" ? s.length / 2 : 0));
-        bodies[i].flexible?.points.forEach((p) => grow(...this.slots.point(i + 1, p), width));
-        for (const p of this.parts.held[i].slice(0, round ? 16 : 4)) grow(...this.slots.point(i + 1, p), width);
-      }
-    });
+    for (const { scene: { bodies }, poses, slots, parts: { width, held } } of [this.machine, ...this.ghosts.map((g) => g.machine)]) {
+      const some = Math.max(1, Math.ceil(bodies.length / 1200)); // few enough for all points of all frames
+      poses.sample(slots, bodies.length > 400 ? 8 : 48, () => {
+        for (let i = 0; i < bodies.length; i += some) {
+          if (slots.hidden(i + 1)) continue;
+          const k = 8 * (i + 1);
+          const d = slots.data;
+          const s = bodies[i].shape;
+          if (s.type === "rod") for (const end of [s.length / 2, -s.length / 2]) grow(...slots.point(i + 1, [end, 0, 0]), width);
+          else if (s.type === "box") {
+            const [x, y, z] = s.size.map((c) => c / 2);
+            for (let c = 0; c < 8; c++) grow(...slots.point(i + 1, [c & 1 ? x : -x, c & 2 ? y : -y, c & 4 ? z : -z]), 0);
+          } else if (bodies[i].mesh) {
+            const { low, high } = bodies[i].mesh as Mesh3;
+            for (let c = 0; c < 8; c++) grow(...slots.point(i + 1, [c & 1 ? low[0] : high[0], c & 2 ? low[1] : high[1], c & 4 ? low[2] : high[2]]), 0);
+          } else grow(d[k], d[k + 1], d[k + 2], s.type === "unknown" ? width : Math.hypot(s.radius, s.type === "cylinder" ? s.length / 2 : 0));
+          bodies[i].flexible?.points.forEach((p) => grow(...slots.point(i + 1, p), width));
+          for (const p of held[i].slice(0, round ? 16 : 4)) grow(...slots.point(i + 1, p), width);
+        }
+      });
+    }
     for (const e of [...this.scene.joints, ...this.scene.forces]) {
       e.between.forEach((b, k) => {
         if (b !== null || e.between.length < 2) return;
@@ -340,16 +390,7 @@ export class Stage {
 
   /** Shows the time at a row, and a share of the way to the next; false while that is being read. */
   seek(row: number, share: number, playing = false): boolean {
-    this.poses.want(row, playing);
-    if (!this.poses.fill(this.slots, row, share)) return false;
-    [this.row, this.share] = [row, share];
-    this.sit();
-    for (const s of this.parts.spans) {
-      const [a, b] = s.ends;
-      if (this.slots.hidden(a.slot) || this.slots.hidden(b.slot)) this.slots.hide(s.slot);
-      else this.slots.span(s.slot, this.slots.point(a.slot, a.on), this.slots.point(b.slot, b.on));
-    }
-    this.bend();
+    if (!this.machine.seek(row, share, playing)) return false;
     this.arrows();
     this.solids.moved();
     this.traces.at(row, share);
@@ -357,65 +398,11 @@ export class Stage {
     return true;
   }
 
-  /** The points of a flexible body where its modes have moved them, in the world. */
-  bent(body: number, lift = 0): Vec[] {
-    const { flexible } = this.scene.bodies[body];
-    if (!flexible) return [];
-    const amounts = this.amounts(body);
-    return flexible.points.map((p, i) => {
-      const q: Vec = [p[0], p[1], p[2] + lift];
-      amounts.forEach((x, k) => flexible.modes[k].shape[i]?.forEach((d, axis) => (q[axis] += x * d)));
-      return this.slots.point(body + 1, q);
-    });
-  }
-
-  /** How much of each mode of a flexible body there is, as drawn. */
-  private amounts(body: number): number[] {
-    return (this.modes[body] ?? []).map((c) => {
-      const x = this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
-      return Number.isFinite(x) ? this.deformation * x : 0;
-    });
-  }
-
-  /** What stands on a flexible body moves with it. */
-  private sit(): void {
-    const amounts = new Map<number, number[]>();
-    const d = this.slots.data;
-    for (const { slot, body, line: [i, j], share } of this.parts.seats.values()) {
-      if (!amounts.has(body)) amounts.set(body, this.amounts(body));
-      const off: Vec = [0, 0, 0];
-      const modes = this.scene.bodies[body].flexible?.modes ?? [];
-      amounts.get(body)?.forEach((x, k) => {
-        const [a, b] = [modes[k].shape[i], modes[k].shape[j]];
-        if (a && b) a.forEach((_, axis) => (off[axis] += x * (a[axis] + share * (b[axis] - a[axis]))));
-      });
-      const k = 8 * (body + 1);
-      const p = this.slots.point(body + 1, off);
-      this.slots.set(slot, p[0], p[1], p[2], d[k + 3], d[k + 4], d[k + 5], d[k + 6], d[k + 7]);
-    }
-  }
-
-  /** The segments of flexible bodies. */
-  private bend(): void {
-    for (const b of this.parts.bends) {
-      const at = this.bent(b.body, b.lift);
-      const hidden = this.slots.hidden(b.body + 1);
-      this.scene.bodies[b.body].flexible?.lines.forEach(([i, j], k) => {
-        if (hidden) this.slots.hide(b.slots[k]);
-        else this.slots.span(b.slots[k], at[i], at[j]);
-      });
-    }
-  }
-
   private arrows(): void {
     const { width } = this.parts;
     const head = 2.6 * 0.85 * width;
     const full = 0.3 * this.ball.radius * this.arrowScale;
-    const at = (columns: Float64Array[], k: number) => {
-      const c = columns[k];
-      if (!c) return 0;
-      return this.share > 0 ? c[this.row] + this.share * (c[this.row + 1] - c[this.row]) : c[this.row];
-    };
+    const at = (columns: Float64Array[], k: number) => (columns[k] ? this.machine.at(columns[k]) : 0);
     this.drawnArrows.length = 0;
     for (const a of this.parts.arrows) {
       this.slots.hide(a.slot);
@@ -506,6 +493,7 @@ export class Stage {
     const [row, share] = [this.row, this.share];
     this.measure();
     this.seek(row, share);
+    this.ghosts.forEach((g) => g.again());
     const grown = before.expandByScalar(0.01 * this.ball.radius);
     if (this.fitted && !grown.containsBox(this.bounds)) this.goto(this.view, false);
   }
@@ -514,7 +502,7 @@ export class Stage {
   async extend(all: boolean): Promise<void> {
     await this.poses.extend();
     this.remeasure();
-    await this.loadModes();
+    await this.machine.loadModes();
     if (!all) return;
     if (this.reactions && this.shown.reactions) {
       this.reactions = null;
@@ -522,15 +510,6 @@ export class Stage {
     } else this.reactions = null;
     await this.loadLoads();
     await this.loadTraces();
-  }
-
-  /** Reads the modal coordinates of flexible bodies. */
-  async loadModes(): Promise<void> {
-    await Promise.all(this.parts.bends.map(async (b) => {
-      const { flexible } = this.scene.bodies[b.body];
-      const columns = (flexible?.modes ?? []).map((m) => this.results.find(m.channel));
-      if (columns.every((k) => k >= 0)) this.modes[b.body] = await Promise.all(columns.map((k) => this.results.column(k)));
-    }));
   }
 
   // ————————————————————————————— camera —————————————————————————————
@@ -645,7 +624,7 @@ export class Stage {
     [this.width, this.height] = [width, height];
     this.renderer.setPixelRatio(this.ratio(this.drawnAs));
     this.renderer.setSize(width, height, false);
-    this.solids.resize(width, height);
+    [this.solids, ...this.ghosts.map((g) => g.solids)].forEach((solids) => solids.resize(width, height));
     // a view of everything stays one; another keeps its place and size
     if (this.fitted && this.points.length > 0) this.goto(this.view, false);
     else if (Number.isFinite(pose.size) && pose.size > 0) this.place(pose);
@@ -755,7 +734,9 @@ export class Stage {
     this.renderer.info.reset();
     const quick = this.drawnAs >= Care.Quick;
     const symbols = !quick || this.scene.joints.length < MANY_SYMBOLS || this.parts.width > 4 * this.perPixel;
-    this.solids.detail((thick) => this.levelOfDetail(this.drawnAs, thick), quick, symbols, this.perPixel / this.ratio(this.drawnAs));
+    for (const solids of [this.solids, ...this.ghosts.map((g) => g.solids)]) {
+      solids.detail((thick) => this.levelOfDetail(this.drawnAs, thick), quick, symbols, this.perPixel / this.ratio(this.drawnAs));
+    }
     if (this.copy && this.drawnAs < Care.Quick) this.copy.smoothly(this.renderer, () => this.renderer.render(this.root, this.camera));
     else this.renderer.render(this.root, this.camera);
   }
@@ -779,7 +760,7 @@ export class Stage {
     const { renderer, camera } = this;
     const ratio = renderer.getPixelRatio();
     camera.setViewOffset(this.width * ratio, this.height * ratio, Math.floor(x * ratio), Math.floor(y * ratio), 1, 1);
-    const hidden = [this.grid.mesh, this.grid.quick, this.grid.shadow, this.traces.node].filter((o) => o.visible);
+    const hidden = [this.grid.mesh, this.grid.quick, this.grid.shadow, this.traces.node, ...this.ghosts.map((g) => g.solids.node)].filter((o) => o.visible);
     hidden.forEach((o) => (o.visible = false));
     const shadows = renderer.shadowMap.autoUpdate;
     renderer.shadowMap.autoUpdate = false;

@@ -2,13 +2,16 @@
 
 import { visible } from "../data/names";
 import { Results } from "../data/results";
+import { type Run, readRun } from "../data/runs";
 import { Replaced, type Source, type State, type Status } from "../data/source";
 import { PlotPanel } from "../plot/panel";
 import { type Scene, SceneReader, guess } from "../scene/model";
 import { type Shown, Stage, type View } from "../scene/stage";
 import { THEMES, type ThemeName } from "../scene/theme";
+import { Chapters, chaptersOf } from "./chapters";
 import { button, download, h, icon, write } from "./dom";
 import { help } from "./help";
+import { legend } from "./legend";
 import { Overlay } from "./overlay";
 import { Player } from "./player";
 import { Sidebar } from "./sidebar";
@@ -54,6 +57,9 @@ export class App {
   selected = -1;
   readonly shown: Shown = { joints: true, forces: true, reactions: false, traces: true, grid: true, labels: false };
   strip: Strip | null = null;
+  chapters: Chapters | null = null;
+  /** Runs beside the first. */
+  runs: Run[] = [];
   /** Whether a live run has ended and its program has left. */
   over = false;
   private transport!: Transport;
@@ -118,10 +124,12 @@ export class App {
     this.status(status, told);
     await this.openStage();
     this.firstPlots();
+    await this.openOthers(status.runs ?? 1).catch((e) => this.fail(e));
     this.sidebar.report(this.source.extras.sections);
     this.sidebar.onTruth = () => this.showTruth(true);
     this.listen();
-    this.player.seek(status.live ? this.player.end : this.player.start);
+    if (this.chapters) this.beginChapters(this.chapters);
+    else this.player.seek(status.live ? this.player.end : this.player.start);
     requestAnimationFrame((now) => this.loop(now));
     if (status.live) this.follow();
     else if (this.source.watched) this.watch();
@@ -164,7 +172,9 @@ export class App {
     const plotSplit = this.splitter("Height of the plots", "row", (d) => this.size("--plots", d, 60, 0.75 * innerHeight, this.plots.element.offsetHeight));
     const sideSplit = this.splitter("Width of the side panel", "column", (d) => this.size("--side", d, 200, 640, this.sidebar.element.offsetWidth));
     const canvas = h("canvas", { class: "scene", tabIndex: 0, role: "img", "aria-label": `Moving picture of ${visible(model)}` });
-    this.viewport = h("div", { class: "viewport" }, canvas, this.busy);
+    const chapters = chaptersOf(this.results.status.summary);
+    if (chapters.length) this.chapters = new Chapters(chapters, this.player);
+    this.viewport = h("div", { class: "viewport" }, canvas, this.busy, this.chapters?.element);
     if (this.results.status.live) this.strip = new Strip(this.theme);
     const main = h("main", { class: "main" }, this.banner, this.viewport, this.transport.element, this.strip?.element ?? null, plotSplit, this.plots.element);
     const { sections } = this.source.extras;
@@ -192,8 +202,9 @@ export class App {
     this.sidebar.onFocus = (pick) => this.stage?.focus(pick);
     this.root.querySelector(".page")?.append(this.sidebar.element);
     this.plots.onChange = () => this.sidebar.mark();
-    this.plots.onSeek = (t) => this.player.seek(t);
+    this.plots.onSeek = (t) => (this.chapters ?? this.player).seek(t);
     this.player.onChange = () => {
+      this.chapters?.update();
       this.transport.update();
       this.plots.seek(this.player.t, this.player.playing);
       this.sidebar.update(this.player.t, !this.player.playing);
@@ -221,7 +232,7 @@ export class App {
     this.pointer(canvas, stage);
     stage.loadTraces().catch((e) => this.fail(e));
     setTimeout(() => stage.survey().catch((e) => this.fail(e)), 300); // after the first picture
-    stage.loadModes().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
+    stage.machine.loadModes().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
     stage.loadLoads().then(() => this.show(this.player.t)).catch((e) => this.fail(e));
     const recorded = this.scene.joints.some((j) => this.results.find(j.name, ".fx") >= 0);
     const toggle = this.toggles.get("reactions");
@@ -229,6 +240,60 @@ export class App {
       toggle.disabled = true;
       toggle.parentElement?.setAttribute("title", "No reactions were recorded");
     }
+  }
+
+  /** Reads the other runs and shows them beside the first. What cannot be read is told, and left out. */
+  private async openOthers(count: number): Promise<void> {
+    const found = await Promise.allSettled(Array.from({ length: count - 1 }, async (_, k) => {
+      const source = this.source.beside?.(k + 1);
+      if (!source) throw new Error("Only one run comes with this page.");
+      return readRun(source);
+    }));
+    const told: string[] = [];
+    for (const run of found) {
+      if (run.status === "fulfilled") this.runs.push(run.value);
+      else told.push(run.reason instanceof Error ? run.reason.message : String(run.reason));
+    }
+    for (const run of this.runs) {
+      const missing = this.lacking(run);
+      if (missing) told.push(missing);
+      await this.stage?.addGhost(run.scene, run.results);
+    }
+    if (this.runs.length) {
+      this.viewport.append(legend(this.results.status.folder, this.runs, (run) => this.showRun(run)));
+      this.player.beside = this.runs.map((run) => run.results);
+      this.plots.beside(this.runs);
+      this.transport.extend();
+    }
+    if (told.length) this.status(this.results.status, told.join(" "));
+  }
+
+  /** What a run and the first do not share, in a sentence; nothing if they have the same channels. */
+  private lacking(run: Run): string {
+    const only = (a: Results, b: Results) => {
+      let n = 0;
+      for (let c = 1; c < a.names.count; c++) if (b.find(a.name(c)) < 0) n += 1;
+      return n;
+    };
+    const [own, theirs] = [only(this.results, run.results), only(run.results, this.results)];
+    if (own + theirs === 0) return "";
+    const label = (status: string) => `“${visible(status)}”`;
+    const [a, b] = [label(this.results.status.folder), label(run.label)];
+    return `${own} channels are only in ${a}${theirs ? `, ${theirs} only in ${b}; name ${b} first to plot them` : ""}.`;
+  }
+
+  /** A run is shown or hidden. */
+  private showRun(run: Run): void {
+    const ghost = this.stage?.ghosts[this.runs.indexOf(run)];
+    if (ghost) ghost.solids.node.visible = run.shown;
+    this.plots.beside(this.runs);
+    this.stage?.invalidate();
+  }
+
+  /** Opens the first chapter; shapes of modes move at once. */
+  private beginChapters(chapters: Chapters): void {
+    chapters.open(0);
+    if (this.player.span && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.play();
   }
 
   /** The scene or the accuracy report, where there is one. */
@@ -350,6 +415,7 @@ export class App {
   private show(t: number): boolean {
     const { row, share } = this.results.locate(t);
     if (!this.stage) return true;
+    this.stage.ghosts.forEach((g) => g.seek(t, this.player.playing));
     const here = this.stage.seek(row, share, this.player.playing);
     if (!this.filming) this.busy.hidden = here;
     if (!here) this.retry(t);
@@ -480,8 +546,7 @@ export class App {
         format, width, height, seconds: (player.end - player.start) / player.speed,
         draw: async (share, onto, w, h) => {
           const t = player.start + share * (player.end - player.start);
-          const { row } = this.results.locate(t);
-          await Promise.all([stage.poses.load(row), stage.poses.load(Math.min(row + 1, this.results.rows - 1))]);
+          await stage.load(t);
           player.seek(t);
           stage.draw();
           onto.fillStyle = this.theme.paper;
@@ -573,6 +638,7 @@ export class App {
       const act: Record<string, () => void> = {
         " ": () => player.toggle(),
         ArrowLeft: () => player.step(e.shiftKey ? -10 : -1), ArrowRight: () => player.step(e.shiftKey ? 10 : 1),
+        PageUp: () => this.chapters?.open(this.chapters.at - 1), PageDown: () => this.chapters?.open(this.chapters.at + 1),
         Home: () => player.seek(player.start), End: () => player.seek(player.end),
         "+": () => player.faster(1), "=": () => player.faster(1), "-": () => player.faster(-1), "−": () => player.faster(-1),
         k: () => {
@@ -615,6 +681,19 @@ export class App {
     this.transport.extend();
     if (atEnd && this.player.growing) this.player.seek(this.player.end);
     else this.show(this.player.t);
+  }
+
+  /** Looks whether a run beside the first has more rows. */
+  private async growBeside({ results }: Run): Promise<void> {
+    const status = await results.source.status();
+    if (status.generation !== results.status.generation) return location.reload();
+    results.status = status;
+    if (status.rows <= results.rows) return;
+    await results.extend(status.rows);
+    await Promise.all(this.stage?.ghosts.filter((g) => g.results === results).map(({ machine }) => machine.poses.extend()) ?? []);
+    this.plots.extend();
+    this.transport.extend();
+    this.show(this.player.t);
   }
 
   /** Follows a run while it goes on, by its own news. */
@@ -681,10 +760,12 @@ export class App {
           await this.grow(status.rows, true);
           this.results.status = status;
         }
+        for (const run of this.runs) await this.growBeside(run);
       } catch (e) {
         if (++quiet === 2) this.fail(e);
       }
-      setTimeout(look, this.results.status.state === "running" ? WATCH : 4 * WATCH);
+      const running = [this.results, ...this.runs.map((run) => run.results)].some((r) => r.status.state === "running");
+      setTimeout(look, running ? WATCH : 4 * WATCH);
     };
     setTimeout(look, WATCH);
   }

@@ -4,7 +4,7 @@ import { button, h } from "./dom";
 
 const KEYS: [string, [string, string][]][] = [
   ["Time", [
-    ["space", "play or pause"], ["← →", "one sample back or on"], ["⇧ ← →", "ten samples"], ["Home End", "to the start or the end"],
+    ["space", "play or pause"], ["← →", "one sample back or on"], ["⇧ ← →", "ten samples"], ["Home End", "to the start or the end"], ["PgUp PgDn", "the chapter before or after, such as a mode"],
     ["+ −", "faster or slower"], ["K", "repeat"],
   ]],
   ["View", [

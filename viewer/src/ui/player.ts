@@ -9,6 +9,10 @@ export class Player {
   playing = false;
   loop = true;
   speed = 1;
+  /** The chapter that is played; nothing for all there is. */
+  span: [number, number] | null = null;
+  /** Other runs: time runs until the last of them ends. */
+  beside: Results[] = [];
   /** Whether more is to come, so that the end is waited at. */
   growing = false;
   /** Shows a time; false while its frame is not here. */
@@ -26,11 +30,15 @@ export class Player {
   }
 
   get start(): number {
-    return this.results.times[0] ?? 0;
+    return this.span?.[0] ?? Math.min(...this.all((times) => times[0]));
   }
 
   get end(): number {
-    return this.results.times[this.results.times.length - 1] ?? 0;
+    return this.span?.[1] ?? Math.max(...this.all((times) => times[times.length - 1]));
+  }
+
+  private all(time: (times: Float64Array) => number | undefined): number[] {
+    return [this.results, ...this.beside].map((r) => time(r.times) ?? 0);
   }
 
   seek(t: number): void {
@@ -49,7 +57,7 @@ export class Player {
   }
 
   play(): void {
-    if (this.results.rows < 2) return;
+    if (!(this.end > this.start)) return;
     if (this.t >= this.end) this.t = this.start;
     this.playing = true;
     this.last = 0;

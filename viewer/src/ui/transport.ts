@@ -62,7 +62,6 @@ export class Transport {
     const span = this.player.end - this.player.start;
     const step = span / Math.max(1, this.results.rows - 1);
     this.digits = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step || 1)) + 1));
-    write(this.end, `/ ${short(this.player.end)} s`);
     this.time.style.width = `${Math.max(5, this.player.end.toFixed(this.digits).length) + 2}ch`;
     this.update();
   }
@@ -76,6 +75,7 @@ export class Transport {
       this.play.title = `${player.playing ? "Pause" : "Play"}  (space)`;
     }
     this.loop.setAttribute("aria-pressed", String(player.loop));
+    write(this.end, `/ ${short(player.end)} s`);
     const span = player.end - player.start;
     const u = span > 0 ? (player.t - player.start) / span : 0;
     this.slider.value = String(Math.round(u * STEPS));

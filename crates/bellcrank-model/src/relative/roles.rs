@@ -6,7 +6,7 @@ use super::{Relative, layout, space};
 use crate::channel::Selection;
 use crate::dynamics::*;
 use crate::model::Subject;
-use crate::system::channels::{self, Look};
+use crate::system::channels::{self, Look, Memo};
 use std::sync::Arc;
 
 impl Switching for Relative {
@@ -128,7 +128,7 @@ impl Relative {
         self.rnea_joint_loads(at, t);
         let inner = std::mem::take(&mut t.cartesian);
         let reaction = |joint: usize, w: &Workspace| self.reaction(joint, t, w);
-        see(&Look { system: &self.cartesian, at: &t.point, w: &inner, reaction: &reaction });
+        see(&Look { system: &self.cartesian, at: &t.point, w: &inner, reaction: &reaction, memo: Memo::default() });
         t.cartesian = inner;
     }
 }

@@ -7,6 +7,7 @@ use crate::channel::{Axes, Group, ProbePart, Selection};
 use crate::forces::MAX_QUANTITIES;
 use crate::model::{End, Probe};
 use bellcrank_math::{Mat3, Vec3};
+use std::cell::{Cell, RefCell};
 
 /// What is looked at: a realized point with its v̇ and λ, and how to get reactions.
 pub struct Look<'a> {
@@ -18,6 +19,19 @@ pub struct Look<'a> {
     pub w: &'a Workspace,
     /// The load that a joint puts on its second body.
     pub reaction: &'a dyn Fn(usize, &Workspace) -> Covector,
+    /// What several groups have in common.
+    pub memo: Memo,
+}
+
+/// What was computed for one group and serves the next ones: a load is told in the axes of the world and of both bodies.
+#[derive(Default)]
+pub struct Memo {
+    /// The last joint, and its reaction.
+    reaction: Cell<Option<(usize, Covector)>>,
+    /// The last force, its load and its power.
+    load: Cell<Option<(usize, Covector, f64)>>,
+    /// Room for second derivatives of joint coordinates.
+    curvature: RefCell<Option<Stiffness>>,
 }
 
 /// The values of what is recorded unless something else is asked for.
@@ -30,6 +44,14 @@ pub fn observe(look: &Look, out: &mut Vec<f64>) {
 pub fn observe_some(look: &Look, selection: &Selection, scratch: &mut Vec<f64>, out: &mut Vec<f64>) {
     out.clear();
     for (group, bits) in &selection.items {
+        let whole = bits.trailing_ones() == bits.count_ones();
+        if whole {
+            // all of them, or the first ones
+            let end = out.len() + bits.count_ones() as usize;
+            look.values(*group, out);
+            out.truncate(end);
+            continue;
+        }
         scratch.clear();
         look.values(*group, scratch);
         Selection::pick(*bits, scratch, out);
@@ -85,9 +107,11 @@ impl Look<'_> {
                 out.extend_from_slice(&[value, rate]);
             }
             Group::Second(k, ..) => {
-                out.push(self.system.coordinate_acceleration(&self.system.coordinates[k], self.at, self.w));
+                let mut room = self.memo.curvature.borrow_mut();
+                let room = room.get_or_insert_with(Stiffness::default);
+                out.push(self.system.coordinate_acceleration(&self.system.coordinates[k], self.at, self.w, room));
             }
-            Group::Reaction(j, axes) => self.load((self.reaction)(j, self.w), &model.joints[j].ends[..2], axes, out),
+            Group::Reaction(j, axes) => self.load(self.reaction_of(j), &model.joints[j].ends[..2], axes, out),
             Group::Force(f) => {
                 let table = model.forces[f].force.quantities();
                 let mut all = [0.0; MAX_QUANTITIES];
@@ -97,7 +121,7 @@ impl Look<'_> {
             }
             Group::Load(f, axes) => {
                 let ends = &model.forces[f].ends;
-                let (load, power) = self.system.load_of_force(f, self.at, self.w);
+                let (load, power) = self.load_of(f);
                 self.load(load, &ends[ends.len().saturating_sub(2)..], axes, out);
                 if axes == Axes::World {
                     out.push(power);
@@ -121,6 +145,28 @@ impl Look<'_> {
                 out.extend_from_slice(&cardan(&self.system.pose(b, self.at).1.matrix()));
             }
             Group::Cardan(_) => {}
+        }
+    }
+
+    fn reaction_of(&self, joint: usize) -> Covector {
+        match self.memo.reaction.get() {
+            Some((last, load)) if last == joint => load,
+            _ => {
+                let load = (self.reaction)(joint, self.w);
+                self.memo.reaction.set(Some((joint, load)));
+                load
+            }
+        }
+    }
+
+    fn load_of(&self, force: usize) -> (Covector, f64) {
+        match self.memo.load.get() {
+            Some((last, load, power)) if last == force => (load, power),
+            _ => {
+                let (load, power) = self.system.load_of_force(force, self.at, self.w);
+                self.memo.load.set(Some((force, load, power)));
+                (load, power)
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What solvers and recorders see of a system: energy, names, channels, momentum.
 
-use super::channels::Look;
+use super::channels::{Look, Memo};
 use super::*;
 use crate::catalog;
 use crate::channel::Selection;
@@ -81,7 +81,7 @@ impl Observable for System {
 
     fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
         let reaction = |joint: usize, w: &Workspace| self.reaction(joint, at, w);
-        channels::observe(&Look { system: self, at, w, reaction: &reaction }, out);
+        channels::observe(&Look { system: self, at, w, reaction: &reaction, memo: Memo::default() }, out);
     }
 
     fn all_channels(&self) -> Vec<Channel> {
@@ -94,7 +94,12 @@ impl Observable for System {
 
     fn observe_some(&self, selection: &Selection, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
         let reaction = |joint: usize, w: &Workspace| self.reaction(joint, at, w);
-        channels::observe_some(&Look { system: self, at, w, reaction: &reaction }, selection, &mut Vec::new(), out);
+        channels::observe_some(
+            &Look { system: self, at, w, reaction: &reaction, memo: Memo::default() },
+            selection,
+            &mut Vec::new(),
+            out,
+        );
     }
 
     fn has_power(&self) -> bool {

@@ -71,15 +71,22 @@ impl System {
         }
         let b = end.body as usize;
         let range = self.layout.bodies[b].clone();
+        // in the plane nothing moves out of it
+        let plane = self.model.space == Space::Plane;
+        let mut row = [0.0; MAX_WIDTH];
+        let row = &mut row[..range.len()];
         each!(&self.bodies[b], body => {
-            let along = |form: Covector| {
-                let mut row = [0.0; MAX_WIDTH];
-                body.twist_stiffness(&w.bodies[b], &end.on, &v[range.clone()], form, 1.0, &mut row[..range.len()]);
+            let mut along = |form: Covector| {
+                row.fill(0.0);
+                body.twist_stiffness(&w.bodies[b], &end.on, &v[range.clone()], form, 1.0, row);
                 row.iter().zip(&delta[range.clone()]).map(|(r, d)| r * d).sum::<f64>()
             };
+            let mut parts = |form: fn(Vec3) -> Covector, axes: [bool; 3]| {
+                Vec3([0, 1, 2].map(|i| if axes[i] { along(form(Vec3::unit(i))) } else { 0.0 }))
+            };
             (
-                Vec3([0, 1, 2].map(|i| along(Covector::new(Vec3::unit(i), Vec3::ZERO)))),
-                Vec3([0, 1, 2].map(|i| along(Covector::new(Vec3::ZERO, Vec3::unit(i))))),
+                parts(|e| Covector::new(e, Vec3::ZERO), [true, true, !plane]),
+                parts(|e| Covector::new(Vec3::ZERO, e), [!plane, !plane, true]),
             )
         })
     }
@@ -130,14 +137,15 @@ impl System {
         }
     }
 
-    /// The second derivative of a joint coordinate x: ∂x/∂(displacement) · (rates of the twists) + the drift of ẋ.
-    pub fn coordinate_acceleration(&self, c: &Coordinate, at: &Point, w: &Workspace) -> f64 {
+    /// The second derivative of a joint coordinate x: ∂x/∂(displacement) · (rates of the twists) + the drift of ẋ. `room` is
+    /// written over.
+    pub fn coordinate_acceleration(&self, c: &Coordinate, at: &Point, w: &Workspace, room: &mut Stiffness) -> f64 {
         let ends = self.places(c).map(|e| self.frame(&e, &realized(w), Some(&at.v)));
         let seen = Frames { t: at.t, ends: &ends, near: &[] };
         let gradient = c.motion.gradient(&seen);
-        let mut unit = Stiffness::default();
-        c.motion.curvature(&seen, 1.0, &mut unit);
-        let drift = unit.contract(&ends);
+        room.clear();
+        c.motion.curvature(&seen, 1.0, room);
+        let drift = room.contract(&ends);
         let rates = self.model.joints[c.joint].ends[..2].iter().map(|end| self.twist_rate(end, at, w));
         let of_end = |(k, (a, alpha)): (usize, (Vec3, Vec3))| {
             gradient[k].lin.dot(a) + gradient[k].ang.dot(alpha) + drift[k].on(&ends[k])

@@ -16,6 +16,8 @@ pub struct About<'a> {
 pub struct Group {
     pub rows: usize,
     pub start: u64,
+    /// Whether its chunks are compressed.
+    pub compressed: bool,
     pub encodings: Vec<Encoding>,
     pub sizes: Vec<[u32; 2]>,
 }
@@ -29,6 +31,7 @@ mod code {
     pub const STRUCT: u8 = 12;
     pub const DOUBLE: i64 = 5;
     pub const REQUIRED: i64 = 0;
+    pub const UNCOMPRESSED: i64 = 0;
     pub const SNAPPY: i64 = 1;
     pub const VERSION: i64 = 1;
 }
@@ -146,7 +149,7 @@ impl About<'_> {
             group.encodings.iter().try_for_each(|e| out.integer(*e as i64))?;
             out.list_field(1, BINARY, 1)?;
             out.text(self.columns.name(j))?;
-            out.integer_field(1, I32, SNAPPY)?;
+            out.integer_field(1, I32, if group.compressed { SNAPPY } else { UNCOMPRESSED })?;
             out.integer_field(1, I64, group.rows as i64)?;
             out.integer_field(1, I64, plain)?;
             out.integer_field(1, I64, packed)?;

@@ -6,5 +6,6 @@ pub mod continuation;
 pub mod inverse;
 pub mod modes;
 pub mod response;
+pub mod shapes;
 pub mod state_space;
 pub mod statics;

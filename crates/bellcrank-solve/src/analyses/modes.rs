@@ -127,7 +127,7 @@ fn is_rate(unit: &str) -> bool {
 }
 
 /// The channels of motions: what forces tell of themselves is none.
-fn motions(dynamics: &dyn Dynamics) -> Selection {
+pub(super) fn motions(dynamics: &dyn Dynamics) -> Selection {
     let all = dynamics.select(&mut |_, default| default);
     let (mut channels, mut out) = (all.channels.into_iter(), Selection::default());
     for (group, bits) in all.items {

@@ -1,10 +1,21 @@
 //! The painter's canvas: flat pieces in layers, sorted by depth, and the shadow they throw.
 
+use crate::colours::colours;
 use crate::drawing::{Colour, Drawing, Style};
 use bellcrank_math::{Mat3, Vec3};
+use std::collections::HashSet;
 
 pub const WHITE: Colour = Colour::hex(0xffffff);
-pub const INK: Colour = Colour::hex(0x2b2f36);
+
+/// The colour of edges, and of what lies in the dark.
+pub fn ink() -> Colour {
+    colours().outline
+}
+
+/// Up to this many triangles of a body are drawn as they are.
+const FEW: usize = 1500;
+/// Corners of a finer mesh are one if they are this part of the picture apart, at most.
+const CELLS: f64 = 60.0;
 
 /// What is painted, in metres as the viewer sees it: to the right, up, towards the viewer.
 pub enum Piece {
@@ -64,9 +75,27 @@ impl Canvas {
         }
         let light = Vec3::new(-0.35, 0.75, 0.56).dot(n).max(0.0);
         let shade =
-            if self.planar { colour } else { colour.towards(INK, 0.45 - 0.45 * light).towards(WHITE, 0.22 * light) };
+            if self.planar { colour } else { colour.towards(ink(), 0.45 - 0.45 * light).towards(WHITE, 0.22 * light) };
         let points = points.into_iter().map(|p| self.seen(p)).collect();
         self.put(layer, Piece::Area { points, style: Style::outlined(shade, shade, 0.5) });
+    }
+
+    /// Triangles of a body at a pose, those that look here; corners that are close together are one, so that a fine mesh
+    /// does not make a large file.
+    pub fn mesh(&mut self, layer: u8, (p, r): (Vec3, Mat3), corners: &[[Vec3; 3]], colour: Colour) {
+        let cell = self.size / CELLS;
+        let snap = |x: Vec3| Vec3(x.0.map(|x| (x / cell).round() * cell));
+        let coarse = corners.len() > FEW;
+        let mut seen = HashSet::new();
+        for triangle in corners {
+            let [a, b, c] = if coarse { triangle.map(snap) } else { *triangle };
+            let Some(normal) = (b - a).cross(c - a).normalized() else { continue };
+            let key = [a, b, c].map(|x| x.0.map(|x| (x / cell).round() as i64));
+            if coarse && !seen.insert(key) {
+                continue;
+            }
+            self.face(layer, [a, b, c].map(|x| p + r * x).to_vec(), r * normal, colour);
+        }
     }
 
     /// A tube from end to end.
@@ -102,12 +131,12 @@ impl Canvas {
             })
         };
         let points = half(to, 1.0).chain(half(from, -1.0)).collect();
-        let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(INK, 0.25), 1.2);
+        let style = Style::outlined(colour.towards(WHITE, 0.25), colour.towards(ink(), 0.25), 1.2);
         self.put(layer, Piece::Area { points, style });
     }
 
     pub fn ball(&mut self, layer: u8, at: Vec3, radius: f64, colour: Colour) {
-        self.disc(layer, at, radius, Style::outlined(colour, colour.towards(INK, 0.25), 1.0));
+        self.disc(layer, at, radius, Style::outlined(colour, colour.towards(ink(), 0.25), 1.0));
         let centre = self.seen(at) + Vec3::new(-0.3, 0.33, 0.4) * radius;
         self.put(layer, Piece::Disc { centre, radius: 0.4 * radius, style: Style::fill(colour.towards(WHITE, 0.35)) });
     }

@@ -8,7 +8,8 @@ mod figures;
 
 pub use figures::{Chosen, Table, figures, labelled};
 
-use crate::drawing::{Anchor, Colour, Drawing, Style, fitted, text_width};
+use crate::colours::colours;
+use crate::drawing::{Anchor, Drawing, Style, fitted, text_width};
 use std::fmt::Write;
 
 /// An axis.
@@ -56,21 +57,9 @@ pub struct Figure {
     pub curves: Vec<Curve>,
 }
 
-const COLOURS: [Colour; 7] = [
-    Colour::hex(0x0072b2),
-    Colour::hex(0xd55e00),
-    Colour::hex(0x009e73),
-    Colour::hex(0xcc79a7),
-    Colour::hex(0xe69f00),
-    Colour::hex(0x56b4e9),
-    Colour::hex(0x000000),
-];
 /// The closest colours that terminals have.
 const SIGNS: [u8; 7] = [34, 31, 32, 35, 33, 36, 39];
 const DASHES: [(f64, f64); 4] = [(0.0, 0.0), (7.0, 4.0), (2.0, 4.0), (11.0, 3.0)];
-pub(crate) const INK: Colour = Colour::hex(0x222222);
-pub(crate) const GRID: Colour = Colour::hex(0xe4e4e4);
-pub(crate) const FRAME: Colour = Colour::hex(0x888888);
 
 /// Draws figures below each other, their left edges in line.
 pub fn draw(figures: &[Figure]) -> Drawing {
@@ -135,42 +124,42 @@ impl Figure {
     fn draw(&self, out: &mut Drawing, [left, top, right, bottom]: [f64; 4], x: &Scale, y: &Scale) {
         let (px, py) = (|u: f64| left + u * (right - left), |u: f64| bottom - u * (bottom - top));
         for v in &x.minor {
-            out.line([px(x.place(*v)), top], [px(x.place(*v)), bottom], GRID, 0.4);
+            out.line([px(x.place(*v)), top], [px(x.place(*v)), bottom], colours().ruled, 0.4);
         }
         for v in &y.minor {
-            out.line([left, py(y.place(*v))], [right, py(y.place(*v))], GRID, 0.4);
+            out.line([left, py(y.place(*v))], [right, py(y.place(*v))], colours().ruled, 0.4);
         }
         for (v, text) in &x.ticks {
             let at = px(x.place(*v));
-            out.line([at, top], [at, bottom], GRID, 1.0);
-            out.line([at, bottom], [at, bottom + 4.0], FRAME, 1.0);
-            out.text([at, bottom + 17.0], text, 12.0, Anchor::Middle, INK);
+            out.line([at, top], [at, bottom], colours().ruled, 1.0);
+            out.line([at, bottom], [at, bottom + 4.0], colours().frame, 1.0);
+            out.text([at, bottom + 17.0], text, 12.0, Anchor::Middle, colours().ink);
         }
         for (v, text) in &y.ticks {
             let at = py(y.place(*v));
-            out.line([left, at], [right, at], GRID, 1.0);
-            out.line([left - 4.0, at], [left, at], FRAME, 1.0);
-            out.text([left - 8.0, at + 4.0], text, 12.0, Anchor::End, INK);
+            out.line([left, at], [right, at], colours().ruled, 1.0);
+            out.line([left - 4.0, at], [left, at], colours().frame, 1.0);
+            out.text([left - 8.0, at + 4.0], text, 12.0, Anchor::End, colours().ink);
         }
         let corners = vec![[left, top], [right, top], [right, bottom], [left, bottom]];
-        out.path(corners, true, Style::line(FRAME, 1.0));
+        out.path(corners, true, Style::line(colours().frame, 1.0));
         if !self.title.is_empty() {
             let title = fitted(&self.title, 14.0, out.width - 20.0);
-            out.text([left, top - 20.0], &title, 14.0, Anchor::Start, INK);
+            out.text([left, top - 20.0], &title, 14.0, Anchor::Start, colours().ink);
         }
-        out.text([(left + right) / 2.0, bottom + 37.0], &self.abscissa.label, 13.0, Anchor::Middle, INK);
-        out.text([right, bottom + 37.0], &x.factor, 12.0, Anchor::End, INK);
+        out.text([(left + right) / 2.0, bottom + 37.0], &self.abscissa.label, 13.0, Anchor::Middle, colours().ink);
+        out.text([right, bottom + 37.0], &x.factor, 12.0, Anchor::End, colours().ink);
         let label = fitted(&self.ordinate.label, 13.0, bottom - top + 40.0);
-        out.upright_text([18.0, (top + bottom) / 2.0], &label, 13.0, Anchor::Middle, INK);
-        out.text([left, top - 6.0], &y.factor, 12.0, Anchor::Start, INK);
+        out.upright_text([18.0, (top + bottom) / 2.0], &label, 13.0, Anchor::Middle, colours().ink);
+        out.text([left, top - 6.0], &y.factor, 12.0, Anchor::Start, colours().ink);
         let cell = (0.5 / (right - left), 0.25 / (bottom - top));
         let several = self.curves.len() > 1;
         for (k, curve) in self.curves.iter().enumerate() {
             // later curves are thinner, so that one exactly below another is seen
             let thin = k as f64 / self.curves.len().saturating_sub(1).max(1) as f64;
-            let mut style = Style::line(COLOURS[k % COLOURS.len()], if several { 2.6 - 1.2 * thin } else { 1.8 });
-            style.dash = DASHES[k / COLOURS.len() % DASHES.len()];
-            let mark = Style::fill(COLOURS[k % COLOURS.len()]);
+            let mut style = Style::line(colours().curve(k), if several { 2.6 - 1.2 * thin } else { 1.8 });
+            style.dash = DASHES[k / colours().series.len() % DASHES.len()];
+            let mark = Style::fill(colours().curve(k));
             for piece in self.pieces(curve, x, y, cell) {
                 let points: Vec<[f64; 2]> = piece.iter().map(|(u, v)| [px(*u), py(*v)]).collect();
                 if curve.marked || points.len() == 1 {
@@ -184,7 +173,7 @@ impl Figure {
                 n if at + 18.0 > bottom + 30.0 && k + 1 < n => {
                     if at <= bottom + 30.0 {
                         let rest = format!("and {} more", n - k);
-                        out.text([right + 12.0, at + 4.0], &rest, 12.0, Anchor::Start, INK);
+                        out.text([right + 12.0, at + 4.0], &rest, 12.0, Anchor::Start, colours().ink);
                     }
                 }
                 _ => {
@@ -193,7 +182,7 @@ impl Figure {
                         out.circle([right + 23.0, at], 3.2, mark);
                     }
                     let name = fitted(&curve.name, 12.0, out.width - right - 46.0);
-                    out.text([right + 40.0, at + 4.0], &name, 12.0, Anchor::Start, INK);
+                    out.text([right + 40.0, at + 4.0], &name, 12.0, Anchor::Start, colours().ink);
                 }
             }
         }

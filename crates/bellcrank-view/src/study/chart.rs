@@ -1,8 +1,9 @@
 //! What the drawings of studies share: axes of numbers or words, and colours for values.
 
 use super::StudyTable;
+use crate::colours::colours;
 use crate::drawing::{Anchor, Colour, Drawing, Style};
-use crate::plot::{FRAME, INK, Scale};
+use crate::plot::Scale;
 
 /// From dark to light through hues that the colour-blind tell apart (viridis, by N. Smith and S. van der Walt).
 const COLOURS: [Colour; 6] = [
@@ -63,26 +64,26 @@ pub fn bar(out: &mut Drawing, line: &Line, [x, top, bottom]: [f64; 3]) {
         out.path(corners, true, Style::fill(colour((a + b) / 2.0)));
     }
     for (u, text) in &line.ticks {
-        out.line([x + 14.0, y(*u)], [x + 18.0, y(*u)], FRAME, 1.0);
-        out.text([x + 22.0, y(*u) + 4.0], text, 11.0, Anchor::Start, INK);
+        out.line([x + 14.0, y(*u)], [x + 18.0, y(*u)], colours().frame, 1.0);
+        out.text([x + 22.0, y(*u) + 4.0], text, 11.0, Anchor::Start, colours().ink);
     }
-    out.text([x, top - 8.0], &format!("{} {}", line.label, line.factor), 12.0, Anchor::Middle, INK);
+    out.text([x, top - 8.0], &format!("{} {}", line.label, line.factor), 12.0, Anchor::Middle, colours().ink);
 }
 
 /// Ticks and names of the axes below and beside an area.
 pub fn frame(out: &mut Drawing, [left, top, right, bottom]: [f64; 4], x: &Line, y: &Line) {
     let (px, py) = (|u: f64| left + u * (right - left), |u: f64| bottom - u * (bottom - top));
     for (u, text) in &x.ticks {
-        out.line([px(*u), bottom], [px(*u), bottom + 4.0], FRAME, 1.0);
-        out.text([px(*u), bottom + 17.0], text, 12.0, Anchor::Middle, INK);
+        out.line([px(*u), bottom], [px(*u), bottom + 4.0], colours().frame, 1.0);
+        out.text([px(*u), bottom + 17.0], text, 12.0, Anchor::Middle, colours().ink);
     }
     for (u, text) in &y.ticks {
-        out.line([left - 4.0, py(*u)], [left, py(*u)], FRAME, 1.0);
-        out.text([left - 8.0, py(*u) + 4.0], text, 12.0, Anchor::End, INK);
+        out.line([left - 4.0, py(*u)], [left, py(*u)], colours().frame, 1.0);
+        out.text([left - 8.0, py(*u) + 4.0], text, 12.0, Anchor::End, colours().ink);
     }
-    out.path(vec![[left, top], [right, top], [right, bottom], [left, bottom]], true, Style::line(FRAME, 1.0));
-    out.text([(left + right) / 2.0, bottom + 38.0], &x.label, 13.0, Anchor::Middle, INK);
-    out.text([right, bottom + 38.0], &x.factor, 12.0, Anchor::End, INK);
-    out.upright_text([18.0, (top + bottom) / 2.0], &y.label, 13.0, Anchor::Middle, INK);
-    out.text([left, top - 8.0], &y.factor, 12.0, Anchor::Start, INK);
+    out.path(vec![[left, top], [right, top], [right, bottom], [left, bottom]], true, Style::line(colours().frame, 1.0));
+    out.text([(left + right) / 2.0, bottom + 38.0], &x.label, 13.0, Anchor::Middle, colours().ink);
+    out.text([right, bottom + 38.0], &x.factor, 12.0, Anchor::End, colours().ink);
+    out.upright_text([18.0, (top + bottom) / 2.0], &y.label, 13.0, Anchor::Middle, colours().ink);
+    out.text([left, top - 8.0], &y.factor, 12.0, Anchor::Start, colours().ink);
 }

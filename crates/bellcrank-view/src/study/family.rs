@@ -2,8 +2,9 @@
 
 use super::StudyTable;
 use super::chart::{Line, bar, colour, frame};
+use crate::colours::colours;
 use crate::drawing::{Drawing, Style};
-use crate::plot::{GRID, Scale, labelled};
+use crate::plot::{Scale, labelled};
 use bellcrank_results::Columns;
 use std::io;
 
@@ -55,7 +56,7 @@ pub fn family(study: &StudyTable, channel: &str, hue: usize) -> io::Result<Drawi
     };
     let (x, y) = (axis(&across, "t [s]".into()), axis(&up, labelled(channel, &unit)));
     for (u, _) in &y.ticks {
-        out.line([left, bottom - u * (bottom - top)], [right, bottom - u * (bottom - top)], GRID, 1.0);
+        out.line([left, bottom - u * (bottom - top)], [right, bottom - u * (bottom - top)], colours().ruled, 1.0);
     }
     for (row, t, values) in &curves {
         let place =

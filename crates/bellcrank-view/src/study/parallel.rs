@@ -2,8 +2,8 @@
 
 use super::StudyTable;
 use super::chart::{Line, colour};
+use crate::colours::colours;
 use crate::drawing::{Anchor, Drawing, Style, fitted};
-use crate::plot::{FRAME, INK};
 
 /// More lines than this hide each other: an even selection is drawn.
 const MOST: usize = 2000;
@@ -27,15 +27,15 @@ pub fn parallel(study: &StudyTable, columns: &[usize]) -> Drawing {
         out.path(points, false, Style::line(colour(last).with_opacity(opacity), 1.2));
     }
     for (k, line) in lines.iter().enumerate() {
-        out.line([x(k), top], [x(k), bottom], FRAME, 1.2);
+        out.line([x(k), top], [x(k), bottom], colours().frame, 1.2);
         for (u, text) in &line.ticks {
-            out.line([x(k) - 4.0, y(*u)], [x(k), y(*u)], FRAME, 1.0);
-            out.text([x(k) - 7.0, y(*u) + 4.0], &fitted(text, 11.0, 60.0), 11.0, Anchor::End, INK);
+            out.line([x(k) - 4.0, y(*u)], [x(k), y(*u)], colours().frame, 1.0);
+            out.text([x(k) - 7.0, y(*u) + 4.0], &fitted(text, 11.0, 60.0), 11.0, Anchor::End, colours().ink);
         }
         // neighbours stand at two heights, so that long names have room
         let height = if k % 2 == 0 { 20.0 } else { 38.0 };
-        out.text([x(k), height], &fitted(&line.label, 12.0, 2.0 * STEP - 16.0), 12.0, Anchor::Middle, INK);
-        out.text([x(k), bottom + 18.0], &line.factor, 11.0, Anchor::Middle, INK);
+        out.text([x(k), height], &fitted(&line.label, 12.0, 2.0 * STEP - 16.0), 12.0, Anchor::Middle, colours().ink);
+        out.text([x(k), bottom + 18.0], &line.factor, 11.0, Anchor::Middle, colours().ink);
     }
     out
 }

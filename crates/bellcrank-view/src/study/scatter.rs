@@ -2,8 +2,8 @@
 
 use super::StudyTable;
 use super::chart::{Line, bar, colour, frame};
+use crate::colours::colours;
 use crate::drawing::{Colour, Drawing, Style};
-use crate::plot::GRID;
 
 /// Draws one column over another; dots have the colour of a third one, if there is one.
 pub fn scatter(study: &StudyTable, x: usize, y: usize, hue: Option<usize>) -> Drawing {
@@ -13,10 +13,10 @@ pub fn scatter(study: &StudyTable, x: usize, y: usize, hue: Option<usize>) -> Dr
     let area = [86.0, 30.0, 610.0, 366.0];
     let [left, top, right, bottom] = area;
     for (u, _) in &across.ticks {
-        out.line([left + u * (right - left), top], [left + u * (right - left), bottom], GRID, 1.0);
+        out.line([left + u * (right - left), top], [left + u * (right - left), bottom], colours().ruled, 1.0);
     }
     for (u, _) in &up.ticks {
-        out.line([left, bottom - u * (bottom - top)], [right, bottom - u * (bottom - top)], GRID, 1.0);
+        out.line([left, bottom - u * (bottom - top)], [right, bottom - u * (bottom - top)], colours().ruled, 1.0);
     }
     let rows = study.table.rows();
     let radius = if rows > 2000 { 1.6 } else { 3.0 };

@@ -2,8 +2,9 @@
 
 use super::StudyTable;
 use super::chart::Line;
+use crate::colours::colours;
 use crate::drawing::{Anchor, Colour, Drawing, Style, fitted, text_width};
-use crate::plot::{FRAME, GRID, INK, Scale};
+use crate::plot::Scale;
 
 /// The rows in the lowest and in the highest fifth of an axis stand for its ends; of a list that is its least and greatest value.
 const SHARE: f64 = 0.2;
@@ -45,8 +46,8 @@ pub fn tornado(study: &StudyTable, of: usize) -> Drawing {
     let scale = Scale::new(&mut swings.iter().flat_map(|(_, ends)| *ends), false, 0.08, 7);
     let x = |value: f64| left + scale.place(value) * (right - left);
     for (value, text) in &scale.ticks {
-        out.line([x(*value), top], [x(*value), bottom], GRID, 1.0);
-        out.text([x(*value), bottom + 17.0], text, 12.0, Anchor::Middle, INK);
+        out.line([x(*value), top], [x(*value), bottom], colours().ruled, 1.0);
+        out.text([x(*value), bottom + 17.0], text, 12.0, Anchor::Middle, colours().ink);
     }
     let (low, high) = (Colour::hex(0x0072b2), Colour::hex(0xd55e00));
     for (k, (axis, ends)) in swings.iter().enumerate() {
@@ -56,16 +57,22 @@ pub fn tornado(study: &StudyTable, of: usize) -> Drawing {
             let corners = vec![[x(middle), y], [x(end), y], [x(end), y + 20.0], [x(middle), y + 20.0]];
             out.path(corners, true, Style::fill(paint));
         }
-        out.text([left - 10.0, y + 14.0], &fitted(&study.label(*axis), 12.0, left - 20.0), 12.0, Anchor::End, INK);
+        out.text(
+            [left - 10.0, y + 14.0],
+            &fitted(&study.label(*axis), 12.0, left - 20.0),
+            12.0,
+            Anchor::End,
+            colours().ink,
+        );
     }
-    out.path(vec![[left, top], [right, top], [right, bottom], [left, bottom]], true, Style::line(FRAME, 1.0));
+    out.path(vec![[left, top], [right, top], [right, bottom], [left, bottom]], true, Style::line(colours().frame, 1.0));
     let label = Line::new(study, of, 2).label;
-    out.text([(left + right) / 2.0, bottom + 38.0], &format!("mean of {label}"), 13.0, Anchor::Middle, INK);
-    out.text([right, bottom + 38.0], &scale.factor, 12.0, Anchor::End, INK);
+    out.text([(left + right) / 2.0, bottom + 38.0], &format!("mean of {label}"), 13.0, Anchor::Middle, colours().ink);
+    out.text([right, bottom + 38.0], &scale.factor, 12.0, Anchor::End, colours().ink);
     let mut at = left;
     for (text, paint) in [("lowest fifth of the value", low), ("highest fifth", high)] {
         out.circle([at + 5.0, bottom + 56.0], 5.0, Style::fill(paint));
-        out.text([at + 16.0, bottom + 60.0], text, 12.0, Anchor::Start, INK);
+        out.text([at + 16.0, bottom + 60.0], text, 12.0, Anchor::Start, colours().ink);
         at += 34.0 + text_width(text, 12.0);
     }
     out

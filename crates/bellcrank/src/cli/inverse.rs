@@ -26,7 +26,7 @@ pub struct Inverse {
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
-    /// Writes results.parquet, results.csv and summary.json to this folder.
+    /// Writes results.parquet, results.csv, summary.json and a scene for `bellcrank view` to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Prints one JSON object with the peaks of all drives.
@@ -46,7 +46,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
     said.extend_from_slice(&args.span.0);
     let options = resolve(&said).map_err(|e| Failure::BadInput(refused(&read, &args.span.0, e).to_string()))?;
     let system = Arc::new(read.model.compile());
-    let mut folder = args.out.as_ref().map(Folder::new);
+    let mut folder = args.out.as_ref().map(|dir| Folder::of_model(dir, system.clone()));
     let mut silent = Silent;
     let recorder: &mut dyn Recorder = match &mut folder {
         Some(folder) => folder,
@@ -60,11 +60,17 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         }
     })?;
     if args.json {
-        return print(&serde_json::Value::Object(json::inverse(&found)).to_string());
+        print(&serde_json::Value::Object(json::inverse(&found)).to_string())?;
+    } else {
+        to_people(&system.model.name, &found)?;
     }
+    args.out.as_ref().map_or(Ok(()), |folder| output::recorded(folder, Ok(())))
+}
+
+fn to_people(model: &str, found: &analysis::Inverse) -> Result<(), Failure> {
     crate::cli::tell(&format!(
         "{}: {} from t = {} to {} s",
-        system.model.name,
+        model,
         output::plural(found.samples, "sample", "samples"),
         found.span.0,
         found.span.1
@@ -90,11 +96,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
             d.name, d.peak.0, d.unit, d.peak.1, d.rms, d.peak_power.0, d.peak_braking.0, d.work
         );
     }
-    print(&out)?;
-    if let Some(folder) = &args.out {
-        crate::cli::tell(&format!("results: {}", folder.display()));
-    }
-    Ok(())
+    print(&out)
 }
 
 fn add_drive(model: &mut bellcrank_model::Model, text: &str) -> Result<(), Failure> {

@@ -2,11 +2,18 @@
 
 use crate::cli::places::spoken;
 use crate::cli::{Failure, output, print};
-use bellcrank_results::{csv, json};
+use bellcrank_model::{Dynamics, Point, System};
+use bellcrank_results::json::Object;
+use bellcrank_results::names::{MODES_CSV, MODES_JSON};
+use bellcrank_results::{Folder, csv, json as reports};
 use bellcrank_solve::analyses::about::{About, AboutError, operating_point};
 use bellcrank_solve::analyses::modes::{self as analysis, Mode};
+use bellcrank_solve::analyses::shapes::{PERIOD, Swing, swing};
 use bellcrank_solve::linearization::moves;
+use bellcrank_solve::record::Recorder;
 use clap::Args;
+use serde_json::{Value, json};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,13 +29,14 @@ pub struct Modes {
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
-    /// Writes modes.json and modes.csv, with all shapes, to this folder.
+    /// Writes modes.json and modes.csv, with all shapes, to this folder, and for `bellcrank view` the moving shapes of the
+    /// first modes.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Prints one JSON object with all modes and shapes.
     #[arg(long)]
     json: bool,
-    /// Number of modes to print.
+    /// Number of modes to print and to draw.
     #[arg(long, value_name = "N", default_value_t = 30)]
     count: usize,
 }
@@ -53,7 +61,7 @@ pub fn run(args: Modes) -> Result<(), Failure> {
     })?;
     let words = about.to_string();
     let found = analysis::modes(&*system, &point).map_err(|e| failed(&e))?;
-    let object = json::modes(&found, &system.model.name, &words);
+    let object = reports::modes(&found, &system.model.name, &words);
     if args.json {
         print(&object.to_string())?;
     } else {
@@ -78,21 +86,64 @@ pub fn run(args: Modes) -> Result<(), Failure> {
             crate::cli::tell(&format!("and {} more (--count N, --json or --out DIR)", found.modes.len() - args.count));
         }
     }
-    match &args.out {
-        Some(folder) => {
-            output::write(folder, &[("modes.json", format!("{object:#}\n")), ("modes.csv", csv::modes(&found))])
+    let Some(dir) = &args.out else { return Ok(()) };
+    let mut folder = output::folder_of("modes", dir, &system)?;
+    folder.add(MODES_JSON, format!("{object:#}\n"));
+    folder.add(MODES_CSV, csv::modes(&found));
+    output::recorded(dir, record(&system, &point, &found, &args, &words, &mut folder))
+}
+
+/// Records the moving shapes of the first modes; each is a chapter with its frequency and damping.
+fn record(
+    system: &Arc<System>,
+    point: &Point,
+    found: &analysis::Modes,
+    args: &Modes,
+    about: &str,
+    out: &mut Folder,
+) -> io::Result<()> {
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let swings = swing(&dynamics, &system.model.name, point, found, args.count, out)?;
+    let chapter = |s: &Swing| {
+        let mode = &found.modes[s.mode];
+        let mut facts = match mode {
+            m if m.rigid => vec!["nothing drives it back".to_string()],
+            m if m.oscillates() => {
+                let growing = if m.grows() { ", grows" } else { "" };
+                vec![format!("{:.6} Hz", m.frequency()), format!("damping {}{growing}", damping(m))]
+            }
+            m => vec![format!("{}, eigenvalue {} 1/s", damping(m), eigenvalue(m))],
+        };
+        facts.push(format!("moves most: {}", most(found, s.mode)));
+        if !s.closed {
+            facts.push("joints open in this drawing: the shape is a tangent".into());
         }
-        None => Ok(()),
-    }
+        json!({
+            "name": format!("Mode {}", s.mode + 1), "from": s.span.0, "to": s.span.1, "facts": facts,
+            "frequency": mode.frequency(), "damping": mode.damping(), "amplitude": s.amplitude,
+        })
+    };
+    let t = swings.last().map_or(0.0, |s| s.span.1);
+    let chapters: Vec<Value> = swings.iter().map(chapter).collect();
+    out.end(&Object::new(json!({
+        "analysis": "modes", "about": about, "status": "finished", "t": t, "seconds_per_period": PERIOD,
+        "chapters": chapters,
+    })))
+}
+
+/// What moves most in a mode.
+fn most(found: &analysis::Modes, mode: usize) -> &str {
+    let shape = &found.shapes[mode];
+    let size = |i: &usize| shape[*i].0.hypot(shape[*i].1);
+    let most = (0..shape.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
+    most.map_or("", |i| found.components[i].0.as_str())
 }
 
 fn table(found: &analysis::Modes, count: usize) -> String {
     let mut out =
         format!("{:>5}  {:>16}  {:>12}  {:>26}  moves most\n", "mode", "frequency [Hz]", "damping", "eigenvalue [1/s]");
-    for (k, (mode, shape)) in found.modes.iter().zip(&found.shapes).enumerate().take(count) {
-        let size = |i: &usize| shape[*i].0.hypot(shape[*i].1);
-        let most = (0..shape.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
-        let name = most.map_or("", |i| found.components[i].0.as_str());
+    for (k, mode) in found.modes.iter().enumerate().take(count) {
+        let name = most(found, k);
         out += &format!(
             "{:>5}  {:>16.9}  {:>12}  {:>26}  {name}\n",
             k + 1,

@@ -3,12 +3,15 @@
 use crate::cli::Failure;
 use crate::cli::places::refused;
 use crate::cli::robot::{self, RobotArgs};
+use bellcrank_model::System;
 use bellcrank_model::file::Report;
 use bellcrank_model::read::Read;
 use bellcrank_results::names::END_STATE;
+use bellcrank_results::{Folder, Results};
 use bellcrank_solve::begin::EndState;
 use bellcrank_solve::choices::{Options, Said};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Reads a model with overrides; every key of `[solve]` must be an option.
 pub fn read(path: &str, overrides: &[String]) -> Result<Read, Failure> {
@@ -51,6 +54,30 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A folder for the results of an analysis, which replace earlier ones of the same analysis alone: those of a run took longer.
+pub fn folder_of(analysis: &str, dir: &Path, system: &Arc<System>) -> Result<Folder, Failure> {
+    let earlier = Results::open(dir).ok().map(|results| results.now().summary.clone()).filter(|s| s.is_object());
+    let kind = earlier.as_ref().map(|s| s["analysis"].as_str().unwrap_or("run"));
+    match kind.filter(|kind| *kind != analysis) {
+        Some(kind) => Err(Failure::BadInput(format!(
+            "{} holds the results of `bellcrank {kind}`, which `bellcrank {analysis}` does not replace\n\
+             help: choose another folder with --out",
+            dir.display()
+        ))),
+        None => Ok(Folder::of_model(dir, system.clone())),
+    }
+}
+
+/// Tells where the results of an analysis are, or why they could not be written.
+pub fn recorded(folder: &Path, written: std::io::Result<()>) -> Result<(), Failure> {
+    written.map_err(|e| match e.kind() {
+        std::io::ErrorKind::DirectoryNotEmpty => Failure::BadInput(e.to_string()),
+        _ => Failure::Failed(e.to_string()),
+    })?;
+    crate::cli::tell(&format!("results: {}\nnext: bellcrank view {0}", folder.display()));
+    Ok(())
+}
+
 /// Nine digits after the point; what rounds to nothing has no sign.
 pub fn nine_digits(x: f64) -> String {
     let text = format!("{x:.9}");
@@ -65,7 +92,57 @@ pub fn figure(x: f64) -> String {
     }
 }
 
+/// A number with as many digits as a run with these options vouches for, beside others of the size `scale`.
+///
+/// A relative tolerance of 1e-6 stands behind six digits of the largest; fixed steps are given six, too.
+pub fn supported(x: f64, scale: f64, options: &Options) -> String {
+    let digits = match options.step {
+        None => (-options.rtol.log10()).ceil().clamp(3.0, 15.0) as i32,
+        Some(_) => 6,
+    };
+    let scale = scale.abs().max(x.abs());
+    if scale == 0.0 || !scale.is_finite() {
+        return if x.is_finite() { "0".into() } else { format!("{x}") };
+    }
+    let leading = scale.log10().floor() as i32 + 1;
+    match leading {
+        -2..=7 => {
+            let text = format!("{x:.*}", (digits - leading).clamp(0, 15) as usize);
+            let zero = text.trim_start_matches('-').chars().all(|c| "0.".contains(c));
+            if zero { text.trim_start_matches('-').to_string() } else { text }
+        }
+        // what is far below the scale has fewer digits
+        _ => {
+            let below = if x == 0.0 { 0 } else { leading - 1 - x.abs().log10().floor() as i32 };
+            match digits - 1 - below {
+                left if left < 0 => "0".into(),
+                left => format!("{x:.*e}", left as usize),
+            }
+        }
+    }
+}
+
 /// One thing or many.
 pub fn plural(n: usize, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_the_tolerance_supports() {
+        let with = |rtol: f64| Options { rtol, ..Options::default() };
+        let six = with(1e-6);
+        assert_eq!(supported(1.0 / 3.0, 1.0, &six), "0.33333");
+        assert_eq!(supported(1234.5678, 1234.5678, &six), "1234.57");
+        assert_eq!(supported(-1e-9, 2.0, &six), "0.00000");
+        assert_eq!(supported(0.0, 0.0, &six), "0");
+        assert_eq!(supported(1.23456789e-5, 1e-5, &six), "1.23457e-5");
+        assert_eq!(supported(1.0, 3e9, &six), "0");
+        assert_eq!(supported(2.0 / 3.0, 0.0, &with(1e-10)), "0.6666666667");
+        assert_eq!(supported(2.0 / 3.0, 0.0, &with(1e-2)), "0.667");
+        assert_eq!(supported(2.0 / 3.0, 0.0, &Options { step: Some(1e-3), ..with(1e-10) }), "0.666667");
+    }
 }

@@ -4,11 +4,16 @@ use crate::cli::{Failure, output, print};
 use bellcrank_model::System;
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::dynamics::roles::*;
+use bellcrank_results::Folder;
 use bellcrank_results::csv::quoted;
+use bellcrank_results::json::Object;
+use bellcrank_results::names::{STATICS_CSV, STATICS_JSON};
 use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError, Rest, values};
 use bellcrank_solve::analyses::statics::Stability;
+use bellcrank_solve::record::{Header, Recorder};
 use clap::Args;
 use serde_json::{Map, Value, json};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,7 +31,7 @@ pub struct Statics {
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
-    /// Writes statics.json and statics.csv to this folder.
+    /// Writes statics.json, statics.csv and a scene of the equilibria, for `bellcrank view`, to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Prints one JSON object with poses, reactions and stability.
@@ -106,7 +111,7 @@ fn still(unit: &str, name: &str) -> bool {
 
 /// What was found, and the channels that are told of it.
 struct Told<'a> {
-    system: &'a System,
+    system: &'a Arc<System>,
     follow: Option<&'a Follow>,
     found: &'a [Found],
     channels: Vec<Channel>,
@@ -114,7 +119,7 @@ struct Told<'a> {
     kept: Vec<usize>,
 }
 
-fn tell(args: &Statics, follow: Option<&Follow>, system: &System, found: &[Found]) -> Result<(), Failure> {
+fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[Found]) -> Result<(), Failure> {
     let channels = system.channels();
     let kept = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
     let told = Told { system, follow, found, channels, kept };
@@ -123,12 +128,11 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &System, found: &[Found
         true => print(&object.to_string())?,
         false => told.to_people()?,
     }
-    match &args.out {
-        Some(folder) => {
-            output::write(folder, &[("statics.json", format!("{object:#}\n")), ("statics.csv", told.csv())])
-        }
-        None => Ok(()),
-    }
+    let Some(dir) = &args.out else { return Ok(()) };
+    let mut folder = output::folder_of("statics", dir, system)?;
+    folder.add(STATICS_JSON, format!("{object:#}\n"));
+    folder.add(STATICS_CSV, told.csv());
+    output::recorded(dir, told.record(&mut folder))
 }
 
 impl Told<'_> {
@@ -158,6 +162,28 @@ impl Told<'_> {
             "follows": self.follow.map(|f| f.path.clone()),
             "equilibria": self.found.iter().map(one).collect::<Vec<_>>(),
         })
+    }
+
+    /// A frame for each equilibrium, one second apart; each is a chapter of its own.
+    fn record(&self, out: &mut Folder) -> io::Result<()> {
+        let mut channels = self.channels.clone();
+        if let Some(follow) = self.follow {
+            channels.push(Channel { name: follow.path.clone(), unit: "" });
+        }
+        out.begin(&Header { model: self.system.model.name.clone(), channels })?;
+        let mut chapters = Vec::new();
+        for (k, f) in self.found.iter().enumerate() {
+            let mut values = f.rest.channels.clone();
+            values.extend(f.value.filter(|_| self.follow.is_some()));
+            out.frame(k as f64, &values)?;
+            let name = match (self.follow, f.value) {
+                (Some(follow), Some(value)) => format!("{} = {value}", follow.path),
+                _ => "Equilibrium".to_string(),
+            };
+            chapters.push(json!({"name": name, "from": k, "to": k, "facts": f.facts()}));
+        }
+        let t = self.found.len().saturating_sub(1);
+        out.end(&Object::new(json!({"analysis": "statics", "status": "finished", "t": t, "chapters": chapters})))
     }
 
     fn to_people(&self) -> Result<(), Failure> {
@@ -230,6 +256,15 @@ impl Found {
     /// Whether the equilibrium is stable, in a word.
     fn label(&self) -> &'static str {
         self.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word())
+    }
+
+    /// What the page tells of it.
+    fn facts(&self) -> Vec<String> {
+        let mut facts = vec![format!("{} equilibrium", self.label())];
+        if let Some(s) = self.rest.equilibrium.stability.as_ref().filter(|s| !s.free.is_empty()) {
+            facts.push(format!("free to move in {}", s.free.join(", ")));
+        }
+        facts
     }
 
     /// What kind of equilibrium it is: one that nothing resists in some motions says in which.

@@ -311,7 +311,8 @@ mod tests {
     fn what_falls_short_is_told() {
         let pendulum = PROBLEMS.iter().find(|p| p.name == "pendulum").unwrap();
         let reference = "options,t,channel,value,tolerance\n--rtol 1e-8,1,m.x,0.5,1e-9\n--rtol 1e-8,1,m.none,0.5,1e9";
-        let runs = solve(&Problem { reference, ..*pendulum }).unwrap();
+        let wrong = Problem { reference, ..*pendulum };
+        let runs = solve(&wrong).unwrap();
         assert_eq!(runs.len(), 1);
         assert!(runs[0].held.iter().all(|h| !h.holds()));
     }

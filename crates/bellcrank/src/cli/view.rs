@@ -1,4 +1,4 @@
-//! `bellcrank view [RESULT_DIR]`: serves a result folder, or that of a study, to the browser.
+//! `bellcrank view [RESULT_DIR]…`: serves result folders, or that of a study, to the browser.
 
 use crate::cli::Failure;
 use clap::Args;
@@ -7,9 +7,10 @@ use std::path::PathBuf;
 /// Options of `view`.
 #[derive(Args)]
 pub struct View {
-    /// The folder that `run --out` or `study --out` wrote.
-    #[arg(default_value = "results")]
-    folder: PathBuf,
+    /// The folder that `run`, `study`, `statics`, `modes` or `inverse` wrote; of several runs, all are drawn in one scene and in the
+    /// same plots, the first one solid.
+    #[arg(default_value = "results", value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
     /// The port to serve on, on this machine only.
     #[arg(long)]
     port: Option<u16>,
@@ -21,7 +22,7 @@ pub struct View {
 /// Serves the viewer until the program ends.
 pub fn view(args: View) -> Result<(), Failure> {
     let options = bellcrank_view::Options { port: args.port, open: !args.no_open };
-    bellcrank_view::view(&args.folder, &options, &mut std::io::stderr()).map_err(|e| match e.kind() {
+    bellcrank_view::view(&args.folders, &options, &mut std::io::stderr()).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Failure::BadInput(e.to_string()),
         _ => Failure::Failed(e.to_string()),
     })

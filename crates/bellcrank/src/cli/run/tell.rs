@@ -1,6 +1,6 @@
 //! What `run` tells people: the start, the end, the accuracy.
 
-use crate::cli::output::{figure, plural};
+use crate::cli::output::{figure, plural, supported};
 use crate::cli::run::Run;
 use crate::cli::run::extremes::Extremes;
 use crate::cli::tell;
@@ -128,11 +128,11 @@ pub fn end(summary: &Summary, options: &Options, extremes: &Extremes, verbose: b
         particulars(summary);
     }
     verdicts(summary, options, verbose);
-    outputs(summary);
+    outputs(summary, options);
     largest(extremes, if verbose { 5 } else { 1 });
     events(summary, if verbose { 50 } else { 5 });
     if verbose {
-        last_values(summary);
+        last_values(summary, options);
     }
 }
 
@@ -283,8 +283,9 @@ fn particulars(summary: &Summary) {
 }
 
 /// Extremes and means of the outputs.
-fn outputs(summary: &Summary) {
+fn outputs(summary: &Summary, options: &Options) {
     for o in &summary.outputs {
+        let figure = |x: f64| supported(x, o.min.abs().max(o.max.abs()), options);
         let unit = if o.unit.is_empty() { String::new() } else { format!(" {}", escaped(o.unit)) };
         line(format!(
             "{}: from {}{unit} at {:.6} s to {}{unit} at {:.6} s, mean {}, rms {}, at the end {}",
@@ -301,14 +302,14 @@ fn outputs(summary: &Summary) {
 }
 
 /// The last values of the first channels.
-fn last_values(summary: &Summary) {
+fn last_values(summary: &Summary, options: &Options) {
     const MOST: usize = 24;
     line(format!("t = {} s:", summary.t));
     let name = |name: &str| escaped(suggest::quoted(name).trim_matches('`'));
     let shown: Vec<(String, f64)> = summary.last.iter().take(MOST).map(|(n, x)| (name(n), *x)).collect();
     let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, value) in shown {
-        line(format!("  {name:width$}  {:>17}", figure(value)));
+        line(format!("  {name:width$}  {:>17}", supported(value, 0.0, options)));
     }
     if summary.last.len() > MOST {
         let more = plural(summary.last.len() - MOST, "more channel", "more channels");

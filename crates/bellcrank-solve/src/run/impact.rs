@@ -134,18 +134,47 @@ impl Observer {
                 modes[c.slot] = own.closed;
             }
         }
-        let held: Arc<dyn Dynamics> = self.base.holding(&modes).unwrap_or_else(|| self.base.clone());
-        let mut at = Point::at(&self.state, held.layout());
-        at.charts.modes = modes;
-        let projected = Projection::new(held.clone()).apply(&*held, &mut at, &mut held.workspace());
-        projected.map_err(|_| Observer::singular(self.state.t))?;
-        at.store(&mut self.state);
-        (self.state.v, self.state.charts.modes) = (kept.v.clone(), kept.charts.modes.clone());
+        self.move_onto(modes)?;
         if let Some(c) = beyond(self).first() {
             return refused(self, c);
         }
         start::moved(&*self.dynamics, &kept, &self.point, report);
         Ok(())
+    }
+
+    /// Moves `self.state` to where what some modes hold is closed; velocities and its own modes stay.
+    fn move_onto(&mut self, modes: Vec<Mode>) -> Result<(), StepError> {
+        let (t, kept) = (self.state.t, self.state.clone());
+        let held: Arc<dyn Dynamics> = self.base.holding(&modes).unwrap_or_else(|| self.base.clone());
+        let mut at = Point::at(&self.state, held.layout());
+        at.charts.modes = modes;
+        let projected = Projection::new(held.clone()).apply(&*held, &mut at, &mut held.workspace());
+        projected.map_err(|_| Observer::singular(t))?;
+        at.store(&mut self.state);
+        (self.state.v, self.state.charts.modes) = (kept.v, kept.charts.modes);
+        self.state.charts.left_out = kept.charts.left_out;
+        Ok(())
+    }
+
+    /// Closes gaps that others hold so, or held until now. They have no row of their own, and friction holds rates alone: a method
+    /// lets them drift, and what is beyond its slack, or opens from there, would be found closed at once again.
+    fn close_carried(&mut self) -> Result<(), StepError> {
+        self.place();
+        let least = TOUCHES * self.dynamics.length();
+        let mut modes = self.state.charts.modes.clone();
+        let mut beyond = false;
+        for c in self.dynamics.candidates(&self.point, &mut self.w) {
+            match c.law {
+                HoldingLaw::Gap { gap, modes: own, .. }
+                    if [own.carried, own.open].contains(&c.mode) && gap < -least =>
+                {
+                    (modes[c.slot], beyond) = (own.closed, true);
+                }
+                HoldingLaw::Dry { modes: own, .. } if c.mode == own.sticks => modes[c.slot] = own.carried,
+                _ => {}
+            }
+        }
+        if beyond { self.move_onto(modes) } else { Ok(()) }
     }
 
     /// Changes to the equations that hold what the modes of `self.state` hold; whether they are others.
@@ -180,6 +209,7 @@ impl Observer {
         let now = self.dynamics.candidates(&self.point, &mut self.w);
         let instant = Instant { trigger, active, jumped: !struck.is_empty(), rates, was: before, now };
         self.decide(&instant)?;
+        self.close_carried()?;
         let mut events = Vec::new();
         for before in &instant.was {
             let after = self.state.charts.modes[before.slot];

@@ -291,7 +291,7 @@ mod tests {
             let text = format!("{many}{last}\n");
             let told = wrong(text.clone());
             assert!(told.message.contains(wanted), "{}", told.message);
-            assert_eq!(&text[told.span.unwrap().start as usize..told.span.unwrap().end as usize], last.trim_end());
+            assert_eq!(&text[told.span.unwrap().start as usize..told.span.unwrap().end as usize], last);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A mode with the shape a + ib is drawn at phase φ with the tangent displacement A (a sin φ + b cos φ) from the state it is a
 //! mode about: one period, at constant amplitude, whatever its damping. A is chosen so that nothing moves by more than a tenth
-//! of the model's length, nor turns by more than [`TURN`]. The displaced machine is then closed again, as a start is: a shape
+//! of the model's length, nor turns by more than `TURN`. The displaced machine is then closed again, as a start is: a shape
 //! is a tangent, and along tangents joints open.
 
 use super::modes::{Mode, Modes, motions};

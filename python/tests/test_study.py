@@ -234,12 +234,12 @@ def test_points_are_those_of_scipys_sobol_and_of_the_normal_quantile() -> None:
     from statistics import NormalDist
 
     m = bc.loads("body.ball = { mass = 1 }\n[parameter]\n" + "".join(f"p{k} = 0\n" for k in range(21)))
-    asked: dict[str, Any] = {"outputs": ["ball.z"], "until": 1e-6, "samples": 64, "sampling": "sobol"}
+    asked: dict[str, Any] = {"outputs": ["ball.z"], "until": 1e-6, "samples": 256, "sampling": "sobol"}
     found = bc.sweep(m, {f"p{k}": bc.uniform(0, 1) for k in range(21)}, **asked)
     drawn = np.array([found[f"p{k}"] for k in range(21)]).T
     whole = np.floor(drawn * 2**32).astype(np.uint64)
     # the seed shifts all points by the same bits, and the first point of the sequence is zero
-    exact = (qmc.Sobol(21, scramble=False, bits=32).random(64) * 2**32).astype(np.uint64)
+    exact = (qmc.Sobol(21, scramble=False, bits=32).random(256) * 2**32).astype(np.uint64)
     assert np.array_equal(whole ^ whole[0], exact)
     bell = bc.sweep(m, {"p0": bc.normal(2, 0.5)}, **asked)["p0"]
     assert np.allclose(bell, [NormalDist(2, 0.5).inv_cdf(u) for u in drawn[:, 0]], rtol=1e-13)

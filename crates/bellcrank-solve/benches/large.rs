@@ -3,7 +3,7 @@
 //! Ladder, net, spatial ladder, seven-body and slider-crank from model files, as `bellcrank run` takes them; model
 //! building is left out. Every repetition of a run does the same work in its k-th step, so the time of a run is the sum
 //! over its steps of the least time that step took in any repetition: other work on the machine then hardly counts.
-//! Errors are against the same run with a tenth of the step. The last column is faer's sparse LU on the same matrix
+//! Errors are against the same run with a tenth of the step. The last column is the general sparse LU on the same matrix
 //! (factors and one solution), timed in the same run.
 
 use bellcrank_math::linear::blocks::BlockMatrix;
@@ -252,7 +252,7 @@ fn phases(system: &Arc<System>, options: &Options, steps: usize) -> String {
     out.join(", ") + &rank
 }
 
-/// Nanoseconds of factors and one solution by faer's sparse LU for the matrix of a step.
+/// Nanoseconds of factors and one solution by the general sparse LU for the matrix of a step.
 fn baseline(system: &Arc<System>, h: f64) -> f64 {
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let Ok((start, _)) = bellcrank_solve::start::assemble(&dynamics, &system.initial_state()) else {
@@ -307,7 +307,7 @@ fn main() {
             cases.push(Case { name, text: net(n), checked: n <= 30 });
         }
     }
-    println!("{:32} per step: µs, µs per body, iterations, factorizations; error; bytes per body; faer µs", "");
+    println!("{:32} per step: µs, µs per body, iterations, factorizations; error; bytes per body; sparse LU µs", "");
     for case in cases {
         let built = Instant::now();
         let system = system(&case.text);

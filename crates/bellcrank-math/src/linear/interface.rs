@@ -1,6 +1,7 @@
 //! The three phases of a linear solver.
 
 use super::blocks::{BlockMatrix, BlockPattern};
+use super::decomposition::NotConverged;
 use crate::tape::Tape;
 use std::{fmt, sync::Arc};
 
@@ -126,8 +127,8 @@ pub enum LinearError {
     },
 }
 
-impl From<bellcrank_faer::NotConverged> for LinearError {
-    fn from(_: bellcrank_faer::NotConverged) -> LinearError {
+impl From<NotConverged> for LinearError {
+    fn from(_: NotConverged) -> LinearError {
         LinearError::NotConverged
     }
 }

@@ -35,6 +35,7 @@ mod kernels;
 
 pub mod block_lu;
 pub mod blocks;
+mod decomposition;
 pub mod deferred;
 pub mod dense;
 mod interface;

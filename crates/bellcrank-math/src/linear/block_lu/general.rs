@@ -18,16 +18,42 @@ const WIDE: usize = 8;
 const GATHERED: usize = 64;
 
 impl NodeWork<'_> {
-    /// Eliminates a node of P pivots straight from the matrix.
-    ///
+    apart! {
+        /// Eliminates a node of P pivots straight from the matrix.
+        ///
+        /// # Safety
+        /// The node has P pivots, `sources` are its own, and `a` has all values of the matrix.
+        fn eliminate_leaf<const P: usize>(a: &[f64], sources: &[Source]) -> Result<(), LinearError> = leaf
+    }
+
+    apart! {
+        /// Eliminates a node of P pivots.
+        ///
+        /// # Safety
+        /// The node has P pivots.
+        fn eliminate_small<const P: usize>() -> Result<(), LinearError> = small
+    }
+
+    apart! {
+        /// Eliminates any node.
+        ///
+        /// # Safety
+        /// The blocks are those of the node.
+        fn eliminate(blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> = any
+    }
+
+    apart! {
+        /// Subtracts L (D⁻¹ U) from the panels of the border: for leaves and other nodes alike.
+        ///
+        /// # Safety
+        /// The node has P pivots.
+        fn spread<const P: usize>() = spread_runs
+    }
+
     /// # Safety
-    /// The node has P pivots, `sources` are its own, and `a` has all values of the matrix.
+    /// As for `eliminate_leaf`.
     #[inline(always)]
-    pub unsafe fn eliminate_leaf<M: Machine, const P: usize>(
-        &mut self,
-        a: &[f64],
-        sources: &[Source],
-    ) -> Result<(), LinearError> {
+    unsafe fn leaf<M: Machine, const P: usize>(&mut self, a: &[f64], sources: &[Source]) -> Result<(), LinearError> {
         let Some((own, sources)) = sources.split_first() else { return Ok(()) };
         // SAFETY: by the contract.
         let d: [[f64; P]; P] = unsafe { rows(a, own.upper as usize, P) };
@@ -68,12 +94,10 @@ impl NodeWork<'_> {
         Ok(())
     }
 
-    /// Eliminates a node of P pivots.
-    ///
     /// # Safety
-    /// The node has P pivots.
+    /// As for `eliminate_small`.
     #[inline(always)]
-    pub unsafe fn eliminate_small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
+    unsafe fn small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
         let width = P + self.node.m as usize;
         // SAFETY: the panel has P rows of this width.
         let d: [[f64; P]; P] = unsafe { rows(self.panel, 0, width) };
@@ -104,12 +128,10 @@ impl NodeWork<'_> {
         Ok(())
     }
 
-    /// Subtracts L (D⁻¹ U) from the panels of the border.
-    ///
     /// # Safety
-    /// The node has P pivots.
+    /// As for `spread`.
     #[inline(always)]
-    unsafe fn spread<M: Machine, const P: usize>(&mut self) {
+    unsafe fn spread_runs<M: Machine, const P: usize>(&mut self) {
         let width = P + self.node.m as usize;
         let mut targets = self.targets;
         let mut column = P;
@@ -133,9 +155,10 @@ impl NodeWork<'_> {
         }
     }
 
-    /// Eliminates any node.
+    /// # Safety
+    /// As for `eliminate`.
     #[inline(always)]
-    pub fn eliminate<M: Machine>(&mut self, blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> {
+    unsafe fn any<M: Machine>(&mut self, blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> {
         let (p, m) = (self.node.p as usize, self.node.m as usize);
         let width = p + m;
         let mut k = 0;

@@ -15,9 +15,11 @@
 //! has listed. Diagonal blocks are stored inverted and U as D⁻¹U: right-looking block LU [Golub & Van Loan 2013, 3.2.10] on
 //! a supernodal structure.
 
+#[macro_use]
+mod node_work;
+
 mod forward;
 mod general;
-mod node_work;
 mod part;
 mod symmetric;
 #[cfg(test)]

@@ -206,8 +206,13 @@ impl Part {
                         false => work.eliminate_small::<M, P>()?,
                     }
                 }),
-                Kernel::General if plan.symmetric => work.eliminate_symmetric::<M>(blocks, strip)?,
-                Kernel::General => work.eliminate::<M>(blocks, strip)?,
+                // SAFETY: the blocks are those of the node.
+                Kernel::General => unsafe {
+                    match plan.symmetric {
+                        true => work.eliminate_symmetric::<M>(blocks, strip)?,
+                        false => work.eliminate::<M>(blocks, strip)?,
+                    }
+                },
             }
             if let Some(b) = b {
                 if let Kernel::Leaf(_) = node.kernel {

@@ -16,8 +16,6 @@
 //! part is taken.
 
 use super::node_work::NodeWork;
-#[cfg(target_arch = "x86_64")]
-use crate::linear::lanes::Avx2;
 use crate::{
     linear::{
         blocks::{Class, Values},
@@ -89,50 +87,12 @@ impl NodeWork<'_> {
         unsafe { self.finish::<M, P>(&d, &magnitude) }
     }
 
-    /// Inverts D and subtracts L D⁻¹ Lᵀ from the panels of the border. Leaves and other nodes share one copy of the code,
-    /// which takes long to compile.
-    ///
-    /// # Safety
-    /// The node has P pivots.
-    #[inline(always)]
-    unsafe fn finish<M: Machine, const P: usize>(
-        &mut self,
-        d: &[[f64; P]; P],
-        magnitude: &[f64; P],
-    ) -> Result<(), LinearError> {
-        #[cfg(target_arch = "x86_64")]
-        if M::AVX2 {
-            // SAFETY: M says that the processor has AVX2 and FMA; else by the contract.
-            return unsafe { self.finish_fused(d, magnitude) };
-        }
-        // SAFETY: by the contract.
-        unsafe { self.finish_plain::<M, P>(d, magnitude) }
-    }
-
-    /// # Safety
-    /// As for `finish`, on a processor with AVX2 and FMA.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    #[inline(never)]
-    unsafe fn finish_fused<const P: usize>(
-        &mut self,
-        d: &[[f64; P]; P],
-        magnitude: &[f64; P],
-    ) -> Result<(), LinearError> {
-        // SAFETY: by the contract.
-        unsafe { self.finish_small::<Avx2, P>(d, magnitude) }
-    }
-
-    /// # Safety
-    /// As for `finish`.
-    #[inline(never)]
-    unsafe fn finish_plain<M: Machine, const P: usize>(
-        &mut self,
-        d: &[[f64; P]; P],
-        magnitude: &[f64; P],
-    ) -> Result<(), LinearError> {
-        // SAFETY: by the contract.
-        unsafe { self.finish_small::<M, P>(d, magnitude) }
+    apart! {
+        /// Inverts D and subtracts L D⁻¹ Lᵀ from the panels of the border: for leaves and other nodes alike.
+        ///
+        /// # Safety
+        /// The node has P pivots.
+        fn finish<const P: usize>(d: &[[f64; P]; P], magnitude: &[f64; P]) -> Result<(), LinearError> = finish_small
     }
 
     /// Masses and moments of inertia rarely mix: blocks of bodies are mostly block-diagonal, and D⁻¹Lᵀ takes fewer products.
@@ -205,9 +165,18 @@ impl NodeWork<'_> {
         Ok(())
     }
 
-    /// Eliminates any node.
+    apart! {
+        /// Eliminates any node.
+        ///
+        /// # Safety
+        /// The blocks are those of the node.
+        fn eliminate_symmetric(blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> = any_symmetric
+    }
+
+    /// # Safety
+    /// As for `eliminate_symmetric`.
     #[inline(always)]
-    pub fn eliminate_symmetric<M: Machine>(
+    unsafe fn any_symmetric<M: Machine>(
         &mut self,
         blocks: &[(u32, Class)],
         strip: &mut [f64],

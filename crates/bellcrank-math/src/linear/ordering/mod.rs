@@ -6,15 +6,15 @@ mod minimum_degree;
 mod parts;
 
 use self::dissection::stages;
-use self::graph::graph;
-use self::minimum_degree::elimination_order;
+
 use self::parts::{MORE_WORK, PARTS_OF_WIDE, SHARE_OF_REST, SMALL_REST, WORTH_PARTING};
 use super::{
     blocks::{BlockPattern, Class},
     interface::LinearError,
 };
 
-pub(super) use self::graph::Lists;
+pub(super) use self::graph::{Lists, graph};
+pub(super) use self::minimum_degree::elimination_order;
 
 /// Factors with more entries than this are left to other solvers: offsets must fit 32 bits, and factors memory.
 const MOST_ENTRIES: usize = 1 << 29;

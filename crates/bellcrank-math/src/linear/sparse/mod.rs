@@ -1,18 +1,23 @@
 //! General sparse LU: the fallback for large systems that block elimination cannot factor.
 
+mod factors;
+
 use super::{
     blocks::{BlockMatrix, BlockPattern},
     interface::{LinearError, LinearSolver},
+    ordering,
 };
 use crate::{numbers::recip_of_power, tape::Tape};
+use factors::Factors;
 use std::sync::Arc;
 
-/// Sparse LU of the scalar matrix with partial pivoting, by faer; rows and columns equilibrated.
+/// Sparse LU of the scalar matrix with partial pivoting; rows and columns equilibrated, columns in the order of block
+/// elimination.
 ///
 /// It does not detect redundant constraints, and its numeric phases allocate.
 #[derive(Default)]
 pub struct SparseLu {
-    lu: Option<bellcrank_faer::SparseLu>,
+    lu: Factors,
     pattern: Option<Arc<BlockPattern>>,
     /// Rows that are left out: a one stands on their diagonal, and nothing else.
     left_out: Vec<usize>,
@@ -64,11 +69,10 @@ impl LinearSolver for SparseLu {
         for c in 0..n {
             starts[c + 1] += starts[c];
         }
-        let rows = self.entries.iter().map(|&(r, ..)| r as usize).collect();
-        self.lu = bellcrank_faer::SparseLu::new(n, starts, rows);
-        if self.lu.is_none() {
-            return Err(LinearError::TooLarge { entries: pattern.values() });
-        }
+        let rows = self.entries.iter().map(|&(r, ..)| r).collect();
+        let order = ordering::elimination_order(pattern, &ordering::graph(pattern), None);
+        let order = order.iter().flat_map(|&i| pattern.range(i as usize)).map(|c| c as u32).collect();
+        self.lu = Factors::new(starts, rows, order);
         self.expected = pattern.values();
         self.row_scale = vec![1.0; n];
         self.column_scale = vec![1.0; n];
@@ -88,10 +92,9 @@ impl LinearSolver for SparseLu {
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         let value = |from: u32| if from == ONE { 1.0 } else { a.values[from as usize] };
-        let fits = a.values.len() == self.expected;
-        let Some(lu) = self.lu.as_mut().filter(|_| fits) else {
+        if self.pattern.is_none() || a.values.len() != self.expected {
             return Err(LinearError::Sizes { expected: self.expected, found: a.values.len() });
-        };
+        }
         let mut largest = vec![0.0; self.row_scale.len()];
         for &(r, _, from) in &self.entries {
             let a = value(from);
@@ -110,7 +113,7 @@ impl LinearSolver for SparseLu {
         let scaled =
             |&(r, c, from): &(u32, u32, u32)| value(from) * self.row_scale[r as usize] * self.column_scale[c as usize];
         let values: Vec<f64> = self.entries.iter().map(scaled).collect();
-        if !lu.factor(&values) {
+        if !self.lu.factor(&values) {
             return Err(LinearError::Singular { row: 0 });
         }
         self.values = values;
@@ -129,19 +132,19 @@ impl LinearSolver for SparseLu {
         }
         // the same entries have the same factors
         let fits = self.values.len() == self.entries.len();
-        if !self.lu.as_mut().is_some_and(|lu| fits && lu.factor(&self.values)) {
+        if !fits || !self.lu.factor(&self.values) {
             tape.refuse("a matrix cannot be factored again");
         }
     }
 
     fn solve(&mut self, b: &mut [f64]) -> Result<(), LinearError> {
         let n = self.row_scale.len();
-        let Some(lu) = self.lu.as_ref().filter(|lu| b.len() == n && lu.is_factored()) else {
+        if b.len() != n || !self.lu.is_factored() {
             return Err(LinearError::Sizes { expected: n, found: b.len() });
-        };
+        }
         self.left_out.iter().for_each(|&r| b[r] = 0.0);
         b.iter_mut().zip(&self.row_scale).for_each(|(b, s)| *b *= s);
-        lu.solve(b);
+        self.lu.solve(b);
         b.iter_mut().zip(&self.column_scale).for_each(|(b, s)| *b *= s);
         match b.iter().position(|x| !x.is_finite()) {
             Some(row) => Err(LinearError::Singular { row }),
@@ -153,7 +156,7 @@ impl LinearSolver for SparseLu {
         &self.left_out
     }
 
-    /// 1: faer does not tell.
+    /// 1: pivots of scalars cannot be compared with those of blocks.
     fn smallest_kept_pivot(&self) -> f64 {
         1.0
     }
@@ -175,7 +178,6 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    #[cfg_attr(miri, ignore = "faer uses SIMD that Miri does not know")]
     fn agrees_with_block_elimination() {
         for form in [Form::Index3, Form::Ggl] {
             let a = Sample::ladder(40).matrix(form, 100.0, &mut Random::new(2));

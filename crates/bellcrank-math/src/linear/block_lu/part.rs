@@ -207,12 +207,9 @@ impl Part {
                     }
                 }),
                 // SAFETY: the blocks are those of the node.
-                Kernel::General => unsafe {
-                    match plan.symmetric {
-                        true => work.eliminate_symmetric::<M>(blocks, strip)?,
-                        false => work.eliminate::<M>(blocks, strip)?,
-                    }
-                },
+                Kernel::General if plan.symmetric => unsafe { work.eliminate_symmetric::<M>(blocks, strip)? },
+                // SAFETY: the blocks are those of the node.
+                Kernel::General => unsafe { work.eliminate::<M>(blocks, strip)? },
             }
             if let Some(b) = b {
                 if let Kernel::Leaf(_) = node.kernel {

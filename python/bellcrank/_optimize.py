@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from ._errors import BellcrankError, SimulationError
+from ._errors import SimulationError
 from ._model import Model
 from ._study import sweep
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Steps of differences, in ranges of the parameters: errors of order step² and tolerance/step are then both near 1e-7.
 STEP = 3e-4
+#: Searches from so many starts go on at a time on an executor.
+MANY = 32
 #: The relative tolerance of runs, unless the options say otherwise.
 RTOL = 1e-10
 
@@ -71,6 +74,16 @@ class Fit:
     runs: int
 
 
+@dataclass(frozen=True)
+class _End:
+    """Where a search from one start ended."""
+
+    value: float
+    #: SciPy's result.
+    found: Any
+    runs: int
+
+
 class _Box:
     """Parameters between bounds, as numbers from 0 to 1."""
 
@@ -112,6 +125,31 @@ class _Box:
         return np.array(points), up - down
 
 
+def _from_all(search: Callable[[Array], _End], starts: Sequence[Array], at_a_time: int) -> tuple[list[_End], int]:
+    """What searches from several starts come to, best first, and how many runs all of them took. They go on at a time; where one
+    fails, others may do better."""
+
+    def tried(start: Array) -> _End | SimulationError:
+        try:
+            return search(start)
+        except SimulationError as error:
+            return error
+
+    with ThreadPoolExecutor(max(1, min(at_a_time, len(starts)))) as pool:
+        found = list(pool.map(tried, starts))
+    ends = [end for end in found if isinstance(end, _End)]
+    if not ends:
+        raise next(error for error in found if isinstance(error, SimulationError))
+    return sorted(ends, key=lambda end: end.value), sum(end.runs for end in ends)
+
+
+def _workers(executor: Executor | None, jobs: int | None) -> int:
+    """How many runs go on at a time; an executor knows itself how many it takes."""
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"`jobs` must be at least 1, found {jobs}")
+    return jobs or (MANY if executor is not None else os.cpu_count() or 1)
+
+
 def minimize(
     model: Model,
     objective: Objective,
@@ -138,7 +176,8 @@ def minimize(
     outputs: what the objective is computed from, as for `sweep`
     until: end of the runs [s]
     solve: other options of all runs
-    starts: from how many places it is begun: where the model is now, and others by a Latin hypercube; the best end counts
+    starts: from how many places it is begun, at a time: where the model is now, and others by a Latin hypercube; the best end
+        counts
     seed: another one chooses other places
     executor, jobs: where runs go, as for `sweep`
     tolerance: the relative change of the objective at which it ends
@@ -159,11 +198,10 @@ def minimize(
     if isinstance(objective, str) and objective not in names:
         raise ValueError(f"the objective `{objective}` is none of the outputs: {', '.join(names)}")
     options = {"rtol": RTOL, **(solve or {})}
-    runs = 0
+    workers = _workers(executor, jobs)
+    at_a_time = max(1, min(workers, starts))
 
     def evaluated(points: Array) -> list[tuple[float, dict[str, float]]]:
-        nonlocal runs
-        runs += len(points)
         axes = {name: [float(x) for x in box.values(points)[:, k]] for k, name in enumerate(box.names)}
         rows = sweep(
             model,
@@ -173,7 +211,7 @@ def minimize(
             solve=options,
             together=True,
             executor=executor,
-            jobs=jobs,
+            jobs=jobs if executor is not None else max(1, workers // at_a_time),
             progress=False,
         )
         if rows.failures:
@@ -183,29 +221,36 @@ def minimize(
         found = [{name: float(rows[name][row]) for name in names} for row in range(len(points))]
         return [(o[objective] if isinstance(objective, str) else float(objective(o)), o) for o in found]
 
-    def gradient(u: Array) -> tuple[float, Array]:
-        points, widths = box.around(u)
-        values = [value for value, _ in evaluated(points)]
-        return values[0], np.array([values[2 * k + 2] - values[2 * k + 1] for k in range(len(u))]) / widths
+    def search(start: Array) -> _End:
+        runs = 0
 
-    ends: list[tuple[float, Any]] = []
-    failure: BellcrankError | None = None
-    for start in box.starts(starts, seed):
-        try:
-            end = optimize.minimize(
-                gradient, start, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * len(start), options={"ftol": tolerance}
-            )
-        except SimulationError as error:  # other starts may do better
-            failure = error
-            continue
-        ends.append((float(end.fun), end))
-    if not ends:
-        raise failure or SimulationError("there is no start")
-    ends.sort(key=lambda pair: pair[0])
-    value, best = ends[0]
+        def gradient(u: Array) -> tuple[float, Array]:
+            nonlocal runs
+            points, widths = box.around(u)
+            runs += len(points)
+            values = [value for value, _ in evaluated(points)]
+            return values[0], np.array([values[2 * k + 2] - values[2 * k + 1] for k in range(len(u))]) / widths
+
+        found = optimize.minimize(
+            gradient, start, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * len(start), options={"ftol": tolerance}
+        )
+        return _End(float(found.fun), found, runs)
+
+    ends, runs = _from_all(search, box.starts(starts, seed), at_a_time)
+    best = ends[0].found
     value, found = evaluated(np.array([best.x]))[0]
     place = {name: float(x) for name, x in zip(box.names, box.values(best.x), strict=True)}
-    return Minimum(place, value, found, bool(best.success), str(best.message), runs, [v for v, _ in ends])
+    return Minimum(place, value, found, bool(best.success), str(best.message), runs + 1, [end.value for end in ends])
+
+
+def _curves(model: Model, values: Mapping[str, float], options: Mapping[str, Any], times: Array) -> dict[str, Array]:
+    """The channels that `options` records, at some times: by a spline through samples that are twice as dense."""
+    from scipy.interpolate import CubicSpline
+
+    paths = {name if "." in name else f"parameter.{name}": x for name, x in values.items()}
+    found = model.replace(paths)._run(options, False)
+    t = np.asarray(found["time"])
+    return {name: np.asarray(CubicSpline(t, found[name])(times)) for name in options["record"]}
 
 
 def fit(
@@ -217,6 +262,7 @@ def fit(
     solve: Mapping[str, Any] | None = None,
     starts: int = 1,
     seed: int = 1,
+    executor: Executor | None = None,
     jobs: int | None = None,
     confidence: float = 0.95,
 ) -> Fit:
@@ -231,6 +277,7 @@ def fit(
     weights: of channels: errors are multiplied by them; default: one over the range of the channel, if there are several
     solve: other options of all runs
     starts, seed: as for `minimize`
+    executor: where runs go: any executor of `concurrent.futures`, as for `sweep`; default: threads of this process
     jobs: how many runs go on at a time; default: one on each core
     confidence: the probability of the intervals
     """
@@ -253,47 +300,40 @@ def fit(
     until = float(times[-1])
     sample = float(np.diff(times).min()) / 2
     options = {"rtol": RTOL, **(solve or {}), "until": until, "sample": sample, "record": list(given)}
-    runs = 0
-
-    def curves(u: Array) -> Array:
-        values = {name: float(x) for name, x in zip(box.names, box.values(u), strict=True)}
-        paths = {name if "." in name else f"parameter.{name}": x for name, x in values.items()}
-        found = model.replace(paths)._run(options, False)
-        # twice as many samples as measurements, and a spline through them
-        from scipy.interpolate import CubicSpline
-
-        t = np.asarray(found["time"])
-        return np.concatenate([scale[name] * CubicSpline(t, found[name])(times) for name in given])
-
     measured = np.concatenate([scale[name] * values for name, values in given.items()])
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+    workers = _workers(executor, jobs)
 
-        def residual(u: Array) -> Array:
+    def search(start: Array, pool: Executor) -> _End:
+        runs = 0
+
+        def weighted(points: Sequence[Array]) -> list[Array]:
             nonlocal runs
-            runs += 1
-            return np.asarray(curves(u) - measured)
+            runs += len(points)
+            values = [dict(zip(box.names, map(float, box.values(u)), strict=True)) for u in points]
+            futures = [pool.submit(_curves, model, v, options, times) for v in values]
+            found = [future.result() for future in futures]
+            return [np.concatenate([scale[name] * curves[name] for name in given]) for curves in found]
 
         def jacobian(u: Array) -> Array:
-            nonlocal runs
             points, widths = box.around(u)
-            runs += len(points) - 1
-            found = list(pool.map(curves, points[1:]))
+            found = weighted(list(points[1:]))
             pairs = [(found[2 * k + 1] - found[2 * k]) / widths[k] for k in range(len(u))]
             return np.asarray(np.array(pairs).T)
 
-        ends: list[Any] = []
-        failure: BellcrankError | None = None
-        for start in box.starts(starts, seed):
-            inside = np.clip(start, 1e-6, 1 - 1e-6)
-            try:
-                ends.append(
-                    optimize.least_squares(residual, inside, jac=jacobian, bounds=(0, 1), xtol=1e-10, ftol=1e-12)
-                )
-            except BellcrankError as error:  # other starts may do better
-                failure = error
-        if not ends:
-            raise failure or SimulationError("there is no start")
-    best = min(ends, key=lambda end: float(end.cost))
+        found = optimize.least_squares(
+            lambda u: weighted([u])[0] - measured,
+            np.clip(start, 1e-6, 1 - 1e-6),
+            jac=jacobian,
+            bounds=(0, 1),
+            xtol=1e-10,
+            ftol=1e-12,
+        )
+        return _End(float(found.cost), found, runs)
+
+    with ExitStack() as stack:
+        pool = executor or stack.enter_context(ThreadPoolExecutor(workers))
+        ends, runs = _from_all(lambda start: search(start, pool), box.starts(starts, seed), workers)
+    best = ends[0].found
     freedom = len(measured) - len(box.names)
     variance = 2.0 * float(best.cost) / freedom
     slope = best.jac / box.range

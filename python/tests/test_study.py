@@ -270,6 +270,28 @@ def test_a_minimum_is_found_from_several_starts() -> None:
     assert bc.minimize(m, "ball.z.max", {"angle": (0.3, 1.2)}, until=2).parameters["angle"] == pytest.approx(0.3)
 
 
+def test_starts_on_an_executor_come_to_the_same_ends() -> None:
+    m = swing()
+    truth = m.replace(length=0.9).run(until=2, sample=0.1, rtol=1e-10)
+    measured = {"time": truth.time, "bob.x": truth["bob.x"]}
+    bounds = {"length": (0.4, 1.5)}
+    with ProcessPoolExecutor(2) as pool:
+        fits = [bc.fit(m, measured, bounds, starts=3, executor=executor) for executor in (None, pool)]
+        asked: dict[str, Any] = {"outputs": ["bob.x"], "until": 1, "starts": 3}
+        target = float(truth["bob.x"][10])
+        minima = [
+            bc.minimize(m, lambda o: (o["bob.x"] - target) ** 2, bounds, executor=executor, **asked)
+            for executor in (None, pool)
+        ]
+        with pytest.raises(bc.BellcrankError, match="nothing"):
+            bc.fit(m, {"time": truth.time, "nothing": truth["bob.x"]}, bounds, executor=pool)
+    assert fits[0].parameters == fits[1].parameters and fits[0].runs == fits[1].runs
+    assert fits[0].parameters["length"] == pytest.approx(0.9, rel=1e-6)
+    assert minima[0] == minima[1] and len(minima[0].starts) == 3
+    with pytest.raises(ValueError, match="`jobs` must be at least 1"):
+        bc.fit(m, measured, bounds, jobs=0)
+
+
 def test_intervals_of_a_fit_hold_the_truth_as_often_as_they_say() -> None:
     m = bc.Model("slide", plane=True)
     m.parameter("v", 1.0)

@@ -307,6 +307,18 @@ fn the_gallery_has_a_picture_and_numbers_of_every_machine() {
     }
     assert_eq!(page.matches("<article").count(), names.len());
     assert!(page.contains("1, 3 redundant equations"));
+    // filters: what each machine has is told from the machine
+    for (name, tags) in [
+        ("pendulum", "plane"),
+        ("bennett", "space loops redundant"),
+        ("seven-body", "plane loops springs"),
+        ("net", "space springs"),
+    ] {
+        assert!(page.contains(&format!("id=\"{name}\" data-tags=\"{tags}\"")), "{name}");
+        for tag in tags.split(' ') {
+            assert!(page.contains(&format!("<button type=button data-tag={tag} ")), "{tag}");
+        }
+    }
     // again, over what is there
     assert_eq!(scratch.bellcrank(&["gallery", "--out", "g", "--only", "pendulum"]).code, 0);
     let wrong = scratch.bellcrank(&["gallery", "--only", "penduluum"]);

@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// Options of `compare`.
 #[derive(Args)]
 pub struct Compare {
-    /// The model file; or a folder of results, to be compared with another.
+    /// The model file, or a result folder to compare with another.
     model: String,
-    /// The other folder of results: the largest difference of every channel is told.
+    /// The other result folder: prints the largest difference of every channel.
     other: Option<PathBuf>,
     /// Methods, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "bdf,dopri5,dop853")]
@@ -33,7 +33,7 @@ pub struct Compare {
     #[arg(long, value_name = "LIST")]
     rtol: Option<String>,
     /// Fixed step sizes in s for gen-alpha, hht and newmark (besides their tolerances) and for euler, rk2 and rk4: a list,
-    /// or 1e-2..1e-4 for every half of the one before.
+    /// or 1e-2..1e-4 to halve repeatedly.
     #[arg(long, value_name = "LIST")]
     step: Option<String>,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Options of `fmu`.
 #[derive(Args)]
 pub struct MakeFmu {
-    /// The model file (TOML, or JSON by its ending).
+    /// The model file (.toml or .json).
     model: String,
     /// The version of the standard.
     #[arg(long, value_enum, default_value = "3", value_name = "2|3")]
@@ -20,13 +20,13 @@ pub struct MakeFmu {
     /// What it can be used for: cs (co-simulation, with the solver inside), me (model exchange), or both.
     #[arg(long, default_value = "cs,me", value_name = "KINDS")]
     kind: String,
-    /// Channels that become outputs, such as pin.angle or 'crank.*'; may be repeated. Without it, all are.
+    /// Channels that become outputs, such as pin.angle or 'crank.*'; may be repeated (default: all channels).
     #[arg(long = "output", value_name = "CHANNEL")]
     outputs: Vec<String>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
-    /// Where to write it; without it, the name of the model with .fmu, in this folder.
+    /// The file to write (default: the name of the model with .fmu, in the current folder).
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -92,7 +92,7 @@ enum Command {
     Convert(robot::Convert),
     /// Runs every reference problem, and compares the results with exact or published values.
     Validate(validate::Validate),
-    /// Runs all examples and makes a web page with their pictures and results.
+    /// Runs all examples and makes a web page of them, with pictures, results and filters.
     Gallery(gallery::Gallery),
     /// Prints the JSON Schema of model files or of study files, for editors.
     Schema {

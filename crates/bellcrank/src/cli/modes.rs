@@ -29,8 +29,8 @@ pub struct Modes {
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
-    /// Writes modes.json and modes.csv, with all shapes, to this folder, and for `bellcrank view` the moving shapes of the
-    /// first modes.
+    /// Writes modes.json and modes.csv with all shapes to this folder, and animated shapes of the first modes for
+    /// `bellcrank view`.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Prints one JSON object with all modes and shapes.

@@ -17,10 +17,11 @@ use std::path::{Path, PathBuf};
 pub struct Plot {
     /// The folder that `run --out` or `study --out` wrote, or a results.parquet or results.csv from it.
     pub(super) result: PathBuf,
-    /// Channels by name, such as crank.angle, or by pattern, such as '*.x'; without any, lists all channels. Of a study: columns.
+    /// Channels by name, such as crank.angle, or by pattern, such as '*.x'; without any, lists all channels. For a study:
+    /// columns.
     pub(super) channels: Vec<String>,
-    /// Of a study: parallel (all columns, or those named), scatter X Y [COLOUR], heat X Y RESULT, tornado RESULT, or family CHANNEL
-    /// COLOUR, where whole results were kept.
+    /// For a study: parallel (all columns, or those named), scatter X Y [COLOUR], heat X Y RESULT, tornado RESULT, or
+    /// family CHANNEL COLOUR (needs `keep = true`).
     #[arg(long = "as", value_name = "KIND", value_parser = study_plot::KINDS, conflicts_with_all = ["with", "picture", "x", "log", "from", "to"])]
     pub(super) kind: Option<String>,
     /// Draws the same channels of another result beside them; may be repeated.

@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// Options of `response`.
 #[derive(Args)]
 pub struct Response {
-    /// The model file (TOML, or JSON by its ending).
+    /// The model file (.toml or .json).
     model: String,
     /// Inputs of the model, separated by commas.
     #[arg(long, value_delimiter = ',', required = true)]
     input: Vec<String>,
-    /// Channels that answer, separated by commas.
+    /// Output channels, separated by commas.
     #[arg(long, value_delimiter = ',', required = true)]
     output: Vec<String>,
     /// The lowest frequency, in Hz.
@@ -33,17 +33,17 @@ pub struct Response {
     /// The highest frequency, in Hz.
     #[arg(long, value_name = "F", default_value_t = 100.0)]
     to: f64,
-    /// How many frequencies, evenly on a logarithmic scale.
+    /// Number of frequencies, evenly spaced on a logarithmic scale.
     #[arg(long, value_name = "N", default_value_t = 200)]
     points: usize,
-    /// About which state: equilibrium, start, or a time of the run in s (default: the start if it moves, else
-    /// the equilibrium).
+    /// The state to linearize about: equilibrium, start, or a time of the run in s (default: the start if the model moves
+    /// there, else the equilibrium).
     #[arg(long, value_name = "STATE")]
     at: Option<String>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
-    /// Writes response.csv, response.json with A, B, C, D, and these as A.npy … D.npy to this folder.
+    /// Writes response.csv, the matrices A, B, C, D as response.json and as A.npy … D.npy to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Writes the Bode plot to this file, FILE.svg or FILE.png; may be repeated.

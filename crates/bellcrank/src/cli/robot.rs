@@ -15,7 +15,7 @@ const MOST: usize = 4;
 /// What root links do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Roots {
-    /// They are held by the ground.
+    /// They are fixed to the ground.
     Fixed,
     /// They move freely.
     Free,
@@ -24,19 +24,19 @@ pub enum Roots {
 /// How a robot file (URDF, MJCF, SDF) becomes a model.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RobotArgs {
-    /// Robot files: whether root links are held by the ground or move freely; URDF does not say, and is held.
+    /// Robot files: whether root links are fixed to the ground or move freely; URDF does not say (default: fixed).
     #[arg(long, value_enum)]
     pub base: Option<Roots>,
-    /// Robot files: makes inertias physical that are not, and tells what it did.
+    /// Robot files: repairs inertias that are not physical, and lists the repairs.
     #[arg(long)]
     pub repair: bool,
-    /// Robot files: makes stops of the limits of joints, with this stiffness in N m/rad or N/m.
+    /// Robot files: adds stops at the joint limits, with this stiffness in N m/rad or N/m.
     #[arg(long, value_name = "STIFFNESS")]
     pub stops: Option<f64>,
-    /// Robot files: an input for the effort of every joint that has no actuator.
+    /// Robot files: adds an input for the effort of every joint that has no actuator.
     #[arg(long)]
     pub inputs: bool,
-    /// Robot files: a folder with packages, where `package://` is looked for; may be repeated.
+    /// Robot files: a folder in which `package://` is searched; may be repeated.
     #[arg(long, value_name = "DIR")]
     pub package_root: Vec<PathBuf>,
     /// Robot files: a file with joints that close loops, instead of NAME.loops.toml.
@@ -113,7 +113,7 @@ pub struct Convert {
     model: PathBuf,
     #[command(flatten)]
     robot: RobotArgs,
-    /// Writes over what is there.
+    /// Overwrites existing files.
     #[arg(long)]
     force: bool,
 }

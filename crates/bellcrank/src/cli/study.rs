@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 /// Options of `study`.
 #[derive(Args)]
 pub struct StudyArgs {
-    /// The study file (.toml or .json): which model, what is varied, what is wanted of every run.
+    /// The study file (.toml or .json): the model, the values to vary, the results to collect.
     study: String,
     /// Writes study.parquet, with one row for each run, to this folder.
     #[arg(long, value_name = "DIR", required_unless_present = "points")]
     out: Option<PathBuf>,
-    /// How many runs go on at a time; one on each core unless given. The table does not depend on it.
+    /// Number of simultaneous runs (default: one per core). The table does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     jobs: Option<u32>,
-    /// Goes on with the rows that are in the folder: of a study that was killed or interrupted, or of a smaller one.
+    /// Continues a study that was killed or interrupted, or extends a smaller one, with the rows in the folder.
     #[arg(long, requires = "out")]
     resume: bool,
     /// Prints the points of the study as CSV, and runs nothing.
     #[arg(long, conflicts_with_all = ["out", "jobs", "resume"])]
     points: bool,
-    /// Prints one JSON object with the numbers of rows.
+    /// Prints one JSON object with the number of rows.
     #[arg(long)]
     json: bool,
     /// Prints no progress and no summary; only errors.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Options of `view`.
 #[derive(Args)]
 pub struct View {
-    /// The folder that `run`, `study`, `statics`, `modes` or `inverse` wrote; of several runs, all are drawn in one scene and in the
+    /// The folder that `run`, `study`, `statics`, `modes` or `inverse` wrote; several runs appear in one scene and in the
     /// same plots, the first one solid.
     #[arg(default_value = "results", value_name = "FOLDER")]
     folders: Vec<PathBuf>,

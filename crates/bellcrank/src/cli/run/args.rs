@@ -23,11 +23,12 @@ pub struct Run {
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// With --out: keeps all that the run remembers this often, in seconds on the clock (60 unless given; 0 for never), so that
-    /// it can go on when it was killed or interrupted.
+    /// With --out: writes a checkpoint every so many seconds (default: 60; 0 for never), from which a killed or interrupted
+    /// run can continue.
     #[arg(long, value_name = "SECONDS", requires = "out", value_parser = seconds)]
     pub checkpoint: Option<f64>,
-    /// With --out: goes on from the last checkpoint there, to the same bytes as a run that was never stopped.
+    /// With --out: continues from the last checkpoint; the results have the same bytes as those of a run without
+    /// interruption.
     #[arg(long, requires = "out", conflicts_with_all = ["split", "live"])]
     pub resume: bool,
     /// Measures the error: runs the model again with finer steps and compares all channels.
@@ -59,7 +60,7 @@ pub struct Talk {
     /// Prints no progress bar and no summary; only warnings and errors.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Also prints the plan, counts of work, the solver, more of the largest values and events, and the final values.
+    /// Also prints the plan, counts, the solver, more of the largest values and events, and the final values.
     #[arg(long, short, conflicts_with_all = ["quiet", "json"])]
     pub verbose: bool,
 }

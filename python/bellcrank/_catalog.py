@@ -190,7 +190,7 @@ def beam(
     second_moment: second moment of area against bending towards the body's y; in space [towards y, towards z]
         [m⁴]; default: of the section
     torsion_constant: torsion constant J (space) [m⁴]; default: of the section
-    ends: what the modes leave at rest: `pinned` both ends on the x axis, `clamped` the end A with its
+    ends: what the modes keep fixed: `pinned` both ends on the x axis, `clamped` the end A with its
         direction; default: pinned
     axial: number of modes that stretch it; default: 1
     bending: number of modes that bend it; in space [towards y, towards z]; default: 2
@@ -199,8 +199,8 @@ def beam(
         default: false
     damping: damping ratio of every mode with the frame held; default: 0
     rayleigh: instead of `damping`: α and β of the damping matrix α M + β K [1/s, s]; default: none
-    start: `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings;
-        default: undeformed
+    start: `quasi-static`: starts bent by the loads of the motion, so that nothing rings; default:
+        undeformed
     deflection: modal coordinates at the start, in the order of the modes [m, rad]; default: none
     deflection_rate: their rates at the start [m/s, rad/s]; default: none
     """
@@ -244,8 +244,8 @@ def modal(
     file: a modal file in the model's folder: nodes, modes, stiffness
     damping: damping ratio of every mode with the frame held; default: 0
     rayleigh: instead of `damping`: α and β of the damping matrix α M + β K [1/s, s]; default: none
-    start: `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings;
-        default: undeformed
+    start: `quasi-static`: starts bent by the loads of the motion, so that nothing rings; default:
+        undeformed
     deflection: modal coordinates at the start, in the order of the modes [m, rad]; default: none
     deflection_rate: their rates at the start [m/s, rad/s]; default: none
     """
@@ -547,7 +547,7 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A hinge: one turn about `axis`.
+        """A hinge: one rotation about `axis`.
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -578,7 +578,7 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A slide: one shift along `axis`, no turn.
+        """A slide: one translation along `axis`, no rotation.
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -609,8 +609,8 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A shaft in a sleeve: one turn about `axis` and one shift along it. Only in space; in the plane use a
-        revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
+        """A shaft in a sleeve: one rotation about `axis` and one translation along it. Only in space; in the plane
+        use a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -641,7 +641,7 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A ball joint: the points stay together, all turns are free (in the plane the same as a revolute).
+        """A ball joint: the points stay together, all rotations are free (in the plane the same as a revolute).
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -704,9 +704,9 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may bend at the point
-        where they meet, and turn by equal angles at every bend. Only in space; in the plane use a revolute
-        joint.
+        """A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may incline at the
+        point where they meet, and turn by equal angles at any inclination. Only in space; in the plane use a
+        revolute joint.
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -737,8 +737,9 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A flat face on another: two shifts in the plane normal to `axis` (the first along `axis2`), one turn
-        about it. Only in space; in the plane use no joint: bodies of a planar model move so by themselves.
+        """A flat face on another: two translations in the plane normal to `axis` (the first along `axis2`), one
+        rotation about it. Only in space; in the plane use no joint: bodies of a planar model move so by
+        themselves.
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -770,7 +771,7 @@ class Joints:
         tree: bool | None = None,
     ) -> Joint:
         """A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all
-        turns are free.
+        rotations are free.
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -801,8 +802,8 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A point of the second body stays in the plane of the first that is normal to `axis`, all turns are free.
-        Only in space; in the plane use a point-on-line joint.
+        """A point of the second body stays in the plane of the first that is normal to `axis`, all rotations are
+        free. Only in space; in the plane use a point-on-line joint.
 
         between: two bodies, or `ground` and a body
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -868,12 +869,11 @@ class Joints:
         axis2: Points | None = None,
         tree: bool | None = None,
     ) -> Joint:
-        """A screw in its nut: a turn about `axis` is a shift along it. Only in space; in the plane use a rack
-        joint between a revolute and a prismatic one.
+        """A screw in its nut: a rotation about `axis` is also a translation along it. Only in space; in the plane
+        use a rack joint between a revolute and a prismatic one.
 
         between: two bodies, or `ground` and a body
-        pitch: shift of the second body along `axis` with a turn about it; negative for a left-handed thread
-            [m]
+        pitch: translation of the second body along `axis` per turn; negative for a left-handed thread [m]
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -902,8 +902,8 @@ class Joints:
         """Two wheels in mesh: the angle of the second of two turning `joints` is `ratio` times that of the first,
         counted from the start, over any number of turns.
 
-        joints: the two joints whose motions it ties
-        ratio: turns of the second joint with one of the first; negative for wheels that mesh from outside
+        joints: the two joints whose motions it couples
+        ratio: turns of the second joint per turn of the first; negative for external gears
         """
         given = {
             "joints": joints,
@@ -919,10 +919,10 @@ class Joints:
         radii: Numbers,
         crossed: bool | None = None,
     ) -> Joint:
-        """A belt or chain that does not slip, over pulleys on two turning `joints`: both give out as much of it as
-        they take in.
+        """A belt or chain that does not slip, over pulleys on two turning `joints`: the rims of both have the same
+        speed.
 
-        joints: the two joints whose motions it ties
+        joints: the two joints whose motions it couples
         radii: radii of the pulleys [m]
         crossed: the pulleys turn opposite ways; default: false
         """
@@ -943,8 +943,9 @@ class Joints:
         """A pinion and its rack: the first of two `joints` turns, and the second slides by `radius` times the
         angle.
 
-        joints: the two joints whose motions it ties
-        radius: pitch radius of the pinion; negative if the rack slides back when the pinion turns on [m]
+        joints: the two joints whose motions it couples
+        radius: pitch radius of the pinion; negative if the rack moves backwards when the pinion turns
+            forwards [m]
         """
         given = {
             "joints": joints,
@@ -961,11 +962,11 @@ class Joints:
         offset: Scalar | None = None,
         coordinates: Names | None = None,
     ) -> Joint:
-        """Two joint coordinates that go together: x₂ = offset + ratio · x₁ for one coordinate of each of two
-        `joints`, turns or slides, over any number of turns.
+        """Couples two joint coordinates: x₂ = offset + ratio · x₁ for one coordinate of each of two `joints`,
+        turns or slides, over any number of turns.
 
-        joints: the two joints whose motions it ties
-        ratio: motion of the second by that of the first [rad/rad, m/m, m/rad, rad/m]; default: 1
+        joints: the two joints whose motions it couples
+        ratio: motion of the second joint per motion of the first [rad/rad, m/m, m/rad, rad/m]; default: 1
         offset: the second coordinate where the first is zero [rad, m]; default: as drawn
         coordinates: which coordinate of each joint: `angle` or `position`, then `angle2`, `position2`, …;
             default: their only ones
@@ -1016,8 +1017,8 @@ class Joints:
         rate2: Course | Callable[[float], float] | None = None,
         speed2: Course | Callable[[float], float] | None = None,
     ) -> Joint:
-        """A motor that holds one coordinate of another joint (or its rate) to a function of time; give one of the
-        keys by which the joint's results are named.
+        """A motor that makes one coordinate of another joint (or its rate) follow a function of time; give one of
+        the keys by which the joint's results are named.
 
         joint: the joint it acts on
         angle: the angle, up to full turns [rad]; default: free
@@ -1051,7 +1052,7 @@ class Joints:
         at: Vector | None = None,
         on: Vector | None = None,
     ) -> Joint:
-        """Leads a point of a body along a path in the world.
+        """Moves a point of a body along a path in the world.
 
         body: the body whose point it holds
         position: where the point is, in the world [m]
@@ -1248,8 +1249,7 @@ class Forces:
         rest: Scalar | None = None,
     ) -> Force:
         """A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness ·
-        s, or F the curve through given points. x is the coordinate as the results tell it, over any number of
-        turns.
+        s, or F the curve through given points. x is the recorded coordinate, over any number of turns.
 
         joint: the joint it acts on
         coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
@@ -1287,8 +1287,8 @@ class Forces:
         """Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second
         frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle).
         The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the
-        displacement less `offset`. In the plane turns are counted from the start; in space rotations stay below
-        half a turn, and a run that goes farther says so.
+        displacement less `offset`. In the plane turns are counted from the start; in space rotations must stay
+        below half a turn, and a run that goes further reports it.
 
         between: two bodies, or `ground` and a body
         at: points in the world at the start [m]
@@ -1299,7 +1299,7 @@ class Forces:
         damping: diagonal or full symmetric matrix [N s/m, N m s/rad]; default: none
         curve: nonlinear springs by direction, in addition to `stiffness`; default: none
         offset: displacement and rotation vector at which the springs are at rest [m, rad]; default: none
-        preload: force and torque on the second body that stay, in the directions of the first frame [N, N m];
+        preload: constant force and torque on the second body, in the directions of the first frame [N, N m];
             default: none
         """
         given = {
@@ -1333,7 +1333,8 @@ class Forces:
         force: the force, each component a function of t and the state [N]
         at: the point in the world at the start [m]; default: the centre of mass
         on: instead of `at`: the point in the body's frame [m]
-        frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
+        frame: the axes of its components; with `body` it turns with the body (a follower load); default:
+            world
         """
         given = {
             "body": body,
@@ -1361,7 +1362,8 @@ class Forces:
         torque: the torque, a function of t and the state [N m]
         at: the point in the world at the start [m]; default: the centre of mass
         on: instead of `at`: the point in the body's frame [m]
-        frame: whose directions it has; with `body` it turns with the body (a follower load); default: world
+        frame: the axes of its components; with `body` it turns with the body (a follower load); default:
+            world
         """
         given = {
             "body": body,
@@ -1503,12 +1505,12 @@ class Forces:
         stiffness: stiffness of the stops [N/m, N m/rad]; default: `restitution`
         damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
             s/rad]; default: 0
-        restitution: instead of `stiffness`: impacts, which leave this part of the speed (0 to 1); default: a
-            soft one
+        restitution: instead of `stiffness`: impacts that leave this fraction of the speed (0 to 1); default:
+            a soft one
         rest_speed: with `restitution`: an impact that would leave less than this ends at rest [m/s, rad/s];
             default: 0.001
-        push_out: with `restitution`: bodies that start beyond the touch are moved out to it; without, such a
-            start is an error; default: false
+        push_out: with `restitution`: bodies that start too deep are moved out until they touch; without it,
+            such a start is an error; default: false
         """
         given = {
             "joint": joint,
@@ -1546,8 +1548,8 @@ class Forces:
         (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a
         disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt),
         and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less
-        than `rest_speed` would be left; with `friction` the impact has Coulomb's friction too, and what rests
-        slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
+        than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting
+        body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
 
         between: two bodies, or `ground` and a body
         at: points in the world at the start [m]; default: the centres of mass
@@ -1561,12 +1563,12 @@ class Forces:
             s/rad]; default: 0
         friction: coefficient of friction; default: 0
         velocity: speed of sliding at which friction reaches 71 % of its level [m/s]; default: 0.01
-        restitution: instead of `stiffness`: impacts, which leave this part of the speed (0 to 1); default: a
-            soft one
+        restitution: instead of `stiffness`: impacts that leave this fraction of the speed (0 to 1); default:
+            a soft one
         rest_speed: with `restitution`: an impact that would leave less than this ends at rest [m/s, rad/s];
             default: 0.001
-        push_out: with `restitution`: bodies that start beyond the touch are moved out to it; without, such a
-            start is an error; default: false
+        push_out: with `restitution`: bodies that start too deep are moved out until they touch; without it,
+            such a start is an error; default: false
         """
         given = {
             "between": between,
@@ -1637,10 +1639,11 @@ class Forces:
     ) -> Force:
         """A controller: the effort kp·e + ∫ki·e dt + kd·de/dt along a joint coordinate, with the error e of what
         it measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a
-        `reference`. `limits` hold the effort and stop the integral from winding up; `lag` delays it.
+        `reference`. `limits` bound the effort and keep the integral from winding up; `lag` delays it.
 
         joint: the joint it acts on
-        reference: what is measured should be this, a function of t and the state [m, rad, m/s, rad/s]
+        reference: the desired value of the measured quantity, a function of t and the state [m, rad, m/s,
+            rad/s]
         coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
             default: its only one
         measure: what is controlled, by its name in the results: `pin.angle`, `slide.rate`, `tip.x` of a
@@ -1726,8 +1729,8 @@ class Runs:
         iteration: Newton's iteration; default: by the method
         test: which unknowns the error and convergence tests use; default: by the formulation
         on: which coordinates the error test uses; default: all
-        errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
-            way; default: step
+        errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
+            during the run; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
@@ -1738,10 +1741,10 @@ class Runs:
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
         sample: interval between recorded samples [s]; default: 1/200 of the run
-        record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
-            otherwise; default: what docs/channels.md marks
-        from_: where the run begins: `equilibrium` for statics first, or the folder of another run's results
-            for its end; default: as drawn
+        record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
+            channels; default: what docs/channels.md marks
+        from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result
+            folder); default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
         max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
@@ -1749,9 +1752,9 @@ class Runs:
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
         b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
-        max_steps: steps after which a run is given up; what was computed stays; default: no limit
-        max_seconds: seconds on the clock after which a run is given up; what was computed stays [s]; default:
-            no limit
+        max_steps: number of steps after which the run ends; the results so far are kept; default: no limit
+        max_seconds: wall-clock time after which the run ends; the results so far are kept [s]; default: no
+            limit
         threads: number of threads; results do not depend on it; default: chosen by model size
         progress: a function of the time, called twenty times a second; True for a bar, False for none;
             default: a bar in terminals and notebooks, where tqdm is installed
@@ -1833,8 +1836,8 @@ class Runs:
         iteration: Newton's iteration; default: by the method
         test: which unknowns the error and convergence tests use; default: by the formulation
         on: which coordinates the error test uses; default: all
-        errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
-            way; default: step
+        errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
+            during the run; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
@@ -1845,10 +1848,10 @@ class Runs:
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
         sample: interval between recorded samples [s]; default: 1/200 of the run
-        record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
-            otherwise; default: what docs/channels.md marks
-        from_: where the run begins: `equilibrium` for statics first, or the folder of another run's results
-            for its end; default: as drawn
+        record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
+            channels; default: what docs/channels.md marks
+        from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result
+            folder); default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
         max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
@@ -1856,9 +1859,9 @@ class Runs:
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
         b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
-        max_steps: steps after which a run is given up; what was computed stays; default: no limit
-        max_seconds: seconds on the clock after which a run is given up; what was computed stays [s]; default:
-            no limit
+        max_steps: number of steps after which the run ends; the results so far are kept; default: no limit
+        max_seconds: wall-clock time after which the run ends; the results so far are kept [s]; default: no
+            limit
         threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {
@@ -1938,8 +1941,8 @@ class Runs:
         iteration: Newton's iteration; default: by the method
         test: which unknowns the error and convergence tests use; default: by the formulation
         on: which coordinates the error test uses; default: all
-        errors: whose error the tolerance limits: that of every step, or that of the run, estimated on the
-            way; default: step
+        errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
+            during the run; default: step
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
         iterates: iterates of sequential regularization, 1 to 8; default: 2
@@ -1950,10 +1953,10 @@ class Runs:
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
         sample: interval between recorded samples [s]; default: 1/200 of the run
-        record: what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded
-            otherwise; default: what docs/channels.md marks
-        from_: where the run begins: `equilibrium` for statics first, or the folder of another run's results
-            for its end; default: as drawn
+        record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
+            channels; default: what docs/channels.md marks
+        from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result
+            folder); default: as drawn
         max_order: highest order of bdf, 1 to 5; default: 5
         max_iterations: maximum number of Newton iterations per step; default: by the method
         rho: spectral radius at infinity of gen-alpha: 1 is undamped, 0 most damped; default: 0.8
@@ -1961,9 +1964,9 @@ class Runs:
         beta: β of newmark; default: (γ + 1/2)²/4
         gamma: γ of newmark: 1/2 is undamped and of order 2; default: 0.6
         b: weight of the new reactions in the positions of hht-add; 1/2 is not allowed; default: 0
-        max_steps: steps after which a run is given up; what was computed stays; default: no limit
-        max_seconds: seconds on the clock after which a run is given up; what was computed stays [s]; default:
-            no limit
+        max_steps: number of steps after which the run ends; the results so far are kept; default: no limit
+        max_seconds: wall-clock time after which the run ends; the results so far are kept [s]; default: no
+            limit
         threads: number of threads; results do not depend on it; default: chosen by model size
         """
         solve = {

@@ -99,22 +99,24 @@ fn values(out: &mut String) {
     );
     section(
         "`[table.NAME]`",
-        "A function of one or two variables by a grid of values. Expressions call it: `map(pin.rate, current)`. It is once differentiable, and exact for \
-         polynomials of degree two; beyond the grid the value at its edge stays.",
+        "A function of one or two variables by a grid of values. Expressions call it: `map(pin.rate, current)`. It \
+         is once differentiable, and exact for polynomials of degree two; beyond the grid it keeps the value at the \
+         edge.",
         &[TABLE],
     );
     section(
         "`[input.NAME]`",
-        "A number that may be set while a run goes on. Expressions of loads, of drives of a rate and of controllers use \
-        it by its name; it is constant between the times it is set, so a drive of a position cannot use it. It is recorded \
-        under its name.",
+        "A number that can be set during a run. Expressions of loads, of drives of a rate and of controllers use it \
+        by its name; it is constant between changes, so a drive of a position cannot use it. It is recorded under \
+        its name.",
         &[INPUT],
     );
     section(
         "`repeat`",
-        "Bodies, joints, forces, probes, states, inputs, outputs, visuals and starts may stand for many: `[body.\"link{i}\"]` with \
-         `repeat = 40` are 40 bodies, link1 to link40. Every `{…}` in the name and in the texts of the entry is a whole number, computed from \
-         `i` = 1, 2, … and parameters; `repeat = [30, 20]` also has `j`. A name without braces gets the index behind it.",
+        "Bodies, joints, forces, probes, states, inputs, outputs, visuals and starts may stand for many: \
+         `[body.\"link{i}\"]` with `repeat = 40` are 40 bodies, link1 to link40. Every `{…}` in the name and in the \
+         texts of the entry is a whole number, computed from `i` = 1, 2, … and parameters; `repeat = [30, 20]` also \
+         has `j`. A name without braces gets the index appended.",
         &[REPEAT],
     );
     section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
@@ -137,7 +139,11 @@ fn elements(out: &mut String) {
     section("`[joint.NAME]` between two bodies", "Keys of every joint between two bodies.", &[JOINT]);
     section("`[joint.NAME]` on one body", "Keys of joints that hold a point of one body.", &[JOINT_ON_ONE]);
     section("`[joint.NAME]` on a joint", "Keys of joints that act on the motion of another.", &[JOINT_ON_JOINT]);
-    section("`[joint.NAME]` on two joints", "Keys of joints that tie the motions of two others.", &[JOINT_ON_JOINTS]);
+    section(
+        "`[joint.NAME]` on two joints",
+        "Keys of joints that couple the motions of two others.",
+        &[JOINT_ON_JOINTS],
+    );
     for k in joints::CATALOG {
         let plane = k.in_plane.map_or(String::new(), |instead| format!(" Only in space; in the plane use {instead}."));
         section(&format!("Joint `{}`", k.name), &format!("{} {}{plane}", k.doc, stands(&k.place)), &[k.fields]);
@@ -148,8 +154,8 @@ fn elements(out: &mut String) {
     section("`[force.NAME]` of a controller", "Keys of every controller.", &[FORCE_CONTROL]);
     section(
         "Functions of time from a file",
-        "In place of any function of `t`: `{ table = \"load.csv\", column = \"fx\" }`, \
-        or of a vector of them with `columns`. Before the first and after the last time the value stays.",
+        "In place of any function of `t`: `{ table = \"load.csv\", column = \"fx\" }`, or of a vector of them with \
+        `columns`. Before the first and after the last time the value is constant.",
         TABULATED,
     );
     for k in forces::CATALOG {
@@ -182,14 +188,15 @@ fn others(out: &mut String, solve: &'static [Field]) {
     );
     section(
         "`[output.NAME]`",
-        "A quantity that is computed from channels and recorded under its name: `camber = { value = \"wheel.roll\", unit = \
-         \"rad\" }`. All channels may be used, whether they are recorded or not (docs/channels.md). The summary tells its \
-         largest, smallest and last value, mean and root mean square.",
+        "A quantity that is computed from channels and recorded under its name: `camber = { value = \"wheel.roll\", \
+         unit = \"rad\" }`. All channels may be used, whether they are recorded or not (docs/channels.md). The \
+         summary has its largest, smallest and last value, mean and root mean square.",
         &[OUTPUT],
     );
     section(
         "`[visual.NAME]`",
-        "What a body looks like: a solid or a mesh at a pose of its own, several on a body where need be. For looks only.",
+        "What a body looks like: a solid or a mesh at a pose of its own. A body may have several. For appearance \
+            only.",
         &[VISUAL],
     );
     section(

@@ -123,7 +123,7 @@ element! {
         second_moment: Numbers = "second_moment",
         /// Torsion constant J (space), in m⁴. Default: of the section.
         torsion_constant: Scalar = "torsion_constant",
-        /// What the modes leave at rest: `pinned` both ends on the x axis, `clamped` the end A with its direction. Default: pinned.
+        /// What the modes keep fixed: `pinned` both ends on the x axis, `clamped` the end A with its direction. Default: pinned.
         ends: Text = "ends",
         /// Number of modes that stretch it. Default: 1.
         axial: Scalar = "axial",
@@ -137,7 +137,7 @@ element! {
         damping: Scalar = "damping",
         /// Instead of `damping`: α and β of the damping matrix α M + β K, in 1/s, s. Default: none.
         rayleigh: Numbers = "rayleigh",
-        /// `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings. Default: undeformed.
+        /// `quasi-static`: starts bent by the loads of the motion, so that nothing rings. Default: undeformed.
         start: Text = "start",
         /// Modal coordinates at the start, in the order of the modes, in m, rad. Default: none.
         deflection: Numbers = "deflection",
@@ -158,7 +158,7 @@ element! {
         damping: Scalar = "damping",
         /// Instead of `damping`: α and β of the damping matrix α M + β K, in 1/s, s. Default: none.
         rayleigh: Numbers = "rayleigh",
-        /// `quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings. Default: undeformed.
+        /// `quasi-static`: starts bent by the loads of the motion, so that nothing rings. Default: undeformed.
         start: Text = "start",
         /// Modal coordinates at the start, in the order of the modes, in m, rad. Default: none.
         deflection: Numbers = "deflection",

@@ -66,7 +66,7 @@ element! {
 }
 
 element! {
-    /// A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness · s, or F the curve through given points. x is the coordinate as the results tell it, over any number of turns.
+    /// A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness · s, or F the curve through given points. x is the recorded coordinate, over any number of turns.
     force JointSpring "joint-spring"
     required {
         /// The joint it acts on.
@@ -110,7 +110,7 @@ element! {
 }
 
 element! {
-    /// Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. In the plane turns are counted from the start; in space rotations stay below half a turn, and a run that goes farther says so.
+    /// Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. In the plane turns are counted from the start; in space rotations must stay below half a turn, and a run that goes further reports it.
     force Bushing "bushing"
     required {
         /// Two bodies, or `ground` and a body.
@@ -133,7 +133,7 @@ element! {
         curve: BushingCurves = "curve",
         /// Displacement and rotation vector at which the springs are at rest, in m, rad. Default: none.
         offset: Numbers = "offset",
-        /// Force and torque on the second body that stay, in the directions of the first frame, in N, N m. Default: none.
+        /// Constant force and torque on the second body, in the directions of the first frame, in N, N m. Default: none.
         preload: Numbers = "preload",
     }
 }
@@ -152,7 +152,7 @@ element! {
         at: Vector = "at",
         /// Instead of `at`: the point in the body's frame, in m.
         on: Vector = "on",
-        /// Whose directions it has; with `body` it turns with the body (a follower load). Default: world.
+        /// The axes of its components; with `body` it turns with the body (a follower load). Default: world.
         frame: Text = "frame",
     }
 }
@@ -171,7 +171,7 @@ element! {
         at: Vector = "at",
         /// Instead of `at`: the point in the body's frame, in m.
         on: Vector = "on",
-        /// Whose directions it has; with `body` it turns with the body (a follower load). Default: world.
+        /// The axes of its components; with `body` it turns with the body (a follower load). Default: world.
         frame: Text = "frame",
     }
 }
@@ -263,17 +263,17 @@ element! {
         stiffness: Scalar = "stiffness",
         /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
         damping: Scalar = "damping",
-        /// Instead of `stiffness`: impacts, which leave this part of the speed (0 to 1). Default: a soft one.
+        /// Instead of `stiffness`: impacts that leave this fraction of the speed (0 to 1). Default: a soft one.
         restitution: Scalar = "restitution",
         /// With `restitution`: an impact that would leave less than this ends at rest, in m/s, rad/s. Default: 0.001.
         rest_speed: Scalar = "rest_speed",
-        /// With `restitution`: bodies that start beyond the touch are moved out to it; without, such a start is an error. Default: false.
+        /// With `restitution`: bodies that start too deep are moved out until they touch; without it, such a start is an error. Default: false.
         push_out: bool = "push_out",
     }
 }
 
 element! {
-    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact has Coulomb's friction too, and what rests slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
+    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
     force Contact "contact"
     required {
         /// Two bodies, or `ground` and a body.
@@ -300,11 +300,11 @@ element! {
         friction: Scalar = "friction",
         /// Speed of sliding at which friction reaches 71 % of its level, in m/s. Default: 0.01.
         velocity: Scalar = "velocity",
-        /// Instead of `stiffness`: impacts, which leave this part of the speed (0 to 1). Default: a soft one.
+        /// Instead of `stiffness`: impacts that leave this fraction of the speed (0 to 1). Default: a soft one.
         restitution: Scalar = "restitution",
         /// With `restitution`: an impact that would leave less than this ends at rest, in m/s, rad/s. Default: 0.001.
         rest_speed: Scalar = "rest_speed",
-        /// With `restitution`: bodies that start beyond the touch are moved out to it; without, such a start is an error. Default: false.
+        /// With `restitution`: bodies that start too deep are moved out until they touch; without it, such a start is an error. Default: false.
         push_out: bool = "push_out",
     }
 }
@@ -331,12 +331,12 @@ element! {
 }
 
 element! {
-    /// A controller: the effort kp·e + ∫ki·e dt + kd·de/dt along a joint coordinate, with the error e of what it measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a `reference`. `limits` hold the effort and stop the integral from winding up; `lag` delays it.
+    /// A controller: the effort kp·e + ∫ki·e dt + kd·de/dt along a joint coordinate, with the error e of what it measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a `reference`. `limits` bound the effort and keep the integral from winding up; `lag` delays it.
     force Pid "pid"
     required {
         /// The joint it acts on.
         joint: JointRef = "joint",
-        /// What is measured should be this, a function of t and the state, in m, rad, m/s, rad/s.
+        /// The desired value of the measured quantity, a function of t and the state, in m, rad, m/s, rad/s.
         reference: Scalar = "reference",
     }
     optional {

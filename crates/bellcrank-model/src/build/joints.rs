@@ -27,7 +27,7 @@ element! {
 }
 
 element! {
-    /// A hinge: one turn about `axis`.
+    /// A hinge: one rotation about `axis`.
     joint Revolute "revolute"
     required {
         /// Two bodies, or `ground` and a body.
@@ -48,7 +48,7 @@ element! {
 }
 
 element! {
-    /// A slide: one shift along `axis`, no turn.
+    /// A slide: one translation along `axis`, no rotation.
     joint Prismatic "prismatic"
     required {
         /// Two bodies, or `ground` and a body.
@@ -69,7 +69,7 @@ element! {
 }
 
 element! {
-    /// A shaft in a sleeve: one turn about `axis` and one shift along it. Only in space; in the plane use a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
+    /// A shaft in a sleeve: one rotation about `axis` and one translation along it. Only in space; in the plane use a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
     joint Cylindrical "cylindrical"
     required {
         /// Two bodies, or `ground` and a body.
@@ -90,7 +90,7 @@ element! {
 }
 
 element! {
-    /// A ball joint: the points stay together, all turns are free (in the plane the same as a revolute).
+    /// A ball joint: the points stay together, all rotations are free (in the plane the same as a revolute).
     joint Spherical "spherical"
     required {
         /// Two bodies, or `ground` and a body.
@@ -132,7 +132,7 @@ element! {
 }
 
 element! {
-    /// A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may bend at the point where they meet, and turn by equal angles at every bend. Only in space; in the plane use a revolute joint.
+    /// A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may incline at the point where they meet, and turn by equal angles at any inclination. Only in space; in the plane use a revolute joint.
     joint ConstantVelocity "constant-velocity"
     required {
         /// Two bodies, or `ground` and a body.
@@ -153,7 +153,7 @@ element! {
 }
 
 element! {
-    /// A flat face on another: two shifts in the plane normal to `axis` (the first along `axis2`), one turn about it. Only in space; in the plane use no joint: bodies of a planar model move so by themselves.
+    /// A flat face on another: two translations in the plane normal to `axis` (the first along `axis2`), one rotation about it. Only in space; in the plane use no joint: bodies of a planar model move so by themselves.
     joint Planar "planar"
     required {
         /// Two bodies, or `ground` and a body.
@@ -174,7 +174,7 @@ element! {
 }
 
 element! {
-    /// A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all turns are free.
+    /// A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all rotations are free.
     joint PointOnLine "point-on-line"
     required {
         /// Two bodies, or `ground` and a body.
@@ -195,7 +195,7 @@ element! {
 }
 
 element! {
-    /// A point of the second body stays in the plane of the first that is normal to `axis`, all turns are free. Only in space; in the plane use a point-on-line joint.
+    /// A point of the second body stays in the plane of the first that is normal to `axis`, all rotations are free. Only in space; in the plane use a point-on-line joint.
     joint PointOnPlane "point-on-plane"
     required {
         /// Two bodies, or `ground` and a body.
@@ -239,12 +239,12 @@ element! {
 }
 
 element! {
-    /// A screw in its nut: a turn about `axis` is a shift along it. Only in space; in the plane use a rack joint between a revolute and a prismatic one.
+    /// A screw in its nut: a rotation about `axis` is also a translation along it. Only in space; in the plane use a rack joint between a revolute and a prismatic one.
     joint Screw "screw"
     required {
         /// Two bodies, or `ground` and a body.
         between: Bodies = "between",
-        /// Shift of the second body along `axis` with a turn about it; negative for a left-handed thread, in m.
+        /// Translation of the second body along `axis` per turn; negative for a left-handed thread, in m.
         pitch: Scalar = "pitch",
     }
     optional {
@@ -265,9 +265,9 @@ element! {
     /// Two wheels in mesh: the angle of the second of two turning `joints` is `ratio` times that of the first, counted from the start, over any number of turns.
     joint Gear "gear"
     required {
-        /// The two joints whose motions it ties.
+        /// The two joints whose motions it couples.
         joints: Joints = "joints",
-        /// Turns of the second joint with one of the first; negative for wheels that mesh from outside.
+        /// Turns of the second joint per turn of the first; negative for external gears.
         ratio: Scalar = "ratio",
     }
     optional {
@@ -275,10 +275,10 @@ element! {
 }
 
 element! {
-    /// A belt or chain that does not slip, over pulleys on two turning `joints`: both give out as much of it as they take in.
+    /// A belt or chain that does not slip, over pulleys on two turning `joints`: the rims of both have the same speed.
     joint Belt "belt"
     required {
-        /// The two joints whose motions it ties.
+        /// The two joints whose motions it couples.
         joints: Joints = "joints",
         /// Radii of the pulleys, in m.
         radii: Numbers = "radii",
@@ -293,9 +293,9 @@ element! {
     /// A pinion and its rack: the first of two `joints` turns, and the second slides by `radius` times the angle.
     joint Rack "rack"
     required {
-        /// The two joints whose motions it ties.
+        /// The two joints whose motions it couples.
         joints: Joints = "joints",
-        /// Pitch radius of the pinion; negative if the rack slides back when the pinion turns on, in m.
+        /// Pitch radius of the pinion; negative if the rack moves backwards when the pinion turns forwards, in m.
         radius: Scalar = "radius",
     }
     optional {
@@ -303,14 +303,14 @@ element! {
 }
 
 element! {
-    /// Two joint coordinates that go together: x₂ = offset + ratio · x₁ for one coordinate of each of two `joints`, turns or slides, over any number of turns.
+    /// Couples two joint coordinates: x₂ = offset + ratio · x₁ for one coordinate of each of two `joints`, turns or slides, over any number of turns.
     joint Tie "tie"
     required {
-        /// The two joints whose motions it ties.
+        /// The two joints whose motions it couples.
         joints: Joints = "joints",
     }
     optional {
-        /// Motion of the second by that of the first, in rad/rad, m/m, m/rad, rad/m. Default: 1.
+        /// Motion of the second joint per motion of the first, in rad/rad, m/m, m/rad, rad/m. Default: 1.
         ratio: Scalar = "ratio",
         /// The second coordinate where the first is zero, in rad, m. Default: as drawn.
         offset: Scalar = "offset",
@@ -335,7 +335,7 @@ element! {
 }
 
 element! {
-    /// A motor that holds one coordinate of another joint (or its rate) to a function of time; give one of the keys by which the joint's results are named.
+    /// A motor that makes one coordinate of another joint (or its rate) follow a function of time; give one of the keys by which the joint's results are named.
     joint Drive "drive"
     required {
         /// The joint it acts on.
@@ -362,7 +362,7 @@ element! {
 }
 
 element! {
-    /// Leads a point of a body along a path in the world.
+    /// Moves a point of a body along a path in the world.
     joint DrivePoint "drive-point"
     required {
         /// The body whose point it holds.

@@ -35,11 +35,11 @@ struct Blocks([[Mat3; 2]; 2]);
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "bushing",
-    doc: "Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame \
-          seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on \
-          the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. \
-          In the plane turns are counted from the start; in space rotations stay below half a turn, and a run that goes \
-          farther says so.",
+    doc: "Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second \
+          frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). \
+          The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the \
+          displacement less `offset`. In the plane turns are counted from the start; in space rotations must stay \
+          below half a turn, and a run that goes further reports it.",
     fields: &[
         Field::optional(
             "stiffness",
@@ -74,7 +74,7 @@ pub const KIND: Kind = Kind {
             FieldKind::Numbers(3, 6),
             "N, N m",
             "none",
-            "force and torque on the second body that stay, in the directions of the first frame",
+            "constant force and torque on the second body, in the directions of the first frame",
         ),
     ],
     ends: Ends::Frames,

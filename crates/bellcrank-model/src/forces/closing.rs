@@ -77,7 +77,7 @@ pub const RESTITUTION: Field = Field::optional(
     FieldKind::NonNegative,
     "",
     "a soft one",
-    "instead of `stiffness`: impacts, which leave this part of the speed (0 to 1)",
+    "instead of `stiffness`: impacts that leave this fraction of the speed (0 to 1)",
 );
 
 /// The key `rest_speed`.
@@ -95,7 +95,8 @@ pub const PUSH_OUT: Field = Field::optional(
     FieldKind::Flag,
     "",
     "false",
-    "with `restitution`: bodies that start beyond the touch are moved out to it; without, such a start is an error",
+    "with `restitution`: bodies that start too deep are moved out until they touch; without it, such a start is an \
+        error",
 );
 
 impl Closing {

@@ -49,11 +49,11 @@ impl ContactShape {
 pub const KIND: Kind = Kind {
     name: "contact",
     doc: "Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, \
-          which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line \
-          or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with \
-          friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would \
-          be left; with `friction` the impact has Coulomb's friction too, and what rests slides, rolls or sticks. \
-          Touching, leaving, bouncing, sliding and sticking are events.",
+          which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a \
+          line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never \
+          pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than \
+          `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body \
+          slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.",
     fields: &[
         Field::optional("normal", FieldKind::Direction, "", "two spheres", "normal of the plane of the first body"),
         Field::optional("radius", FieldKind::NonNegative, "m", "that of the second body", "radius of the sphere"),

@@ -18,8 +18,8 @@ struct JointSpring {
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "joint-spring",
-    doc: "A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness · s, or F \
-          the curve through given points. x is the coordinate as the results tell it, over any number of turns.",
+    doc: "A spring and damper along a joint coordinate x: −F(x − rest) − damping · dx/dt with F(s) = stiffness · s, \
+          or F the curve through given points. x is the recorded coordinate, over any number of turns.",
     fields: &[
         Field::optional("stiffness", FieldKind::NonNegative, "N/m, N m/rad", "a `curve`", "stiffness"),
         curve_field("m, N; rad, N m", "pairs [displacement, force] instead of `stiffness`"),

@@ -17,7 +17,7 @@ const FRAME: Field = Field::optional(
     FieldKind::Word(&["world", "body"]),
     "",
     "world",
-    "whose directions it has; with `body` it turns with the body (a follower load)",
+    "the axes of its components; with `body` it turns with the body (a follower load)",
 );
 
 /// The catalog entry of the point force.

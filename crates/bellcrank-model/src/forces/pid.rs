@@ -28,14 +28,14 @@ struct Pid {
 pub const KIND: Kind = Kind {
     name: "pid",
     doc: "A controller: the effort kp·e + ∫ki·e dt + kd·de/dt along a joint coordinate, with the error e of what it \
-          measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a `reference`. \
-          `limits` hold the effort and stop the integral from winding up; `lag` delays it.",
+          measures (a joint coordinate, a coordinate of a probe or of a body, or a rate of these) against a \
+          `reference`. `limits` bound the effort and keep the integral from winding up; `lag` delays it.",
     fields: &[
         Field::required(
             "reference",
             FieldKind::Function,
             "m, rad, m/s, rad/s",
-            "what is measured should be this, a function of t and the state",
+            "the desired value of the measured quantity, a function of t and the state",
         ),
         Field::optional("kp", FieldKind::Number, "SI units", "0", "effort per error"),
         Field::optional("ki", FieldKind::Number, "SI units", "0", "effort per integral of the error"),

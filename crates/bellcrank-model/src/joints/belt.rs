@@ -7,7 +7,8 @@ use crate::file::{Field, FieldKind};
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "belt",
-    doc: "A belt or chain that does not slip, over pulleys on two turning `joints`: both give out as much of it as they take in.",
+    doc: "A belt or chain that does not slip, over pulleys on two turning `joints`: the rims of both have the same \
+        speed.",
     fields: &[
         Field::required("radii", FieldKind::Numbers(2, 2), "m", "radii of the pulleys"),
         Field::optional("crossed", FieldKind::Flag, "", "false", "the pulleys turn opposite ways"),

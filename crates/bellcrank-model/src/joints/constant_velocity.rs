@@ -10,8 +10,8 @@ struct ConstantVelocity;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "constant-velocity",
-    doc: "A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may bend at the point \
-          where they meet, and turn by equal angles at every bend.",
+    doc: "A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may incline at the \
+          point where they meet, and turn by equal angles at any inclination.",
     fields: &[],
     place: Place::Shared(Axes::Shafts),
     in_plane: Some("a revolute joint"),

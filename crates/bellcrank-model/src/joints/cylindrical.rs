@@ -10,7 +10,7 @@ struct Cylindrical;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "cylindrical",
-    doc: "A shaft in a sleeve: one turn about `axis` and one shift along it.",
+    doc: "A shaft in a sleeve: one rotation about `axis` and one translation along it.",
     fields: &[],
     place: Place::Shared(Axes::Turning),
     in_plane: Some("a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane"),

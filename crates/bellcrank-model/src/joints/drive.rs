@@ -18,8 +18,8 @@ const KEYS: [&str; 8] = ["angle", "position", "rate", "speed", "angle2", "positi
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "drive",
-    doc: "A motor that holds one coordinate of another joint (or its rate) to a function of time; \
-          give one of the keys by which the joint's results are named.",
+    doc: "A motor that makes one coordinate of another joint (or its rate) follow a function of time; give one of \
+          the keys by which the joint's results are named.",
     fields: &[
         Field::optional("angle", FieldKind::Function, "rad", "free", "the angle, up to full turns"),
         Field::optional("position", FieldKind::Function, "m", "free", "the position"),

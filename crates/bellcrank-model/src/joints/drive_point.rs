@@ -13,7 +13,7 @@ struct DrivePoint {
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "drive-point",
-    doc: "Leads a point of a body along a path in the world.",
+    doc: "Moves a point of a body along a path in the world.",
     fields: &[Field::required("position", FieldKind::VectorFunction, "m", "where the point is, in the world")],
     place: Place::Body,
     in_plane: None,

@@ -19,7 +19,7 @@ pub const KIND: Kind = Kind {
         "ratio",
         FieldKind::Number,
         "",
-        "turns of the second joint with one of the first; negative for wheels that mesh from outside",
+        "turns of the second joint per turn of the first; negative for external gears",
     )],
     place: Place::Joints,
     in_plane: None,

@@ -10,7 +10,8 @@ struct Planar;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "planar",
-    doc: "A flat face on another: two shifts in the plane normal to `axis` (the first along `axis2`), one turn about it.",
+    doc: "A flat face on another: two translations in the plane normal to `axis` (the first along `axis2`), one \
+        rotation about it.",
     fields: &[],
     place: Place::Shared(Axes::Turning),
     in_plane: Some("no joint: bodies of a planar model move so by themselves"),

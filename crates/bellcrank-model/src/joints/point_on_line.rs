@@ -10,7 +10,8 @@ struct PointOnLine;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "point-on-line",
-    doc: "A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all turns are free.",
+    doc: "A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all \
+        rotations are free.",
     fields: &[],
     place: Place::Shared(Axes::Sliding),
     in_plane: None,

@@ -10,7 +10,8 @@ struct PointOnPlane;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "point-on-plane",
-    doc: "A point of the second body stays in the plane of the first that is normal to `axis`, all turns are free.",
+    doc: "A point of the second body stays in the plane of the first that is normal to `axis`, all rotations are \
+        free.",
     fields: &[],
     place: Place::Shared(Axes::Turning),
     in_plane: Some("a point-on-line joint"),

@@ -10,7 +10,7 @@ struct Prismatic;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "prismatic",
-    doc: "A slide: one shift along `axis`, no turn.",
+    doc: "A slide: one translation along `axis`, no rotation.",
     fields: &[],
     place: Place::Shared(Axes::Sliding),
     in_plane: None,

@@ -12,7 +12,7 @@ pub const KIND: Kind = Kind {
         "radius",
         FieldKind::Number,
         "m",
-        "pitch radius of the pinion; negative if the rack slides back when the pinion turns on",
+        "pitch radius of the pinion; negative if the rack moves backwards when the pinion turns forwards",
     )],
     place: Place::Joints,
     in_plane: None,

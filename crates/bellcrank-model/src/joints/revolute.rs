@@ -10,7 +10,7 @@ struct Revolute;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "revolute",
-    doc: "A hinge: one turn about `axis`.",
+    doc: "A hinge: one rotation about `axis`.",
     fields: &[],
     place: Place::Shared(Axes::Turning),
     in_plane: None,

@@ -16,12 +16,12 @@ struct Screw {
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "screw",
-    doc: "A screw in its nut: a turn about `axis` is a shift along it.",
+    doc: "A screw in its nut: a rotation about `axis` is also a translation along it.",
     fields: &[Field::required(
         "pitch",
         FieldKind::Number,
         "m",
-        "shift of the second body along `axis` with a turn about it; negative for a left-handed thread",
+        "translation of the second body along `axis` per turn; negative for a left-handed thread",
     )],
     place: Place::Shared(Axes::Turning),
     in_plane: Some("a rack joint between a revolute and a prismatic one"),

@@ -10,7 +10,7 @@ struct Spherical;
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "spherical",
-    doc: "A ball joint: the points stay together, all turns are free (in the plane the same as a revolute).",
+    doc: "A ball joint: the points stay together, all rotations are free (in the plane the same as a revolute).",
     fields: &[],
     place: Place::Shared(Axes::None),
     in_plane: None,

@@ -13,7 +13,7 @@ struct Tie {
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "tie",
-    doc: "Two joint coordinates that go together: x₂ = offset + ratio · x₁ for one coordinate of each of two `joints`, turns \
+    doc: "Couples two joint coordinates: x₂ = offset + ratio · x₁ for one coordinate of each of two `joints`, turns \
           or slides, over any number of turns.",
     fields: &[
         Field::optional(
@@ -21,7 +21,7 @@ pub const KIND: Kind = Kind {
             FieldKind::Number,
             "rad/rad, m/m, m/rad, rad/m",
             "1",
-            "motion of the second by that of the first",
+            "motion of the second joint per motion of the first",
         ),
         Field::optional(
             "offset",

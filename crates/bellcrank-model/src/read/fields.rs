@@ -198,7 +198,7 @@ pub const JOINT_ON_JOINT: &[Field] = &[TYPE, Field::required("joint", FieldKind:
 
 /// Keys of joints that tie the motions of two others.
 pub const JOINT_ON_JOINTS: &[Field] =
-    &[TYPE, Field::required("joints", FieldKind::Names(2, 2), "", "the two joints whose motions it ties")];
+    &[TYPE, Field::required("joints", FieldKind::Names(2, 2), "", "the two joints whose motions it couples")];
 
 /// Keys of armatures: the joint, its coordinate and the inertia along it.
 pub const JOINT_ROTOR: &[Field] = &[
@@ -379,7 +379,8 @@ pub const OUTPUT: &[Field] = &[
         "value",
         FieldKind::Any,
         "",
-        "an expression of channels, parameters, inputs and `t`; channels with other letters in their names stand in backquotes",
+        "an expression of channels, parameters, inputs and `t`; put channels with other characters in their names in \
+            backquotes",
     ),
     Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
     Field::optional("doc", FieldKind::Text, "", "none", "what it means"),

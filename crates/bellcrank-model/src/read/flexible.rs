@@ -24,7 +24,7 @@ const START: Field = Field::optional(
     FieldKind::Word(&["undeformed", "quasi-static"]),
     "",
     "undeformed",
-    "`quasi-static`: bent at the start as the loads of the motion bend it, so that nothing rings",
+    "`quasi-static`: starts bent by the loads of the motion, so that nothing rings",
 );
 const DEFLECTION: Field = Field::optional(
     "deflection",
@@ -82,7 +82,7 @@ pub const BEAM: &[Field] = &[
         FieldKind::Word(&["pinned", "clamped"]),
         "",
         "pinned",
-        "what the modes leave at rest: `pinned` both ends on the x axis, `clamped` the end A with its direction",
+        "what the modes keep fixed: `pinned` both ends on the x axis, `clamped` the end A with its direction",
     ),
     Field::optional("axial", FieldKind::Integer, "", "1", "number of modes that stretch it"),
     Field::optional(

@@ -106,7 +106,7 @@ pub static CHOICES: &[Choice] = &[
     word(
         "errors",
         "step",
-        "whose error the tolerance limits: that of every step, or that of the run, estimated on the way",
+        "which error the tolerance limits: that of every step, or that of the whole run, estimated during the run",
         "error budget",
         || ErrorBudget::NAMES,
         |o, w| put(&mut o.testing.budget, ErrorBudget::by_name(w)),
@@ -175,13 +175,13 @@ pub static CHOICES: &[Choice] = &[
     texts(
         "record",
         "what docs/channels.md marks",
-        "what is recorded, as patterns of names such as `pin.*`; `default` stands for what is recorded otherwise",
+        "channels to record, as patterns of names such as `pin.*`; `default` stands for the default channels",
         |o, texts| o.record = texts,
     ),
     text(
         "from",
         "as drawn",
-        "where the run begins: `equilibrium` for statics first, or the folder of another run's results for its end",
+        "where the run begins: at rest (`equilibrium`), or at the end of another run (its result folder)",
         |o, text| o.from = Some(text),
     ),
     count("max_order", "5", "K", "highest order of bdf, 1 to 5", |o, n| o.parameters.max_order = n),
@@ -227,16 +227,22 @@ pub static CHOICES: &[Choice] = &[
             o.parameters.b = x;
         },
     ),
-    count("max_steps", "no limit", "N", "steps after which a run is given up; what was computed stays", |o, n| {
-        o.resources.max_steps = Some(n);
-    }),
+    count(
+        "max_steps",
+        "no limit",
+        "N",
+        "number of steps after which the run ends; the results so far are kept",
+        |o, n| {
+            o.resources.max_steps = Some(n);
+        },
+    ),
     number(
         "max_seconds",
         FieldKind::Number,
         "s",
         "no limit",
         "S",
-        "seconds on the clock after which a run is given up; what was computed stays",
+        "wall-clock time after which the run ends; the results so far are kept",
         |o, x| {
             o.resources.max_seconds = Some(x);
         },

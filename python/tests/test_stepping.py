@@ -97,7 +97,7 @@ def test_names_are_suggested(arm: bc.Model) -> None:
         s.input["torque"] = float("nan")
     with pytest.raises(TypeError, match="must be a number"):
         s.input["torque"] = "much"  # type: ignore[assignment]
-    with pytest.raises(ValueError, match="cannot go on"):
+    with pytest.raises(ValueError, match="cannot advance"):
         s.advance_to(float("nan"))
     with pytest.raises(TypeError):
         del s.input["torque"]

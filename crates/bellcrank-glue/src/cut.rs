@@ -118,10 +118,7 @@ impl fmt::Display for CutError {
                 write!(f, "there is no joint or force `{name}` to cut at\nhelp: there are {}", known.join(", "))
             }
             CutError::States(name) => {
-                write!(
-                    f,
-                    "the force `{name}` has states of its own and cannot stand between parts\nhelp: cut elsewhere"
-                )
+                write!(f, "the force `{name}` has states of its own and cannot act between parts\nhelp: cut elsewhere")
             }
             CutError::Probe(name) => {
                 write!(
@@ -132,7 +129,7 @@ impl fmt::Display for CutError {
             CutError::Laws(name) => {
                 write!(
                     f,
-                    "{name} is a function of the state, and parts do not know each other's\nhelp: run the model whole"
+                    "{name} is a function of the state, and parts do not share their states\nhelp: run the model whole"
                 )
             }
             CutError::Nothing => write!(f, "no joint was named to cut at"),

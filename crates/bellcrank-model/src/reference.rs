@@ -37,7 +37,7 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "$schema": { "type": "string" },
             "model": object_schema(&[MODEL]),
             "parameter": named("Numbers or expressions of other parameters", json!({ "anyOf": [{ "type": ["number", "string"] }, object_schema(&[PARAMETER])] })),
-            "input": named("Numbers that may be set while a run goes on", object_schema(&[INPUT, REPEAT])),
+            "input": named("Numbers that can be set during a run", object_schema(&[INPUT, REPEAT])),
             "body": named("Bodies", object_schema(&[BODY, REPEAT])),
             "joint": named("Joints", kinds(joint_kinds)),
             "force": named("Forces", kinds(force_kinds)),
@@ -179,11 +179,12 @@ fn others(out: &mut String, solve: &'static [Field]) {
     );
     section(
         "Functions of the state",
-        "Components of `force` and `torque`, the `effort` of joint actuators, the `reference` of controllers without `kd` and the `rate` of \
-         states may use coordinates and rates of joints (`slide.position`, `pin.rate`), positions and velocities of bodies and probes \
-         (`cart.x`, `tip.vy`, `hull.wz`), states, and outputs without a filter, beside `t`, inputs and parameters. `abs`, `sign`, `min`, `max` and \
-         comparisons in them are events. What is only known when all forces are (accelerations, reactions, forces) would be an algebraic \
-         loop, and is refused.",
+        "Components of `force` and `torque`, the `effort` of joint actuators, the `reference` of controllers without \
+         `kd` and the `rate` of states may use coordinates and rates of joints (`slide.position`, `pin.rate`), \
+         positions and velocities of bodies and probes (`cart.x`, `tip.vy`, `hull.wz`), states, and outputs without \
+         a filter, beside `t`, inputs and parameters. `abs`, `sign`, `min`, `max` and comparisons in them are \
+         events. Quantities that depend on all forces (accelerations, reactions, forces) would form an algebraic \
+         loop and are refused.",
         &[],
     );
     section(
@@ -201,10 +202,10 @@ fn others(out: &mut String, solve: &'static [Field]) {
     );
     section(
         "`[start]`",
-        "Joint coordinates at the start: `pin = { rate = 1.0 }`. They hold exactly, full turns included; joints that are not \
-         named stay as drawn and at rest, unless loops move them, which is told. What contradicts another given value, or a \
-         joint, is an error that names both. A turn has `angle` and `rate`, \
-        a slide `position` and `rate`, or `speed` where the joint also turns; the results have the same names.",
+        "Joint coordinates at the start: `pin = { rate = 1.0 }`. They hold exactly, full turns included; joints that \
+         are not named stay as drawn and at rest, unless loops move them, which is reported. A contradiction with \
+         another given value or with a joint is an error that names both. A turn has `angle` and `rate`, a slide \
+         `position` and `rate`, or `speed` where the joint also turns; the results have the same names.",
         &[START],
     );
     section("`[solve]`", "Defaults of the options of `bellcrank run`.", &[solve]);

@@ -111,7 +111,7 @@ impl Simulation {
     /// Goes on to a time.
     fn advance_to(&self, py: Python<'_>, t: f64) -> PyResult<f64> {
         if !t.is_finite() {
-            return Err(PyValueError::new_err(format!("a simulation cannot go on to t = {t}")));
+            return Err(PyValueError::new_err(format!("a simulation cannot advance to t = {t}")));
         }
         let mut watch = Watch::new(None, self.interrupt.clone());
         let reached = self.work(py, |s| s.advance_watched(t, &mut |t| watch.look(t)));

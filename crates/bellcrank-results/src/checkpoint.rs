@@ -51,7 +51,7 @@ impl Checkpoint {
         let name = names.into_iter().find(|name| value(&self.about, name) != value(about, name))?;
         let told = |value: Option<String>| value.unwrap_or_else(|| "not given".into());
         Some(match name {
-            "model" => "the model is another one than when the run was begun".into(),
+            "model" => "the model has changed since the run began".into(),
             _ => format!("{name} was {} and is {}", told(value(&self.about, name)), told(value(about, name))),
         })
     }

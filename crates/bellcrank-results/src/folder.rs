@@ -143,7 +143,7 @@ impl Folder {
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
                 format!(
-                    "the run in {} cannot be resumed: {what}; resume it as it was begun, or run it without --resume",
+                    "the run in {} cannot be resumed: {what}; resume it with the original model and options, or run it without --resume",
                     self.dir.display()
                 ),
             ));

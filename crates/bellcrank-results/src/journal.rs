@@ -140,7 +140,7 @@ impl Journal {
         }
         let end = rows.checked_mul(8 * width).and_then(|bytes| bytes.checked_add(start));
         let end = end.filter(|end| file.metadata().is_ok_and(|m| m.len() >= *end));
-        let end = end.ok_or_else(|| damaged("it has fewer rows than the checkpoint tells"))?;
+        let end = end.ok_or_else(|| damaged("it has fewer rows than the checkpoint says"))?;
         file.set_len(end)?;
         file.seek(SeekFrom::Start(end))?;
         Ok(Journal { file, channels: header.channels.len(), waiting: Vec::new(), rows })

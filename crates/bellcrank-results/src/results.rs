@@ -262,7 +262,7 @@ fn look(dir: &Path, before: Option<Arc<Snapshot>>) -> Snapshot {
 fn message(dir: &Path, state: State, rows: usize, problem: Option<(String, io::Error)>, summary: &Value) -> String {
     let error = ["error", "message", "reason"].iter().find_map(|k| summary[*k].as_str());
     let told = error.map_or(String::new(), |e| format!(": {e}"));
-    let kept = if rows == 0 { "No frames were recorded" } else { "What was computed until then is shown" };
+    let kept = if rows == 0 { "No frames were recorded" } else { "The results so far are shown" };
     match (state, problem) {
         (State::Damaged, Some((name, e))) => {
             let instead = if dir.join(CSV).exists() {
@@ -282,7 +282,7 @@ fn message(dir: &Path, state: State, rows: usize, problem: Option<(String, io::E
             "There are no results in this folder. Run a model first: bellcrank run MODEL --out FOLDER.".to_string()
         }
         (State::Running, _) if rows == 0 => "The run has begun; its first frames are not written yet.".to_string(),
-        (State::Running, _) => "The run goes on; frames are shown as they are written.".to_string(),
+        (State::Running, _) => "The run is in progress; frames appear as they are written.".to_string(),
         (State::Killed, _) => format!("The run ended without finishing (was it killed?). {kept}."),
         (State::Failed, _) => format!("The run failed{told}. {kept}."),
         (State::Interrupted, _) => format!("The run was interrupted. {kept}."),

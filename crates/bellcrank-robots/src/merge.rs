@@ -53,7 +53,7 @@ pub fn merge(robot: &mut Robot, options: &Options) -> Result<Bodies, Diagnostics
         // what moves nothing that has inertia is held, and the links behind it belong to what carries them
         for k in weak {
             let name = &robot.joints[k].name;
-            robot.told.note(format!("repaired: joint `{name}` moves nothing that has mass, and is held"));
+            robot.told.note(format!("repaired: joint `{name}` moves no mass and is fixed"));
             melted[k] = true;
         }
     }
@@ -158,7 +158,7 @@ fn judge(robot: &mut Robot, bodies: &Bodies, options: &Options) -> (Diagnostics,
         let name = quoted(&link.name);
         let Inertial { mass, inertia, .. } = b.inertial;
         let merged = if b.links.len() > 1 { " with what is fixed to it" } else { "" };
-        let help = "correct its <inertial>, or let `--repair` do it and tell what it did";
+        let help = "correct its <inertial>, or use `--repair`, which lists what it changes";
         let scale = inertia.0.iter().flatten().fold(0.0f64, |s, x| s.max(x.abs()));
         let mut refuse = |text: String| problems.push(Diagnostic::error(text).at(link.span).help(help));
         if mass < 0.0 || mass == 0.0 && scale > 0.0 {

@@ -89,7 +89,7 @@ impl Folders {
 
     /// A mesh by its name in the robot file.
     fn load(&self, name: &str) -> Result<(PathBuf, Mesh), String> {
-        let path = self.find(name).ok_or("its file was not found; `--package-root DIR` tells where packages are")?;
+        let path = self.find(name).ok_or("its file was not found; `--package-root DIR` says where packages are")?;
         let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
         let bytes = bounded::read(&path, bounded::LARGEST).map_err(|e| format!("its file cannot be read: {e}"))?;
         let mesh = mesh::parse(&ending, &bytes).map_err(|(text, _)| format!("its file {text}"))?;

@@ -157,8 +157,10 @@ fn link<'a>(el: El<'a>, frames: &mut Frames<'a>, robot: &mut Robot) -> Result<Li
     let mut pose = pose_of(el)?;
     if let Some(other) = relative_to(el).filter(|o| *o != "__model__") {
         let Some(base) = frames.poses.get(other) else {
-            let help = "poses are read in order: put what it refers to before it";
-            return Err(el.error(format!("the pose of link {} is told in {}", quoted(name), quoted(other))).help(help));
+            let help = "poses are read in order: put the frame it refers to before it";
+            return Err(el
+                .error(format!("the pose of link {} is given in {}", quoted(name), quoted(other)))
+                .help(help));
         };
         pose = base.then(&pose);
     }
@@ -245,7 +247,7 @@ fn axis(el: El, key: &str, pose: &Pose, frames: &Frames) -> Result<Option<Vec3>,
         Some("__model__") => Mat3::IDENTITY,
         Some(other) => match frames.poses.get(other) {
             Some(pose) => pose.r,
-            None => return Err(axis.error(format!("the {key} of {} is told in {}", el.words(), quoted(other)))),
+            None => return Err(axis.error(format!("the {key} of {} is given in {}", el.words(), quoted(other)))),
         },
         None if in_model => Mat3::IDENTITY,
         None => pose.r,
@@ -274,7 +276,7 @@ fn joint(el: El, frames: &Frames, robot: &mut Robot) -> Result<Joint, Diagnostic
         Some("__model__") => Pose::IDENTITY,
         Some(other) => match frames.poses.get(other) {
             Some(pose) => *pose,
-            None => return Err(el.error(format!("the pose of joint {} is told in {}", quoted(&name), quoted(other)))),
+            None => return Err(el.error(format!("the pose of joint {} is given in {}", quoted(&name), quoted(other)))),
         },
         None => between[1].map_or(Pose::IDENTITY, |l| robot.links[l].pose),
     };

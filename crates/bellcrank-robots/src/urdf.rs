@@ -204,7 +204,7 @@ fn place(robot: &mut Robot, links: &HashMap<&str, (usize, El)>) -> Result<(), Di
     }
     if let Some(l) = (0..n).find(|l| !placed[*l]) {
         let name = quoted(&robot.links[l].name);
-        let help = "follow its parents: they come back to it; one of the joints must go, or into NAME.loops.toml";
+        let help = "its chain of parents leads back to it: remove one of the joints, or move it to NAME.loops.toml";
         let message = format!("link {name} hangs on itself, in a circle of joints");
         let problem = el(l).map_or_else(|| Diagnostic::error(message.clone()), |el| el.error(message.clone()));
         return Err(problem.help(help).into());

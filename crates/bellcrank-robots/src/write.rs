@@ -236,7 +236,7 @@ impl Writer<'_> {
     fn stop(&mut self, joint: &Joint, name: &str) {
         let Some([lower, upper]) = joint.along.limits else { return };
         let Some(stiffness) = self.options.stops else {
-            let why = "no file tells how stiff the stops are; `--stops K` makes them, in N m/rad or N/m";
+            let why = "no file says how stiff the stops are; `--stops K` adds them, with K in N m/rad or N/m";
             return self.robot.told.leave("the limits", why, name);
         };
         if lower >= upper {

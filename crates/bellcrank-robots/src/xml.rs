@@ -81,7 +81,7 @@ impl Document {
             let at = byte_of(&text, e.pos());
             let help = match e {
                 roxmltree::Error::DtdDetected => {
-                    "document types and entities are not read: write out what they stand for"
+                    "document types and entities are not read: replace entities by their text"
                 }
                 _ => "the file is not well formed",
             };

@@ -225,7 +225,7 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
     let steps = run.statistics.steps;
     let finer: Vec<Options> = [1, 2].iter().filter_map(|k| finer(options, *k)).collect();
     if finer.is_empty() {
-        return Err(format!("a tolerance finer than {:e} is below what doubles can hold", options.rtol));
+        return Err(format!("a tolerance finer than {:e} is below double precision", options.rtol));
     }
     let one = |o: &Options| -> Result<(Kept, usize), String> {
         let mut kept = Kept { memory: Memory::default(), every: kept.every, seen: 0 };

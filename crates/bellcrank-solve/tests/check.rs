@@ -418,7 +418,7 @@ fn inertia() -> Vec<Bad> {
             "products of the wrong sign",
             "inertia",
             &["body `b`"],
-            &["opposite products of inertia"],
+            &["products of inertia of the opposite sign"],
             None,
             &body("[[2, 0.9, 0.9], [0.9, 2, 0.9], [0.9, 0.9, 2]]"),
         ),

@@ -127,8 +127,8 @@ impl<S: Deref<Target = Study>> Ledger<S> {
         if earlier && !resume && count(&mut file)? > 0 {
             let n = count(&mut file)?;
             let rows = if n == 1 { "1 row".into() } else { format!("{n} rows") };
-            let help = "--resume goes on with them; to begin anew, remove the folder or choose another";
-            let text = format!("{} holds {rows} of a study that did not come to its end\nhelp: {help}", dir.display());
+            let help = "--resume continues with them; to start again, remove the folder or choose another";
+            let text = format!("{} holds {rows} of an unfinished study\nhelp: {help}", dir.display());
             return Err(LedgerError::Refused(text));
         }
         let finished = dir.join(ROWS);
@@ -193,7 +193,7 @@ impl<S: Deref<Target = Study>> Ledger<S> {
         let mut reader = BufReader::with_capacity(1 << 16, &self.file);
         let Some((found, start)) = read_head(&mut reader)? else { return Ok(self.begin(head)?) };
         if let Some(why) = differs(&found, head) {
-            let help = "begin anew in another folder, or put back what was changed";
+            let help = "start again in another folder, or undo the change";
             let text = format!("{} cannot be resumed: {why}\nhelp: {help}", self.dir.display());
             return Err(LedgerError::Refused(text));
         }
@@ -401,8 +401,8 @@ fn differs(found: &Head, head: &Head) -> Option<String> {
     }
     let name = head.about.iter().find(|pair| !found.about.contains(pair)).map(|(name, _)| name.as_str())?;
     Some(match name {
-        "model" => "the model, or a file that it reads, is another one than when the study was begun".into(),
-        _ => format!("`{name}` is not what it was when the study was begun"),
+        "model" => "the model, or a file that it reads, has changed since the study began".into(),
+        _ => format!("`{name}` has changed since the study began"),
     })
 }
 

@@ -201,8 +201,8 @@ impl Shared {
         let (rows, state) = (s.count(), s.summary["status"].as_str().unwrap_or("running"));
         let message = match (state, s.summary["error"].as_str()) {
             ("running", _) if rows == 0 => "The run is about to begin.".to_string(),
-            ("failed", Some(e)) => format!("The run failed: {e}. What was computed until then is shown."),
-            ("interrupted", _) => "The run was interrupted. What was computed until then is shown.".to_string(),
+            ("failed", Some(e)) => format!("The run failed: {e}. The results so far are shown."),
+            ("interrupted", _) => "The run was interrupted. The results so far are shown.".to_string(),
             _ => String::new(),
         };
         json!({

@@ -30,7 +30,7 @@ fn study(folders: &[PathBuf]) -> io::Result<Option<StudyTable>> {
         let shown = folder.display();
         if folder.join("unfinished/study.rows").is_file() && !StudyTable::is_in(folder) {
             return refused(format!(
-                "{shown} holds a study that did not come to its end: `bellcrank study FILE --out {shown} --resume` goes on with it"
+                "{shown} holds an unfinished study: `bellcrank study FILE --out {shown} --resume` continues it"
             ));
         }
         match StudyTable::is_in(folder) {

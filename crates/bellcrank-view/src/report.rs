@@ -121,8 +121,8 @@ pub fn report(folder: &Path, report: &Report) -> io::Result<String> {
 pub fn report_of(frames: &Frames, report: &Report) -> io::Result<String> {
     let state = frames.summary["status"].as_str().unwrap_or("unknown");
     let message = match (state, frames.summary["error"].as_str()) {
-        ("failed", Some(e)) => format!("The run failed: {e}. What was computed until then is shown."),
-        ("interrupted", _) => "The run was interrupted. What was computed until then is shown.".to_string(),
+        ("failed", Some(e)) => format!("The run failed: {e}. The results so far are shown."),
+        ("interrupted", _) => "The run was interrupted. The results so far are shown.".to_string(),
         _ => String::new(),
     };
     let status = json!({

@@ -291,7 +291,7 @@ fn every_state_of_a_run_is_told_in_words() {
         folder.end(&Object::new(json!({"status": status, "error": "the step is too small"}))).unwrap();
         let (state, message, rows) = told(&dir);
         assert_eq!((state.as_str(), rows), (status, 11));
-        assert!(message.contains(word) && message.contains("What was computed until then is shown"), "{message}");
+        assert!(message.contains(word) && message.contains("The results so far are shown"), "{message}");
     }
 
     let dir = s.path().join("running");
@@ -299,7 +299,7 @@ fn every_state_of_a_run_is_told_in_words() {
     folder.flush().unwrap();
     let (state, message, rows) = told(&dir);
     assert_eq!((state.as_str(), rows), ("running", 10_000));
-    assert!(message.contains("goes on"), "{message}");
+    assert!(message.contains("in progress"), "{message}");
     drop(folder); // as if killed
     let (state, message, rows) = told(&dir);
     assert_eq!((state.as_str(), rows), ("killed", 10_000));

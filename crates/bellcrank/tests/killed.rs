@@ -105,7 +105,7 @@ fn every_signal_that_ends_a_run_ends_it_cleanly_and_it_goes_on_from_there() {
         let ended = child.wait_with_output().unwrap();
         let told = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(1), "{signal}: {told}");
-        assert!(told.contains("interrupted at t = ") && told.contains("--resume goes on from there"), "{told}");
+        assert!(told.contains("interrupted at t = ") && told.contains("--resume continues from there"), "{told}");
         assert_eq!(Results::open(s.path("results")).unwrap().now().state.word(), "interrupted");
     }
     assert!(start(&s, &arguments, "results", &["--resume"]).wait().unwrap().success());
@@ -136,7 +136,7 @@ fn resume_refuses_what_is_not_the_same_run_by_name() {
     kill(&child, "-KILL");
     child.wait_with_output().unwrap();
     s.write("m.toml", text.replacen("mass = ", "mass = 1.0 + ", 1).replacen("1.0 + ", "1", 1));
-    fails(&mine, "the model is another one than when the run was begun");
+    fails(&mine, "the model has changed since the run began");
     s.write("m.toml", &text);
     let mut other = mine.clone();
     other.extend(["--rtol".into(), "1e-7".into()]);

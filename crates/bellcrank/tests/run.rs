@@ -190,7 +190,7 @@ fn an_interrupt_ends_cleanly_and_keeps_the_results() {
     assert_eq!(v["status"], "interrupted");
     let t = number(&v, "t");
     let told = format!(
-        "error: interrupted at t = {t} s\nhelp: results up to that time are in results; --resume goes on from there\n"
+        "error: interrupted at t = {t} s\nhelp: results up to that time are in results; --resume continues from there\n"
     );
     assert_eq!(ended.stderr, told);
     assert_eq!(s.list("results"), ["results.csv", "results.parquet", "scene.json", "summary.json", "unfinished"]);

@@ -143,7 +143,7 @@ fn half_of_the_rows_may_break_the_model_and_say_why() {
     s.write("ball.toml", BALL).write("study.toml", study);
     let ended = s.bellcrank(&["study", "study.toml", "--out", "out"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert!(ended.stderr.contains("warning: 2 rows failed; the column `reason` tells why"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("warning: 2 rows failed; the column `reason` says why"), "{}", ended.stderr);
     let t = table(&s, "out");
     assert_eq!(texts(&t, "status"), ["failed", "failed", "finished", "finished"]);
     let (reason, z) = (texts(&t, "reason"), numbers(&t, "z"));
@@ -201,7 +201,7 @@ fn any_number_of_workers_and_any_kill_give_the_same_bytes() {
     let refused = s.bellcrank(&["study", "swings.toml", "--out", "killed", "--quiet"]);
     if s.path("killed/unfinished/study.rows").exists() && refused.code != 0 {
         assert_eq!(refused.code, 2);
-        assert!(refused.stderr.contains("--resume goes on with them"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("--resume continues with them"), "{}", refused.stderr);
     }
     run(&s, &["swings.toml", "--out", "killed", "--resume", "--quiet"]);
     assert!(bytes == s.read("killed/study.parquet"), "after {kills} kills");
@@ -222,7 +222,7 @@ fn an_interrupted_study_keeps_its_rows_and_a_larger_one_takes_them_over() {
     let ended = child.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(1), "{told}");
-    assert!(told.contains("interrupted after") && told.contains("--resume goes on with them"), "{told}");
+    assert!(told.contains("interrupted after") && told.contains("--resume continues with them"), "{told}");
     assert!(!s.path("out/study.parquet").exists());
 
     // a grid that grows: only what is new is computed
@@ -244,10 +244,10 @@ fn an_interrupted_study_keeps_its_rows_and_a_larger_one_takes_them_over() {
     s.write("ball.toml", BALL.replace("9.81", "1.62"));
     let refused = s.bellcrank(&["study", "grid.toml", "--out", "grid", "--resume"]);
     assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("the model, or a file that it reads, is another one"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("the model, or a file that it reads, has changed"), "{}", refused.stderr);
     s.write("ball.toml", BALL).write("grid.toml", grid("[1, 2]").replace("max", "min"));
     let refused = s.bellcrank(&["study", "grid.toml", "--out", "grid", "--resume"]);
-    assert!(refused.stderr.contains("`[column]` is not what it was"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`[column]` has changed"), "{}", refused.stderr);
     assert!(s.read("grid/study.parquet") == s.read("fresh/study.parquet"));
 }
 

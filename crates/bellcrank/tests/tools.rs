@@ -171,7 +171,7 @@ fn wrong_plots_say_what_to_try() {
         (&["plot", "r", "cranc.x"], "did you mean `crank.x`?"),
         (&["plot", "r", "crank"], "'crank.*' plots them all"),
         (&["plot", "r", "q*"], "no channel matches `q*`"),
-        (&["plot", "r", "crank.x", "--save", "p.pdf"], "end with .svg or .png"),
+        (&["plot", "r", "crank.x", "--save", "p.pdf"], "ends with .svg or .png"),
         (&["plot", "r", "crank.x", "--from", "9"], "covers 0 to 0.5 s"),
         (&["plot", "nowhere", "x"], "there is no folder nowhere"),
         (&["plot", "r", "crank.x", "--x", "*.y"], "several channels"),

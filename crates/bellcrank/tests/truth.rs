@@ -55,7 +55,7 @@ fn the_accuracy_is_told_in_units_in_words_and_in_the_summary() {
     // what cannot be refined is told, and no failure
     let ended = s.bellcrank(&["run", &model, "--verify", "--rtol", "1e-13", "--json"]);
     let v: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert!(ended.code == 0 && v["verification"]["error"].as_str().unwrap().contains("doubles"), "{v}");
+    assert!(ended.code == 0 && v["verification"]["error"].as_str().unwrap().contains("double precision"), "{v}");
 }
 
 #[test]

@@ -222,9 +222,9 @@ fn syntax(source: &Source, id: u32, offset: usize, error: &Error) -> Diagnostic 
         m if m.starts_with("unexpected leading zero") => {
             plain("a number cannot start with 0").label("remove this zero")
         }
-        m if m.starts_with("key with no value") => plain("a key without a value")
-            .label("expected `=` and a value")
-            .help("a key with spaces in it stands in quotes"),
+        m if m.starts_with("key with no value") => {
+            plain("a key without a value").label("expected `=` and a value").help("put a key with spaces in quotes")
+        }
         m if m.starts_with("unclosed array") => plain("an array is not closed").label("expected `]`"),
         m if m.starts_with("unclosed table") => plain("a table header is not closed").label("expected `]`"),
         m if m.starts_with("unclosed inline table") => plain("an inline table is not closed").label("expected `}`"),

@@ -125,7 +125,7 @@ impl Closing {
             return Err(values.error_at(key, message).help(help).into());
         }
         if restitution > 1.0 {
-            let message = format!("`restitution` of {what} is {restitution}: impacts would make energy");
+            let message = format!("`restitution` of {what} is {restitution}: impacts would add energy");
             return Err(values.error_at("restitution", message).help("give a number from 0 to 1").into());
         }
         let (rest, push_out) = (values.number("rest_speed"), values.flag("push_out"));

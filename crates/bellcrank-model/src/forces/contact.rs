@@ -110,7 +110,7 @@ fn make(values: &Values, place: &Placement) -> Made {
         let given = values.optional_numbers("radii");
         let [Some(a), Some(b)] = [0, 1].map(|k| given.map(|r| r[k]).or(place.radii[k])) else {
             let help = "add `normal = […]` for a plane on the first body, or `radii = […, …]` for two spheres";
-            return Err(values.error(format!("{what} does not tell what touches")).help(help).into());
+            return Err(values.error(format!("{what} does not say what touches")).help(help).into());
         };
         if a < 0.0 || b < 0.0 || a + b <= 0.0 {
             let message = format!("`radii` of {what} must be positive");

@@ -104,7 +104,7 @@ fn make(values: &Values, place: &Placement) -> Made {
             let message = format!("`static` of {} is below `coulomb`", values.what());
             return Err(values
                 .error_at("static", message)
-                .help("what sticks holds at least as well as what slides")
+                .help("static friction must be at least as large as sliding friction")
                 .into());
         }
     };

@@ -51,8 +51,8 @@ const CHANNELS: &[Quantity] = &[
     Quantity::new(
         "effort",
         "N",
-        "push along the joint coordinate: positive at the lower limit, negative at the upper one; a hard stop tells what \
-         holds the coordinate at rest, its impacts are events",
+        "push along the joint coordinate: positive at the lower limit, negative at the upper one; for a hard stop, \
+         the force that holds the coordinate at rest; its impacts are events",
     )
     .turning("N m"),
 ];

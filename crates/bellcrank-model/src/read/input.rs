@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
                         .at(entry.span)
                         .label("an input")
                         .also(other.span, "a parameter")
-                        .help("give one of them another name: expressions know both by their names"),
+                        .help("give one of them another name: expressions refer to both by name"),
                 );
             }
         }

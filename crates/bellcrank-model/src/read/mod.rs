@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
                             .at(entry.span)
                             .label(format!("a {section}"))
                             .also(span, format!("a {first}"))
-                            .help("give one of them another name: what is recorded of them goes by it"),
+                            .help("give one of them another name: their channels use it"),
                     );
                 }
             }

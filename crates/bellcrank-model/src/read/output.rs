@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         let help = match of_owner.is_empty() {
             false => format!("there are {}", suggest::list(of_owner)),
             true => {
-                "`bellcrank reference channels` tells all of them; names with other letters stand in backquotes".into()
+                "`bellcrank reference channels` lists all of them; put names with other characters in backquotes".into()
             }
         };
         Err(Diagnostic::error(message).at(value.span).label(label).help(help).into())

@@ -96,7 +96,8 @@ impl<'a> Reader<'a> {
         if b.len() > n {
             let message =
                 format!("`numerator` of {what} has the degree {}, that of its `denominator` is {n}", b.len() - 1);
-            let help = "take out what passes at once: b(s)/a(s) = d + r(s)/a(s), and write d*… + NAME where it is used";
+            let help =
+                "separate the direct feed-through: b(s)/a(s) = d + r(s)/a(s), and write d*… + NAME where it is used";
             return Err(values.error_at("numerator", message).help(help).into());
         }
         let Some(input) = values.node("input") else { return Ok(()) };
@@ -179,7 +180,7 @@ impl<'a> Reader<'a> {
             chain.push(link);
             if again {
                 let message = format!("an algebraic loop: {}", chain.join(" → "));
-                let help = "an output that depends on itself has no value; let a [state] stand between";
+                let help = "an output that depends on itself has no value; put a [state] in between";
                 return Err(Diagnostic::error(message).at(node.span).label("comes back to itself").help(help).into());
             }
             for filter in ["lag", "derivative", "integral"] {
@@ -187,7 +188,7 @@ impl<'a> Reader<'a> {
                     let message = format!("{} uses output {}, which has a `{filter}`", chain[0], suggest::quoted(name));
                     let problem = Diagnostic::error(message).at(node.span).also(key.span, "its filter");
                     return Err(problem
-                        .help("filters belong to what is recorded: write a [state] with its `rate`")
+                        .help("filtered outputs are only recorded: write a [state] with its `rate`")
                         .into());
                 }
             }

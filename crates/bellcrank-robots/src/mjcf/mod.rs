@@ -144,7 +144,7 @@ impl Compiler {
                     "meshdir" | "assetdir" => c.meshes = PathBuf::from(value),
                     "strippath" => c.strips = value == "true",
                     "coordinate" if value == "global" => {
-                        let help = "save it with a recent version of MuJoCo, which knows local ones alone";
+                        let help = "save it with a recent version of MuJoCo, which uses local ones only";
                         return Err(el.error("global coordinates are not read").help(help));
                     }
                     _ => {}
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
     /// `pos` and any of the ways to tell a rotation.
     fn pose(&self, with: &With) -> Result<Pose, Diagnostic> {
         let p = Vec3(with.some("pos")?.unwrap_or_default());
-        let wrong = |what: &str| with.el.error(format!("`{what}` of {} tells no rotation", with.el.words()));
+        let wrong = |what: &str| with.el.error(format!("`{what}` of {} is not a rotation", with.el.words()));
         let direction = |x: &[f64], what: &str| Vec3::from_slice(x).normalized().ok_or_else(|| wrong(what));
         let r = if let Some(q) = with.some::<4>("quat")? {
             if q.iter().all(|x| *x == 0.0) {
@@ -304,7 +304,7 @@ impl<'a> Reader<'a> {
             self.robot.told.leave("`gravcomp`", "weights act on all bodies", name.clone());
         }
         if el.attribute("mocap") == Some("true") {
-            self.robot.told.leave("`mocap`", "the body is held where it is", name);
+            self.robot.told.leave("`mocap`", "the body is fixed in place", name);
         }
         self.contents(Todo { el, parent: Some(own), pose, class })
     }
@@ -338,7 +338,7 @@ impl<'a> Reader<'a> {
                     }
                 }
                 "composite" | "flexcomp" | "replicate" | "attach" => {
-                    let help = "save the model with MuJoCo, which writes out what they stand for";
+                    let help = "save the model with MuJoCo, which expands them";
                     return Err(c.error(format!("<{}> is not read", c.name())).help(help));
                 }
                 _ => {}

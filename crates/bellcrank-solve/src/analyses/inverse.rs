@@ -288,8 +288,7 @@ fn follow(
             }
             while let Some(b) = timetable.due(engine.state(), t) {
                 if engine.cross(b.after)? {
-                    let why =
-                        "the rate of a drive jumps, and the effort of that is an impulse: `bellcrank run` tells it";
+                    let why = "the rate of a drive jumps, and its effort is an impulse: `bellcrank run` reports it";
                     return Err(StepError::Refused { t: b.after, why: why.into() });
                 }
             }

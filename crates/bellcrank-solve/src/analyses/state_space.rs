@@ -54,7 +54,7 @@ impl fmt::Display for StateSpaceError {
             StateSpaceError::Linear(e) => write!(f, "{e}"),
             StateSpaceError::Drives { input } => write!(
                 f,
-                "input `{input}` drives a rate, so that velocities jump with it: no linear model in its states can tell that\n\
+                "input `{input}` drives a rate, so that velocities jump with it: a linear model in its states cannot describe that\n\
                  help: let it act as a force or a torque (`joint-actuator`), or through a controller (`pid`)"
             ),
         }

@@ -90,8 +90,8 @@ impl fmt::Display for StaticsError {
         match self {
             StaticsError::Runaway { name, distance } => write!(
                 f,
-                "there is no equilibrium within reach: {name} went {distance:.3} m and goes on\n\
-                 help: hold it by a joint or a spring; a load that nothing resists has no equilibrium"
+                "there is no equilibrium within reach: {name} went {distance:.3} m and keeps moving\nhelp: hold it \
+                 by a joint or a spring; a load that nothing resists has no equilibrium"
             ),
             StaticsError::Stalled { name, residual } => write!(
                 f,

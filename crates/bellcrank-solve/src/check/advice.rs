@@ -85,7 +85,7 @@ pub(super) fn advice(system: &System, at: &Point, usual: &Found) -> Result<Vec<S
         let among = format!("of a model with {n} coordinates");
         return Err(match suspects.len() {
             many if many > FEW => format!("{many} joints take part, too many to try"),
-            few => format!("{few} joints take part, {among}, too large to try; a model of that part alone tells it"),
+            few => format!("{few} joints take part, {among}, too large to try; check a model of that part alone"),
         });
     }
     if suspects.len() > FEW {

@@ -99,7 +99,8 @@ fn slip(j: &Mat3) -> String {
     let mut flipped = *j;
     (0..3).for_each(|i| (0..3).filter(|k| *k != i).for_each(|k| flipped.0[i][k] = -j.0[i][k]));
     if flipped.0 != j.0 && fits(&flipped) {
-        return "with the opposite products of inertia it would be a body: off the diagonal stands −∫ x y dm".into();
+        return "with products of inertia of the opposite sign it would be valid: the off-diagonal terms are −∫ x y dm"
+            .into();
     }
     let slips = [
         (0.1, "ten times too large"),

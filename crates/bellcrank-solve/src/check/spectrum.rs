@@ -210,9 +210,9 @@ pub(super) fn method(c: &Check, options: &Options) -> String {
     let steps = s.fastest() * options.until / 3.0;
     match s.decay < DAMPED * s.fastest() {
         _ if steps < FEW => format!("{explicit} on index1: not stiff about the start"),
-        true if steps < MANY => format!("{explicit} on index1: not stiff, its fastest oscillation hardly dies out"),
+        true if steps < MANY => format!("{explicit} on index1: not stiff, its fastest oscillation is weakly damped"),
         true => format!(
-            "{explicit} on index1: about {steps:.0e} steps to follow an oscillation that hardly dies out; bdf on ggl if it stays still"
+            "{explicit} on index1: about {steps:.0e} steps to resolve a weakly damped oscillation; bdf on ggl if it is not excited"
         ),
         false if steps < MANY => later,
         false => format!("bdf on ggl: stiff, an explicit method would need about {steps:.0e} steps"),

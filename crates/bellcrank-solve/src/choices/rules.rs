@@ -61,9 +61,7 @@ fn limits(o: &Options) -> Result<(), ChoiceError> {
         let error = ChoiceError::new("max_steps", "a run takes one step at least");
         return Err(error.instead(Suggestion::without("max_steps")));
     }
-    o.resources
-        .max_seconds
-        .map_or(Ok(()), |x| positive("max_seconds", x, "the time after which a run is given up", "60"))
+    o.resources.max_seconds.map_or(Ok(()), |x| positive("max_seconds", x, "the time after which a run ends", "60"))
 }
 
 fn end(o: &Options) -> Result<(), ChoiceError> {

@@ -61,7 +61,7 @@ pub enum StepError {
     GivenUp {
         /// When.
         t: f64,
-        /// What held its steps down most, by the user's name.
+        /// What limited its steps most, by the user's name.
         culprit: Subject,
         /// Why it was given up.
         why: String,
@@ -199,7 +199,7 @@ impl StepError {
                 format!("{culprit} is no number at t = {t:.9} s: {what}")
             }
             StepError::GivenUp { t, culprit, why } => {
-                format!("the run was given up at t = {t:.9} s: {why}; {culprit} held its steps down most")
+                format!("the run was stopped at t = {t:.9} s: {why}; {culprit} limited its steps most")
             }
             StepError::Open { t, why } => format!("at t = {t:.9} s {}", why.reason()),
             StepError::Contradiction { t, sides, by, rates } => {
@@ -273,7 +273,7 @@ impl StepError {
                 Suggestion::larger("rtol"),
             ],
             StepError::GivenUp { .. } => vec![
-                Suggestion::to("method", "bdf").note(", which passes over what is fast and dies out"),
+                Suggestion::to("method", "bdf").note(", which damps fast transients"),
                 Suggestion::larger("rtol"),
                 Suggestion::larger("max_steps").note(" or max_seconds, where they ended it"),
             ],

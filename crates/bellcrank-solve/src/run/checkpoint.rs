@@ -36,7 +36,7 @@ impl Simulation {
         self.keep(&mut tape, &mut sampler)?;
         tape.finish().map_err(|why| StepError::Refused {
             t: self.engine.state().t,
-            why: format!("the run cannot go on from its checkpoint: {why}"),
+            why: format!("the run cannot continue from its checkpoint: {why}"),
         })?;
         self.observed = false;
         self.resumed = Some(sampler);

@@ -13,7 +13,7 @@ use std::fmt;
 /// A start is another one than was drawn if a joint was open by more than this, in lengths of the machine (or in rad).
 const OPEN: f64 = 0.01;
 
-/// An error that is estimated to be more than this many times what was asked for is told.
+/// An error that is estimated to be more than this many times the requested accuracy is told.
 const BEYOND: f64 = 10.0;
 
 /// Something that a run cannot vouch for.
@@ -47,8 +47,9 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
     let finer = "use a smaller tolerance or step, or another method";
     if let Some(error) = summary.error.filter(|e| *e > BEYOND * options.rtol) {
         let times = error / options.rtol;
-        let message =
-            format!("the error is estimated at {error:.1e} of the machine's size, {times:.0} times what was asked for");
+        let message = format!(
+            "the error is estimated at {error:.1e} of the machine's size, {times:.0} times the requested accuracy"
+        );
         doubt("accuracy", message, finer);
     }
     if position.verdict == Verdict::Bad {
@@ -79,7 +80,8 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
         doubt("start", message, "correct the points or lengths that do not fit");
     }
     for excess in &summary.beyond {
-        let help = "use a smaller load or speed, a stiffer contact, or several bodies for one; a joint suits what turns all the way better";
+        let help =
+            "use a smaller load or speed, a stiffer contact, or several bodies for one; use a joint for full turns";
         doubt("theory", excess.to_string(), help);
     }
     if !summary.not_unique.is_empty() {
@@ -89,7 +91,7 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
             joints += &format!(" and {more} more");
         }
         let message = format!("the reactions are not unique at {joints}; those of minimum norm are reported");
-        doubt("reactions", message, "`bellcrank check` tells which joints to change");
+        doubt("reactions", message, "`bellcrank check` says which joints to change");
     }
     doubts
 }

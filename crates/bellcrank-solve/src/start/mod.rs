@@ -181,9 +181,7 @@ impl AssemblyError {
             AssemblyError::Rates { sides, .. } if sides.len() > 1 && sides.iter().all(Subject::is_joint) => {
                 "they prescribe rates that cannot all be; leave one of them out, or change it"
             }
-            AssemblyError::Rates { .. } => {
-                "what is given at the start is kept as it is; leave one of these out, or change it"
-            }
+            AssemblyError::Rates { .. } => "values given at the start hold exactly; remove one of these, or change it",
             AssemblyError::Beyond { .. } => {
                 "start its bodies where they do not touch, or add `push_out = true` to have them moved there"
             }

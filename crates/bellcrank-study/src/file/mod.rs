@@ -28,7 +28,7 @@ pub const STUDY: &[Field] = &[
         FieldKind::Word(&["all", "together"]),
         "",
         "all",
-        "whether what is listed gives all combinations, or goes together: first with first, second with second",
+        "how lists combine: in all combinations, or together (first with first, second with second)",
     ),
     Field::optional(
         "samples",

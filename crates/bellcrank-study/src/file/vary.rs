@@ -109,7 +109,7 @@ impl Reader<'_> {
             path.push(&entries[0].name);
             node = &entries[0].node;
             if node.as_array().is_some() {
-                let message = format!("a path in [vary] stands in quotes: \"{}\"", path.join("."));
+                let message = format!("put a path in [vary] in quotes: \"{}\"", path.join("."));
                 return Err(Diagnostic::error(message)
                     .at(entry.span)
                     .help("without them it is a table within a table"));

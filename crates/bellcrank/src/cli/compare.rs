@@ -108,7 +108,9 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
     }
     match outcomes.iter().any(|o| o.summary.status == Status::Finished) {
         true => Ok(()),
-        false => Err(Failure::Failed("no run reached its end\nhelp: the table tells why; try --method auto".into())),
+        false => {
+            Err(Failure::Failed("no run reached its end\nhelp: the table has the reasons; try --method auto".into()))
+        }
     }
 }
 

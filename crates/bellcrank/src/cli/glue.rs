@@ -215,8 +215,8 @@ fn same_parts(folder: &Path, now: &[(String, String)]) -> Result<(), Failure> {
     match changed {
         None => Ok(()),
         Some((name, _)) => Err(Failure::BadInput(format!(
-            "{name} is another one than when the run was begun\n\
-             help: resume with what it was, or run the assembly without --resume"
+            "{name} has changed since the run began\nhelp: resume with the original, or run the assembly without \
+             --resume"
         ))),
     }
 }

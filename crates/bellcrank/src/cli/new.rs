@@ -63,7 +63,8 @@ pub fn new(args: New) -> Result<(), Failure> {
         let names = || EXAMPLES.iter().map(|(name, _)| *name);
         let near = suggest::nearest(&args.template, names()).map(|n| format!("did you mean `{n}`? "));
         let known = FIRST.iter().copied().filter(|n| names().any(|m| m == *n));
-        let help = format!("{}templates are {}; --list tells more", near.unwrap_or_default(), suggest::list(known));
+        let help =
+            format!("{}templates are {}; --list describes all of them", near.unwrap_or_default(), suggest::list(known));
         return Err(Failure::BadInput(format!("unknown template {}\nhelp: {help}", suggest::quoted(&args.template))));
     };
     let given = args.name.unwrap_or_default();

@@ -177,7 +177,7 @@ impl Format {
             Some("svg") => Ok(Format::Svg),
             Some("png") => Ok(Format::Png),
             _ => Err(Failure::BadInput(format!(
-                "cannot tell the kind of picture from {}\nhelp: let the file end with .svg or .png",
+                "cannot determine the kind of picture from {}\nhelp: use a file name that ends with .svg or .png",
                 path.display()
             ))),
         }

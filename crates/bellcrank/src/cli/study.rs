@@ -69,7 +69,7 @@ pub fn study(args: StudyArgs) -> Result<(), Failure> {
         tell(&format!("{} rows in {wall:.2} s{again}", outcome.rows));
         if outcome.failed > 0 {
             let rows = output::plural(outcome.failed as usize, "row failed", "rows failed");
-            tell(&format!("warning: {rows}; the column `reason` tells why"));
+            tell(&format!("warning: {rows}; the column `reason` says why"));
         }
         tell(&format!("table: {}", dir.join(TABLE).display()));
         tell(&format!("next: bellcrank view {}", dir.display()));
@@ -82,7 +82,7 @@ fn failed(error: StudyError, dir: &std::path::Path) -> Failure {
         StudyError::Ledger(LedgerError::Disk(e)) => Failure::Failed(e.to_string()),
         StudyError::Ledger(e) => Failure::BadInput(e.to_string()),
         e @ StudyError::Interrupted(_) => {
-            Failure::Failed(format!("{e}\nhelp: they are in {}; --resume goes on with them", dir.display()))
+            Failure::Failed(format!("{e}\nhelp: they are in {}; --resume continues with them", dir.display()))
         }
     }
 }

@@ -590,7 +590,7 @@ impl Parser<'_> {
                 ("missing operator".into(), "expected an operator such as `*` before this")
             }
             TokenKind::Comma if value_before => {
-                ("unexpected `,`".into(), "a comma stands only between arguments; decimals have a point")
+                ("unexpected `,`".into(), "use commas only between arguments, and a point for decimals")
             }
             _ => (format!("unexpected {}", quoted(raw)), "expected a value"),
         };

@@ -123,7 +123,7 @@ impl Context<'_> {
             Value::Number(x) if x.is_finite() => Ok(Expression::constant(*x)),
             Value::Number(x) => Err(Diagnostic::error(format!("{what} must be a finite number"))
                 .at(node.span)
-                .label(if x.is_nan() { "not a number" } else { "infinite, or too large to be held" })),
+                .label(if x.is_nan() { "not a number" } else { "infinite, or too large" })),
             Value::String { text, .. } => {
                 if let Some(quantity) = self.parameters.quantity(text) {
                     return match units::refuse(&quantity, unit) {

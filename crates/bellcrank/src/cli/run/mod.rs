@@ -266,10 +266,10 @@ impl Job {
                 let message = format!("interrupted at t = {} s", summary.t);
                 let help = match &ended.place {
                     Some(place) => {
-                        let more = if self.keeps() { "; --resume goes on from there" } else { "" };
+                        let more = if self.keeps() { "; --resume continues from there" } else { "" };
                         format!("results up to that time are in {}{more}", place.display())
                     }
-                    None => "use --out DIR to keep what was computed".into(),
+                    None => "use --out DIR to keep the results".into(),
                 };
                 let problem = Diagnostic::error(message).help(help);
                 Err(Failure::Failed(self.read.document.report(problem.into()).to_string()))

@@ -457,6 +457,64 @@ fn the_page_of_the_command_line_is_current() {
     assert!(std::fs::read_to_string(&path).unwrap_or_default() == page, "UPDATE=1 writes {} anew", path.display());
 }
 
+/// The fields of an entry of the bibliography, which has one on each line.
+fn bibliography() -> Vec<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(root().join("book/references.bib")).unwrap();
+    let entry = |line: &str| {
+        let mut fields = BTreeMap::new();
+        let mut rest = line.split_once(", ")?.1;
+        while let Some((name, after)) = rest.split_once(" = {") {
+            let mut depth = 1;
+            let end = after.find(|c: char| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                depth == 0
+            })?;
+            fields.insert(name.trim_start_matches([',', ' ']).to_string(), after[..end].replace(['{', '}', '\\'], ""));
+            rest = &after[end + 1..];
+        }
+        Some(fields)
+    };
+    text.lines().filter(|l| l.starts_with('@')).filter_map(entry).collect()
+}
+
+/// The page of references: what `[Author year]` stands for, by the first author.
+fn references() -> String {
+    let mut lines = Vec::new();
+    for entry in bibliography() {
+        let field = |name: &str| entry.get(name).map_or("", String::as_str);
+        let place = ["journal", "booktitle", "publisher", "institution", "howpublished"];
+        let place = place.iter().map(|name| field(name)).find(|value| !value.is_empty()).unwrap_or("");
+        let doi = match field("doi") {
+            "" => String::new(),
+            doi => format!(", [doi:{doi}](https://doi.org/{doi})"),
+        };
+        let authors = field("author").replace(" and ", ", ");
+        let first = field("author").split(" and ").next().unwrap();
+        let family = first.rsplit(' ').next().unwrap().to_lowercase();
+        let line =
+            format!("- {authors} ({}): *{}*. {}{doi}.", field("year"), field("title"), place.trim_end_matches('.'));
+        lines.push((family, field("year").to_string(), line));
+    }
+    lines.sort();
+    let lines: Vec<String> = lines.into_iter().map(|(_, _, line)| line).collect();
+    format!(
+        "# References\n\nThe sources of the methods and problems in this book and in the code. The text cites them by authors and year.\n\n{}\n",
+        lines.join("\n")
+    )
+}
+
+#[test]
+fn the_page_of_references_is_the_bibliography() {
+    let path = source().join("about/references.md");
+    let page = references();
+    assert!(page.contains("- C. G. Broyden (1965): *A class of methods"), "{page}");
+    assert!(!page.contains("(): ") && !page.contains("**"), "an entry lacks its year or title: {page}");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert!(std::fs::read_to_string(&path).unwrap_or_default() == page, "UPDATE=1 writes {} anew", path.display());
+}
+
 #[test]
 fn sessions_are_compared_up_to_numbers() {
     let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();

@@ -61,6 +61,13 @@ function extent(body: Body): number {
   }
 }
 
+/** The colour of the i-th of n bodies. */
+export function bodyColour({ bodies }: Theme, i: number, n: number): string {
+  if (n <= CROWD) return bodies[i % bodies.length];
+  const hue = 215 - (165 * i) / (n - 1); // from blue over green to gold
+  return `hsl(${hue.toFixed(0)}, 42%, ${(52 + 6 * Math.sin(0.5 * i)).toFixed(0)}%)`;
+}
+
 /** The slot that carries a place of a body, or of the ground. */
 export function slotOf(parts: Parts, body: number | null, on: Vec): number {
   return body === null ? 0 : (parts.seats.get(`${body} ${on}`)?.slot ?? body + 1);
@@ -187,11 +194,7 @@ class Builder {
   }
 
   private colour(i: number): string {
-    const { bodies } = this.theme;
-    const n = this.scene.bodies.length;
-    if (n <= CROWD) return bodies[i % bodies.length];
-    const hue = 215 - (165 * i) / (n - 1); // from blue over green to gold
-    return `hsl(${hue.toFixed(0)}, 42%, ${(52 + 6 * Math.sin(0.5 * i)).toFixed(0)}%)`;
+    return bodyColour(this.theme, i, this.scene.bodies.length);
   }
 
   /** A link with round ends from a to b on a slot. */

@@ -5,6 +5,8 @@ import type { Results } from "../data/results";
 import type { Section } from "../data/source";
 import type { PlotPanel } from "../plot/panel";
 import type { Entity, Scene } from "../scene/model";
+import { bodyColour } from "../scene/parts";
+import { THEMES } from "../scene/theme";
 import { button, h, icon, write } from "./dom";
 import { verdict } from "./truth";
 
@@ -15,13 +17,8 @@ const GROUPS: { kind: Entity["kind"]; title: string }[] = [
   { kind: "body", title: "Bodies" }, { kind: "joint", title: "Joints" }, { kind: "force", title: "Forces" }, { kind: "probe", title: "Probes" },
 ];
 
-/** The last parts of channel names that belong to each kind. */
-const ENDINGS: Record<Entity["kind"], RegExp> = {
-  body: /^(x|y|z|angle|q[wxyz]|v[xyz]|w[xyz]?|a[xyz]|mode\d+(_rate)?|strain)$/,
-  joint: /^(angle|position|rate|speed|f[xyz]|m[xyz]?)$/,
-  force: /^(f[xyz]?|m[xyz]?|length|rate|power)$/,
-  probe: /^[va]?[xyz]$/,
-};
+/** The last parts of channel names that tell how a body or a probe moves: of a joint or force with the same name they are not. */
+const MOTION = /^(x|y|z|q[wxyz]|v[xyz]|w[xyz]|a[xyz]|alpha[xyz]?|roll|pitch|yaw|mode\d+(_rate)?|strain)$/;
 
 /** Above this many entities the list waits for the first picture. */
 const MANY = 20_000;
@@ -35,6 +32,8 @@ export class Sidebar {
   private readonly tree = h("div", { class: "tree" });
   private readonly run = h("section", { class: "run" });
   private lines: Line[] = [];
+  /** Names that several entities have. */
+  private readonly shared = new Set<string>();
   private selected = -1;
   private readonly open = new Set<string>(["Bodies", "Joints", "Forces", "Probes"]);
   onSelect: (pick: number) => void = () => undefined;
@@ -45,6 +44,8 @@ export class Sidebar {
     private readonly scene: Scene, private readonly results: Results, private readonly entities: Entity[], private readonly plots: PlotPanel,
   ) {
     this.search = h("input", { type: "search", class: "search", placeholder: "Search names and channels", "aria-label": "Search names and channels", spellcheck: false });
+    const seen = new Set<string>();
+    for (const { name } of entities) if (seen.size === seen.add(name).size) this.shared.add(name);
     let waiting = 0;
     this.search.addEventListener("input", () => {
       clearTimeout(waiting);
@@ -62,7 +63,13 @@ export class Sidebar {
 
   /** The channels of an entity. */
   channels(e: Entity): number[] {
-    return this.results.names.under(e.name).filter((c) => ENDINGS[e.kind].test(this.results.name(c).slice(e.name.length + 1)));
+    const all = this.results.names.under(e.name);
+    if (!this.shared.has(e.name)) return all;
+    const moves = e.kind === "body" || e.kind === "probe";
+    return all.filter((c) => {
+      const ending = this.results.name(c).slice(e.name.length + 1);
+      return ending === "angle" || MOTION.test(ending) === moves;
+    });
   }
 
   private list(): void {
@@ -116,10 +123,16 @@ export class Sidebar {
 
   private entry(pick: number): HTMLElement {
     const e = this.entities[pick];
-    const swatch = h("span", { class: `glyph ${e.kind}` });
     return h("button", {
       type: "button", class: "row", "data-pick": pick, onclick: () => this.onSelect(pick === this.selected ? -1 : pick), ondblclick: () => this.onFocus(pick),
-    }, swatch, h("bdi", { class: "name", textContent: visible(e.name), title: visible(e.name) }), h("span", { class: "kind", textContent: this.kindOf(e) }));
+    }, this.glyph(e), h("bdi", { class: "name", textContent: visible(e.name), title: visible(e.name) }), h("span", { class: "kind", textContent: this.kindOf(e) }));
+  }
+
+  /** The sign of an entity: a body's has the colour it is drawn with. */
+  private glyph(e: Entity): HTMLElement {
+    const glyph = h("span", { class: `glyph ${e.kind}` });
+    if (e.kind === "body") glyph.style.background = bodyColour(THEMES.light, e.index, this.scene.bodies.length);
+    return glyph;
   }
 
   private kindOf(e: Entity): string {
@@ -198,7 +211,7 @@ export class Sidebar {
       return { column, value, row, dot };
     });
     this.card.replaceChildren(
-      h("header", {}, h("span", { class: `glyph ${e.kind}` }), h("h2", {}, h("bdi", { textContent: visible(e.name) })),
+      h("header", {}, this.glyph(e), h("h2", {}, h("bdi", { textContent: visible(e.name) })),
         button("target", "Centre the view on it", "C", () => this.onFocus(pick)),
         button("close", "Choose nothing", "Esc", () => this.onSelect(-1))),
       h("dl", {}, ...facts.flatMap(([k, v]) => [h("dt", { textContent: k }), h("dd", {}, h("bdi", { textContent: v }))])),

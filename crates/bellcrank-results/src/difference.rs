@@ -36,8 +36,8 @@ pub struct Differences {
     pub only_second: Vec<String>,
     /// The times that both cover, in s.
     pub span: (f64, f64),
-    /// Whether they were recorded at the same times. Where they were not, the second is taken along straight lines between
-    /// its frames.
+    /// Whether they were recorded at the same times. Where they were not, the second is taken along cubics through its
+    /// neighbouring frames.
     pub same_times: bool,
 }
 
@@ -66,7 +66,7 @@ pub fn difference(first: &Columns, second: &Columns) -> io::Result<Differences> 
             Difference { name: name.clone(), unit: first.units[k].clone(), largest: 0.0, t: out.span.0, size: 0.0 };
         for place in &places {
             let x = a[place.row];
-            let y = b[place.before] + place.share * (b[place.after] - b[place.before]);
+            let y: f64 = place.of.iter().map(|(row, weight)| weight * b[*row]).sum();
             found.size = found.size.max(x.abs()).max(y.abs());
             let apart = (x - y).abs();
             if apart > found.largest || apart.is_nan() && !found.largest.is_nan() {
@@ -78,27 +78,66 @@ pub fn difference(first: &Columns, second: &Columns) -> io::Result<Differences> 
     Ok(out)
 }
 
-/// A row of the first, and where its time stands between two rows of the second.
+/// A row of the first, and the rows of the second around its time with their weights.
 struct Placed {
     row: usize,
-    before: usize,
-    after: usize,
-    share: f64,
+    of: Vec<(usize, f64)>,
 }
+
+/// Neighbours that are this many times further away than the rows next to a time tell nothing about it.
+const FAR: f64 = 8.0;
 
 fn places(times: &[f64], others: &[f64]) -> Vec<Placed> {
     let mut out = Vec::with_capacity(times.len());
     for (row, t) in times.iter().enumerate() {
         let after = others.partition_point(|x| x < t);
         match others.get(after) {
-            Some(x) if x == t => out.push(Placed { row, before: after, after, share: 0.0 }),
-            Some(x) if after > 0 => {
-                let before = after - 1;
-                let share = (t - others[before]) / (x - others[before]);
-                out.push(Placed { row, before, after, share });
-            }
+            Some(x) if x == t => out.push(Placed { row, of: vec![(after, 1.0)] }),
+            Some(_) if after > 0 => out.push(Placed { row, of: weights(*t, after, others) }),
             _ => {}
         }
     }
     out
+}
+
+/// Lagrange's weights of the rows before and after a time, and of their neighbours. Where a row follows at once there was an event,
+/// and what is on its other side does not count.
+fn weights(t: f64, after: usize, others: &[f64]) -> Vec<(usize, f64)> {
+    let between = others[after] - others[after - 1];
+    let counts = |k: usize| {
+        let apart = others[k + 1] - others[k];
+        apart < FAR * between && between < FAR * apart
+    };
+    let first = if after > 1 && counts(after - 2) { after - 2 } else { after - 1 };
+    let last = if after + 1 < others.len() && counts(after) { after + 1 } else { after };
+    let rows = first..=last;
+    let weight =
+        |k: usize| rows.clone().filter(|j| *j != k).map(|j| (t - others[j]) / (others[k] - others[j])).product();
+    rows.clone().map(|k| (k, weight(k))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_frames_motions_are_smooth_and_events_are_not_smoothed() {
+        // uneven frames of a sine that jumps at t = 2
+        let signal = |t: f64| if t <= 2.0 { t.sin() } else { 5.0 - t.sin() };
+        let mut others: Vec<f64> = (0..=40).map(|k| 0.1 * f64::from(k) + 0.02 * f64::from(k % 3)).collect();
+        others.retain(|t| (t - 2.0).abs() > 0.05);
+        others.extend([2.0, 2.0f64.next_up()]);
+        others.sort_by(f64::total_cmp);
+        let times: Vec<f64> = (0..=400).map(|k| 0.01 * f64::from(k)).collect();
+        let places = places(&times, &others);
+        assert!(places.len() > 395);
+        for place in places {
+            let t = times[place.row];
+            let y: f64 = place.of.iter().map(|(k, weight)| weight * signal(others[*k])).sum();
+            // next to the event there are three frames to go by, elsewhere four
+            let bound = if (t - 2.0).abs() < 0.2 || !(0.2..3.8).contains(&t) { 3e-4 } else { 2e-5 };
+            assert!((y - signal(t)).abs() < bound, "{t}: {y} {}", signal(t));
+            assert!((place.of.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-12);
+        }
+    }
 }

@@ -52,7 +52,9 @@ fn table(names: &[String; 2], found: &Differences) -> String {
     }
     if !found.same_times {
         lines.push(
-            "They were recorded at other times: the second is taken along straight lines between its frames.".into(),
+            "They were recorded at other times: the second is taken along cubics between its frames. Runs with the same --sample \
+             are compared frame by frame."
+                .into(),
         );
     }
     for (of, only) in names.iter().zip([&found.only_first, &found.only_second]) {

@@ -4,7 +4,7 @@
 >>> m = bc.Model("pendulum", plane=True, gravity=(0, -9.81))
 >>> arm = m.body("arm", rod=bc.rod((0, 0), (1, 0), mass=2.0))
 >>> pin = m.joint.revolute("pin", between=(bc.GROUND, arm), at=(0, 0))
->>> r = m.run(until=2.0)
+>>> r = m.run(until=2.0, sample=0.01)
 >>> r["pin.angle"].shape
 (201,)
 

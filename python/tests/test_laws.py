@@ -20,7 +20,7 @@ def test_a_force_by_a_function_is_the_force(pendulum: bc.Model, method: Any) -> 
     pulled = pendulum.copy()
     pulled.force.law("pull", pull, body="bob")
     twice = pendulum.replace({"model.gravity": [0, -19.62]})
-    a, b = pulled.run(method=method), twice.run(method=method)
+    a, b = pulled.run(method=method, sample=0.005), twice.run(method=method, sample=0.005)
     assert abs(a["bob.x"] - b["bob.x"]).max() < 1e-6
 
 
@@ -36,7 +36,7 @@ def test_a_spring_with_and_without_its_derivative() -> None:
         m = bc.Model("m")
         m.body("b", mass=1.0, at=(0.1, 0, 0))
         m.force.law("spring", spring, body="b", derivative=given)
-        found.append(m.run(until=1.0, method="bdf", rtol=1e-9)["b.x"])
+        found.append(m.run(until=1.0, method="bdf", rtol=1e-9, sample=0.005)["b.x"])
     t = np.linspace(0, 1, len(found[0]))
     omega = np.sqrt(400 - 1)
     exact = 0.1 * np.exp(-t) * (np.cos(omega * t) + np.sin(omega * t) / omega)

@@ -213,9 +213,11 @@ pub fn verify(
 /// How a run with other options is made.
 pub type Make<'a> = &'a (dyn Fn(Options) -> Result<Simulation, StartError> + Sync);
 
-/// The same with a way to make runs.
+/// The same with a way to make runs. Runs are compared at equal intervals: one that was recorded otherwise is run once more.
 pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) -> Result<Verification, String> {
     let mut options = options.clone();
+    let again =
+        options.sample.is_none().then(|| Options { sample: Some(options.sample_distance()), ..options.clone() });
     if let (MethodName::Auto, Some(used)) = (options.method, MethodName::by_name(run.names.method))
         && used.explicit()
     {
@@ -237,11 +239,13 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
             Status::Failed(e) => Err(format!("the finer run failed: {e}")),
         }
     };
-    let runs: Vec<Result<(Kept, usize), String>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = finer.iter().map(|o| scope.spawn(move || one(o))).collect();
+    let mut runs: Vec<Result<(Kept, usize), String>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = again.iter().chain(&finer).map(|o| scope.spawn(move || one(o))).collect();
         let lost = || Err("the finer run was lost".to_string());
         threads.into_iter().map(|t| t.join().unwrap_or_else(|_| lost())).collect()
     });
+    let again = if again.is_some() { Some(runs.remove(0)?.0) } else { None };
+    let kept = again.as_ref().unwrap_or(kept);
     let mut fine = Vec::new();
     for run in runs {
         match run {

@@ -451,3 +451,99 @@ fn every_channel_is_in_the_reference_and_every_force_has_the_table_of_its_kind()
     let names: std::collections::HashSet<String> = catalog::all(&s.model).into_iter().map(|c| c.name).collect();
     assert_eq!(names.len(), catalog::all(&s.model).len(), "a name is there twice");
 }
+
+/// The least and the greatest of each channel.
+fn extremes<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<(f64, f64)> {
+    let mut found = Vec::new();
+    for row in rows {
+        found.resize(row.len(), (f64::INFINITY, f64::NEG_INFINITY));
+        found.iter_mut().zip(row).for_each(|(f, x): (&mut (f64, f64), _)| *f = (f.0.min(*x), f.1.max(*x)));
+    }
+    found
+}
+
+#[test]
+fn a_hammer_of_twenty_milliseconds_shows_its_peak_in_ten_seconds() {
+    let text = r#"
+        model = { plane = "xy", gravity = [0, -9.81] }
+        body.rod = { rod = { from = [0, 0], to = [0, -1], mass = 3 } }
+        joint.pin = { type = "revolute", between = ["ground", "rod"], at = [0, 0] }
+        force.hit = { type = "torque", body = "rod", torque = "50*max(0, 1 - abs(t - 5.013)/0.01)" }
+    "#;
+    for method in [MethodName::Auto, MethodName::Dop853, MethodName::Bdf, MethodName::GeneralizedAlpha] {
+        let step = (method == MethodName::GeneralizedAlpha).then_some(1e-3);
+        let (memory, _) = record(text, Options { method, step, until: 10.0, ..Options::default() });
+        let table = Table(&memory);
+        let (torque, force) = (table.get("hit.mz"), table.get("pin.fx"));
+        let peak = (0..torque.len()).max_by(|a, b| torque[*a].total_cmp(&torque[*b])).unwrap();
+        assert!((torque[peak] - 50.0).abs() < 1e-9, "{method:?}: {}", torque[peak]);
+        assert!((memory.times[peak] - 5.013).abs() < 1e-9);
+        // the pin pushes the rod sideways with 3/2 of M/l, as the rod is still nearly upright and at rest
+        let largest = force.iter().fold(0.0f64, |m, f| m.max(f.abs()));
+        assert!((largest - 75.0).abs() < 0.5, "{method:?}: {largest}");
+        // a run that is quiet otherwise still has its curve
+        assert!((200..2300).contains(&memory.times.len()), "{method:?}: {} rows", memory.times.len());
+        let longest = memory.times.windows(2).map(|t| t[1] - t[0]).fold(0.0, f64::max);
+        assert!(longest < 10.0 / 200.0 * (1.0 + 1e-9) || memory.times.len() > 1000, "{method:?}: {longest}");
+    }
+}
+
+#[test]
+fn both_sides_of_an_impact_are_recorded() {
+    let text = r#"
+        model = { plane = "xy", gravity = [0, -9.81] }
+        body.ball = { mass = 0.5, sphere = { radius = 0.1 }, at = [0, 1] }
+        force.floor = { type = "contact", between = ["ground", "ball"], normal = [0, 1], restitution = 0.5 }
+    "#;
+    let (memory, summary) = record(text, Options { until: 1.0, ..Options::default() });
+    let t = summary.events[0].t;
+    let k = memory.times.iter().position(|x| *x == t).expect("a row at the impact");
+    let v = Table(&memory).get("ball.vy");
+    let speed = (2.0 * 9.81 * 0.9f64).sqrt();
+    assert!((v[k] + speed).abs() < 1e-6 && (v[k + 1] - 0.5 * speed).abs() < 1e-6, "{} {}", v[k], v[k + 1]);
+    assert_eq!(memory.times[k + 1], t.next_up());
+    assert!(memory.times.is_sorted_by(|a, b| a < b));
+}
+
+#[test]
+fn fifty_thousand_steps_stay_within_the_budget_and_keep_every_extreme() {
+    let text = r#"
+        model = { plane = "xy", gravity = [0, -9.81] }
+        body.upper = { mass = 1, at = [0.8, 0] }
+        body.lower = { mass = 1, at = [1.3, 0] }
+        joint.rod = { type = "distance", between = ["ground", "upper"], at = [[0, 0], [0.8, 0]] }
+        joint.second = { type = "distance", between = ["upper", "lower"], at = [[0.8, 0], [1.3, 0]] }
+    "#;
+    let options = Options { method: MethodName::Bdf, rtol: 1e-8, until: 105.0, ..Options::default() };
+    let (memory, summary) = record(text, options.clone());
+    let channels = memory.header.channels.len();
+    assert!(summary.statistics.steps > 50_000, "{}", summary.statistics.steps);
+    assert!(memory.times.len() <= 2000 + 2 * channels, "{} rows", memory.times.len());
+    let mut every = Simulation::new(system(text), options).unwrap();
+    let mut rows = vec![every.observe().unwrap().to_vec()];
+    while every.step().unwrap().is_some() {
+        rows.push(every.observe().unwrap().to_vec());
+    }
+    assert_eq!(rows.len(), summary.statistics.steps + 1);
+    let (all, kept) =
+        (extremes(rows.iter().map(Vec::as_slice)), extremes((0..memory.times.len()).map(|k| memory.row(k))));
+    for ((a, b), channel) in all.iter().zip(&kept).zip(&memory.header.channels) {
+        assert_eq!(a, b, "{}", channel.name);
+    }
+}
+
+#[test]
+fn a_run_of_few_steps_keeps_every_one_of_them() {
+    let (memory, summary) = record(TUMBLING, Options { until: 0.5, ..Options::default() });
+    let mut every = Simulation::new(system(TUMBLING), Options { until: 0.5, ..Options::default() }).unwrap();
+    let mut steps = 0;
+    while let Some(step) = every.step().unwrap() {
+        assert!(memory.times.contains(&step.t), "{step:?}");
+        steps += 1;
+    }
+    assert!(steps < 1000 && steps >= summary.statistics.steps, "{steps}");
+    // the same values as at equal intervals, where the times agree
+    let until = memory.times[memory.times.len() - 1];
+    let (even, _) = record(TUMBLING, Options { until: 0.5, sample: Some(0.5), ..Options::default() });
+    assert_eq!((until, memory.row(memory.times.len() - 1)), (0.5, even.row(1)));
+}

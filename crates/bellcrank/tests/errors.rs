@@ -349,7 +349,8 @@ fn runs_that_fail() {
 #[test]
 fn a_failed_run_keeps_its_results_and_says_so() {
     let s = Scratch::new("kept");
-    let ended = s.write("pole.toml", POLE).bellcrank(&["run", "pole.toml", "--json", "--out", "results"]);
+    let args = ["run", "pole.toml", "--json", "--out", "results", "--sample", "0.005"];
+    let ended = s.write("pole.toml", POLE).bellcrank(&args);
     assert_eq!(ended.code, 1);
     let printed: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(printed["status"], "failed");
@@ -360,6 +361,12 @@ fn a_failed_run_keeps_its_results_and_says_so() {
     let table = common::Recorded::parse(&String::from_utf8(s.read("results/results.csv")).unwrap());
     assert!((80..101).contains(&table.rows.len()), "{}", table.rows.len());
     assert!(table.column("hammer.vx").iter().all(|v| v.is_finite()));
+    // rows that wait when a run fails are not lost: the last one is just before the pole
+    let ended = s.bellcrank(&["run", "pole.toml", "--json", "--out", "steps"]);
+    assert_eq!(ended.code, 1);
+    let table = common::Recorded::parse(&String::from_utf8(s.read("steps/results.csv")).unwrap());
+    let last = table.column("time").last().copied().unwrap();
+    assert!(last < 0.5 && last > 0.499_999, "{last}");
 }
 
 #[test]

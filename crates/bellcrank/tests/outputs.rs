@@ -153,8 +153,19 @@ fn folders_of_results_are_compared_and_plotted_together() {
     s.write("m.toml", HANGING);
     for (stiffness, out) in [("100", "soft"), ("120", "stiff")] {
         let set = format!("force.spring.stiffness={stiffness}");
-        let told = s.bellcrank(&["run", "m.toml", "--set", &set, "--out", out, "--quiet", "--rtol", "1e-10"]);
-        assert_eq!(told.code, 0, "{}", told.stderr);
+        for (out, sample) in [(out.to_string(), &["--sample", "0.0025"][..]), (format!("{out}-steps"), &[])] {
+            let args = ["run", "m.toml", "--set", &set, "--out", &out, "--quiet", "--rtol", "1e-10"];
+            let told = s.bellcrank(&[&args[..], sample].concat());
+            assert_eq!(told.code, 0, "{}", told.stderr);
+        }
+    }
+    // frames that follow the motion lie between those of the other run
+    let told = s.bellcrank(&["compare", "soft", "soft-steps", "--json"]);
+    let v: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(v["same_times"], serde_json::json!(false));
+    for channel in v["channels"].as_array().unwrap() {
+        let (apart, size) = (channel["difference"].as_f64().unwrap(), channel["size"].as_f64().unwrap());
+        assert!(apart < 1e-5 * size.max(1.0), "{channel}");
     }
     let told = s.bellcrank(&["compare", "soft", "stiff", "--json"]);
     assert_eq!(told.code, 0, "{}", told.stderr);

@@ -86,6 +86,8 @@ fn a_report_is_one_file_with_all_the_evidence() {
         "run",
         &model,
         "--verify",
+        "--sample",
+        "0.015",
         "--report",
         &file,
         "--plot",

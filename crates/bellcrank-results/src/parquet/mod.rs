@@ -35,7 +35,7 @@ const BYTES: usize = 32 << 20;
 const MIN_ROWS: usize = 64;
 const ROWS_PER_GROUP: usize = 16;
 /// Chunks of so few rows are not compressed: that takes twice the instructions of all the rest, for a fifth of the bytes.
-const SHORT: usize = 512;
+const SHORT: usize = 2500;
 /// Rows are turned into columns in strips of this many bytes.
 const STRIP: usize = BYTES / 4;
 

@@ -37,7 +37,8 @@ pub struct Options {
     pub rtol: f64,
     /// End of the run in s.
     pub until: f64,
-    /// Distance of samples in s; `None`: 1/200 of the run.
+    /// Distance of recorded frames in s; `None`: they follow the motion. Every step is one, thinned to some 2000 with the extremes
+    /// of each channel among them.
     pub sample: Option<f64>,
     /// Patterns of the names that are recorded; none: what is recorded by default.
     pub record: Vec<String>,
@@ -176,7 +177,7 @@ impl Options {
         }
     }
 
-    /// The distance of samples in s.
+    /// The distance of frames in s, where they are recorded at equal intervals.
     pub fn sample_distance(&self) -> f64 {
         self.sample.unwrap_or(self.until / 200.0)
     }

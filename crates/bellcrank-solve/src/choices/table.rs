@@ -167,9 +167,9 @@ pub static CHOICES: &[Choice] = &[
         "sample",
         FieldKind::Positive,
         "s",
-        "1/200 of the run",
+        "the steps of the run, thinned to some 2000 rows; of `inverse` 1/200 of the run",
         "DT",
-        "interval between recorded samples",
+        "equal intervals between recorded rows",
         |o, x| o.sample = Some(x),
     ),
     texts(

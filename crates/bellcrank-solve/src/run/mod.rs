@@ -24,6 +24,7 @@ mod resting;
 mod sampler;
 mod stepping;
 mod summary;
+mod thinning;
 
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;
@@ -238,27 +239,42 @@ impl Simulation {
         summary
     }
 
+    /// Goes to the end. Rows that wait are recorded however it ends.
     fn advance(&mut self, out: &mut dyn Recorder) -> Result<Status, StepError> {
-        let until = self.options.until;
-        let t0 = self.engine.state().t;
         let mut sampler = match self.resumed.take() {
             Some(sampler) => sampler,
             None => {
-                let mut sampler = out.wants_frames().then(|| Sampler::new(t0, self.options.sample_distance(), until));
-                self.cross_breaks(until, &mut None, out)?;
+                let t0 = self.engine.state().t;
+                let mut sampler = out.wants_frames().then(|| self.sampler(t0));
+                self.cross_breaks(self.options.until, &mut None, out)?;
                 self.begin_monitors()?;
                 self.sample(t0, &mut sampler, out)?;
                 sampler
             }
         };
+        let ended = self.advance_sampled(&mut sampler, out);
+        let finished = sampler.map_or(Ok(()), |mut sampler| sampler.finish(&mut |t, values| out.frame(t, values)));
+        let status = ended?;
+        finished.map_err(|e| StepError::Record(e.to_string()))?;
+        Ok(status)
+    }
+
+    fn sampler(&self, t0: f64) -> Sampler {
+        // a million channels are not named only to count them
+        let channels = if self.options.sample.is_some() { 0 } else { self.recorded_channels().len() };
+        Sampler::new(t0, &self.options, channels)
+    }
+
+    fn advance_sampled(&mut self, sampler: &mut Option<Sampler>, out: &mut dyn Recorder) -> Result<Status, StepError> {
+        let until = self.options.until;
         while self.engine.state().t < until {
             if self.options.resources.interrupt.load(Ordering::Relaxed) {
-                self.checkpoint(true, &mut sampler, out)?;
+                self.checkpoint(true, sampler, out)?;
                 return Ok(Status::Interrupted);
             }
-            self.advance_once(until, &mut sampler, out)?;
+            self.advance_once(until, sampler, out)?;
             self.lose_patience(until)?;
-            self.checkpoint(false, &mut sampler, out)?;
+            self.checkpoint(false, sampler, out)?;
         }
         Ok(Status::Finished)
     }
@@ -297,6 +313,7 @@ impl Simulation {
         if let Some(root) = root {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;
+            self.sample_behind(to, sampler, out)?;
         }
         self.watch_left_out()?;
         self.monitors.measure_in_turn(self.plan.check_every, until, &mut view!(self, from, to));
@@ -346,20 +363,56 @@ impl Simulation {
         }
     }
 
-    /// Records the samples that are due up to a time in the last step.
+    /// Looks at the times that are due up to one in the last step.
     fn sample(&mut self, now: f64, sampler: &mut Option<Sampler>, out: &mut dyn Recorder) -> Result<(), StepError> {
         let Some(sampler) = sampler else { return Ok(()) };
+        let mut left = self.monitors.outputs.as_mut().is_some_and(|outputs| outputs.leaves_at_end());
         while let Some(t) = sampler.due(now) {
             let since = self.monitors.clock.now();
-            self.look_at(t)?;
-            self.observe_recorded()?;
+            if std::mem::take(&mut left) && t == now {
+                self.observe_left();
+            } else {
+                self.look_at(t)?;
+                match self.observe_recorded() {
+                    // reactions are not known here, but they are at the next look
+                    Err(StepError::Singular { .. }) if sampler.follows() => continue,
+                    observed => observed?,
+                }
+            }
             self.monitors.rank.sample(t, &mut view!(self, now, now));
             self.monitors.clock.add(Phase::Samples, since);
-            let since = self.monitors.clock.now();
-            out.frame(t, &self.observer.values).map_err(|e| StepError::Record(e.to_string()))?;
-            self.monitors.clock.add(Phase::Recording, since);
+            self.record(t, false, sampler, out)?;
         }
         Ok(())
+    }
+
+    /// Looks at what is behind the event at a time.
+    fn sample_behind(
+        &mut self,
+        t: f64,
+        sampler: &mut Option<Sampler>,
+        out: &mut dyn Recorder,
+    ) -> Result<(), StepError> {
+        let Some(sampler) = sampler.as_mut().filter(|sampler| sampler.follows()) else { return Ok(()) };
+        let since = self.monitors.clock.now();
+        self.observer.state.clone_from(self.engine.state());
+        self.observe_recorded()?;
+        self.monitors.clock.add(Phase::Samples, since);
+        self.record(t, true, sampler, out)
+    }
+
+    /// Records what was looked at.
+    fn record(
+        &mut self,
+        t: f64,
+        behind_event: bool,
+        sampler: &mut Sampler,
+        out: &mut dyn Recorder,
+    ) -> Result<(), StepError> {
+        let since = self.monitors.clock.now();
+        let taken = sampler.take(t, &self.observer.values, behind_event, &mut |t, values| out.frame(t, values));
+        self.monitors.clock.add(Phase::Recording, since);
+        taken.map_err(|e| StepError::Record(e.to_string()))
     }
 
     fn summary(&mut self, ended: Result<Status, StepError>) -> Summary {

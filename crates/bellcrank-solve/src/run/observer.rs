@@ -187,11 +187,16 @@ impl Observer {
         } else {
             self.place();
         }
+        self.see(some);
+        Ok(())
+    }
+
+    /// Fills `values` with channels at the point that was looked at last, which has what they need.
+    pub fn see(&mut self, some: Option<&Selection>) {
         match some {
             Some(some) => self.dynamics.observe_some(some, &self.point, &mut self.w, &mut self.values),
             None => self.dynamics.observe(&self.point, &mut self.w, &mut self.values),
         }
-        Ok(())
     }
 
     /// A state with its rates, accelerations and reactions; what is redundant is left out.

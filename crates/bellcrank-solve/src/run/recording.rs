@@ -85,12 +85,25 @@ impl Simulation {
         let mut values = std::mem::take(&mut self.observer.values);
         let first = values.len();
         outputs.observe(&mut self.observer, &mut values);
-        if let Some(some) = &self.recording.outputs {
-            some.iter().enumerate().for_each(|(to, from)| values[first + to] = values[first + from]);
-            values.truncate(first + some.len());
-        }
         self.observer.values = values;
+        self.choose_outputs(first);
         Ok(())
+    }
+
+    /// The same at the end of the last step, where the outputs' monitor has left the observer with accelerations and reactions.
+    pub(super) fn observe_left(&mut self) {
+        self.observer.see(self.recording.selection.as_ref());
+        let first = self.observer.values.len();
+        self.observer.values.extend(self.monitors.outputs.iter().flat_map(|outputs| outputs.last()));
+        self.choose_outputs(first);
+    }
+
+    /// Of the outputs behind the first values, keeps those that are recorded.
+    fn choose_outputs(&mut self, first: usize) {
+        let Some(some) = &self.recording.outputs else { return };
+        let values = &mut self.observer.values;
+        some.iter().enumerate().for_each(|(to, from)| values[first + to] = values[first + from]);
+        values.truncate(first + some.len());
     }
 
     /// One channel at the present state, without the others; nothing if it needs what all of them need.

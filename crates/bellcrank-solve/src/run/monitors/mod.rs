@@ -158,10 +158,12 @@ impl Monitors {
         if let Some(momentum) = &mut self.momentum {
             momentum.step(view)?;
         }
-        if let Some(outputs) = &mut self.outputs {
-            outputs.step(view)?;
+        self.rank.step(view)?;
+        // last: a sample at the end of the step begins where they leave the observer
+        match &mut self.outputs {
+            Some(outputs) => outputs.step(view),
+            None => Ok(()),
         }
-        self.rank.step(view)
     }
 
     /// After an event.

@@ -126,6 +126,8 @@ pub(crate) struct OutputMonitor {
     span: Span,
     values: Vec<f64>,
     variables: Vec<f64>,
+    /// Whether the observer's last look was at the end of the step, with accelerations and reactions.
+    stands_at_end: bool,
 }
 
 impl OutputMonitor {
@@ -146,6 +148,7 @@ impl OutputMonitor {
             span,
             values: Vec::new(),
             variables: Vec::new(),
+            stands_at_end: false,
         })
     }
 
@@ -251,6 +254,7 @@ impl OutputMonitor {
             self.look(view.observer, |k, u| nodes[k][i] = u)?;
         }
         (self.span.from, self.span.to) = (from, to);
+        self.stands_at_end = self.needed.reactive;
         for (k, nodes) in nodes.into_iter().enumerate() {
             self.tracked[k].signal = Cubic::through(nodes);
             self.tracked[k].before = self.tracked[k].after;
@@ -286,6 +290,7 @@ impl OutputMonitor {
             }
             if filter == Filter::None {
                 // the cubic tells where to look
+                self.stands_at_end = false;
                 view.observer.go_to(t, &mut *view.engine)?;
                 self.look(view.observer, |i, u| y = if i == k { u } else { y })?;
             }
@@ -318,6 +323,17 @@ impl OutputMonitor {
                 *out = if to > from { self.filtered(k, x) } else { self.tracked[k].last };
             }
         }
+    }
+
+    /// Whether the observer still stands at the end of the last step, as the monitor has left it there. To be asked once, before
+    /// anyone else looks.
+    pub fn leaves_at_end(&mut self) -> bool {
+        std::mem::take(&mut self.stands_at_end)
+    }
+
+    /// The values of all outputs at the end of the last step.
+    pub fn last(&self) -> impl Iterator<Item = f64> + '_ {
+        self.tracked.iter().map(|of| of.last)
     }
 
     /// What was found goes into the summary.

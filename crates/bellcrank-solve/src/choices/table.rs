@@ -167,7 +167,7 @@ pub static CHOICES: &[Choice] = &[
         "sample",
         FieldKind::Positive,
         "s",
-        "the steps of the run, thinned to some 2000 rows; of `inverse` 1/200 of the run",
+        "every step of the run, thinned to about 2000 rows; for `inverse` 1/200 of the run",
         "DT",
         "equal intervals between recorded rows",
         |o, x| o.sample = Some(x),

@@ -13,6 +13,7 @@ use bellcrank_solve::constraints::add_velocity_residual;
 use bellcrank_solve::linear::kkt::Kkt;
 use bellcrank_solve::run::{Timetable, engine};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Size of a finite difference, as a fraction of the load: motion follows held loads almost linearly, and smaller differences
 /// are disturbed by the choice of steps.
@@ -103,6 +104,9 @@ impl OwnSolver {
             if engine.state().t >= window.to {
                 break;
             }
+            if options.resources.interrupt.load(Ordering::Relaxed) {
+                return Err(self.part.error(format!("was interrupted at t = {} s", engine.state().t)));
+            }
             let stop = timetable.stop(engine.state(), window.to, engine.step_size(), options.step.is_some());
             engine.step(stop).map_err(|e| self.part.error(e))?;
             engine.settle();
@@ -154,6 +158,10 @@ impl Subdomain for OwnSolver {
         }
         self.tried = Some(reached);
         Ok(response)
+    }
+
+    fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
+        self.options.resources.interrupt = flag;
     }
 
     fn stop(&mut self, until: f64, length: f64) -> f64 {

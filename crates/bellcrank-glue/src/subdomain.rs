@@ -6,6 +6,8 @@ use bellcrank_model::dynamics::{Break, Channel};
 use bellcrank_model::model::Space;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What a part is and what it can do.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,6 +175,11 @@ pub trait Subdomain: Send {
         Ok(())
     }
 
+    /// Gives up an attempt soon after the flag is set; nothing is committed by that, and the attempt may be repeated.
+    fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
+        let _ = flag;
+    }
+
     /// Commits the last attempt.
     fn commit(&mut self) -> Result<(), PartError>;
 
@@ -237,16 +244,20 @@ fn state_file(folder: &Path, id: &str, of: &Description) -> std::path::PathBuf {
     folder.join(format!("{id}.{name}.part"))
 }
 
-/// Writes a file atomically: under another name first, then renamed.
+/// Writes a file atomically: under another name first, which no other writer has, then renamed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
     let mut aside = path.as_os_str().to_owned();
-    aside.push(".new");
+    aside.push(format!(".{}-{}.new", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let mut file = std::fs::File::create(&aside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(aside, path)
+    let write = || {
+        let mut file = std::fs::File::create(&aside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&aside, path)
+    };
+    write().inspect_err(|_| _ = std::fs::remove_file(&aside))
 }

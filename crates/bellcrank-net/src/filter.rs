@@ -35,6 +35,16 @@ impl OnceFilter {
         }
     }
 
+    /// Whether no request is being worked on.
+    pub fn is_idle(&self) -> bool {
+        !self.busy
+    }
+
+    /// Takes back the request that was admitted: the work on it was stopped, and it is worked on when it comes again.
+    pub fn reopen(&mut self) {
+        (self.last, self.busy, self.reply) = (self.last.saturating_sub(1), false, None);
+    }
+
     /// Stores the reply to the request that was admitted.
     pub fn finish(&mut self, reply: Reply) {
         self.busy = false;
@@ -77,6 +87,16 @@ mod tests {
             panic!()
         };
         assert_eq!((gap.expected.as_str(), gap.found.as_str()), ("3", "7"));
+    }
+
+    #[test]
+    fn a_request_whose_work_was_stopped_is_admitted_again() {
+        let mut filter = OnceFilter::expecting(5);
+        let request = |sequence| Request { sequence, ..Request::default() };
+        assert_eq!(filter.admit(&request(5)), Verdict::Work);
+        filter.reopen();
+        assert!(matches!(filter.admit(&request(6)), Verdict::Say(_)));
+        assert_eq!(filter.admit(&request(5)), Verdict::Work);
     }
 
     #[test]

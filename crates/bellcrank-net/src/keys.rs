@@ -43,8 +43,8 @@ pub fn read_token(path: &Path) -> Result<String, String> {
 
 /// Certificates and keys of a folder.
 pub struct Keys {
-    authority: String,
-    server: Option<(String, String)>,
+    pub(crate) authority: String,
+    pub(crate) server: Option<(String, String)>,
     client: Option<(String, String)>,
 }
 
@@ -63,11 +63,6 @@ impl Keys {
     /// The certificate of the authority.
     pub fn authority(&self) -> Certificate {
         Certificate::from_pem(&self.authority)
-    }
-
-    /// The identity of a server.
-    pub fn server(&self) -> Option<Identity> {
-        self.server.as_ref().map(|(pem, key)| Identity::from_pem(pem, key))
     }
 
     /// The identity of a coordinator.

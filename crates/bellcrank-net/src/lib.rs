@@ -10,6 +10,7 @@
 //! ```
 
 pub mod client;
+mod doors;
 pub mod filter;
 pub mod keys;
 pub mod link;
@@ -19,6 +20,7 @@ pub mod remote;
 pub mod server;
 pub mod session;
 pub mod store;
+mod tls;
 pub mod wire;
 
 pub use client::Timeouts;

@@ -3,6 +3,7 @@
 use crate::client::RunId;
 use crate::keys::{Keys, random};
 use crate::remote::{Link, LinkDown, Received};
+use crate::tls;
 use crate::wire::{HEALTH, HealthReply, HealthRequest, RUN, Reply, Request};
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -93,9 +94,9 @@ impl Address {
 
     async fn grpc(&self) -> Result<Grpc<Channel>, LinkDown> {
         let channel = self.endpoint.connect().await;
-        let channel = channel.map_err(|e| LinkDown { why: chain(&e), last: false })?;
+        let channel = channel.map_err(|e| down(&e))?;
         let mut grpc = Grpc::new(channel).max_decoding_message_size(self.message);
-        grpc.ready().await.map_err(|e| LinkDown { why: chain(&e), last: false })?;
+        grpc.ready().await.map_err(|e| down(&e))?;
         Ok(grpc)
     }
 
@@ -136,7 +137,7 @@ impl Address {
             let codec: ProstCodec<HealthRequest, HealthReply> = ProstCodec::default();
             let path = PathAndQuery::from_static(HEALTH);
             let answer = grpc.unary(self.request(HealthRequest {}), path, codec).await;
-            Ok(answer.map_err(|s| down(&s))?.into_inner())
+            Ok(answer.map_err(|s| refused(&s))?.into_inner())
         };
         let answer = self.runtime.block_on(async { tokio::time::timeout(self.silence, ask).await });
         answer
@@ -158,12 +159,23 @@ fn chain(e: &dyn std::error::Error) -> String {
     out
 }
 
-/// Refusals by the server itself are final; faults of the link are not.
-fn down(status: &Status) -> LinkDown {
-    let last = matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented);
-    LinkDown {
-        why: if status.message().is_empty() { status.code().to_string() } else { status.message().into() },
-        last,
+/// Why there is no link: what is wrong with keys is final, other faults are not.
+fn down(e: &(dyn std::error::Error + 'static)) -> LinkDown {
+    match tls::in_words(e, "part") {
+        Some(why) => LinkDown { why, last: true },
+        None => LinkDown { why: chain(e), last: false },
+    }
+}
+
+/// Why a call failed. Refusals by the server itself are final, too.
+fn refused(status: &Status) -> LinkDown {
+    if matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented) {
+        return LinkDown { why: status.message().into(), last: true };
+    }
+    match (std::error::Error::source(status), status.message()) {
+        (Some(cause), _) => down(cause),
+        (None, "") => LinkDown { why: status.code().to_string(), last: false },
+        (None, why) => LinkDown { why: why.into(), last: false },
     }
 }
 
@@ -229,7 +241,7 @@ impl Link for GrpcLink {
             Ok(Some((when, Ok(reply)))) => Received::Reply(reply, when - self.clock),
             Ok(Some((_, Err(status)))) => {
                 (self.out, self.replies) = (None, None);
-                Received::Down(down(&status))
+                Received::Down(refused(&status))
             }
             Ok(None) => {
                 (self.out, self.replies) = (None, None);

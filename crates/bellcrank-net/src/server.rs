@@ -1,24 +1,28 @@
 //! A server of one part over gRPC: every run gets its own copy.
 
+use crate::client::RunId;
+use crate::doors::{Connection, Doors, Guest, Presence};
 use crate::filter::Verdict;
 use crate::keys::{Keys, same_token};
 use crate::link::Queue;
 use crate::registry::{RateLimit, RunRegistry, RunSlot, lock};
+use crate::tls;
 use crate::wire::{
     HEALTH, HealthReply, HealthRequest, PROTOCOL, RUN, Refusal, Reply, ReplyKind, Request, RequestKind, hex,
 };
 use bellcrank_model::file::diagnostic::escaped;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc};
 use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Service, http};
 use tonic::server::{Grpc, StreamingService, UnaryService};
-use tonic::transport::ServerTlsConfig;
-use tonic::transport::server::{TcpConnectInfo, TcpIncoming, TlsConnectInfo};
 use tonic::{Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
@@ -28,15 +32,28 @@ const GREETING: Duration = Duration::from_secs(10);
 /// A client that leaves this many replies unread is dropped.
 const UNREAD: usize = 64;
 
+/// Connections beyond two for each run.
+const SPARE: usize = 64;
+
 /// Interval between keep-alive pings.
 const KEEPALIVE: Duration = Duration::from_secs(20);
 
-/// The runtime of a server: two worker threads per processor, kept for good. With one thread per run, and new ones after every
-/// pause, the system's allocator spreads the same few megabytes over ever more heaps: 30 % more in half a minute, without a leak.
+/// Requests that take longer than this leave their place at work to others, and go on beside them.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Between two looks whether anybody still waits for a request.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Requests that are worked on at once, beside the long ones. With one thread per run, and new ones after every pause, the system's
+/// allocator spreads the same few megabytes over ever more heaps: 30 % more in half a minute, without a leak.
+fn places() -> usize {
+    (2 * std::thread::available_parallelism().map_or(2, |n| n.get())).max(4)
+}
+
+/// The runtime of a server: its threads are kept for good.
 pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    let processors = std::thread::available_parallelism().map_or(2, |n| n.get());
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.max_blocking_threads((2 * processors).max(4)).thread_keep_alive(Duration::from_secs(24 * 3600));
+    builder.thread_keep_alive(Duration::from_secs(24 * 3600));
     builder.enable_all().build().map_err(|e| format!("no runtime for the network: {e}"))
 }
 
@@ -68,7 +85,7 @@ impl AccessPolicy {
 
 /// A listening server.
 pub struct Server {
-    incoming: TcpIncoming,
+    listener: TcpListener,
     address: SocketAddr,
     policy: AccessPolicy,
     registry: Arc<RunRegistry>,
@@ -77,15 +94,21 @@ pub struct Server {
 /// Takes messages for people.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// A server at work: it ends when it is told to, or with an error.
+pub type Serving = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
 impl Server {
     /// Listens at an address. Must be called within a runtime.
     pub fn bind(address: SocketAddr, registry: Arc<RunRegistry>, policy: AccessPolicy) -> Result<Server, String> {
         policy.check(&address)?;
-        let incoming = TcpIncoming::bind(address)
-            .map_err(|e| format!("cannot listen at {address}: {e}"))?
-            .with_nodelay(Some(true));
-        let address = incoming.local_addr().map_err(|e| e.to_string())?;
-        Ok(Server { incoming, address, policy, registry })
+        let listen = || {
+            let listener = std::net::TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            TcpListener::from_std(listener)
+        };
+        let listener = listen().map_err(|e| format!("cannot listen at {address}: {e}"))?;
+        let address = listener.local_addr().map_err(|e| e.to_string())?;
+        Ok(Server { listener, address, policy, registry })
     }
 
     /// Where it listens.
@@ -94,24 +117,28 @@ impl Server {
     }
 
     /// Serves until `stop` is ready.
-    pub async fn serve(self, log: Log, stop: impl Future<Output = ()>) -> Result<(), String> {
-        let runs = self.registry.limits.runs;
-        let mut server = tonic::transport::Server::builder()
+    pub fn serve(self, log: Log, stop: impl Future<Output = ()> + Send + 'static) -> Serving {
+        // boxed, so that the server is compiled here, once
+        Box::pin(self.serve_until(log, Box::pin(stop)))
+    }
+
+    async fn serve_until(self, log: Log, stop: Pin<Box<dyn Future<Output = ()> + Send>>) -> Result<(), String> {
+        let limits = self.registry.limits;
+        let server = tonic::transport::Server::builder()
             .http2_keepalive_interval(Some(KEEPALIVE))
             .http2_keepalive_timeout(Some(KEEPALIVE))
-            .max_concurrent_streams(Some(runs as u32 + 8))
+            .max_concurrent_streams(Some(limits.runs as u32 + 8))
             .http2_max_header_list_size(Some(16 << 10));
-        if let Some(keys) = &self.policy.keys {
-            let identity = keys.server().ok_or("the keys have no server.pem with server.key")?;
-            let mut tls = ServerTlsConfig::new().identity(identity).timeout(GREETING);
-            if self.policy.mutual {
-                tls = tls.client_ca_root(keys.authority());
-            }
-            server = server.tls_config(tls).map_err(|e| format!("the keys cannot be used: {e}"))?;
-        }
-        let token = self.policy.token.map(|t| format!("Bearer {t}").into_bytes());
-        let service = GrpcService { registry: self.registry, token: token.map(Arc::new), log, clock: Instant::now() };
-        server.serve_with_incoming_shutdown(service, self.incoming, stop).await.map_err(|e| e.to_string())
+        let tls = match &self.policy.keys {
+            Some(keys) => Some(Arc::new(tls::server_config(keys, self.policy.mutual)?)),
+            None => None,
+        };
+        let doors = Doors { tls, most: 2 * limits.runs + SPARE, idle: limits.idle, log: log.clone() };
+        let connections: Queue<std::io::Result<Connection>> = doors.open(self.listener);
+        let token = self.policy.token.map(|t| Arc::new(format!("Bearer {t}").into_bytes()));
+        let desk = Arc::new(Semaphore::new(places()));
+        let service = GrpcService { registry: self.registry, token, log, desk, clock: Instant::now() };
+        server.serve_with_incoming_shutdown(service, connections, stop).await.map_err(|e| e.to_string())
     }
 }
 
@@ -121,6 +148,8 @@ struct GrpcService {
     registry: Arc<RunRegistry>,
     token: Option<Arc<Vec<u8>>>,
     log: Log,
+    /// Places at work.
+    desk: Arc<Semaphore>,
     clock: Instant,
 }
 
@@ -139,6 +168,9 @@ impl Service<http::Request<Body>> for GrpcService {
             if let Some(right) = &service.token {
                 let given = request.headers().get("authorization").map_or(&[][..], |v| v.as_bytes());
                 if !same_token(given, right) {
+                    let guest = request.extensions().get::<Arc<Guest>>();
+                    let peer = guest.map_or("unknown".into(), |g| g.address());
+                    (service.log)(&format!("{peer} was refused: its token is missing or wrong"));
                     return Ok(Status::unauthenticated("the token is missing or wrong").into_http());
                 }
             }
@@ -180,17 +212,32 @@ impl StreamingService<Request> for GrpcService {
     type Future = std::future::Ready<Result<Response<Self::ResponseStream>, Status>>;
 
     fn call(&mut self, request: tonic::Request<Streaming<Request>>) -> Self::Future {
-        let tcp = request.extensions().get::<TcpConnectInfo>().and_then(|i| i.remote_addr());
-        let tls =
-            || request.extensions().get::<TlsConnectInfo<TcpConnectInfo>>().and_then(|i| i.get_ref().remote_addr());
-        let peer = tcp.or_else(tls).map_or("unknown".into(), |a| a.to_string());
+        let guest = request.extensions().get::<Arc<Guest>>().cloned();
         let (put, replies) = mpsc::channel(UNREAD);
-        tokio::spawn(self.clone().run(request.into_inner(), put, peer));
+        let service = self.clone();
+        tokio::spawn(async move {
+            let _presence = guest.as_ref().map(Presence::of);
+            let peer = guest.as_ref().map_or("unknown".into(), |g| g.address());
+            service.run(request.into_inner(), put, peer).await;
+        });
         std::future::ready(Ok(Response::new(Queue(replies))))
     }
 }
 
 type Put = mpsc::Sender<Result<Reply, Status>>;
+
+/// The hold of a stream on its run.
+struct Hold<'a> {
+    slot: &'a RunSlot,
+    stream: u64,
+    clock: Instant,
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        self.slot.left(self.stream, self.clock.elapsed());
+    }
+}
 
 impl GrpcService {
     /// Serves one stream.
@@ -198,11 +245,7 @@ impl GrpcService {
         let Ok(Ok(Some(first))) = tokio::time::timeout(GREETING, requests.message()).await else {
             return;
         };
-        let greeted = match &first.what {
-            Some(RequestKind::Hello(hello)) => self.registry.hello(hello, self.clock.elapsed()),
-            _ => Err(Refusal::because("a stream begins with Hello")),
-        };
-        let (run, slot, welcome) = match greeted {
+        let (run, slot, welcome) = match self.greet(&first).await {
             Ok(greeted) => greeted,
             Err(refusal) => {
                 (self.log)(&escaped(&format!("{peer} was refused: {refusal}")));
@@ -211,14 +254,42 @@ impl GrpcService {
             }
         };
         let stream = slot.take_over();
+        let hold = Hold { slot: &slot, stream, clock: self.clock };
         // the full name of a run is a secret
         let short = hex(&run[..3]);
         (self.log)(&format!("run {short} from {peer}: link {stream}"));
-        if put.try_send(Ok(welcome)).is_err() {
-            return;
+        if put.try_send(Ok(welcome)).is_ok() {
+            self.listen(&run, &slot, stream, requests, put, &short).await;
         }
-        let mut limit = RateLimit::new(self.registry.limits.rate);
-        let quiet = self.registry.limits.linger / 4;
+        drop(hold);
+        let windows = slot.session.try_lock().map_or(0, |s| s.windows());
+        (self.log)(&format!("run {short}: link {stream} ended after {windows} windows"));
+    }
+
+    /// Greets a run. Where all places are taken by runs that nobody holds, it waits until the first is given up.
+    async fn greet(&self, first: &Request) -> Result<(RunId, Arc<RunSlot>, Reply), Refusal> {
+        let Some(RequestKind::Hello(hello)) = &first.what else {
+            return Err(Refusal::because("a stream begins with Hello"));
+        };
+        while let Some(wait) = self.registry.wait(hello, self.clock.elapsed()) {
+            tokio::time::sleep(wait).await;
+        }
+        self.registry.hello(hello, self.clock.elapsed())
+    }
+
+    /// Takes the requests of a run until its link ends.
+    async fn listen(
+        &self,
+        run: &RunId,
+        slot: &Arc<RunSlot>,
+        stream: u64,
+        mut requests: Streaming<Request>,
+        put: Put,
+        short: &str,
+    ) {
+        let limits = self.registry.limits;
+        let (mut rate, quiet) = (RateLimit::new(limits.rate), limits.linger / 4);
+        let mut asked = Instant::now();
         loop {
             let came = tokio::time::timeout(quiet, requests.message()).await;
             if !slot.belongs_to(stream) || put.is_closed() {
@@ -227,6 +298,7 @@ impl GrpcService {
             // a link that is alive keeps its run, also without requests
             slot.touch(self.clock.elapsed());
             let request = match came {
+                Err(_) if asked.elapsed() > limits.linger && lock(&slot.filter).is_idle() => break,
                 Err(_) => continue,
                 Ok(Ok(Some(request))) => request,
                 Ok(Ok(None)) => break,
@@ -236,7 +308,8 @@ impl GrpcService {
                     break;
                 }
             };
-            let wait = limit.delay(self.clock.elapsed());
+            asked = Instant::now();
+            let wait = rate.delay(self.clock.elapsed());
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
             }
@@ -249,28 +322,58 @@ impl GrpcService {
                     }
                 }
                 Verdict::Work => {
-                    tokio::spawn(work(slot.clone(), request, put.clone()));
+                    tokio::spawn(self.clone().work(slot.clone(), request, put.clone()));
                 }
             }
             if leaves {
-                self.registry.leave(&run);
+                self.registry.leave(run);
                 break;
             }
         }
-        let windows = slot.session.try_lock().map_or(0, |s| s.windows());
-        (self.log)(&format!("run {short}: link {stream} ended after {windows} windows"));
     }
-}
 
-/// Works on a request in the background, so that the stream goes on listening; the reply is kept for repetitions.
-async fn work(slot: Arc<RunSlot>, request: Request, put: Put) {
-    let sequence = request.sequence;
-    let at = slot.clone();
-    let done = tokio::task::spawn_blocking(move || lock(&at.session).work(&request)).await;
-    let reply = done.unwrap_or_else(|_| {
-        let refusal = Refusal::because("the solver failed unexpectedly; the run cannot continue");
-        Reply { sequence, nanoseconds: 0, what: Some(ReplyKind::Refusal(refusal)) }
-    });
-    lock(&slot.filter).finish(reply.clone());
-    let _ = put.try_send(Ok(reply));
+    /// Works on a request in the background, so that the stream goes on listening; the reply is kept for repetitions. Work that
+    /// nobody waits for is stopped, and begins anew if the request comes again.
+    async fn work(self, slot: Arc<RunSlot>, request: Request, put: Put) {
+        let (limits, sequence) = (self.registry.limits, request.sequence);
+        let abandoned = || slot.is_abandoned(self.clock.elapsed(), limits.grace);
+        let mut place = self.desk.clone().acquire_owned().await.ok();
+        if abandoned() && !matches!(request.what, Some(RequestKind::Leave(_))) {
+            return lock(&slot.filter).reopen();
+        }
+        slot.interrupt.store(false, Ordering::SeqCst);
+        let (began, registry, at) = (Instant::now(), self.registry.clone(), slot.clone());
+        let mut job = tokio::task::spawn_blocking(move || registry.work(&at, &request));
+        let mut given_up = false;
+        let done = loop {
+            if let Ok(done) = tokio::time::timeout(LOOK, &mut job).await {
+                break done;
+            }
+            given_up |= abandoned();
+            if given_up || began.elapsed() > limits.call {
+                slot.interrupt.store(true, Ordering::SeqCst);
+            }
+            if began.elapsed() > LONG {
+                place = None;
+            }
+        };
+        drop(place);
+        let refused =
+            |why: &str| Reply { sequence, nanoseconds: 0, what: Some(ReplyKind::Refusal(Refusal::because(why))) };
+        let reply = match done {
+            Err(_) => refused("the solver failed unexpectedly; the run cannot continue"),
+            Ok(Reply { what: Some(ReplyKind::Refusal(_)), .. }) if given_up => {
+                return lock(&slot.filter).reopen();
+            }
+            Ok(Reply { what: Some(ReplyKind::Refusal(r)), .. }) if began.elapsed() > limits.call => {
+                let time = limits.call.as_secs_f64();
+                refused(&format!(
+                    "{r}: one request may take {time} s here\nhelp: take shorter windows, or serve the part with a longer --call"
+                ))
+            }
+            Ok(reply) => reply,
+        };
+        lock(&slot.filter).finish(reply.clone());
+        let _ = put.try_send(Ok(reply));
+    }
 }

@@ -9,6 +9,7 @@ use crate::wire::{
 use bellcrank_glue::{PartError, Subdomain, WIDTH, Window};
 use bellcrank_model::snapshot;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// How far a run has come.
@@ -27,13 +28,33 @@ pub struct Session {
     progress: Progress,
     kept: Option<Progress>,
     tried: Option<(Stamp, f64)>,
+    /// The sequence of the last request that committed: one that is worked on again does not commit again.
+    committed_by: u64,
+    /// Stops the work on an attempt.
+    interrupt: Arc<AtomicBool>,
 }
 
 impl Session {
     /// A run that has no solver yet.
     pub fn new(offer: Arc<PartOffer>, store: Arc<dyn StateStore>) -> Session {
         let progress = Progress { t: offer.part.state.t, windows: 0 };
-        Session { offer, store, part: None, shown: Vec::new(), progress, kept: None, tried: None }
+        let interrupt = Arc::default();
+        Session {
+            offer,
+            store,
+            part: None,
+            shown: Vec::new(),
+            progress,
+            kept: None,
+            tried: None,
+            committed_by: 0,
+            interrupt,
+        }
+    }
+
+    /// While this is set, attempts are given up, and may be repeated as if they had never been made.
+    pub fn interrupt(&self) -> Arc<AtomicBool> {
+        self.interrupt.clone()
     }
 
     /// Number of committed windows.
@@ -58,8 +79,9 @@ impl Session {
     }
 
     fn act(&mut self, request: &Request) -> Result<ReplyKind, Refusal> {
-        if let Some(stamp) = request.commit {
+        if let Some(stamp) = request.commit.filter(|_| request.sequence == 0 || request.sequence != self.committed_by) {
             self.commit(stamp)?;
+            self.committed_by = request.sequence;
         }
         match &request.what {
             None | Some(RequestKind::Leave(_)) => Ok(ReplyKind::Done(Done {})),
@@ -98,7 +120,8 @@ impl Session {
         if self.part.is_some() {
             return Err(Refusal::because("the run has a solver already"));
         }
-        let part = self.offer.part.clone().start(&start.solver()?).map_err(reason)?;
+        let mut part = self.offer.part.clone().start(&start.solver()?).map_err(reason)?;
+        part.interrupt_by(self.interrupt.clone());
         let channels = part.channels();
         self.shown = channels.iter().map(|c| self.offer.shows(&c.name)).collect();
         let shown = channels.iter().zip(&self.shown).filter(|(_, shown)| **shown);

@@ -12,6 +12,10 @@ use bellcrank_model::System;
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::wire::{RUN, Reply, Request};
 use bellcrank_net::{AccessPolicy, Address, GrpcLink, Keys, Limits, RemotePart, RunRegistry, Server, Timeouts};
+use rcgen::{
+    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose,
+    date_time_ymd,
+};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -224,6 +228,26 @@ fn saved_in_memory_and_kept_on_the_parts_own_disk() {
     assert_eq!(first[10..], again);
 }
 
+/// A folder with keys of the authority of these tests, of which one pair is no longer valid.
+fn expired(to: &std::path::Path, which: &str) {
+    for name in ["ca.pem", "server.pem", "server.key", "client.pem", "client.key"] {
+        std::fs::copy(folder().join(name), to.join(name)).unwrap();
+    }
+    let authority = KeyPair::from_pem(&std::fs::read_to_string(folder().join("ca.key")).unwrap()).unwrap();
+    let mut of = CertificateParams::default();
+    of.distinguished_name = DistinguishedName::new();
+    of.distinguished_name.push(DnType::CommonName, "Bellcrank authority");
+    let issuer = Issuer::new(of, authority);
+    let mut p = CertificateParams::new(["127.0.0.1".to_string(), "localhost".to_string()]).unwrap();
+    (p.not_before, p.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2024, 1, 1));
+    let server = which == "server";
+    let purpose = if server { ExtendedKeyUsagePurpose::ServerAuth } else { ExtendedKeyUsagePurpose::ClientAuth };
+    (p.extended_key_usages, p.key_usages) = (vec![purpose], vec![KeyUsagePurpose::DigitalSignature]);
+    let own = KeyPair::generate().unwrap();
+    std::fs::write(to.join(format!("{which}.pem")), p.signed_by(&own, &issuer).unwrap().pem()).unwrap();
+    std::fs::write(to.join(format!("{which}.key")), own.serialize_pem()).unwrap();
+}
+
 #[test]
 fn keys_of_strangers_and_no_keys_are_refused() {
     let part_model = || part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
@@ -245,15 +269,62 @@ fn keys_of_strangers_and_no_keys_are_refused() {
     }
     let bare = temporary("bare");
     std::fs::copy(folder().join("ca.pem"), bare.join("ca.pem")).unwrap();
-    for wrong in [&stranger, &posing, &bare] {
-        let e = try_with(url.clone(), Some(&Keys::read(wrong).unwrap())).unwrap_err();
-        assert!(e.starts_with("part `crank`") && e.contains("no answer"), "{e}");
+    // told at once, in words, and on both ends
+    let told = |url: String, with: &Keys, here: &str, there: &str| {
+        let (began, seen) = (Instant::now(), LOG.lock().unwrap().len());
+        let e = try_with(url, Some(with)).unwrap_err();
+        assert!(e.starts_with("part `crank`") && e.contains(here), "{here}: {e}");
+        assert!(!e.contains("transport error") && began.elapsed() < short.silence, "{:?}: {e}", began.elapsed());
+        let until = Instant::now() + Duration::from_secs(10);
+        while !LOG.lock().unwrap()[seen..].iter().any(|line| line.contains("was refused: ") && line.contains(there)) {
+            assert!(Instant::now() < until, "{there}: {:?}", &LOG.lock().unwrap()[seen..]);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let read = |folder: &PathBuf| Keys::read(folder).unwrap();
+    let another = "was made by another authority than ca.pem here";
+    told(
+        url.clone(),
+        &read(&stranger),
+        &format!("the certificate of the part {another}"),
+        "refuses the certificate that it was shown",
+    );
+    told(url.clone(), &read(&posing), "it is for the other end", "is for the other end: servers need server.pem");
+    told(
+        url.clone(),
+        &read(&bare),
+        "asks for a certificate, and none was shown",
+        "the coordinator showed no certificate",
+    );
+    // the right authority for the server, another one for the client
+    let mixed = temporary("mixed");
+    for (from, name) in [(folder(), "ca.pem"), (&stranger, "client.pem"), (&stranger, "client.key")] {
+        std::fs::copy(from.join(name), mixed.join(name)).unwrap();
     }
-    assert!(try_with(format!("http://{address}"), None).is_err());
-    // a client does not talk to a server of another authority, nor to another host
-    let fake = AccessPolicy { keys: Some(Keys::read(&stranger).unwrap()), mutual: true, token: None };
+    told(url.clone(), &read(&mixed), "made by another authority than the ca.pem of the part", another);
+    // keys that were good until yesterday
+    let old = temporary("old");
+    expired(&old, "client");
+    told(url.clone(), &read(&old), "it has expired", "the certificate of the coordinator has expired");
+    expired(&old, "server");
+    let past = AccessPolicy { keys: Some(read(&old)), mutual: true, token: None };
+    let (gone, _) = serve(part_model(), past, limits());
+    told(
+        format!("https://{gone}"),
+        &keys(),
+        "the certificate of the part has expired",
+        "refuses the certificate that it was shown: it has expired",
+    );
+    // no TLS where the other end has it
+    let e = try_with(format!("http://{address}"), None).unwrap_err();
+    assert!(e.contains("gave no answer"), "{e}");
+    let (plain, _) = serve(part_model(), AccessPolicy::default(), limits());
+    let e = try_with(format!("https://{plain}"), Some(&keys())).unwrap_err();
+    assert!(e.contains("the part does not use TLS"), "{e}");
+    // a client does not talk to a server of another authority
+    let fake = AccessPolicy { keys: Some(read(&stranger)), mutual: true, token: None };
     let (other, _) = serve(part_model(), fake, limits());
-    assert!(try_with(format!("https://{other}"), Some(&keys())).is_err());
+    told(format!("https://{other}"), &keys(), another, "refuses the certificate that it was shown");
     try_for(PATIENCE, &url, Some(&keys())).unwrap();
     assert!(registry.runs() <= 1);
     // and nothing is sent in the open to other machines

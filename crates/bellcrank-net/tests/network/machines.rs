@@ -160,7 +160,7 @@ pub fn offer(part_model: PartModel) -> Arc<PartOffer> {
 }
 
 pub fn store(name: &str) -> Arc<StateFolder> {
-    Arc::new(StateFolder { path: temporary(name), most: 100 })
+    Arc::new(StateFolder::new(temporary(name), 100))
 }
 
 pub fn limits() -> Limits {

@@ -67,16 +67,16 @@ impl tonic::codegen::tokio_stream::Stream for Stream {
 }
 
 /// One stream, by hand.
-struct Wire {
-    out: mpsc::UnboundedSender<Vec<u8>>,
-    replies: Streaming<Reply>,
+pub struct Wire {
+    pub out: mpsc::UnboundedSender<Vec<u8>>,
+    pub replies: Streaming<Reply>,
 }
 
 /// Nothing in this file may take longer.
 const HANG: Duration = Duration::from_secs(60);
 
 impl Wire {
-    async fn open(channel: &Channel) -> Wire {
+    pub async fn open(channel: &Channel) -> Wire {
         let (out, requests) = mpsc::unbounded_channel();
         let mut grpc = Grpc::new(channel.clone());
         grpc.ready().await.unwrap();
@@ -86,25 +86,25 @@ impl Wire {
     }
 
     /// Sends bytes, and waits for what comes: a reply, the end, or an error of the stream.
-    async fn bytes(&mut self, bytes: Vec<u8>) -> Result<Option<Reply>, Status> {
+    pub async fn bytes(&mut self, bytes: Vec<u8>) -> Result<Option<Reply>, Status> {
         let _ = self.out.send(bytes);
         tokio::time::timeout(HANG, self.replies.message()).await.expect("hangs")
     }
 
-    async fn tell(&mut self, request: Request) -> ReplyKind {
+    pub async fn tell(&mut self, request: Request) -> ReplyKind {
         self.bytes(request.encode_to_vec()).await.unwrap().unwrap().what.unwrap()
     }
 }
 
-fn hello(run: u8) -> Hello {
+pub fn hello(run: u8) -> Hello {
     Hello { protocol: PROTOCOL, run: vec![run; 16], next: 1, units: UNITS.into(), model: Vec::new() }
 }
 
-fn greeting(hello: Hello) -> Request {
+pub fn greeting(hello: Hello) -> Request {
     Request { what: Some(RequestKind::Hello(hello)), ..Request::default() }
 }
 
-async fn channel(address: SocketAddr) -> Channel {
+pub async fn channel(address: SocketAddr) -> Channel {
     Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap()
 }
 

@@ -95,7 +95,10 @@ pub struct Serve {
     /// Limit of messages per second and run.
     #[arg(long, default_value_t = Limits::default().rate)]
     rate: f64,
-    /// Seconds after which a run without a link is forgotten.
+    /// Seconds that one request may take.
+    #[arg(long, value_name = "S", default_value_t = 600.0)]
+    call: f64,
+    /// Seconds after which a run without a link is forgotten. It is given up within seconds if others wait for its place.
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     linger: f64,
     /// Prints no messages.
@@ -116,12 +119,11 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
     };
     let good = args.rate.is_finite()
         && args.rate >= 1.0
-        && args.linger.is_finite()
-        && args.linger > 0.0
+        && [args.linger, args.call].iter().all(|s| *s > 0.0 && *s <= 1e9)
         && args.runs > 0
         && args.message > 0;
     if !good {
-        return Err(bad("--runs, --message, --rate and --linger must be positive".into()));
+        return Err(bad("--runs, --message, --rate, --call and --linger must be positive".into()));
     }
     let policy = AccessPolicy {
         mutual: args.tls.is_some() && args.token_file.is_none(),
@@ -140,10 +142,12 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
         message: args.message << 20,
         rate: args.rate,
         linger: Duration::from_secs_f64(args.linger),
+        call: Duration::from_secs_f64(args.call),
+        ..Limits::default()
     };
     let offer = Arc::new(PartOffer::new(part, &text, show));
     let ports = offer.ports().join(", ");
-    let store = Arc::new(StateFolder { path, most: 4 * args.runs });
+    let store = Arc::new(StateFolder::new(path, 4 * args.runs));
     let registry = Arc::new(RunRegistry::new(offer, store, limits));
     let runtime = runtime().map_err(Failure::Failed)?;
     let scheme = if policy.keys.is_some() { "https" } else { "http" };

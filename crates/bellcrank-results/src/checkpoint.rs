@@ -14,6 +14,9 @@ const KIND: &str = "checkpoint of a run";
 /// What a run is of: names and values, such as `rtol` and `1e-6`. A run resumes only what it is itself.
 pub type About = Vec<(String, String)>;
 
+/// The names of files that a run reads begin so; their values are what tells one content from another.
+pub const FILE: &str = "file ";
+
 /// What is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
@@ -52,6 +55,10 @@ impl Checkpoint {
         let told = |value: Option<String>| value.unwrap_or_else(|| "not given".into());
         Some(match name {
             "model" => "the model has changed since the run began".into(),
+            _ if name.starts_with(FILE) => {
+                let file = name.trim_start_matches(FILE);
+                format!("the file `{file}`, which the model reads, has changed since the run began")
+            }
             _ => format!("{name} was {} and is {}", told(value(&self.about, name)), told(value(about, name))),
         })
     }

@@ -43,7 +43,7 @@ mod summary;
 mod table;
 pub mod tidy;
 
-pub use self::checkpoint::About;
+pub use self::checkpoint::{About, FILE};
 pub use self::columns::Columns;
 pub use self::csv::Csv;
 pub use self::difference::{Difference, Differences, difference};

@@ -198,3 +198,34 @@ fn what_does_not_fit_is_refused() {
         assert!(resume(FOUR_BAR, options.clone(), &remembered[..length]).is_err(), "{length}");
     }
 }
+
+/// The counts began anew with every resume, so that a run that is killed often would never be given up.
+#[test]
+fn a_run_that_will_not_end_is_given_up_at_the_same_step_after_a_resume() {
+    let stiff = "model = { plane = \"xy\" }\nbody.mass = { mass = 1e-9, inertia = 1, at = [0.001, 0] }\n\
+        force.wrong = { type = \"spring-damper\", between = [\"ground\", \"mass\"], at = [[-1, 0], [0.001, 0]], stiffness = 1e16, length = 1 }\n";
+    let endless = Options { method: MethodName::Dopri5, until: 1e3, ..Options::default() };
+    for options in [endless.clone(), endless.with(|o| o.resources.max_steps = Some(9000))] {
+        let made = || Simulation::new(system(stiff), options.clone()).unwrap();
+        let mut keeper = Keeper { at: vec![100, 5000, 8500], ..Keeper::default() };
+        let whole = made().run(&mut keeper);
+        assert!(matches!(whole.status, Status::Failed(_)) && whole.statistics.steps >= 9000, "{:?}", whole.status);
+        assert_eq!(keeper.kept.len(), 3);
+        for (_, remembered) in keeper.kept {
+            let mut resumed = made();
+            resumed.resume(remembered).unwrap();
+            let summary = resumed.run(&mut Memory::default());
+            assert_eq!(told(&summary), told(&whole));
+        }
+    }
+    // and what was spent on the clock counts
+    let hasty = Options::default().with(|o| (o.until, o.resources.max_seconds) = (1e6, Some(0.3)));
+    let mut keeper = Keeper { at: (1..400).map(|k| 1000 * k).collect(), ..Keeper::default() };
+    let first = Simulation::new(system(FOUR_BAR), hasty.clone()).unwrap().run(&mut keeper);
+    assert!(matches!(first.status, Status::Failed(_)), "{:?}", first.status);
+    let (_, remembered) = keeper.kept.pop().unwrap();
+    let mut resumed = Simulation::new(system(FOUR_BAR), hasty).unwrap();
+    resumed.resume(remembered).unwrap();
+    let rest = resumed.run(&mut Memory::default());
+    assert!(matches!(rest.status, Status::Failed(_)) && rest.wall_seconds < 0.25, "{:?}", rest.wall_seconds);
+}

@@ -160,6 +160,52 @@ fn resume_refuses_what_is_not_the_same_run_by_name() {
     assert!(start(&s, &mine, "results", &["--resume"]).wait().unwrap().success());
 }
 
+/// A resumed run took up with another road than it had begun on, and said nothing.
+#[test]
+fn resume_refuses_another_table_mesh_or_buffer_and_names_the_file() {
+    let s = Scratch::new("files");
+    let [(_, mut arguments), _] = models(&s);
+    let text = std::fs::read_to_string(&arguments[0]).unwrap();
+    let corners: Vec<u8> =
+        [0.0f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let gltf = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
+        "accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3"}],"bufferViews":[{"buffer":0,"byteLength":36}],"buffers":[{"uri":"corners.bin","byteLength":36}]}"#;
+    let pull = "\n[force.pull]\ntype = \"pid\"\njoint = \"slide\"\nreference = { table = \"data/pull.csv\", column = \"F\" }\nkp = 0.1\nkd = 0.01\n\
+        [visual.block]\nbody = \"mass\"\nmesh = { file = \"block.gltf\" }\n[visual.wedge]\nbody = \"mass\"\nmesh = { file = \"wedge.stl\" }\n";
+    std::fs::create_dir_all(s.path("data")).unwrap();
+    let seeds = root().join("crates/bellcrank/tests/fuzz/seeds");
+    let stl = std::fs::read(seeds.join("triangle.stl")).unwrap();
+    s.write("m.toml", text + pull).write("block.gltf", gltf).write("corners.bin", &corners).write("wedge.stl", &stl);
+    s.write("data/pull.csv", "t,F\n0,0\n100,1e-3\n200,0\n");
+    arguments[0] = "m.toml".into();
+    let child = start(&s, &arguments, "results", &["--checkpoint", "0.01"]);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(30) && !s.path("results/unfinished/checkpoint").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(&child, "-KILL");
+    let told = child.wait_with_output().unwrap();
+    assert!(s.path("results/unfinished/checkpoint").exists(), "{}", String::from_utf8_lossy(&told.stderr));
+    for file in ["data/pull.csv", "block.gltf", "corners.bin", "wedge.stl"] {
+        let good = s.read(file);
+        let mut changed = good.clone();
+        // another number, the same number of bytes
+        match file {
+            "data/pull.csv" => changed = b"t,F\n0,0\n100,2e-3\n200,0\n".to_vec(),
+            "block.gltf" => changed.push(b' '),
+            "corners.bin" => changed[15] ^= 1,
+            _ => *changed.last_mut().unwrap() ^= 1,
+        }
+        s.write(file, &changed);
+        let ended = start(&s, &arguments, "results", &["--resume"]).wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(2), "{file}: {told}");
+        assert!(told.contains(&format!("the file `{file}`, which the model reads, has changed since the run began")), "{file}: {told}");
+        s.write(file, &good);
+    }
+    assert!(start(&s, &arguments, "results", &["--resume"]).wait().unwrap().success());
+}
+
 #[test]
 fn an_earlier_result_outlives_a_run_that_fails_or_is_killed() {
     let s = Scratch::new("outlives");

@@ -3,6 +3,7 @@
 //! A length is told by the file system and may be a lie (`/proc`) or change; what is read is counted as it comes.
 
 use super::suggest::quoted;
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
@@ -26,8 +27,30 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_stream(path, limit)
 }
 
+thread_local! {
+    /// The files that were read since somebody began to note them.
+    static NOTED: RefCell<Option<Vec<PathBuf>>> = const { RefCell::new(None) };
+}
+
+/// Does something, and notes all files that it reads on this thread: whoever resumes a run has to find them as they were.
+pub fn noting<T>(reads: impl FnOnce() -> T) -> (T, Vec<PathBuf>) {
+    let outer = NOTED.replace(Some(Vec::new()));
+    let value = reads();
+    let noted = NOTED.replace(outer).unwrap_or_default();
+    noted.iter().for_each(|path| note(path));
+    (value, noted)
+}
+
+fn note(path: &Path) {
+    NOTED.with_borrow_mut(|noted| match noted {
+        Some(noted) if !noted.iter().any(|p| p == path) => noted.push(path.to_path_buf()),
+        _ => {}
+    });
+}
+
 /// The same of a file that the user named: it may be a pipe.
 pub fn read_stream(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    note(path);
     let mut bytes = Vec::new();
     File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
@@ -90,5 +113,17 @@ mod tests {
         assert_eq!(read(Path::new("/proc/self/maps"), 10).unwrap_err().kind(), ErrorKind::FileTooLarge);
         assert!(read(Path::new("/proc/self/status"), 1 << 20).is_ok_and(|b| !b.is_empty()));
         assert_eq!(read(Path::new("/"), 10).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn files_are_noted_once_and_by_all_who_want_to() {
+        let (here, there) = (Path::new("/proc/self/status"), Path::new("/proc/self/stat"));
+        let all = |path: &Path| read(path, 1 << 20).is_ok();
+        let ((_, inner), outer) = noting(|| {
+            assert!(all(here) && all(here));
+            noting(|| all(there))
+        });
+        assert_eq!((inner, outer), (vec![there.to_path_buf()], vec![here.to_path_buf(), there.to_path_buf()]));
+        assert!(all(here));
     }
 }

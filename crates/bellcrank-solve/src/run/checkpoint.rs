@@ -63,6 +63,7 @@ impl Simulation {
         self.timetable.keep(tape);
         self.monitors.keep(tape);
         self.left_out.keep(tape);
+        self.patience.keep(tape);
         tape.plain(&mut self.earlier);
         tape.plain(sampler);
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use crate::engines::StepError;
+use bellcrank_math::tape::Tape;
 use bellcrank_model::Subject;
 use std::time::Instant;
 
@@ -18,7 +19,28 @@ pub(super) struct Patience {
     steps: usize,
     looked: f64,
     slow: usize,
+    /// Seconds that earlier processes took for the run.
+    earlier: f64,
     began: Option<Instant>,
+}
+
+impl Patience {
+    /// Seconds so far.
+    fn seconds(&self) -> f64 {
+        self.earlier + self.began.map_or(0.0, |began| began.elapsed().as_secs_f64())
+    }
+
+    /// A run that is resumed has as much left as it had.
+    pub(super) fn keep(&mut self, tape: &mut Tape) {
+        let mut seconds = self.seconds();
+        tape.count(&mut self.steps);
+        tape.number(&mut self.looked);
+        tape.count(&mut self.slow);
+        tape.number(&mut seconds);
+        if tape.reads() {
+            (self.earlier, self.began) = (seconds, None);
+        }
+    }
 }
 
 impl Simulation {
@@ -26,13 +48,14 @@ impl Simulation {
     pub(super) fn lose_patience(&mut self, until: f64) -> Result<(), StepError> {
         let patience = &mut self.patience;
         patience.steps += 1;
+        patience.began.get_or_insert_with(Instant::now);
         let (resources, t) = (&self.options.resources, self.engine.state().t);
         if resources.max_steps.is_some_and(|most| patience.steps >= most && t < until) {
             let why = format!("it took {} steps, and max_steps allows no more", patience.steps);
             return Err(self.give_up(why));
         }
         if let Some(most) = resources.max_seconds
-            && patience.began.get_or_insert_with(Instant::now).elapsed().as_secs_f64() > most
+            && patience.seconds() > most
             && t < until
         {
             return Err(self.give_up(format!("it took {most} s on the clock, and max_seconds allows no more")));

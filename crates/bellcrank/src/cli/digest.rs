@@ -1,11 +1,28 @@
 //! SHA-256, so that a report names the exact model it is about [FIPS 180-4].
 
+use bellcrank_model::file::bounded;
 use bellcrank_net::wire::hex;
 use ring::digest::{SHA256, digest};
+use std::path::{Path, PathBuf};
 
 /// The SHA-256 of some bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
+}
+
+/// Files with the digests of what they hold, but for the model itself, which may be a pipe. Those in its folder are named from there, so
+/// that the folder may be moved. What cannot be read has an empty digest.
+pub fn digests(model: &str, files: &[PathBuf]) -> Vec<(String, String)> {
+    let model = Path::new(model);
+    let folder = model.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().unwrap_or_default();
+    let one = |file: &PathBuf| {
+        let whole = file.canonicalize().unwrap_or_else(|_| file.clone());
+        let name = whole.strip_prefix(&folder).unwrap_or(&whole).to_string_lossy().into_owned();
+        let bytes = bounded::read(file, bounded::LARGEST);
+        (name, bytes.map(|b| sha256(&b)).unwrap_or_default())
+    };
+    files.iter().filter(|file| *file != model).map(one).collect()
 }
 
 #[cfg(test)]

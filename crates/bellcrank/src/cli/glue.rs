@@ -1,6 +1,6 @@
 //! `bellcrank glue ASSEMBLY` and `bellcrank run MODEL --split JOINT,…`: options, progress and printing of glued runs.
 
-use crate::cli::digest::sha256;
+use crate::cli::digest::{digests, sha256};
 use crate::cli::network::{Network, Reach};
 use crate::cli::places::spoken;
 use crate::cli::{Failure, output, print, tell};
@@ -10,7 +10,7 @@ use bellcrank_glue::{
     Solver, Source, Subdomain, read_assembly_with, run_cut,
 };
 use bellcrank_model::System;
-use bellcrank_model::file::{diagnostic::escaped, suggest};
+use bellcrank_model::file::{bounded, diagnostic::escaped, suggest};
 use bellcrank_model::model::{End, Model};
 use bellcrank_results::Folder;
 use bellcrank_results::json::Object;
@@ -161,11 +161,14 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
         )));
     }
     let mut network = Network::new(&args.reach)?;
-    let assembly =
-        read_assembly_with(&args.assembly, &mut |address| network.connect(address)).map_err(Failure::BadInput)?;
+    let (assembly, files) =
+        bounded::noting(|| read_assembly_with(&args.assembly, &mut |address| network.connect(address)));
+    let assembly = assembly.map_err(Failure::BadInput)?;
     let Plan { until, sample, options, rho } = plan(&args, &assembly)?;
-    let parts_are: Vec<(String, String)> =
+    let mut parts_are: Vec<(String, String)> =
         assembly.texts.iter().map(|(name, text)| (name.clone(), sha256(text.as_bytes()))).collect();
+    let files = digests(&args.assembly, &files).into_iter();
+    parts_are.extend(files.map(|(file, sum)| (format!("the file `{file}`"), sum)));
     let mut drawn = Model { name: assembly.name.clone(), ..Model::default() };
     let remote = assembly.parts.iter().any(|p| matches!(p.source, Source::There(_)));
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();

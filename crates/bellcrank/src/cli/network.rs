@@ -1,5 +1,6 @@
 //! `bellcrank serve PART`, `bellcrank keys DIR`, and how `glue` reaches parts.
 
+use crate::cli::digest::digests;
 use crate::cli::{Failure, print, signals, tell};
 use bellcrank_glue::{Remote, RemoteEntry, read_part_model};
 use bellcrank_model::file::bounded;
@@ -133,9 +134,14 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
     policy.check(&address).map_err(bad)?;
     let stem = args.part.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let name = args.name.unwrap_or(stem);
-    let part = read_part_model(&name, &args.part).map_err(bad)?;
-    let text = bounded::read(&args.part, bounded::LARGEST)
+    let (part, files) = bounded::noting(|| read_part_model(&name, &args.part));
+    let part = part.map_err(bad)?;
+    let mut text = bounded::read(&args.part, bounded::LARGEST)
         .map_err(|e| bad(format!("cannot read `{}`: {e}", args.part.display())))?;
+    // tables and meshes are part of the model, too
+    for (file, sum) in digests(&args.part.to_string_lossy(), &files) {
+        text.extend(format!("\n{file} {sum}").into_bytes());
+    }
     let path = args.keep.unwrap_or_else(|| args.part.with_extension("kept"));
     let limits = Limits {
         runs: args.runs,

@@ -14,7 +14,7 @@ use crate::cli::places::{failed, not_started};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, output, print_with, robot, signals};
 use bellcrank_model::dynamics::roles::*;
-use bellcrank_model::file::{Diagnostic, Report, suggest};
+use bellcrank_model::file::{Diagnostic, Report, bounded, suggest};
 use bellcrank_model::read::Read;
 use bellcrank_model::scene;
 use bellcrank_model::system::System;
@@ -41,6 +41,8 @@ const MANY: usize = 1000;
 struct Job {
     args: Run,
     read: Read,
+    /// The files that were read for the model.
+    files: Vec<PathBuf>,
     system: Arc<System>,
     options: Options,
     plots: Vec<Vec<String>>,
@@ -61,8 +63,8 @@ struct Ended {
 
 /// Runs a model.
 pub fn run(args: Run) -> Result<(), Failure> {
-    let (mut read, told) =
-        robot::parsed(&args.model, &args.set, &args.robot).map_err(|e| Failure::BadInput(e.to_string()))?;
+    let (parsed, files) = bounded::noting(|| robot::parsed(&args.model, &args.set, &args.robot));
+    let (mut read, told) = parsed.map_err(|e| Failure::BadInput(e.to_string()))?;
     if !args.talk.quiet {
         robot::tell_of(&told);
     }
@@ -74,7 +76,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     }
     signals::set(&options.resources.interrupt, 130);
     let plots = chosen_plots(&args.plots, &system)?;
-    let mut job = Job { args, read, system, options, plots, found: Check::default(), start: Start::default() };
+    let mut job = Job { args, read, files, system, options, plots, found: Check::default(), start: Start::default() };
     let simulation = job.start()?;
     if job.args.talks() {
         tell::start(&job.system, &simulation, &job.found, job.options.from.as_deref(), job.args.talk.verbose);

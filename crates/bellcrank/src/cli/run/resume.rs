@@ -2,8 +2,8 @@
 
 use super::Job;
 use crate::cli::Failure;
-use crate::cli::digest::sha256;
-use bellcrank_results::{About, Folder, names};
+use crate::cli::digest::{digests, sha256};
+use bellcrank_results::{About, FILE, Folder, names};
 use bellcrank_solve::choices::Options;
 use bellcrank_solve::run::Simulation;
 use std::time::Duration;
@@ -38,12 +38,15 @@ impl Job {
         Ok(true)
     }
 
-    /// The model by its text, overrides and start; the options by name.
+    /// The model by its text and overrides, the files that it reads by what they hold, and the options by name.
     fn about(&self) -> About {
         let sources = self.read.document.sources.0.iter().map(|source| source.text.as_str());
         let texts = sources.chain(self.args.set.iter().map(String::as_str));
         let texts: Vec<String> = texts.map(|text| format!("{}:{text}", text.len())).collect();
         let mut about = vec![("model".to_string(), sha256(texts.concat().as_bytes()))];
+        about.extend(
+            digests(&self.args.model, &self.files).into_iter().map(|(file, sum)| (format!("{FILE}{file}"), sum)),
+        );
         about.extend(options(&self.options));
         about
     }

@@ -119,6 +119,11 @@ impl Results {
         now.clone()
     }
 
+    /// How many bytes the scene has, or none if there is no scene.
+    pub fn scene_bytes(&self) -> usize {
+        std::fs::metadata(self.now().place.join(SCENE)).map_or(0, |m| m.len() as usize)
+    }
+
     /// The text of `scene.json`, or nothing if there is none.
     pub fn scene(&self) -> io::Result<Option<Vec<u8>>> {
         match bounded(&self.now().place.join(SCENE), SCENE_BYTES) {

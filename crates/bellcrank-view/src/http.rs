@@ -15,6 +15,11 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long a connection may be idle between requests, and a write may block.
 const REST: Duration = Duration::from_secs(30);
 
+/// Bytes that are sent at once.
+const PIECE: usize = 1 << 18;
+/// Bytes per second that the other end takes at least, after some seconds: one that takes less is left.
+const SLOWEST: f64 = 1e6;
+
 /// Headers of every answer: it is for the page of this server alone.
 const SAFETY: &str = "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n\
     Referrer-Policy: no-referrer\r\nContent-Security-Policy: frame-ancestors 'none'\r\n";
@@ -53,6 +58,39 @@ pub struct Response {
 pub enum Body {
     Text(&'static str),
     Bytes(Vec<u8>),
+    /// Numbers of eight bytes each, little-endian; they are made into bytes as they are sent.
+    Numbers(Vec<f64>),
+    /// The same as numbers of four bytes.
+    Singles(Vec<f64>),
+}
+
+impl Body {
+    fn len(&self) -> usize {
+        match self {
+            Body::Text(t) => t.len(),
+            Body::Bytes(b) => b.len(),
+            Body::Numbers(x) => 8 * x.len(),
+            Body::Singles(x) => 4 * x.len(),
+        }
+    }
+
+    /// Hands over its bytes piece by piece.
+    fn pieces(&self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut numbers = |x: &[f64], bytes: &dyn Fn(f64, &mut Vec<u8>)| {
+            let mut piece = Vec::with_capacity(PIECE);
+            x.chunks(PIECE / 8).try_for_each(|some| {
+                piece.clear();
+                some.iter().for_each(|x| bytes(*x, &mut piece));
+                take(&piece)
+            })
+        };
+        match self {
+            Body::Numbers(x) => numbers(x, &|x, out| out.extend(x.to_le_bytes())),
+            Body::Singles(x) => numbers(x, &|x, out| out.extend((x as f32).to_le_bytes())),
+            Body::Text(t) => t.as_bytes().chunks(PIECE).try_for_each(take),
+            Body::Bytes(b) => b.chunks(PIECE).try_for_each(take),
+        }
+    }
 }
 
 impl Response {
@@ -197,23 +235,25 @@ impl Connection {
             503 => "Service Unavailable",
             _ => "Internal Server Error",
         };
-        let body = match &response.body {
-            Body::Text(t) => t.as_bytes(),
-            Body::Bytes(b) => b,
-        };
         let head = format!(
             "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
              {SAFETY}{}Connection: {}\r\n\r\n",
             response.status,
             response.kind,
-            body.len(),
+            response.body.len(),
             if response.status == 405 { "Allow: GET, HEAD\r\n" } else { "" },
             if close { "close" } else { "keep-alive" },
         );
         let stream = self.reader.get_mut();
         stream.write_all(head.as_bytes())?;
         if !head_only {
-            stream.write_all(body)?;
+            let until = Instant::now() + REST + Duration::from_secs_f64(response.body.len() as f64 / SLOWEST);
+            response.body.pieces(|piece| {
+                if Instant::now() > until {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                stream.write_all(piece)
+            })?;
         }
         stream.flush()
     }

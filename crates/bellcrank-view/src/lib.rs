@@ -28,6 +28,7 @@
 
 mod broadcast;
 mod colours;
+mod crowd;
 pub mod drawing;
 mod http;
 mod live;

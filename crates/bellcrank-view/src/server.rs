@@ -2,22 +2,23 @@
 
 use crate::PAGE;
 use crate::broadcast::Shared;
+use crate::crowd::{Guest, Guests, Share, Shares};
 use crate::http::{Body, Connection, Refusal, Request, Response};
 use crate::study::{self, StudyTable};
-use bellcrank_results::Results;
+use bellcrank_results::{Results, Snapshot};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The port that is tried first: a fixed one can be forwarded over ssh once and for all.
 const PORT: u16 = 8427;
-/// A browser opens six connections to a server.
-const CONNECTIONS: usize = 48;
+/// Bytes that the page of a study is taken to need.
+const STUDY: usize = 32 << 20;
 /// Values in one answer, at most.
 const VALUES: usize = 8 << 20;
 
@@ -68,24 +69,30 @@ pub(crate) enum Origin {
 }
 
 /// What a server shows.
-enum Site {
+enum Show {
     /// One run.
     Run(Arc<Origin>),
     /// The table of a study.
     Study(Box<StudyTable>),
 }
 
+/// What a server shows, and the memory it has for answers.
+struct Site {
+    show: Show,
+    shares: Shares,
+}
+
 pub(crate) fn serve_origin(origin: Arc<Origin>, options: &Options) -> io::Result<Server> {
-    serve_site(Site::Run(origin), options)
+    serve_site(Show::Run(origin), options)
 }
 
 /// Serves the page of a study, to this machine only.
 pub fn serve_study(study: StudyTable, options: &Options) -> io::Result<Server> {
-    serve_site(Site::Study(Box::new(study)), options)
+    serve_site(Show::Study(Box::new(study)), options)
 }
 
-fn serve_site(site: Site, options: &Options) -> io::Result<Server> {
-    let site = Arc::new(site);
+fn serve_site(show: Show, options: &Options) -> io::Result<Server> {
+    let site = Arc::new(Site { show, shares: Shares::default() });
     let listener = match options.port {
         Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| {
             io::Error::new(e.kind(), format!("cannot listen on port {port}: {e}; choose another with --port"))
@@ -133,17 +140,8 @@ impl Drop for Server {
     }
 }
 
-/// One of the connections that are open.
-struct Ticket(Arc<AtomicUsize>);
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 fn accept(listener: &TcpListener, site: &Arc<Site>, stopping: &Arc<AtomicBool>) {
-    let open = Arc::new(AtomicUsize::new(0));
+    let mut guests = Guests::default();
     for stream in listener.incoming() {
         if stopping.load(Ordering::SeqCst) {
             return;
@@ -152,29 +150,30 @@ fn accept(listener: &TcpListener, site: &Arc<Site>, stopping: &Arc<AtomicBool>) 
             std::thread::sleep(Duration::from_millis(20)); // out of file handles, for instance
             continue;
         };
+        let guest = guests.enter(&stream);
         let Ok(mut connection) = Connection::new(stream) else { continue };
-        let many = open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS;
-        let ticket = Ticket(open.clone());
-        if many {
+        let Some(guest) = guest else {
             let _ = connection.respond(&Response::error(503, "there are too many connections"), false, true);
             continue;
-        }
+        };
         let (site, stopping) = (site.clone(), stopping.clone());
-        let _ = std::thread::Builder::new().name("viewer-connection".into()).spawn(move || {
-            let _ticket = ticket;
-            converse(connection, &site, &stopping);
-        });
+        let _ = std::thread::Builder::new()
+            .name("viewer-connection".into())
+            .spawn(move || converse(connection, &guest, &site, &stopping));
     }
 }
 
-fn converse(mut connection: Connection, site: &Site, stopping: &AtomicBool) {
+fn converse(mut connection: Connection, guest: &Guest, site: &Site, stopping: &AtomicBool) {
     loop {
-        match connection.request() {
+        guest.waits(true);
+        let request = connection.request();
+        guest.waits(false);
+        match request {
             Ok(request) => {
                 let close = request.close || stopping.load(Ordering::SeqCst);
                 let refused = refusal(&request);
-                if let (Site::Run(origin), "/api/live", None, false) =
-                    (site, request.path.as_str(), &refused, request.head_only)
+                if let (Show::Run(origin), "/api/live", None, false) =
+                    (&site.show, request.path.as_str(), &refused, request.head_only)
                     && let Origin::Live(run) = &**origin
                 {
                     let stop = || stopping.load(Ordering::SeqCst);
@@ -183,10 +182,14 @@ fn converse(mut connection: Connection, site: &Site, stopping: &AtomicBool) {
                     }
                     return connection.finish();
                 }
-                let response = refused.unwrap_or_else(|| match site {
-                    Site::Run(origin) => answer(&request, origin),
-                    Site::Study(study) => answer_of_study(&request, study),
-                });
+                let (response, _share) = match (refused, &site.show) {
+                    (Some(refused), _) => (refused, None),
+                    (None, Show::Run(origin)) => answer(&request, origin, &site.shares),
+                    (None, Show::Study(study)) => match site.shares.take(STUDY) {
+                        share @ Some(_) => (answer_of_study(&request, study), share),
+                        None => (busy(), None),
+                    },
+                };
                 if connection.respond(&response, request.head_only, close).is_err() || close {
                     return connection.finish();
                 }
@@ -235,12 +238,47 @@ fn asked<'a>(request: &Request, origin: &'a Origin) -> Result<Asked<'a>, Respons
     found.ok_or_else(|| Response::error(404, "there is no such run"))
 }
 
-fn answer(request: &Request, origin: &Origin) -> Response {
-    let api = request.path.strip_prefix("/api/");
+/// An answer, and the share of the memory that it holds until it is sent.
+fn answer<'a>(request: &Request, origin: &Origin, shares: &'a Shares) -> (Response, Option<Share<'a>>) {
     let run = match asked(request, origin) {
         Ok(run) => run,
-        Err(response) => return response,
+        Err(response) => return (response, None),
     };
+    let size = match size(request, &run) {
+        Ok(size) => size,
+        Err(response) => return (response, None),
+    };
+    match shares.take(size) {
+        Some(share) => (answer_of_run(request, origin, run), Some(share)),
+        None => (busy(), None),
+    }
+}
+
+fn busy() -> Response {
+    Response::error(503, "there are too many large requests at once: try again")
+}
+
+/// Bytes that an answer takes, about.
+fn size(request: &Request, run: &Asked) -> Result<usize, Response> {
+    match request.path.strip_prefix("/api/") {
+        Some("columns") => values(request, run, request.parameter("at").unwrap_or("")).map(|v| v.bytes()),
+        Some(other) if other.starts_with("column/") => {
+            values(request, run, &other["column/".len()..]).map(|v| v.bytes())
+        }
+        Some("channels") => Ok(match run {
+            Asked::Live(run) => 64 * run.size().0,
+            Asked::Folder(results) => 64 * results.now().table.as_ref().map_or(0, |t| t.width()),
+        }),
+        Some("scene") => Ok(match run {
+            Asked::Live(_) => 0,
+            Asked::Folder(results) => results.scene_bytes(),
+        }),
+        _ => Ok(0),
+    }
+}
+
+fn answer_of_run(request: &Request, origin: &Origin, run: Asked) -> Response {
+    let api = request.path.strip_prefix("/api/");
     match (request.path.as_str(), api) {
         ("/" | "/index.html", _) => Response { status: 200, kind: "text/html; charset=utf-8", body: Body::Text(PAGE) },
         (_, Some("summary")) => {
@@ -360,7 +398,22 @@ fn packed(names: &[&str], units: &[&str]) -> (String, Vec<u8>) {
     (format!("\"count\":{},\"units\":{kinds}", names.len()), body)
 }
 
-fn columns(request: &Request, asked: &Asked, list: &str) -> Response {
+/// The values that a request asks for.
+struct Values {
+    now: Option<Arc<Snapshot>>,
+    columns: Vec<Columns>,
+    rows: Range<usize>,
+}
+
+impl Values {
+    /// Bytes that they take with the list of their columns.
+    fn bytes(&self) -> usize {
+        8 * count(&self.columns) * (1 + self.rows.len())
+    }
+}
+
+/// What is asked for, or why it cannot be sent.
+fn values(request: &Request, asked: &Asked, list: &str) -> Result<Values, Response> {
     let now = match asked {
         Asked::Folder(results) => Some(results.now()),
         Asked::Live(_) => None,
@@ -369,25 +422,34 @@ fn columns(request: &Request, asked: &Asked, list: &str) -> Response {
         (Asked::Live(run), _) => (run.generation(), run.size().0, run.size().1),
         (_, Some(now)) => match &now.table {
             Some(table) => (now.generation, table.width(), table.rows()),
-            None => return Response::error(404, &now.message),
+            None => return Err(Response::error(404, &now.message)),
         },
-        _ => return Response::error(404, "there are no results"),
+        _ => return Err(Response::error(404, "there are no results")),
     };
     if request.parameter("generation").is_some_and(|g| g != generation.to_string()) {
-        return Response::error(409, "the folder holds another run by now");
+        return Err(Response::error(409, "the folder holds another run by now"));
     }
     let Some(columns) = parse_list(list, width) else {
-        return Response::error(400, &format!("`at` must be column numbers below {width}, such as 0,3-6"));
+        return Err(Response::error(400, &format!("`at` must be column numbers below {width}, such as 0,3-6")));
     };
     let Some(rows) = parse_rows(request, all) else {
-        return Response::error(400, &format!("`from` and `to` must be row numbers up to {all}"));
+        return Err(Response::error(400, &format!("`from` and `to` must be row numbers up to {all}")));
     };
-    if columns.len().saturating_mul(rows.len()) > VALUES {
-        return Response::error(
+    if count(&columns).saturating_mul(rows.len()) > VALUES {
+        return Err(Response::error(
             413,
             &format!("at most {VALUES} values are sent at once: ask for fewer rows or columns"),
-        );
+        ));
     }
+    Ok(Values { now, columns, rows })
+}
+
+fn columns(request: &Request, asked: &Asked, list: &str) -> Response {
+    let Values { now, columns, rows } = match values(request, asked, list) {
+        Ok(values) => values,
+        Err(response) => return response,
+    };
+    let columns: Vec<usize> = columns.iter().flat_map(Columns::each).collect();
     let values = match (asked, now.as_ref().and_then(|n| n.table.as_ref())) {
         (_, Some(table)) => match table.read(&columns, rows) {
             Ok(values) => values,
@@ -399,17 +461,34 @@ fn columns(request: &Request, asked: &Asked, list: &str) -> Response {
         },
         _ => return Response::error(404, "there are no results"),
     };
-    let bytes = match request.parameter("as") {
-        None | Some("f64") => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Some("f32") => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+    let body = match request.parameter("as") {
+        None | Some("f64") => Body::Numbers(values),
+        Some("f32") => Body::Singles(values),
         Some(_) => return Response::error(400, "`as` is f64 or f32"),
     };
-    Response::new(200, "application/octet-stream", bytes)
+    Response { status: 200, kind: "application/octet-stream", body }
+}
+
+/// Column numbers such as `3-6`, as many times as `*2+10` says.
+struct Columns {
+    range: Range<usize>,
+    times: usize,
+    step: usize,
+}
+
+impl Columns {
+    fn each(&self) -> impl Iterator<Item = usize> {
+        (0..self.times).flat_map(move |k| self.range.start + k * self.step..self.range.end + k * self.step)
+    }
+}
+
+fn count(columns: &[Columns]) -> usize {
+    columns.iter().map(|c| c.times * c.range.len()).sum()
 }
 
 /// Column numbers such as `0,3-6`, all below `width`; `3-6*2+10` is `3-6,13-16`.
-fn parse_list(list: &str, width: usize) -> Option<Vec<usize>> {
-    let mut columns = Vec::new();
+fn parse_list(list: &str, width: usize) -> Option<Vec<Columns>> {
+    let (mut columns, mut all) = (Vec::new(), 0usize);
     for part in list.split(',') {
         let (range, again) = part.split_once('*').map_or((part, None), |(range, again)| (range, Some(again)));
         let (times, step) = match again {
@@ -419,10 +498,11 @@ fn parse_list(list: &str, width: usize) -> Option<Vec<usize>> {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last) = (number(first)?, number(last)?);
         let end = times.checked_sub(1)?.checked_mul(step)?.checked_add(last)?;
-        if first > last || end >= width || columns.len().checked_add(times.checked_mul(last - first + 1)?)? > VALUES {
+        if first > last || end >= width {
             return None;
         }
-        columns.extend((0..times).flat_map(|k| first + k * step..=last + k * step));
+        all = all.checked_add(times.checked_mul(last - first + 1)?).filter(|all| *all <= VALUES)?;
+        columns.push(Columns { range: first..last + 1, times, step });
     }
     Some(columns)
 }
@@ -472,6 +552,12 @@ mod tests {
 
     #[test]
     fn lists_of_columns() {
+        let parse_list = |list: &str, width: usize| -> Option<Vec<usize>> {
+            let columns = parse_list(list, width)?;
+            let all: Vec<usize> = columns.iter().flat_map(Columns::each).collect();
+            assert_eq!(all.len(), count(&columns), "{list}");
+            Some(all)
+        };
         assert_eq!(parse_list("0,3-5", 6), Some(vec![0, 3, 4, 5]));
         assert_eq!(parse_list("1-2*3+4,9", 12), Some(vec![1, 2, 5, 6, 9, 10, 9]));
         let huge = "0*99999999999999999+0";

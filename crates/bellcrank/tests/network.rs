@@ -502,6 +502,75 @@ fn three_hosts_with_delay_loss_frozen_and_killed_parts_and_a_cut_link() {
     }
 }
 
+/// A result of some thousand rows, as a run would have written it.
+#[cfg(target_os = "linux")]
+fn large_result(folder: &Path, columns: usize, rows: usize) {
+    use bellcrank_solve::record::{Channel, Header, Recorder};
+    let channels = (0..columns).map(|k| Channel { name: format!("c{k}"), unit: "m" }).collect();
+    let mut out = bellcrank_results::Folder::new(folder);
+    out.begin(&Header { model: "large".into(), channels }).unwrap();
+    for k in 0..rows {
+        let values: Vec<f64> = (0..columns).map(|c| (k * columns + c) as f64 * 1.000001).collect();
+        out.frame(k as f64 * 1e-3, &values).unwrap();
+    }
+    out.end(&bellcrank_results::json::Object::new(serde_json::json!({"status": "finished"}))).unwrap();
+}
+
+/// Each of the heavy answers took 128 MB, all of them at once, and idle connections kept everybody out for half a minute.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_viewer_answers_beside_40_heavy_requests_and_48_idle_connections_within_512_mb() {
+    let folder = scratch("viewer");
+    large_result(&folder.join("out"), 250, 4000);
+    let mut command = Command::new(PROGRAM);
+    command.arg("view").arg(folder.join("out")).args(["--no-open", "--port", "0"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let told = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let url = told.into_iter().find_map(|l| l.find("http://").map(|at| l[at..].to_string())).unwrap();
+    let viewer = Process(child);
+    let address = url.trim_start_matches("http://").split('/').next().unwrap().to_string();
+    let ask = |path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(HANG)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let (mut bytes, mut first, mut buffer) = (0, Vec::new(), vec![0; 1 << 16]);
+        while let Ok(n @ 1..) = stream.read(&mut buffer) {
+            if bytes == 0 {
+                first = buffer[..n.min(12)].to_vec();
+            }
+            bytes += n;
+        }
+        (String::from_utf8_lossy(&first).into_owned(), bytes)
+    };
+    let idle: Vec<TcpStream> = (0..48).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    thread::sleep(Duration::from_millis(1200));
+    let slowest = thread::scope(|scope| {
+        // eight million values each: 64 MB
+        let heavy: Vec<_> =
+            (0..40).map(|_| scope.spawn(|| ask("/api/columns?at=0-249*8%2B0".replace("%2B", "+").as_str()))).collect();
+        let mut slowest = Duration::ZERO;
+        while heavy.iter().any(|h| !h.is_finished()) {
+            let began = Instant::now();
+            let (status, bytes) = ask("/");
+            assert!(status.contains("200") && bytes > 100_000, "{status}: {bytes}");
+            slowest = slowest.max(began.elapsed());
+            thread::sleep(Duration::from_millis(50));
+        }
+        for answer in heavy {
+            let (status, bytes) = answer.join().unwrap();
+            assert!(status.contains("200") && bytes > 64_000_000, "{status}: {bytes}");
+        }
+        slowest
+    });
+    drop(idle);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", viewer.0.id())).unwrap();
+    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap().trim().trim_end_matches(" kB");
+    let peak: usize = peak.trim().parse().unwrap();
+    say(&format!("viewer: at most {} MB; the page came within {slowest:?}", peak >> 10));
+    assert!(peak >> 10 < 512, "{peak} kB");
+    assert!(slowest < Duration::from_secs(10), "{slowest:?}");
+}
+
 /// The Python of a virtual environment with gRPC, or why there is none.
 fn python() -> Result<PathBuf, String> {
     let venv = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("python-part");

@@ -6,8 +6,7 @@
 //! ```
 
 use crate::link::Queue;
-use crate::registry::lock;
-use crate::server::Log;
+use crate::locks::lock;
 use crate::tls;
 use bellcrank_model::file::diagnostic::escaped;
 use std::io;
@@ -32,6 +31,9 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_millis(500);
 /// Pause after a connection could not be accepted: out of file handles, for instance.
 const BREATH: Duration = Duration::from_millis(50);
+
+/// Takes messages for people.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Who is at the other end of a connection.
 pub(crate) struct Guest {

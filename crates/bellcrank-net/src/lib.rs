@@ -14,6 +14,7 @@ mod doors;
 pub mod filter;
 pub mod keys;
 pub mod link;
+mod locks;
 pub mod offer;
 pub mod registry;
 pub mod remote;

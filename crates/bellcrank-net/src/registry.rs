@@ -2,13 +2,14 @@
 
 use crate::client::RunId;
 use crate::filter::OnceFilter;
+use crate::locks::lock;
 use crate::offer::PartOffer;
 use crate::session::Session;
 use crate::store::StateStore;
 use crate::wire::{Hello, PROTOCOL, Refusal, Reply, Request, UNITS, hex};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The limits of a server.
@@ -123,11 +124,6 @@ impl RunSlot {
     pub fn touch(&self, now: Duration) {
         *lock(&self.touched) = now;
     }
-}
-
-/// Locks, also after a holder panicked: a broken session refuses its requests, and all others go on.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// All runs of a server.

@@ -297,7 +297,7 @@ impl RemotePart {
 /// A unit that lives as long as the program, as channels ask for. Foreign parts may bring 200 short ones; others are dropped.
 fn unit(word: &str) -> &'static str {
     static SEEN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut seen = crate::registry::lock(&SEEN);
+    let mut seen = crate::locks::lock(&SEEN);
     match seen.iter().find(|u| **u == word) {
         Some(unit) => unit,
         None if seen.len() < 200 && word.len() < 20 => {

@@ -1,11 +1,13 @@
 //! A server of one part over gRPC: every run gets its own copy.
 
 use crate::client::RunId;
+pub use crate::doors::Log;
 use crate::doors::{Connection, Doors, Guest, Presence};
 use crate::filter::Verdict;
 use crate::keys::{Keys, same_token};
 use crate::link::Queue;
-use crate::registry::{RateLimit, RunRegistry, RunSlot, lock};
+use crate::locks::lock;
+use crate::registry::{RateLimit, RunRegistry, RunSlot};
 use crate::tls;
 use crate::wire::{
     HEALTH, HealthReply, HealthRequest, PROTOCOL, RUN, Refusal, Reply, ReplyKind, Request, RequestKind, hex,
@@ -90,9 +92,6 @@ pub struct Server {
     policy: AccessPolicy,
     registry: Arc<RunRegistry>,
 }
-
-/// Takes messages for people.
-pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A server at work: it ends when it is told to, or with an error.
 pub type Serving = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;

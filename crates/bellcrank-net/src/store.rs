@@ -1,6 +1,6 @@
 //! Where a part keeps the states of checkpoints.
 
-use crate::registry::lock;
+use crate::locks::lock;
 use bellcrank_glue::write_whole;
 use std::collections::HashMap;
 use std::io::ErrorKind;

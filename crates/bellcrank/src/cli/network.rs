@@ -87,6 +87,16 @@ pub struct Serve {
     /// The folder of stored states (default: PART.kept beside the model).
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Prints no messages.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// How much a served part takes on.
+#[derive(Args)]
+struct LimitArgs {
     /// Limit of simultaneous runs.
     #[arg(long, default_value_t = Limits::default().runs)]
     runs: usize,
@@ -102,9 +112,27 @@ pub struct Serve {
     /// Seconds after which a run without a link is forgotten. It is given up within seconds if others wait for its place.
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     linger: f64,
-    /// Prints no messages.
-    #[arg(long)]
-    quiet: bool,
+}
+
+impl LimitArgs {
+    fn limits(&self) -> Result<Limits, Failure> {
+        let good = self.rate.is_finite()
+            && self.rate >= 1.0
+            && [self.linger, self.call].iter().all(|s| *s > 0.0 && *s <= 1e9)
+            && self.runs > 0
+            && self.message > 0;
+        if !good {
+            return Err(Failure::BadInput("--runs, --message, --rate, --call and --linger must be positive".into()));
+        }
+        Ok(Limits {
+            runs: self.runs,
+            message: self.message << 20,
+            rate: self.rate,
+            linger: Duration::from_secs_f64(self.linger),
+            call: Duration::from_secs_f64(self.call),
+            ..Limits::default()
+        })
+    }
 }
 
 /// Serves a part until it is interrupted.
@@ -118,14 +146,7 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
         "all" => Show::All,
         other => return Err(bad(format!("--show takes ports or all, not `{other}`"))),
     };
-    let good = args.rate.is_finite()
-        && args.rate >= 1.0
-        && [args.linger, args.call].iter().all(|s| *s > 0.0 && *s <= 1e9)
-        && args.runs > 0
-        && args.message > 0;
-    if !good {
-        return Err(bad("--runs, --message, --rate, --call and --linger must be positive".into()));
-    }
+    let limits = args.limits.limits()?;
     let policy = AccessPolicy {
         mutual: args.tls.is_some() && args.token_file.is_none(),
         keys: args.tls.as_ref().map(|folder| Keys::read(folder)).transpose().map_err(bad)?,
@@ -143,17 +164,9 @@ pub fn serve(args: Serve) -> Result<(), Failure> {
         text.extend(format!("\n{file} {sum}").into_bytes());
     }
     let path = args.keep.unwrap_or_else(|| args.part.with_extension("kept"));
-    let limits = Limits {
-        runs: args.runs,
-        message: args.message << 20,
-        rate: args.rate,
-        linger: Duration::from_secs_f64(args.linger),
-        call: Duration::from_secs_f64(args.call),
-        ..Limits::default()
-    };
     let offer = Arc::new(PartOffer::new(part, &text, show));
     let ports = offer.ports().join(", ");
-    let store = Arc::new(StateFolder::new(path, 4 * args.runs));
+    let store = Arc::new(StateFolder::new(path, 4 * limits.runs));
     let registry = Arc::new(RunRegistry::new(offer, store, limits));
     let runtime = runtime().map_err(Failure::Failed)?;
     let scheme = if policy.keys.is_some() { "https" } else { "http" };

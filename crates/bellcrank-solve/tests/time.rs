@@ -404,6 +404,9 @@ fn a_run_that_will_not_end_is_given_up() {
     let Status::Failed(e) = &summary.status else { return };
     assert!(summary.statistics.steps < 30_000 && summary.t > 0.0, "{:?}", summary.statistics);
     assert!(e.to_string().contains("would be") && e.to_string().contains("stiffness of the wrong unit"), "{e}");
+    // loads of 1e12 N and more are large, but numbers
+    let summary = run(1e17, endless.clone());
+    assert!(summary.t > 0.0 && summary.t < 1e-3, "{}", summary.t);
     let few = endless.clone().with(|o| o.resources.max_steps = Some(17));
     assert_eq!(run(1e6, few).statistics.steps, 17);
     let short = endless.with(|o| o.resources.max_seconds = Some(0.05));

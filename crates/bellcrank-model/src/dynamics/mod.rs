@@ -41,7 +41,7 @@ pub use courses::{Ahead, Break, Course};
 pub use geometry::{CHART_LIMIT, Geometry, Scale};
 pub use layout::{Layout, Piece, Slopes, Unknown};
 pub use matrix::{MatrixHints, Targets};
-pub use observable::{Balance, Beyond, Channel, Energy, Limit, Observable};
+pub use observable::{Balance, Beyond, Channel, Energy, Limit, Lost, Observable};
 pub use start::{Given, StartRow, StartRules};
 pub use state::{ChartChange, ChartMove, Charts, LeftOut, Point, State};
 pub use switching::{Approach, BY_VALUE, Candidate, Crossing, DryModes, GapModes, HoldingLaw, Mode, Switching, Track};

@@ -103,6 +103,17 @@ pub struct Beyond {
     pub ratio: f64,
 }
 
+/// Something whose value can no longer be computed with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lost {
+    /// What it is.
+    pub subject: Subject,
+    /// Its value, and for which arguments.
+    pub what: String,
+    /// Whether it is a number still, but a huge one.
+    pub is_finite: bool,
+}
+
 /// Names, channels and balances.
 ///
 /// By default the unknowns themselves are recorded, power may flow, and there is no balance of momentum.
@@ -192,7 +203,7 @@ pub trait Observable: HasLayout {
     }
 
     /// What is no number at a realized point, and for which arguments.
-    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<(Subject, String)> {
+    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<Lost> {
         let _ = (at, w);
         None
     }

@@ -158,7 +158,7 @@ impl Observable for Relative {
         self.cartesian.beyond(&t.point, &mut t.cartesian)
     }
 
-    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<(Subject, String)> {
+    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<Lost> {
         let t = space(w);
         self.fill(at, t);
         self.cartesian.not_finite(&t.point, &mut t.cartesian)

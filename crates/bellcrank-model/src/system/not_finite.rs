@@ -1,8 +1,9 @@
 //! The first number that is none: which force, drive or expression it came from, and for which arguments.
 
 use super::*;
+use crate::Place;
+use crate::dynamics::Lost;
 use crate::file::Expression;
-use crate::{Place, Subject};
 
 /// Numbers beyond this have lost all meaning: what makes them is about to be infinite. Next to a simple pole 1/(t − a) the
 /// nearest time gives some 1e16, and a step that collapses before it some 1e13.
@@ -17,16 +18,16 @@ fn is_lost(x: f64) -> bool {
 
 impl System {
     /// The first expression or force whose value is no number at a realized point, with what it depends on.
-    pub(super) fn first_lost(&self, at: &Point, w: &Workspace) -> Option<(Subject, String)> {
+    pub(super) fn first_lost(&self, at: &Point, w: &Workspace) -> Option<Lost> {
         let drives = self.constraints.iter().enumerate().find_map(|(k, constraint)| {
             let lost = constraint.equations.iter().flat_map(|e| e.courses()).find_map(|e| self.lost(e, true, at))?;
-            Some((self.subject(Unknown::Lambda, k), lost))
+            Some(Lost { subject: self.subject(Unknown::Lambda, k), ..lost })
         });
         drives.or_else(|| (0..self.forces.len()).find_map(|f| self.lost_force(f, at, w)))
     }
 
     /// What an expression of time and inputs is, where that is no number; of a drive its derivatives too.
-    fn lost(&self, of: &Expression, drives: bool, at: &Point) -> Option<String> {
+    fn lost(&self, of: &Expression, drives: bool, at: &Point) -> Option<Lost> {
         let inputs = &at.charts.inputs;
         let jet = of.jet_with(at.t, inputs);
         let all = [("", jet.value), ("the rate of ", jet.rate), ("the second derivative of ", jet.second)];
@@ -35,14 +36,15 @@ impl System {
         let names = self.model.inputs.iter().map(|input| input.name.as_str());
         let given = names.zip(inputs).enumerate().filter(|(k, _)| of.uses(k + 1));
         let given: String = given.take(ARGUMENTS).map(|(_, (name, value))| format!(", {name} = {value}")).collect();
-        Some(format!("{what}`{}` is {} for t = {} s{given}", of.text(), told(value), at.t))
+        let what = format!("{what}`{}` is {} for t = {} s{given}", of.text(), told(value), at.t);
+        Some(Lost { what, is_finite: value.is_finite(), ..Lost::default() })
     }
 
     /// A force with a load that is no number, and what it measures.
-    fn lost_force(&self, force: usize, at: &Point, w: &Workspace) -> Option<(Subject, String)> {
+    fn lost_force(&self, force: usize, at: &Point, w: &Workspace) -> Option<Lost> {
         let subject = || self.model.subject(Place::Force(force));
         if let Some(lost) = self.forces[force].force.courses().into_iter().find_map(|e| self.lost(e, false, at)) {
-            return Some((subject(), lost));
+            return Some(Lost { subject: subject(), ..lost });
         }
         let table = self.forces[force].force.quantities();
         let mut values = vec![0.0; table.len()];
@@ -57,7 +59,8 @@ impl System {
         let measured: Vec<String> =
             measured.take(ARGUMENTS).map(|(q, value)| format!("{} = {value} {}", q.name, q.unit)).collect();
         let measured = if measured.is_empty() { String::new() } else { format!(", where {}", measured.join(", ")) };
-        Some((subject(), format!("its load is {} at t = {} s{measured}", told(load), at.t)))
+        let what = format!("its load is {} at t = {} s{measured}", told(load), at.t);
+        Some(Lost { subject: subject(), what, is_finite: load.is_finite() })
     }
 }
 

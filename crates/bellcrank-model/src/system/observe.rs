@@ -4,6 +4,7 @@ use super::channels::{Look, Memo};
 use super::*;
 use crate::catalog;
 use crate::channel::Selection;
+use crate::dynamics::Lost;
 use crate::model::{Place, Subject};
 
 impl System {
@@ -46,7 +47,7 @@ impl Observable for System {
         self.beyond_limits(at, &realized(w))
     }
 
-    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<(Subject, String)> {
+    fn not_finite(&self, at: &Point, w: &mut Workspace) -> Option<Lost> {
         self.first_lost(at, w)
     }
 

@@ -4,6 +4,7 @@ use super::Simulation;
 use crate::engines::StepError;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::Subject;
+use bellcrank_model::dynamics::Lost;
 use std::time::Instant;
 
 /// Steps between two looks at how far a run comes.
@@ -102,7 +103,9 @@ impl Simulation {
             self.observer.state.t = t;
             self.observer.place();
             let found = self.observer.dynamics.not_finite(&self.observer.point, &mut self.observer.w);
-            if let Some((culprit, what)) = found {
+            // what is merely large may be the stiffness that held the steps down
+            let found = found.filter(|lost| !(lost.is_finite && matches!(e, StepError::GivenUp { .. })));
+            if let Some(Lost { subject: culprit, what, .. }) = found {
                 return StepError::NoNumber { t, culprit, what };
             }
         }
@@ -117,7 +120,7 @@ impl Simulation {
         self.observer.state.t = t;
         self.observer.place();
         match self.observer.dynamics.not_finite(&self.observer.point, &mut self.observer.w) {
-            Some((culprit, what)) => Err(StepError::NoNumber { t, culprit, what }),
+            Some(Lost { subject: culprit, what, .. }) => Err(StepError::NoNumber { t, culprit, what }),
             None => Ok(()),
         }
     }

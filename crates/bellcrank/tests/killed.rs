@@ -200,7 +200,10 @@ fn resume_refuses_another_table_mesh_or_buffer_and_names_the_file() {
         let ended = start(&s, &arguments, "results", &["--resume"]).wait_with_output().unwrap();
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(2), "{file}: {told}");
-        assert!(told.contains(&format!("the file `{file}`, which the model reads, has changed since the run began")), "{file}: {told}");
+        assert!(
+            told.contains(&format!("the file `{file}`, which the model reads, has changed since the run began")),
+            "{file}: {told}"
+        );
         s.write(file, &good);
     }
     assert!(start(&s, &arguments, "results", &["--resume"]).wait().unwrap().success());

@@ -109,7 +109,7 @@ struct LimitArgs {
     /// Seconds that one request may take.
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     call: f64,
-    /// Seconds after which a run without a link is forgotten. It is given up within seconds if others wait for its place.
+    /// Seconds after which a run without a connection is discarded; a few seconds if others wait for its place.
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     linger: f64,
 }

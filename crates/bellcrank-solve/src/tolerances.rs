@@ -88,6 +88,11 @@ impl Tolerances {
         part * LOCAL * self.leeway
     }
 
+    /// What one unit of error is, in sizes of the machine.
+    pub fn relative(&self) -> f64 {
+        LOCAL * self.leeway * self.rtol
+    }
+
     fn q_tolerance(&self, i: usize, q: f64) -> f64 {
         match self.scales[i] {
             Scale::Length => self.local() * (self.rtol * self.length + self.atol.unwrap_or(0.0)),

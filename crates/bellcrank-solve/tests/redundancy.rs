@@ -235,9 +235,14 @@ fn rows_of_four_bars_pass_their_flat_positions_at_small_tolerances() {
         assert!(summary.drift.velocity < 1e-7, "{n} at {rtol:e}: {:?}", summary.drift);
         summary.statistics.steps
     };
-    let steps = |n: usize, rtol: f64| pass(n, rtol, MethodName::Bdf);
-    let (coarse, fine) = (steps(10, 1e-9), steps(10, 1e-10));
-    assert!(fine < 4 * coarse, "{fine} steps after {coarse}");
-    let (coarse, fine) = (steps(40, 1e-7), steps(40, 1e-9));
-    assert!(fine < 10 * coarse, "{fine} steps after {coarse}");
+    for method in [MethodName::Bdf, MethodName::Auto, MethodName::Dopri5] {
+        let steps = |n: usize, rtol: f64| pass(n, rtol, method);
+        let (coarse, fine) = (steps(10, 1e-9), steps(10, 1e-10));
+        assert!(fine < 4 * coarse, "{}: {fine} steps after {coarse}", method.name());
+    }
+    for method in [MethodName::Bdf, MethodName::Auto] {
+        let steps = |n: usize, rtol: f64| pass(n, rtol, method);
+        let (coarse, fine) = (steps(40, 1e-7), steps(40, 1e-9));
+        assert!(fine < 10 * coarse, "{}: {fine} steps after {coarse}", method.name());
+    }
 }

@@ -1,5 +1,6 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
+mod along;
 mod smoothness;
 
 use super::progress::Progress;
@@ -321,6 +322,7 @@ impl Explicit {
             if let (Some(from), Some(seconds)) = (from, &mut self.seconds) {
                 seconds.evaluations += from.elapsed().as_secs_f64();
             }
+            let attempt = attempt.map(|error| if error > 1.0 { self.error_along(error) } else { error });
             let (rejection, owner) = match attempt {
                 Ok(error) if error <= 1.0 && self.rk.tried().1.iter().all(|y| y.is_finite()) => return Ok(()),
                 Ok(error) if error.is_finite() && error > 1.0 => (Rejection::Error(error), (Unknown::Q, worst.get())),
@@ -377,9 +379,11 @@ impl Explicit {
     /// Puts the accepted point onto the constraints.
     fn project(&mut self) -> Result<(), StepError> {
         let from = self.clock();
-        let Form { dynamics, w, linear, .. } = &mut self.form;
-        let projected = linear.project(&**dynamics, &mut self.accepted, w);
-        projected.map_err(|e| singular(&self.form, self.state.t, e))?;
+        if !self.noisy() {
+            let Form { dynamics, w, linear, .. } = &mut self.form;
+            let projected = linear.project(&**dynamics, &mut self.accepted, w);
+            projected.map_err(|e| singular(&self.form, self.state.t, e))?;
+        }
         if let (Some(from), Some(seconds)) = (from, &mut self.seconds) {
             seconds.projections += from.elapsed().as_secs_f64();
         }

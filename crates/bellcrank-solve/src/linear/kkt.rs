@@ -404,6 +404,19 @@ impl Kkt {
         Ok(&self.rhs[..self.n])
     }
 
+    /// Takes the part across the constraints out of a displacement or a velocity: x ← x − M⁻¹Gᵀ(GM⁻¹Gᵀ)⁻¹G x; with the present
+    /// factors.
+    pub fn take_out_across(&mut self, x: &mut [f64]) -> Result<(), LinearError> {
+        if self.recursive {
+            return Ok(());
+        }
+        let mut open = vec![0.0; self.rhs.len() - self.n];
+        self.add_rates(-1.0, x, &mut open);
+        let change = self.project(|rows| rows.copy_from_slice(&open))?;
+        x.iter_mut().zip(change).for_each(|(x, c)| *x += c);
+        Ok(())
+    }
+
     /// The multipliers of the least change δ with G δ = −r, r given over all constraint rows; with the present factors.
     pub fn close(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);

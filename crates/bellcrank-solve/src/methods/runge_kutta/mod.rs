@@ -145,6 +145,11 @@ impl RungeKutta {
         })
     }
 
+    /// Whether it chooses its steps.
+    pub fn controls(&self) -> bool {
+        self.fixed_step.is_none()
+    }
+
     /// No step will be longer.
     pub fn set_max_step(&mut self, h: f64) {
         self.max_step = h;
@@ -233,18 +238,25 @@ impl RungeKutta {
                 self.counts.evaluations += 1;
                 self.stages.end = true;
             }
-            let mut sizes = [0.0; 2];
-            for (size, e) in sizes.iter_mut().zip(self.tableau.errors) {
-                self.scratch.fill(0.0);
-                accumulate(h, e, &self.stages.k, &mut self.scratch);
-                *size = norm(&self.scratch);
-            }
-            // the two estimates of DOP853 become one of order h⁸; with one estimate this is itself
-            let [e5, e3] = sizes;
-            let both = (e5 * e5 + 0.01 * e3 * e3).sqrt();
-            self.control.error = if both == 0.0 { 0.0 } else { e5 * (e5 / both) };
+            self.estimate(&mut |e| norm(e));
         }
         Ok(self.control.error)
+    }
+
+    /// The error of the attempted step in another norm, which then decides on the step size in the place of the first. The norm may
+    /// change what it is shown.
+    pub fn estimate(&mut self, norm: &mut dyn FnMut(&mut [f64]) -> f64) -> f64 {
+        let mut sizes = [0.0; 2];
+        for (size, e) in sizes.iter_mut().zip(self.tableau.errors) {
+            self.scratch.fill(0.0);
+            accumulate(self.size.tried, e, &self.stages.k, &mut self.scratch);
+            *size = norm(&mut self.scratch);
+        }
+        // the two estimates of DOP853 become one of order h⁸; with one estimate this is itself
+        let [e5, e3] = sizes;
+        let both = (e5 * e5 + 0.01 * e3 * e3).sqrt();
+        self.control.error = if both == 0.0 { 0.0 } else { e5 * (e5 / both) };
+        self.control.error
     }
 
     /// The time and the state at the end of the attempted step.

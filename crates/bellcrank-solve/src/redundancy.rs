@@ -8,6 +8,7 @@
 
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::kkt::Kkt;
+use crate::linear::loops::Loops;
 use crate::linear::projection::project;
 use crate::linear::rank::{DENSE, scaled_rows};
 use crate::linear::scales::RowScales;
@@ -15,6 +16,7 @@ use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{LeftOut, Scale};
 use bellcrank_model::{Dynamics, Point, Subject, Unknown, Workspace};
+use std::sync::Arc;
 
 /// A row of which less than this part is left beside those that are kept depends on them.
 const INDEPENDENT: f64 = 1e-6;
@@ -29,13 +31,14 @@ const ASIDE: f64 = 0.02;
 const CORRECTIONS: usize = 8;
 
 /// Chooses the rows to leave out at a consistent point, given those that a factorization has dropped there. The rows that are
-/// kept are as far from dependent as they can be (small models), and positions are preferred to rates.
+/// kept are as far from dependent as they can be (small models); those `of_tree` are kept all, and positions are preferred to rates.
 pub(crate) fn choose(
     dynamics: &dyn Dynamics,
     kkt: &mut Kkt,
     at: &Point,
     w: &mut Workspace,
     dropped: &[usize],
+    of_tree: &[bool],
 ) -> LeftOut {
     let m = dynamics.layout().m();
     if dropped.is_empty() {
@@ -45,7 +48,7 @@ pub(crate) fn choose(
     let aside = aside(dynamics, kkt, at, w).filter(|(_, rows)| rows.len() < dropped.len());
     let (at, dropped) = aside.as_ref().map_or((at, dropped), |(at, rows)| (at, rows));
     let rows = match is_dense(dynamics) && !dropped.is_empty() {
-        true => dependent(dynamics, at, w, m - dropped.len()).0,
+        true => dependent(dynamics, at, w, m - dropped.len(), of_tree).0,
         false => dropped.to_vec(),
     };
     w.invalidate();
@@ -96,19 +99,35 @@ fn aside(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) 
     (open <= 1e-9 * length).then(|| (trial, kkt.dropped_rows()))
 }
 
+/// The rows that sweeps over a spanning tree hold exactly, of equations that have one: they are independent in any position.
+pub(crate) fn rows_of_tree(dynamics: &Arc<dyn Dynamics>, at: &Point) -> Vec<bool> {
+    let loops = if is_dense(&**dynamics) { Loops::new(dynamics.clone(), at) } else { None };
+    loops.map_or_else(Vec::new, |loops| (0..dynamics.layout().m()).map(|row| loops.place(row).is_none()).collect())
+}
+
 /// The rows that depend on others: of all rows, `rank` are kept at most, one after the other the one of which most is left
-/// beside those before it; positions first, then rates. And the least of what was left of any that was kept.
-fn dependent(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rank: usize) -> (Vec<usize>, f64) {
+/// beside those before it; those of a tree first, then positions, then rates. And the least of what was left of any that was kept.
+fn dependent(
+    dynamics: &dyn Dynamics,
+    at: &Point,
+    w: &mut Workspace,
+    rank: usize,
+    of_tree: &[bool],
+) -> (Vec<usize>, f64) {
     let layout = dynamics.layout();
     let (n, mut rows) = (layout.n().max(1), scaled_rows(dynamics, at, w));
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let blocks = layout.constraints.iter().zip(&layout.rates);
-    let is_rate: Vec<bool> = blocks.flat_map(|(c, r)| c.clone().map(|_| r.is_empty())).collect();
+    let turn = |row: usize, is_rate: bool| match of_tree.get(row) {
+        Some(true) => 0,
+        _ => 1 + is_rate as usize,
+    };
+    let turns: Vec<usize> = blocks.flat_map(|(c, r)| c.clone().map(move |row| turn(row, r.is_empty()))).collect();
     let mut left: Vec<usize> = (0..layout.m()).collect();
     let (mut kept, mut least) = (0, 1.0f64);
-    for rates in [false, true] {
+    for now in 0..3 {
         while kept < rank {
-            let sizes = left.iter().enumerate().filter(|(_, k)| is_rate[**k] == rates);
+            let sizes = left.iter().enumerate().filter(|(_, k)| turns[**k] == now);
             // the first of those that are as good but for rounding, so that the choice does not hang on rounding
             let better = |best: (usize, f64), (place, k): (usize, &usize)| {
                 let row = &rows[k * n..(k + 1) * n];
@@ -133,10 +152,16 @@ fn dependent(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rank: usize
 }
 
 /// Another choice of as many rows at a point that need not be closed; none close to a singular position, where any choice is poor.
-pub(crate) fn another(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) -> Option<LeftOut> {
+pub(crate) fn another(
+    dynamics: &dyn Dynamics,
+    kkt: &mut Kkt,
+    at: &Point,
+    w: &mut Workspace,
+    of_tree: &[bool],
+) -> Option<LeftOut> {
     let (m, before) = (dynamics.layout().m(), &at.charts.left_out);
     let rows = if is_dense(dynamics) {
-        let (rows, least) = dependent(dynamics, at, w, m.saturating_sub(before.rows.len()));
+        let (rows, least) = dependent(dynamics, at, w, m.saturating_sub(before.rows.len()), of_tree);
         if least < SINGULAR {
             return None;
         }
@@ -161,7 +186,7 @@ pub(crate) fn is_singular(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace
         return true;
     }
     let kept = m - at.charts.left_out.among(m).len();
-    let (left, least) = dependent(dynamics, at, w, kept);
+    let (left, least) = dependent(dynamics, at, w, kept, &[]);
     left.len() > m - kept || least < SINGULAR
 }
 

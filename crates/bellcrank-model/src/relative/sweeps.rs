@@ -11,7 +11,7 @@ use bellcrank_math::Quat;
 impl Relative {
     /// Counts the turns of all joint angles at an accepted state.
     pub(super) fn count_turns(&self, s: &mut State, w: &mut Workspace) {
-        let point = Point {
+        let mut point = Point {
             t: s.t,
             q: std::mem::take(&mut s.q),
             v: std::mem::take(&mut s.v),
@@ -31,13 +31,12 @@ impl Relative {
             charts: std::mem::take(&mut c.charts),
         };
         self.cartesian.count_turns(&mut counted, &mut t.cartesian);
-        (s.charts.angles, s.charts.rates, s.charts.time) =
-            (counted.charts.angles.clone(), counted.charts.rates.clone(), counted.charts.time);
+        let charts = &mut point.charts;
+        charts.angles.clone_from(&counted.charts.angles);
+        charts.rates.clone_from(&counted.charts.rates);
+        charts.time = counted.charts.time;
         (c.q, c.v, c.charts) = (counted.q, counted.v, counted.charts);
-        (s.q, s.v, s.z) = (point.q, point.v, point.z);
-        s.charts.centres = point.charts.centres;
-        s.charts.modes = point.charts.modes;
-        s.charts.inputs = point.charts.inputs;
+        (s.q, s.v, s.z, s.charts) = (point.q, point.v, point.z, point.charts);
     }
 
     /// Poses, twists and the Cartesian coordinates and velocities of a point.

@@ -356,10 +356,13 @@ impl Explicit {
 
     /// Takes the attempted step, with what came in during it.
     fn accept(&mut self) {
-        if let AccelerationSolver::Whole { kkt, factored } = &self.form.linear {
-            let kkt = kkt.lock();
-            self.last.rank = (*factored > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()));
-        }
+        self.last.rank = match &self.form.linear {
+            AccelerationSolver::Whole { kkt, factored } => {
+                let kkt = kkt.lock();
+                (*factored > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()))
+            }
+            AccelerationSolver::Loops(loops) => loops.rank(),
+        };
         self.rk.accept();
         self.dense_ready = false;
         self.progress.steps += 1;

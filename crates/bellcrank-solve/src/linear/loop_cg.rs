@@ -475,6 +475,13 @@ impl LoopCg {
         }
     }
 
+    /// How many rows are left out, and the smallest pivot of the others, at the point of the last look at [`Self::nearness`]; none
+    /// where nothing is left out, or where there are many bodies.
+    pub fn rank(&self) -> Option<(usize, f64)> {
+        let rank = self.watch.as_ref().map(|kkt| (kkt.dropped(), kkt.smallest_pivot()));
+        rank.filter(|_| !self.parts.loops.left_out().is_empty())
+    }
+
     /// The tree and its loops.
     pub fn loops(&self) -> &Loops {
         &self.parts.loops

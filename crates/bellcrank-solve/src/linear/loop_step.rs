@@ -66,6 +66,8 @@ struct Parts {
     /// The row of the step for every row of the tree, bodies first, and for every μ.
     rows: Vec<u32>,
     loop_rows: Vec<u32>,
+    /// Rows of the step that are left out, and the places of those in μ.
+    left_out: (Option<Vec<usize>>, Vec<usize>),
     bodies: usize,
     x: Vec<f64>,
     whole: Option<Box<dyn LinearSolver>>,
@@ -93,7 +95,7 @@ impl Parts {
         }
     }
 
-    /// out += D x.
+    /// out += D x; zero where an equation is left out.
     fn close(&self, out: &mut [f64]) {
         for k in &self.closings {
             let block = self.matrix.values[k.close..].chunks_exact(k.n);
@@ -101,6 +103,7 @@ impl Parts {
                 *o += g.iter().zip(&self.x[k.body..]).map(|(g, x)| g * x).sum::<f64>();
             }
         }
+        self.left_out.1.iter().for_each(|&i| out[i] = 0.0);
     }
 
     fn gather(&mut self, b: &[f64]) {
@@ -148,7 +151,11 @@ impl LoopSystem for Parts {
     }
 
     fn learn(&mut self) {
-        self.whole.get_or_insert_with(|| solver::choose_nearly_symmetric(self.matrix.pattern()));
+        if self.whole.is_none() {
+            let mut whole = solver::choose_nearly_symmetric(self.matrix.pattern());
+            whole.leave_out(self.left_out.0.as_deref());
+            self.whole = Some(whole);
+        }
     }
 
     fn renew(&mut self) -> Result<(), LinearError> {
@@ -251,6 +258,7 @@ impl LoopStep {
                 matrix: BlockMatrix::new(pattern.clone()),
                 rows,
                 loop_rows,
+                left_out: (None, Vec::new()),
                 bodies: layout.n(),
                 x: vec![0.0; own.dimension()],
                 swept: BlockMatrix::new(own),
@@ -292,8 +300,14 @@ impl LinearSolver for LoopStep {
         }
     }
 
-    /// Nothing: of a system that is only semidefinite conjugate gradients find the solution of least size.
-    fn leave_out(&mut self, _: Option<&[usize]>) {}
+    /// Equations of loops; those of the tree are never redundant.
+    fn leave_out(&mut self, rows: Option<&[usize]>) {
+        let parts = &mut self.parts;
+        let place = |row: &usize| parts.loop_rows.iter().position(|r| *r as usize == *row);
+        let places = rows.unwrap_or_default().iter().filter_map(place).collect();
+        parts.left_out = (rows.map(<[usize]>::to_vec), places);
+        parts.whole.iter_mut().for_each(|whole| whole.leave_out(rows));
+    }
 
     fn factor(&mut self, a: &BlockMatrix) -> Result<(), LinearError> {
         let parts = &mut self.parts;
@@ -355,6 +369,9 @@ impl LinearSolver for LoopStep {
         tape.flag(&mut parts.made);
         tape.option(&mut parts.whole, || Some(solver::choose_nearly_symmetric(parts.matrix.pattern())));
         if let Some(whole) = &mut parts.whole {
+            if tape.reads() {
+                whole.leave_out(parts.left_out.0.as_deref());
+            }
             whole.keep(tape, parts.made);
         }
         self.cg.keep(tape);

@@ -129,6 +129,10 @@ pub struct Loops {
     blocks: Vec<Block>,
     gradients: Gradients,
     numbering: Numbering,
+    /// Places in μ of redundant equations, which are left out: D has no such rows.
+    left_out: Vec<usize>,
+    /// Whether nothing is left out.
+    pub keeps_redundant: bool,
     x: Vec<f64>,
     /// Sweeps over the tree so far.
     pub sweeps: Sweeps,
@@ -194,6 +198,8 @@ impl Loops {
         let mass = mass_pairs.iter().filter_map(|(b, _)| pattern.offset(place(b), place(b))).collect();
         Some(Loops {
             numbering: Numbering::new(layout, &pattern, &span, &cut),
+            left_out: Vec::new(),
+            keeps_redundant: false,
             x: vec![0.0; pattern.dimension()],
             matrix: BlockMatrix::new(pattern),
             tree: span.tree,
@@ -233,8 +239,17 @@ impl Loops {
         self.linear.factor_entries()
     }
 
-    /// Forms and factors the matrix of the tree at a realized point.
+    /// The places in μ of the equations that are left out: nothing is open there, and no multiplier pulls.
+    pub fn left_out(&self) -> &[usize] {
+        &self.left_out
+    }
+
+    /// Forms and factors the matrix of the tree at a realized point, without the loops that it leaves out.
     pub fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        let rows = if self.keeps_redundant { &[] } else { at.charts.left_out.among(self.numbering.place.len()) };
+        let places = rows.iter().map(|&row| self.numbering.place[row]).filter(|place| *place != NO_PLACE);
+        self.left_out.clear();
+        self.left_out.extend(places.map(|place| place as usize));
         self.matrix.clear();
         let slopes = Slopes { q: 0.0, v: 1.0, z: 0.0 };
         let mut out = Targets::new(&mut self.matrix.values, &self.mass);
@@ -309,7 +324,7 @@ impl Loops {
         }
     }
 
-    /// out += c D x.
+    /// out += c D x; zero where an equation is left out.
     pub fn add_closing(&self, c: f64, x: &[f64], out: &mut [f64]) {
         for block in self.blocks.iter().filter(|b| b.tree.is_none()) {
             let m = block.rows.len();
@@ -319,11 +334,13 @@ impl Loops {
                 out.iter_mut().zip(g).for_each(|(o, g)| *o += c * x * g);
             }
         }
+        self.left_out.iter().for_each(|&i| out[i] = 0.0);
     }
 
-    /// The rows of loops out of all constraint rows.
+    /// The rows of loops out of all constraint rows; zero where they are left out.
     pub fn pick(&self, rows: &[f64], out: &mut [f64]) {
-        self.numbering.loop_rows.iter().zip(out).for_each(|(r, o)| *o = rows[*r]);
+        self.numbering.loop_rows.iter().zip(&mut *out).for_each(|(r, o)| *o = rows[*r]);
+        self.left_out.iter().for_each(|&i| out[i] = 0.0);
     }
 
     /// out = S μ with S = D P Dᵀ; `scratch` has the size of the coordinates.
@@ -352,13 +369,14 @@ impl Loops {
         for size in blocks {
             let rows = first..first + size;
             let mut sum = 0.0;
-            for i in rows.clone() {
+            let kept: Vec<usize> = rows.clone().filter(|i| !self.left_out.contains(i)).collect();
+            for &i in &kept {
                 unit[i] = 1.0;
                 self.mobility(&unit, &mut scratch, &mut moved)?;
                 unit[i] = 0.0;
                 sum += moved[i];
             }
-            out[rows].fill(sum / size.max(1) as f64);
+            out[rows].fill(sum / kept.len().max(1) as f64);
             first += size;
         }
         Ok(out)

@@ -35,7 +35,7 @@ pub use queries::{DenseMatrix, SparseMatrix};
 pub use stepping::{ChannelId, SavedState, StepTaken};
 pub use summary::{Drift, Energy, Excess, FinalValues, Names, OutputSummary, Status, Summary};
 
-use crate::choices::Options;
+use crate::choices::{Options, Solver};
 use crate::engines::{Engine, Statistics, StepError};
 use crate::history::{History, Taken};
 use crate::plan::{self, Decided, Plan, Posed};
@@ -135,7 +135,8 @@ impl Simulation {
         let options = options.with(|o| o.testing.budget = budget);
         let Start { point, assembly, .. } = &posed.start;
         let kkt = plan::accelerations(&posed.dynamics, &options)?;
-        let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant);
+        let sweeps = options.solver == Solver::LoopCg;
+        let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant, sweeps);
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
         let mut found = assembly.clone();

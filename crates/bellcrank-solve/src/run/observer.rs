@@ -32,6 +32,10 @@ pub(crate) struct Observer {
     pub(super) free: Option<(SharedKkt, Workspace)>,
     /// The joints with reactions that are not unique.
     pub not_unique: Vec<String>,
+    /// Whether sweeps over a spanning tree find accelerations: its rows are never left out.
+    pub sweeps: bool,
+    /// The rows of that tree, where some rows are redundant.
+    pub(super) of_tree: Vec<bool>,
 }
 
 /// Reactions of least size among those that pull alike, where equations are redundant.
@@ -49,7 +53,7 @@ impl MinNorm {
 }
 
 impl Observer {
-    pub fn new(dynamics: Arc<dyn Dynamics>, kkt: SharedKkt, start: &Point, redundant: usize) -> Observer {
+    pub fn new(dynamics: Arc<dyn Dynamics>, kkt: SharedKkt, start: &Point, redundant: usize, sweeps: bool) -> Observer {
         let mut state = State::default();
         start.store(&mut state);
         let mut observer = Observer {
@@ -62,6 +66,8 @@ impl Observer {
             projection: None,
             free: None,
             not_unique: Vec::new(),
+            sweeps,
+            of_tree: Vec::new(),
             base: dynamics.clone(),
             dynamics,
         };
@@ -100,6 +106,7 @@ impl Observer {
             w.invalidate();
         }
         tape.plain(&mut self.not_unique);
+        tape.plain(&mut self.of_tree);
     }
 
     /// Goes over to other equations of the same coordinates, at the present state.
@@ -109,6 +116,7 @@ impl Observer {
         self.w = dynamics.workspace();
         (self.min_norm, self.projection) = (None, None);
         self.state.charts.left_out = LeftOut::default();
+        self.of_tree.clear();
         self.dynamics = dynamics;
     }
 

@@ -6,7 +6,6 @@ use crate::engines::StepError;
 use crate::redundancy::{self, Gauge, Opening};
 use crate::start::{AssemblyError, contradicting};
 use bellcrank_math::tape::Tape;
-use bellcrank_model::dynamics::LeftOut;
 use bellcrank_model::{Point, Subject};
 
 /// Rows that were left out are looked at closely once they are open by more than this, in lengths of the model (or rad), and
@@ -26,7 +25,6 @@ const WORN: f64 = 0.05;
 #[derive(Default)]
 pub(super) struct LeftOutWatch {
     gauge: Gauge,
-    rows: LeftOut,
     /// What was open when they were looked at closely.
     harmless: Opening,
     /// The largest of the smallest pivots since they were chosen.
@@ -43,7 +41,6 @@ impl LeftOutWatch {
 
     /// Tells a tape what one look leaves to the next.
     pub fn keep(&mut self, tape: &mut Tape) {
-        tape.plain(&mut self.rows);
         for number in [&mut self.harmless.position, &mut self.harmless.velocity, &mut self.pivot, &mut self.speed] {
             tape.number(number);
         }
@@ -71,7 +68,10 @@ impl Observer {
         }
         let mut kkt = self.kkt.lock();
         let dropped = kkt.dropped_rows();
-        let chosen = redundancy::choose(&*self.dynamics, &mut kkt, &self.point, &mut self.w, &dropped);
+        if self.sweeps && !dropped.is_empty() {
+            self.of_tree = redundancy::rows_of_tree(&self.dynamics, &self.point);
+        }
+        let chosen = redundancy::choose(&*self.dynamics, &mut kkt, &self.point, &mut self.w, &dropped, &self.of_tree);
         self.state.charts.left_out = chosen;
         !self.state.charts.left_out.rows.is_empty()
     }
@@ -84,15 +84,11 @@ impl Simulation {
         let observer = &mut self.observer;
         let at = self.engine.point();
         let (watch, m) = (&mut self.left_out, observer.dynamics.layout().m());
-        // points of relative coordinates forget it
-        if at.charts.left_out.of == m {
-            watch.rows.clone_from(&at.charts.left_out);
-        }
-        if watch.rows.among(m).is_empty() {
+        if at.charts.left_out.among(m).is_empty() {
             return Ok(());
         }
         observer.realize(at);
-        let open = watch.gauge.measure(&watch.rows, &*observer.dynamics, at, &mut observer.w);
+        let open = watch.gauge.measure(&at.charts.left_out, &*observer.dynamics, at, &mut observer.w);
         let length = observer.dynamics.length();
         watch.speed = at.v.iter().fold(watch.speed, |m, v| m.max(v.abs() / length.max(1.0)));
         let bound = |part: f64| Opening { position: part, velocity: part * watch.speed.max(1e-3) };
@@ -111,7 +107,6 @@ impl Simulation {
     fn look_closely(&mut self, open: Opening, bound: Opening) -> Result<(), StepError> {
         let observer = &mut self.observer;
         let mut closed = self.engine.point().clone();
-        closed.charts.left_out.clone_from(&self.left_out.rows);
         let t = closed.t;
         let singular = |_| Observer::singular(t);
         let gauge = &mut self.left_out.gauge;
@@ -126,8 +121,8 @@ impl Simulation {
             return Ok(());
         }
         let mut other = self.engine.point().clone();
-        other.charts.left_out.clone_from(&self.left_out.rows);
-        if let Some(rows) = redundancy::another(&*observer.dynamics, &mut kkt, &other, &mut observer.w) {
+        let of_tree = &observer.of_tree;
+        if let Some(rows) = redundancy::another(&*observer.dynamics, &mut kkt, &other, &mut observer.w, of_tree) {
             other.charts.left_out = rows;
             let left = gauge.measure_closed(&*observer.dynamics, &mut kkt, &mut other, &mut observer.w);
             if left.is_ok_and(|left| left.is_within(bound)) {
@@ -150,9 +145,8 @@ impl Simulation {
         }
         watch.pivot = pivot;
         let mut at = self.engine.point().clone();
-        at.charts.left_out.clone_from(&watch.rows);
-        let observer = &mut self.observer;
-        let chosen = redundancy::another(&*observer.dynamics, &mut observer.kkt.lock(), &at, &mut observer.w);
+        let Observer { dynamics, kkt, w, of_tree, .. } = &mut self.observer;
+        let chosen = redundancy::another(&**dynamics, &mut kkt.lock(), &at, w, of_tree);
         let Some(rows) = chosen else { return Ok(()) };
         at.charts.left_out = rows;
         self.leave_out_others(&at)

@@ -48,6 +48,8 @@ struct LastStep {
     rank: Option<(usize, f64)>,
     /// The work that came in, where forces bring energy in from outside.
     work: Option<f64>,
+    /// Whether its end was not put onto the constraints.
+    unprojected: bool,
     /// Up to this number of steps the edge of stability is known to be that of an oscillation.
     trusted: usize,
 }

@@ -10,6 +10,9 @@ use bellcrank_math::linear::solver::LinearError;
 /// Where some pivot of a step is below this part of what it was summed from, its error is that along the constraints.
 const CLOSE: f64 = 1e-2;
 
+/// What bends into the constraints may be this part of the tolerance.
+const BENT: f64 = 0.1;
+
 /// The rounding of constraints and their rates, in sizes of the machine.
 const ROUNDING: f64 = 1e-15;
 
@@ -46,21 +49,29 @@ impl Form {
 
 impl Explicit {
     /// Whether a projection of the accepted step would make rounding, divided by a pivot, larger than what the step may err by. What it
-    /// would take out is no more than that: it is left to the next step.
-    pub(super) fn noisy(&self) -> bool {
+    /// would take out is no more than that: it is left to the next step, which is projected whatever its pivots.
+    pub(super) fn noisy(&mut self) -> bool {
         let here = self.form.pivots.last().filter(|(t, _)| *t == self.state.t);
-        self.rk.controls() && here.is_some_and(|(_, pivot)| pivot * self.tolerances.relative() < ROUNDING)
+        let small = here.is_some_and(|(_, pivot)| pivot * self.tolerances.relative() < ROUNDING);
+        self.last.unprojected = small && self.rk.controls() && !self.last.unprojected && !self.leaves_out();
+        self.last.unprojected
+    }
+
+    /// Whether redundant rows are left out: then small pivots may be those of a poor choice among them, and tell of no singular
+    /// position (Bennett's linkage: errors of 33 tolerances instead of 0.5).
+    fn leaves_out(&self) -> bool {
+        !self.form.point.charts.left_out.rows.is_empty()
     }
 
     /// The error of an attempt that failed, measured anew where it came close to a singular position.
     #[cold]
     pub(super) fn error_along(&mut self, error: f64) -> f64 {
-        if !error.is_finite() || self.form.smallest_pivot() > CLOSE {
+        if !error.is_finite() || self.form.smallest_pivot() > CLOSE || self.leaves_out() {
             return error;
         }
         let (form, (t, y)) = (&mut self.form, self.rk.tried());
         let Some(pivot) = form.ready_for_errors(t, y) else { return error };
-        if error > (pivot.min(1.0).sqrt() / self.tolerances.relative()).sqrt() {
+        if error > (BENT * pivot.min(1.0).sqrt() / self.tolerances.relative()).sqrt() {
             return error;
         }
         let (weights, n) = (&self.weights, self.state.q.len());

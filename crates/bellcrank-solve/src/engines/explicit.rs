@@ -70,6 +70,8 @@ struct Form {
     evaluations: usize,
     /// The smallest pivots of the present step, with their times.
     pivots: Vec<(f64, f64)>,
+    /// The time and the coordinates of the smallest of them, where it is small and rows are left out.
+    closest: Option<(f64, Vec<f64>)>,
     /// Where forces work, the power at every stage and at the end of the step; at the first stage NaN until it is known.
     power: Option<Vec<f64>>,
     weights: &'static [f64],
@@ -151,10 +153,12 @@ impl Form {
         self.w.invalidate();
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
-        self.pivots.push(match &mut self.linear {
-            AccelerationSolver::Whole { kkt, .. } => (t, kkt.lock().smallest_pivot()),
-            AccelerationSolver::Loops(loops) => (t, loops.nearness(p, &mut self.w)),
-        });
+        let pivot = match &mut self.linear {
+            AccelerationSolver::Whole { kkt, .. } => kkt.lock().smallest_pivot(),
+            AccelerationSolver::Loops(loops) => loops.nearness(p, &mut self.w),
+        };
+        self.note_pivot(t, pivot);
+        let p = &mut self.point;
         let (qdot, rest) = ydot.split_at_mut(n);
         let (vdot, zdot) = rest.split_at_mut(n);
         self.dynamics.rates(&p.q, &p.v, qdot);
@@ -238,6 +242,7 @@ impl Explicit {
             w: dynamics.workspace(),
             evaluations: 0,
             pivots: Vec::with_capacity(32),
+            closest: None,
             power: dynamics.has_power().then(|| vec![f64::NAN; tableau.stages + 1]),
             weights: tableau.b(),
             dynamics: dynamics.clone(),
@@ -314,6 +319,7 @@ impl Explicit {
             let from = self.clock();
             let (form, weights, worst) = (&mut self.form, &self.weights, Cell::new(0));
             form.pivots.clear();
+            form.closest = None;
             let attempt = self.rk.attempt(&mut |t, stage, y, ydot| form.rates(t, stage, y, ydot), &|e| {
                 let size = norm(weights, n, e);
                 if size > 1.0 {

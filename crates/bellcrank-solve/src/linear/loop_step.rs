@@ -56,6 +56,7 @@ pub struct LoopCounts {
     pub renewals: AtomicUsize,
 }
 
+/// Its fields are a tree, what closes its loops, and room to solve both.
 struct Parts {
     tree: TreeLu,
     swept: BlockMatrix,

@@ -116,6 +116,7 @@ impl Numbering {
 }
 
 /// The equations of motion in a spanning tree and its loops, factored at a point.
+/// Its fields are the tree, what closes it, and where both stand in the matrix.
 pub struct Loops {
     dynamics: Arc<dyn Dynamics>,
     /// Constraint blocks of the tree.

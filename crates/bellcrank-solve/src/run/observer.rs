@@ -13,6 +13,7 @@ use bellcrank_model::{Dynamics, Piece, Point, State, Unknown, Workspace};
 use std::sync::Arc;
 
 /// What the equations say at a state. It has a point and a workspace of its own, so that no look disturbs the engine.
+/// Its fields are the equations, what solves them, and the last look.
 pub(crate) struct Observer {
     /// The equations while no mode holds a motion.
     pub base: Arc<dyn Dynamics>,

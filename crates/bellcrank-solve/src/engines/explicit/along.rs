@@ -5,6 +5,7 @@
 //! holds while it is linear: a part ε across bends into ε²/ϑ along.
 
 use super::{AccelerationSolver, Explicit, Form, counted, norm};
+use crate::redundancy;
 use bellcrank_math::linear::solver::LinearError;
 
 /// Where some pivot of a step is below this part of what it was summed from, its error is that along the constraints.
@@ -17,6 +18,14 @@ const BENT: f64 = 0.1;
 const ROUNDING: f64 = 1e-15;
 
 impl Form {
+    /// Takes notice of the position with the smallest pivot of the present step, where that is small.
+    pub(super) fn note_pivot(&mut self, t: f64, pivot: f64) {
+        if pivot < CLOSE && pivot < self.smallest_pivot() && !self.point.charts.left_out.rows.is_empty() {
+            self.closest = Some((t, self.point.q.clone()));
+        }
+        self.pivots.push((t, pivot));
+    }
+
     /// The smallest pivot of the present step.
     fn smallest_pivot(&self) -> f64 {
         self.pivots.iter().fold(f64::INFINITY, |m, (_, pivot)| m.min(*pivot))
@@ -57,6 +66,18 @@ impl Explicit {
         self.last.unprojected
     }
 
+    /// Whether the present step came by a singular position; small pivots prove it where nothing is left out.
+    fn met_singular(&mut self) -> bool {
+        if !self.leaves_out() {
+            return true;
+        }
+        let form = &mut self.form;
+        let Some((t, q)) = &form.closest else { return false };
+        form.point.t = *t;
+        form.point.q.copy_from_slice(q);
+        redundancy::is_singular(&*form.dynamics, &form.point, &mut form.w)
+    }
+
     /// Whether redundant rows are left out: then small pivots may be those of a poor choice among them, and tell of no singular
     /// position (Bennett's linkage: errors of 33 tolerances instead of 0.5).
     fn leaves_out(&self) -> bool {
@@ -66,7 +87,7 @@ impl Explicit {
     /// The error of an attempt that failed, measured anew where it came close to a singular position.
     #[cold]
     pub(super) fn error_along(&mut self, error: f64) -> f64 {
-        if !error.is_finite() || self.form.smallest_pivot() > CLOSE || self.leaves_out() {
+        if !error.is_finite() || self.form.smallest_pivot() > CLOSE || !self.met_singular() {
             return error;
         }
         let (form, (t, y)) = (&mut self.form, self.rk.tried());

@@ -17,6 +17,12 @@ pub trait MatrixHints {
     fn keeps_gradients(&self) -> bool {
         false
     }
+
+    /// Whether rows of G may vanish on the way. In joint coordinates one does where it has no arm about any joint of its loop: a
+    /// singular position, of which pivots relative to their rows tell nothing.
+    fn rows_fade(&self) -> bool {
+        false
+    }
 }
 
 /// The destination of one derivative: the k-th emitted block goes to `offsets[k]`.

@@ -303,4 +303,8 @@ impl Dynamics for Relative {
     }
 }
 
-impl MatrixHints for Relative {}
+impl MatrixHints for Relative {
+    fn rows_fade(&self) -> bool {
+        true
+    }
+}

@@ -3,6 +3,7 @@
 mod along;
 mod smoothness;
 
+use self::along::Fading;
 use super::progress::Progress;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError, Stiff};
 use crate::linear::kkt::Kkt;
@@ -72,6 +73,10 @@ struct Form {
     pivots: Vec<(f64, f64)>,
     /// The time and the coordinates of the smallest of them, where it is small and rows are left out.
     closest: Option<(f64, Vec<f64>)>,
+    /// Where rows of G may vanish, how far they have.
+    fading: Option<Fading>,
+    /// Whether stages are put onto the constraints.
+    careful: bool,
     /// Where forces work, the power at every stage and at the end of the step; at the first stage NaN until it is known.
     power: Option<Vec<f64>>,
     weights: &'static [f64],
@@ -136,6 +141,7 @@ impl Form {
         tape.plain(&mut self.point);
         tape.count(&mut self.evaluations);
         tape.plain(&mut self.pivots);
+        self.fading.iter_mut().for_each(|fading| fading.keep(tape));
         tape.plain(&mut self.power);
         if tape.reads() {
             self.w.invalidate();
@@ -151,12 +157,13 @@ impl Form {
         p.v.copy_from_slice(&y[n..2 * n]);
         p.z.copy_from_slice(&y[2 * n..]);
         self.w.invalidate();
+        if self.careful {
+            self.linear.project(&*self.dynamics, p, &mut self.w)?;
+            self.w.invalidate();
+        }
         self.dynamics.realize(p, &mut self.w);
         self.linear.accelerate(p, &mut self.w)?;
-        let pivot = match &mut self.linear {
-            AccelerationSolver::Whole { kkt, .. } => kkt.lock().smallest_pivot(),
-            AccelerationSolver::Loops(loops) => loops.nearness(p, &mut self.w),
-        };
+        let pivot = self.pivot_at_hand();
         self.note_pivot(t, pivot);
         let p = &mut self.point;
         let (qdot, rest) = ydot.split_at_mut(n);
@@ -243,6 +250,8 @@ impl Explicit {
             evaluations: 0,
             pivots: Vec::with_capacity(32),
             closest: None,
+            fading: Fading::new(&*dynamics),
+            careful: false,
             power: dynamics.has_power().then(|| vec![f64::NAN; tableau.stages + 1]),
             weights: tableau.b(),
             dynamics: dynamics.clone(),
@@ -318,8 +327,7 @@ impl Explicit {
         loop {
             let from = self.clock();
             let (form, weights, worst) = (&mut self.form, &self.weights, Cell::new(0));
-            form.pivots.clear();
-            form.closest = None;
+            form.forget_pivots();
             let attempt = self.rk.attempt(&mut |t, stage, y, ydot| form.rates(t, stage, y, ydot), &|e| {
                 let size = norm(weights, n, e);
                 if size > 1.0 {
@@ -329,6 +337,9 @@ impl Explicit {
             });
             if let (Some(from), Some(seconds)) = (from, &mut self.seconds) {
                 seconds.evaluations += from.elapsed().as_secs_f64();
+            }
+            if attempt.as_ref().is_ok_and(|error| *error > 1.0) && self.takes_care() {
+                continue;
             }
             let attempt = attempt.map(|error| if error > 1.0 { self.error_along(error) } else { error });
             let (rejection, owner) = match attempt {
@@ -416,7 +427,9 @@ impl Engine for Explicit {
     fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
         self.rk.limit(t_stop);
         self.progress.refusals.clear();
-        self.attempt()?;
+        let attempted = self.attempt();
+        self.form.careful = false;
+        attempted?;
         self.accept();
         self.project()?;
         self.weigh();

@@ -461,6 +461,23 @@ impl Kkt {
         }
     }
 
+    /// out ← Σ weight · G², row by row, with the G of the matrix.
+    pub(crate) fn row_sizes(&self, weights: &[f64], out: &mut Vec<f64>) {
+        let pattern = self.matrix.pattern();
+        out.clear();
+        out.resize(self.rhs.len() - self.n, 0.0);
+        for b in 0..self.dynamics.layout().bodies.len() {
+            for (k, offset) in pattern.row(b).filter(|(k, _)| pattern.range(*k).start >= self.n) {
+                let columns = pattern.range(k);
+                let block = self.matrix.values[offset..].chunks_exact(columns.len().max(1));
+                let out = &mut out[columns.start - self.n..columns.end - self.n];
+                for (weight, g) in weights[pattern.range(b)].iter().zip(block) {
+                    out.iter_mut().zip(g).for_each(|(o, g)| *o += weight * g * g);
+                }
+            }
+        }
+    }
+
     /// The matrix that was factored last.
     pub fn matrix(&self) -> &BlockMatrix {
         &self.matrix

@@ -141,6 +141,20 @@ impl Tolerances {
         fill(&mut out.mu, point.mu.len(), &|i| multiplier(point.mu[i]));
     }
 
+    /// What rounding makes of a coordinate: that of a length as far out as the machine is, and of an angle as large.
+    pub(crate) fn rounding<'a>(&'a self, state: &'a State) -> impl Fn(usize) -> f64 + 'a {
+        let lengths = state.q.iter().zip(&self.scales).filter(|(_, scale)| **scale == Scale::Length);
+        let far = lengths.fold(self.length, |m, (q, _)| m.max(q.abs()));
+        move |i| {
+            f64::EPSILON
+                * match self.scales[i] {
+                    Scale::Length => far,
+                    Scale::Angle => far / self.length,
+                    Scale::Magnitude => state.q[i].abs(),
+                }
+        }
+    }
+
     /// Errors may be this many times as large from now on, within what makes sense for a step.
     pub(crate) fn set_leeway(&mut self, leeway: f64) {
         self.leeway = leeway.clamp((FINEST / self.rtol).min(1.0), COARSEST);

@@ -896,3 +896,12 @@ fn a_joint_that_is_wanted_in_the_tree_in_vain_is_told() {
     assert_eq!(told.len(), 1, "{found:?}");
     assert_eq!((told[0].severity, told[0].names()), (Severity::Warning, vec!["joint `rod`"]));
 }
+
+/// The scissor lift rises while its foot is pulled in: its gains are negative and right, everything decays, and `check` said unstable.
+#[test]
+fn a_controller_that_measures_elsewhere_is_not_called_unstable_by_its_signs() {
+    let lift =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scissor-lift.toml")).unwrap();
+    let found = look(&lift);
+    assert!(found.findings.iter().all(|f| f.kind != "unstable"), "{found}");
+}

@@ -141,7 +141,11 @@ impl Pid {
 }
 
 impl Force for Pid {
+    /// What is measured elsewhere may fall where the joint's coordinate rises: then either sign may be right.
     fn unstable(&self) -> Option<String> {
+        if self.measured != self.stage.along {
+            return None;
+        }
         let gains = [("kp", self.kp), ("ki", self.ki), ("kd", self.kd)];
         let (key, gain) = gains.into_iter().find(|(_, gain)| *gain < 0.0)?;
         Some(format!("drives away from its reference: `{key}` is {gain}"))

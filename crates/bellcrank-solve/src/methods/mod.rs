@@ -86,6 +86,16 @@ pub trait Method: Send {
         let _ = admitted;
     }
 
+    /// By how many roundings of the positions its estimate errs, as velocities: those that are made of differences of positions.
+    fn noise(&self) -> f64 {
+        0.0
+    }
+
+    /// The first step from a point, at most as long as a thousandth of `span`.
+    fn first_step(&self, at: &Point, weights: &Weights, span: f64) -> f64 {
+        bdf::first_step(at, weights, span)
+    }
+
     /// Takes the point into the history and what moved into the state, and chooses order and step size of what follows.
     fn accept(&mut self, p: &Point, weights: &Weights, state: &mut State);
 
@@ -111,6 +121,11 @@ pub trait Method: Send {
 
     /// Tells a tape its history.
     fn keep(&mut self, tape: &mut Tape);
+
+    /// Corrections of Newton's iteration that stop shrinking do no harm up to this size, in units of its precision.
+    fn stagnation(&self) -> f64 {
+        0.0
+    }
 
     /// The part of the tolerance to which Newton must solve a step for the error estimate to be of use.
     fn precision(&self) -> f64 {

@@ -11,6 +11,9 @@ use bellcrank_model::{Point, State, Unknown};
 /// positions twice. (Seven-body mechanism, preset `ggl` at 1e-8, first step of 7e-12 s: λ is known to 3e-7 N.)
 const NOISE: [f64; 2] = [1e3, 1e8];
 
+/// Velocities that are differences of positions are known to this many roundings of these.
+const BLUR: f64 = 10.0;
+
 /// Multipliers that are tested are tested as well as rounding lets them be known: μ is made of differences of positions over
 /// h, and λ of differences of velocities.
 fn blur(state: &State, step: &mut Step) {
@@ -25,6 +28,14 @@ fn blur(state: &State, step: &mut Step) {
     let lambda = jolt * largest(&point.lambda) / largest(&point.vdot).max(f64::MIN_POSITIVE);
     for (weights, noise) in [(&mut weights.lambda, lambda), (&mut weights.mu, once * drop)] {
         weights.iter_mut().for_each(|w| *w = 1.0 / (1.0 / *w + noise));
+    }
+}
+
+/// On index 3 velocities are differences of positions over h: they are tested as well as rounding lets them be known.
+pub(super) fn blur_velocities(tolerances: &Tolerances, state: &State, step: &mut Step) {
+    let (rounding, slope) = (tolerances.rounding(state), BLUR * step.stencil.slopes.q.abs());
+    for (i, w) in step.weights.v.iter_mut().enumerate() {
+        *w = w.min(1.0 / (slope * rounding(i)));
     }
 }
 

@@ -12,7 +12,6 @@ use crate::formulation::Formulation;
 use crate::linear::partition::Partition;
 use crate::linear::plan::{LinearPlan, MatrixPlan};
 use crate::linear::projection::Projection;
-use crate::methods::bdf::first_step;
 use crate::methods::{Method, Rejection};
 use crate::newton::{Converged, Iteration, IterationError, amplified};
 use crate::redundancy;
@@ -200,7 +199,13 @@ impl Implicit {
                 let sizes = (self.method.step_size(), self.dynamics.length());
                 fixed.limit(sizes, self.solver.newton.iteration, &self.tolerances, state, step);
             }
-            None => self.test.limit(self.method.precision(), state, step, self.control.as_dassl),
+            None => {
+                self.test.limit(self.method.precision(), state, step, self.control.as_dassl);
+                if self.solver.formulation.index == 3 && !self.control.as_dassl {
+                    error_test::blur_velocities(&self.tolerances, state, step);
+                    step.limits.stagnation = self.method.stagnation();
+                }
+            }
         }
     }
 
@@ -320,7 +325,17 @@ impl Implicit {
         }
         let state = &self.accepted.state;
         let size = self.test.error.norm(&state.q, &state.v, &state.z);
-        1.0 + BLURRED * amplified(f64::EPSILON * size, self.solver.newton.pivot)
+        1.0 + BLURRED * amplified(f64::EPSILON * size, self.solver.newton.pivot) + self.noise()
+    }
+
+    /// What rounding of positions makes of the estimate, where that is made of their differences.
+    fn noise(&self) -> f64 {
+        let (noise, weights) = (self.method.noise(), &self.test.error.v);
+        if noise == 0.0 {
+            return 0.0;
+        }
+        let rounding = self.tolerances.rounding(&self.accepted.state);
+        noise * weights.iter().enumerate().fold(0.0f64, |m, (i, w)| m.max(w * rounding(i)))
     }
 
     fn is_near_singular(&mut self) -> bool {
@@ -402,7 +417,7 @@ impl Engine for Implicit {
         self.renew_partition();
         let h = match &self.fixed {
             Some(fixed) => fixed.h,
-            None => first_step(start, &self.test.convergence, 1e3 * self.method.step_size()),
+            None => self.method.first_step(start, &self.test.convergence, 1e3 * self.method.step_size()),
         };
         self.method.start(&self.solver.step.point, h);
         Ok(())

@@ -1,7 +1,7 @@
 //! The error of a step of generalized-α, and the size of the next.
 
 use super::super::bdf::share;
-use super::{AlphaParameters, GeneralizedAlpha};
+use super::GeneralizedAlpha;
 use crate::weights::{Weights, root_mean_square};
 use bellcrank_model::Point;
 
@@ -37,6 +37,8 @@ pub(super) struct Estimate {
     /// Their norm, and that of the last step.
     pub(super) error: f64,
     pub(super) error_before: f64,
+    /// How much of it is rounding.
+    pub(super) blur: f64,
 }
 
 impl GeneralizedAlpha {
@@ -53,9 +55,8 @@ impl GeneralizedAlpha {
     /// every change of the step, the more the smaller it gets. First-order states have no position: the second
     /// difference of their pseudo-rates stands for the third derivative.
     pub(super) fn estimate(&mut self, p: &Point, weights: &Weights) -> f64 {
-        let AlphaParameters { alpha_m, alpha_f, gamma, .. } = self.kind.parameters;
         let (h, second) = (self.pace.h_next, self.kind.parameters.order() == 2);
-        let lag = (gamma - 0.5 - alpha_f + alpha_m).abs();
+        let lag = self.kind.parameters.lag();
         let factor = if second { self.kind.parameters.error_constant().abs() * h } else { lag } * h;
         let (now, a, c, next) = (&self.now, &self.a, self.coefficients(), &self.next);
         let apart = 2.0 / (h + self.pace.h_last);
@@ -103,7 +104,8 @@ impl GeneralizedAlpha {
     /// The step after an accepted one.
     pub(super) fn choose(&mut self) {
         let k = self.exponent();
-        let error = self.estimate.error.max(1e-6);
+        // what is rounding does not shrink with the step
+        let error = (self.estimate.error - self.estimate.blur).max(1e-6);
         let before = if self.pace.past < 2 { error } else { self.estimate.error_before.max(1e-6) };
         let factor = SAFETY * error.powf(-PROPORTIONAL * k) * before.powf(INTEGRAL * k);
         let most = if self.pace.failures > 0 { 1.0 } else { GROWTH };

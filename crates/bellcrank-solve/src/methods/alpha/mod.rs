@@ -52,6 +52,9 @@ const ROUGH: f64 = 0.02;
 /// Backward Euler takes this many steps from such a start.
 const SOFT_STEPS: usize = 2;
 
+/// Newton solves a step to this part of what it may err by.
+const PRECISION: f64 = 0.03;
+
 /// Multipliers are extrapolated from this many points.
 const POINTS: usize = 2;
 
@@ -549,9 +552,30 @@ impl Method for GeneralizedAlpha {
         true
     }
 
+    /// Second differences of positions, of three sizes of rounding at most, times the factor of the estimate.
+    fn noise(&self) -> f64 {
+        if !self.kind.controlled || self.kind.additive || self.kind.parameters.order() == 2 {
+            return 0.0;
+        }
+        12.0 * self.kind.parameters.lag() / self.pace.h_next * self.strictness()
+    }
+
+    fn blur(&mut self, admitted: f64) {
+        self.estimate.blur = admitted - 1.0;
+    }
+
+    fn first_step(&self, at: &Point, weights: &Weights, span: f64) -> f64 {
+        GeneralizedAlpha::first_step(self.kind.parameters, at, weights, 0.1 * span)
+    }
+
     /// The estimate is made of second differences of positions: what Newton leaves there is not to be seen in it.
     fn precision(&self) -> f64 {
-        0.03 / self.strictness().max(1.0)
+        PRECISION / self.strictness().max(1.0)
+    }
+
+    /// A tenth of what a step may err by: states that follow velocities inherit the rounding of positions, whatever the step.
+    fn stagnation(&self) -> f64 {
+        0.1 / PRECISION
     }
 }
 

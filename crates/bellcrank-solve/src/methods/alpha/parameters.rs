@@ -42,7 +42,12 @@ impl AlphaParameters {
 
     /// Two for γ = ½ + α_f − α_m, else one.
     pub fn order(&self) -> usize {
-        if (self.gamma - 0.5 - self.alpha_f + self.alpha_m).abs() < 1e-12 { 2 } else { 1 }
+        if self.lag() < 1e-12 { 2 } else { 1 }
+    }
+
+    /// |γ − ½ − α_f + α_m|: the error of a step of first order in the velocities, in units of h² v̈.
+    pub fn lag(&self) -> f64 {
+        (self.gamma - 0.5 - self.alpha_f + self.alpha_m).abs()
     }
 
     /// Backward Euler, where a_n = 0.

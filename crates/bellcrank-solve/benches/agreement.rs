@@ -1,5 +1,6 @@
 //! Two thousand random machines by several methods and in both coordinates: how well they agree, kind by kind, and each
-//! disagreement with the seed that draws it again. `cargo bench -p bellcrank-solve --bench agreement [-- MACHINES]`
+//! disagreement with the seed that draws it again. `cargo bench -p bellcrank-solve --bench agreement [-- MACHINES]`; with
+//! `-- KIND SEED` the model file of one of them.
 
 #[path = "../tests/common/machines.rs"]
 mod machines;
@@ -7,7 +8,23 @@ mod machines;
 use bellcrank_model::testing::Random;
 use machines::{AGREEMENT, KINDS, WAYS, compare};
 
+/// Prints the machine that is asked for; whether one was.
+fn print_one() -> bool {
+    let words: Vec<String> = std::env::args().collect();
+    let asked = words.windows(2).find_map(|pair| {
+        let (_, draw) = KINDS.iter().find(|(kind, _)| *kind == pair[0])?;
+        Some((draw, pair[1].parse().ok()?))
+    });
+    if let Some((draw, seed)) = &asked {
+        println!("{}", draw(&mut Random::new(*seed)));
+    }
+    asked.is_some()
+}
+
 fn main() {
+    if print_one() {
+        return;
+    }
     let wanted = std::env::args().filter_map(|a| a.parse::<u64>().ok()).next().unwrap_or(2000);
     let each = wanted.div_ceil(KINDS.len() as u64);
     println!("{:10} {:>8} {:>10} {:>10} {:>8} {:>9}", "kind", "machines", "median", "largest", "refused", "disagree");

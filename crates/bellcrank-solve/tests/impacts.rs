@@ -398,3 +398,18 @@ fn a_joint_that_friction_holds_at_its_stop_does_not_chatter() {
         assert!((x - y).abs() < 1e-2, "{name}: {x} against {y}");
     }
 }
+
+/// At a tolerance of more than the height of a bounce the first step behind it led below the floor, and the ball bounced there for ever.
+#[test]
+fn bounces_lower_than_the_tolerance_end() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bouncing-ball.toml");
+    let read = bellcrank_model::read::read_model(path, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let s = std::sync::Arc::new(read.model.compile());
+    for preset in bellcrank_solve::choices::PRESETS {
+        let mut options = Options { rtol: 1e-2, until: 10.0, ..Options::default() };
+        preset.apply(&mut options);
+        let summary = run(&s, options);
+        let height = last(&summary, "ball.y");
+        assert!((height - 0.1).abs() < 1e-3, "{}: {height}", preset.name);
+    }
+}

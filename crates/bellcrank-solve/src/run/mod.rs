@@ -298,13 +298,14 @@ impl Simulation {
         if from >= until {
             return Ok(());
         }
-        let stop = self.stop(until);
+        let stop = self.stop(until).min(from + self.passing.longest);
         let effort = self.take_step(stop)?;
         self.refuse_poles(from)?;
         let since = self.monitors.clock.now();
         let root = self.find(from)?;
         let to = root.map_or(self.engine.state().t, |root| root.t);
         if root.is_none() {
+            self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
         }
         self.report_step(from, to, effort, out);

@@ -13,6 +13,13 @@ use bellcrank_model::dynamics::Crossing;
 /// Events in a row that may happen without time passing, and one more for each switch function.
 const MOST_AT_ONCE: usize = 100;
 
+/// After so many a shorter step is tried, which may be wanting: the first step of bdf after a bounce that is lower than the tolerance leads
+/// below the floor, to the same bounce of a ball that leaves. Others pass with the steps that they want (Newton's cradle).
+const REPEATED: std::ops::Range<usize> = 20..30;
+
+/// The step that is tried then, in parts of the one that led there.
+const SHORTER: f64 = 0.25;
+
 /// No more than this fraction of a run is no time.
 const NO_TIME: f64 = 1e-13;
 
@@ -21,12 +28,14 @@ pub(super) struct Passing {
     finder: Watch,
     /// Events at the present time.
     pub repeated: usize,
+    /// The next step is no longer, where those before it led to events without time passing.
+    pub longest: f64,
     pub events: Vec<Event>,
 }
 
 impl Passing {
     pub fn new(switches: usize) -> Passing {
-        Passing { finder: Watch::new(switches), repeated: 0, events: Vec::new() }
+        Passing { finder: Watch::new(switches), repeated: 0, longest: f64::INFINITY, events: Vec::new() }
     }
 
     /// The number of switch functions.
@@ -43,6 +52,7 @@ impl Passing {
     pub fn keep(&mut self, tape: &mut Tape) {
         tape.plain(&mut self.finder);
         tape.count(&mut self.repeated);
+        tape.number(&mut self.longest);
         tape.plain(&mut self.events);
     }
 
@@ -104,6 +114,11 @@ impl Simulation {
                 observer.dynamics.owner_of_switch(root.switch).map(|(_, subject)| subject).unwrap_or_default();
             return Err(StepError::Chatter { t: root.t, culprit });
         }
+        self.passing.longest = if REPEATED.contains(&self.passing.repeated) {
+            SHORTER * (self.engine.state().t - from)
+        } else {
+            f64::INFINITY
+        };
         for (subject, what) in happened {
             let event = Event { t: root.t, name: subject.words, what: what.to_string() };
             out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;

@@ -23,7 +23,7 @@ mod parameters;
 
 pub use parameters::AlphaParameters;
 
-use super::bdf::least_share;
+use super::bdf::{self, least_share};
 use super::clock::{Clock, ROUNDING, STRETCH};
 use super::recent::Recent;
 use super::{Method, Rejection, StepCollapse};
@@ -564,8 +564,12 @@ impl Method for GeneralizedAlpha {
         self.estimate.blur = admitted - 1.0;
     }
 
+    /// Of first order its own; DASSL's would be of the size of rounding.
     fn first_step(&self, at: &Point, weights: &Weights, span: f64) -> f64 {
-        GeneralizedAlpha::first_step(self.kind.parameters, at, weights, 0.1 * span)
+        match self.kind.parameters.order() {
+            1 => GeneralizedAlpha::first_step(self.kind.parameters, at, weights, 0.1 * span),
+            _ => bdf::first_step(at, weights, span),
+        }
     }
 
     /// The estimate is made of second differences of positions: what Newton leaves there is not to be seen in it.

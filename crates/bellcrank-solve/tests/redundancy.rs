@@ -317,7 +317,7 @@ fn rows_left_out_stay_so_in_relative_coordinates() {
             }
             let summary = simulation.run(&mut Silent);
             for (channel, x) in summary.last.iter().filter(|(channel, _)| channel.ends_with(".x")) {
-                let y = last(&exact, &channel);
+                let y = last(&exact, channel);
                 assert!((x - y).abs() < 1e-3, "{name}, {}: {channel} {x} against {y}", method.name());
             }
         }
@@ -339,7 +339,7 @@ fn loop_cg_leaves_redundant_rows_out_and_keeps_its_factors() {
         let few = name == "wishbone" || 5 * report.renewals < report.solves;
         assert!(few, "{name}: {} factors, {} solves", report.renewals, report.solves);
         for (channel, x) in summary.last.iter().filter(|(channel, _)| channel.ends_with(".x")) {
-            let (y, z) = (last(&exact, &channel), last(&eliminated, &channel));
+            let (y, z) = (last(&exact, channel), last(&eliminated, channel));
             assert!((x - y).abs() < 3.0 * (z - y).abs() + 1e-8, "{name}: {channel} {x}, {z} against {y}");
         }
     }
@@ -364,7 +364,7 @@ fn sequential_regularization_copes_with_redundant_rows() {
         let summary = run(&s, Options { solver: Solver::Srm, ..options });
         assert!(summary.drift.position < open, "{name}: {:?}", summary.drift);
         for (channel, x) in summary.last.iter().filter(|(channel, _)| channel.ends_with(".x")) {
-            let y = last(&exact, &channel);
+            let y = last(&exact, channel);
             assert!((x - y).abs() < 1e-5, "{name}: {channel} {x} against {y}");
         }
     }

@@ -190,8 +190,8 @@ def beam(
     second_moment: second moment of area against bending towards the body's y; in space [towards y, towards z]
         [m⁴]; default: of the section
     torsion_constant: torsion constant J (space) [m⁴]; default: of the section
-    ends: what the modes keep fixed: `pinned` both ends on the x axis, `clamped` the end A with its
-        direction; default: pinned
+    ends: what the modes keep fixed: `pinned` both ends on the x axis, `clamped` the end A with its direction;
+        default: pinned
     axial: number of modes that stretch it; default: 1
     bending: number of modes that bend it; in space [towards y, towards z]; default: 2
     torsion: number of modes that twist it (space); default: 1
@@ -199,8 +199,7 @@ def beam(
         default: false
     damping: damping ratio of every mode with the frame held; default: 0
     rayleigh: instead of `damping`: α and β of the damping matrix α M + β K [1/s, s]; default: none
-    start: `quasi-static`: starts bent by the loads of the motion, so that nothing rings; default:
-        undeformed
+    start: `quasi-static`: starts bent by the loads of the motion, so that nothing rings; default: undeformed
     deflection: modal coordinates at the start, in the order of the modes [m, rad]; default: none
     deflection_rate: their rates at the start [m/s, rad/s]; default: none
     """
@@ -244,8 +243,7 @@ def modal(
     file: a modal file in the model's folder: nodes, modes, stiffness
     damping: damping ratio of every mode with the frame held; default: 0
     rayleigh: instead of `damping`: α and β of the damping matrix α M + β K [1/s, s]; default: none
-    start: `quasi-static`: starts bent by the loads of the motion, so that nothing rings; default:
-        undeformed
+    start: `quasi-static`: starts bent by the loads of the motion, so that nothing rings; default: undeformed
     deflection: modal coordinates at the start, in the order of the modes [m, rad]; default: none
     deflection_rate: their rates at the start [m/s, rad/s]; default: none
     """
@@ -1740,7 +1738,8 @@ class Runs:
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: interval between recorded samples [s]; default: 1/200 of the run
+        sample: equal intervals between recorded rows [s]; default: every step of the run, thinned to about
+            2000 rows; for `inverse` 1/200 of the run
         record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
             channels; default: what docs/channels.md marks
         from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result
@@ -1847,7 +1846,8 @@ class Runs:
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: interval between recorded samples [s]; default: 1/200 of the run
+        sample: equal intervals between recorded rows [s]; default: every step of the run, thinned to about
+            2000 rows; for `inverse` 1/200 of the run
         record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
             channels; default: what docs/channels.md marks
         from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result
@@ -1952,7 +1952,8 @@ class Runs:
             default: none
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
-        sample: interval between recorded samples [s]; default: 1/200 of the run
+        sample: equal intervals between recorded rows [s]; default: every step of the run, thinned to about
+            2000 rows; for `inverse` 1/200 of the run
         record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
             channels; default: what docs/channels.md marks
         from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result

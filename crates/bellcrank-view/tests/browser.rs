@@ -743,7 +743,7 @@ mod page {
         }
         folder.flush().unwrap();
         page.until(
-            "globalThis.bellcrank?.state?.()?.rows === 8192 && document.body.innerText.includes('The run goes on')",
+            "globalThis.bellcrank?.state?.()?.rows === 8192 && document.body.innerText.includes('The run is in progress')",
         );
         folder.end(&Object::new(json!({"status": "interrupted"}))).unwrap();
         page.until("document.body.innerText.includes('The run was interrupted')");

@@ -11,8 +11,8 @@ plant = control.ss(*linear)
 print("poles:", np.round(control.poles(plant), 3))
 
 # the outputs are the states in other words: weigh them, and feed them back
-weights = linear.C.T @ np.diag([10.0, 1.0, 100.0, 1.0]) @ linear.C
-K, _, poles = control.lqr(linear.A, linear.B, weights, [[0.1]])
+weighed = np.diag(np.sqrt([10.0, 1.0, 100.0, 1.0])) @ linear.C
+K, _, poles = control.lqr(linear.A, linear.B, weighed.T @ weighed, [[0.1]])
 gains = np.asarray(K) @ np.linalg.inv(linear.C)
 print("closed loop:", np.round(poles, 3))
 

@@ -134,11 +134,11 @@ def test_ctrl_c_ends_a_run_and_keeps_what_was_computed() -> None:
         "import bellcrank as bc, sys\n"
         "m = bc.loads(sys.stdin.read())\n"
         "print('go', flush=True)\n"
-        "try:\n    m.run(until=1e9, sample=1e5)\n"
+        "try:\n    m.run(until=1e6, sample=1e3)\n"
         "except KeyboardInterrupt as e:\n    print('stopped with', e.result.rows, e.result.summary.status)\n"
         "s = m.simulate()\n"
         "print('again', flush=True)\n"
-        "try:\n    s.advance_to(1e9)\n"
+        "try:\n    s.advance_to(1e6)\n"
         "except KeyboardInterrupt:\n    print('stopped', s.advance_to(s.time + 1) == s.time)\n"
     )
     pipe = subprocess.PIPE

@@ -196,7 +196,7 @@ def test_a_sweep_that_ended_early_is_resumed(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt), ThreadPoolExecutor(1) as pool:
         bc.sweep(swing(), out=out, executor=pool, chunk=5, **{**asked, "progress": stop})
-    with pytest.raises(bc.ResultsError, match=r"`resume=True` goes on with them"):
+    with pytest.raises(bc.ResultsError, match=r"`resume=True` continues with them"):
         bc.sweep(swing(), out=out, **asked)
     bc.sweep(swing(), out=out, resume=True, **asked)
     assert table == (out / "study.parquet").read_bytes()

@@ -193,7 +193,7 @@ fn failed(error: StudyError) -> PyErr {
         StudyError::Ledger(LedgerError::Model(report)) => reported(Kind::Model, &report),
         StudyError::Ledger(LedgerError::Disk(e)) => unwritten(e),
         StudyError::Ledger(LedgerError::Refused(text)) => {
-            ResultsError::new_err(text.replace("--resume goes", "`resume=True` goes").replace(" with --out", ""))
+            ResultsError::new_err(text.replace("--resume ", "`resume=True` ").replace(" with --out", ""))
         }
         e @ StudyError::Interrupted(_) => errors::failed(e),
     }

@@ -547,3 +547,25 @@ fn a_run_of_few_steps_keeps_every_one_of_them() {
     let (even, _) = record(TUMBLING, Options { until: 0.5, sample: Some(0.5), ..Options::default() });
     assert_eq!((until, memory.row(memory.times.len() - 1)), (0.5, even.row(1)));
 }
+
+#[test]
+fn a_run_of_too_many_channels_to_follow_the_motion_says_so() {
+    let text = "[body.\"ball{i}\"]\nrepeat = 300\nmass = 1\ninertia = [1, 1, 1]\nat = [\"{i}\", 0, 0]\n";
+    let options = |record: &[&str]| Options {
+        method: MethodName::Dop853,
+        until: 1.0,
+        record: record.iter().map(|r| r.to_string()).collect(),
+        ..Options::default()
+    };
+    let notes = |record: &[&str]| {
+        let mut simulation = Simulation::new(system(text), options(record)).unwrap();
+        let mut memory = Memory::default();
+        assert_eq!(simulation.run(&mut memory).status, Status::Finished);
+        let notes: Vec<String> = simulation.plan().revision_notes().map(|n| n.line).collect();
+        (memory.times.len(), notes)
+    };
+    let (rows, told) = notes(&["*"]);
+    assert_eq!(rows, 201);
+    assert!(matches!(&told[..], [line] if line.starts_with("recorded at 200 equal intervals")), "{told:?}");
+    assert!(notes(&["ball1.*"]).1.is_empty());
+}

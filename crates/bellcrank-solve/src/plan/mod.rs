@@ -254,7 +254,7 @@ impl Plan {
     /// Goes back to the method and the solver of an earlier time. The engine is decided on by [`Plan::again`].
     pub(crate) fn resume(&mut self, method: Option<MethodName>, solver: Solver) {
         if self.method() != method {
-            self.revisions.retain(|r| !r.is_choice());
+            self.revisions.retain(|r| !r.is_choice() || matches!(r, Revision::EvenRows { .. }));
         }
         self.method = method;
         self.solver = solver;

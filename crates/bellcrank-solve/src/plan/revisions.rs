@@ -35,6 +35,13 @@ pub enum Revision {
         /// When.
         t: f64,
     },
+    /// Rows that follow the motion would take too much memory: they are recorded at equal intervals.
+    EvenRows {
+        /// When.
+        t: f64,
+        /// Recorded channels.
+        channels: usize,
+    },
 }
 
 impl Revision {
@@ -45,7 +52,8 @@ impl Revision {
             | Revision::NoLoopCg { t }
             | Revision::OtherEquations { t, .. }
             | Revision::WholeMatrix { t }
-            | Revision::SoftStart { t } => *t,
+            | Revision::SoftStart { t }
+            | Revision::EvenRows { t, .. } => *t,
         }
     }
 
@@ -57,12 +65,13 @@ impl Revision {
             Revision::OtherEquations { .. } => "other equations",
             Revision::WholeMatrix { .. } => "whole matrix",
             Revision::SoftStart { .. } => "soft start",
+            Revision::EvenRows { .. } => "even rows",
         }
     }
 
     /// Whether it is one of the choices that every summary lists. Modes change often, and are listed as events.
     pub fn is_choice(&self) -> bool {
-        matches!(self, Revision::Stiff { .. } | Revision::NoLoopCg { .. })
+        matches!(self, Revision::Stiff { .. } | Revision::NoLoopCg { .. } | Revision::EvenRows { .. })
     }
 }
 
@@ -83,6 +92,11 @@ impl fmt::Display for Revision {
                     "at t = {t:.6} s two damped steps (backward Euler): a fast transient dies out within one step"
                 )
             }
+            Revision::EvenRows { channels, .. } => write!(
+                f,
+                "recorded at 200 equal intervals, for {channels} channels are too many to follow the motion: peaks between \
+                 rows are not recorded (fewer channels by `record`, shorter intervals by `sample`)"
+            ),
         }
     }
 }

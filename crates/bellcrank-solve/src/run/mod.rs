@@ -38,7 +38,7 @@ pub use summary::{Drift, Energy, Excess, FinalValues, Names, OutputSummary, Stat
 use crate::choices::{Options, Solver};
 use crate::engines::{Engine, Statistics, StepError};
 use crate::history::{History, Taken};
-use crate::plan::{self, Decided, Plan, Posed};
+use crate::plan::{self, Decided, Plan, Posed, Revision};
 use crate::record::{Header, Recorder};
 use crate::start::Assembly;
 use bellcrank_math::threads::team::Team;
@@ -247,6 +247,10 @@ impl Simulation {
             None => {
                 let t0 = self.engine.state().t;
                 let mut sampler = out.wants_frames().then(|| self.sampler(t0));
+                if self.options.sample.is_none() && sampler.as_ref().is_some_and(|s| !s.follows()) {
+                    let channels = self.recorded_channels().len();
+                    self.plan.revisions.push(Revision::EvenRows { t: t0, channels });
+                }
                 self.cross_breaks(self.options.until, &mut None, out)?;
                 self.begin_monitors()?;
                 self.sample(t0, &mut sampler, out)?;

@@ -83,3 +83,24 @@ fn packages_are_whole() {
     assert!(packaged(&common::root().join("crates/bellcrank/Cargo.toml")).contains(Path::new("models/pendulum.toml")));
     assert!(crates >= 8 && checked >= 20, "{crates} crates, {checked} included files");
 }
+
+/// `cargo run` builds the program, `cargo test --workspace` everything: with the same features, so that the second uses what
+/// the first has compiled.
+#[test]
+fn the_program_and_the_tests_share_one_build() {
+    let features = |selection: &[&str]| -> HashSet<String> {
+        let out = Command::new(env!("CARGO"))
+            .args(["tree", "--offline", "--prefix", "none", "--format", "{p} {f}", "--edges"])
+            .args(selection)
+            .current_dir(common::root())
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let text = String::from_utf8(out.stdout).unwrap();
+        text.lines().map(|line| line.trim_end_matches(" (*)").to_string()).collect()
+    };
+    let program = features(&["normal,build", "--package", "bellcrank"]);
+    let all = features(&["normal,build,dev", "--workspace"]);
+    let other: Vec<&String> = program.difference(&all).collect();
+    assert!(program.len() > 100 && other.is_empty(), "built with other features for the tests: {other:?}");
+}

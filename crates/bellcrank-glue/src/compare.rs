@@ -95,6 +95,16 @@ fn corresponding(options: Options) -> (Coupling, Options) {
 /// Runs a model whole, and cut at joints and forces, with corresponding methods. The whole runs in the coordinates that the
 /// options ask for.
 pub fn run_cut(system: &Arc<System>, options: Options, names: &[&str]) -> Result<CutRun, CutRunError> {
+    run_cut_within(system, options, names, None)
+}
+
+/// The same with tolerances of the residuals between the parts.
+pub fn run_cut_within(
+    system: &Arc<System>,
+    options: Options,
+    names: &[&str],
+    tolerances: Option<Levels>,
+) -> Result<CutRun, CutRunError> {
     let (coupling, options) = corresponding(options);
     let (until, window) = (options.until, options.step.unwrap_or(options.until / 1000.0));
     let sample = (options.sample_distance() / window).round().max(1.0) * window;
@@ -115,7 +125,7 @@ pub fn run_cut(system: &Arc<System>, options: Options, names: &[&str]) -> Result
         return Err(CutRunError::Whole(e.to_string()));
     }
     let rtol = options.step.is_none().then_some(options.rtol);
-    let tolerances = rtol.map_or(Levels::all(1e-10), Levels::within);
+    let tolerances = tolerances.unwrap_or_else(|| rtol.map_or(Levels::all(1e-10), Levels::within));
     let mut glue = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
     // parts and whole are to start alike
     let softened = of_whole.plan.revisions.iter().any(|r| matches!(r, Revision::SoftStart { .. }));

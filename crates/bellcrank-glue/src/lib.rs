@@ -30,7 +30,7 @@ mod summary;
 
 pub use assembly::{Assembly, Part, Remote, RemoteEntry, Source, read_assembly, read_assembly_with, read_part_model};
 pub use checkpoint::{Checkpoints, PARTS_FILE, Watch};
-pub use compare::{CutRun, CutRunError, Difference, run_cut};
+pub use compare::{CutRun, CutRunError, Difference, run_cut, run_cut_within};
 pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
 pub use in_step::InStep;

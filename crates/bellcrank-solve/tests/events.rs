@@ -635,6 +635,21 @@ fn a_block_on_a_slope_creeps_or_slides_as_its_friction_says() {
     }
 }
 
+/// It was called nonholonomic, which no drive of a shaft is.
+#[test]
+fn the_additive_formulation_refuses_a_drive_of_the_rate_by_its_name() {
+    let text = r#"
+        model = { plane = "xy", gravity = [0, -9.81] }
+        body.a = { mass = 1, inertia = 0.1, at = [0.5, 0] }
+        joint.pin = { type = "revolute", between = ["ground", "a"], at = [0, 0] }
+        joint.motor = { type = "drive", joint = "pin", rate = 2 }
+        "#;
+    let options = Options { step: Some(1e-3), ..Options::named("hht-add").unwrap() };
+    let refused = Simulation::new(system(text), options).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(refused.contains("joint `motor` holds a rate alone") && refused.contains("hht-si2"), "{refused}");
+    assert!(!refused.contains("nonholonomic"), "{refused}");
+}
+
 /// A joint that sticks is a nonholonomic constraint for a while, also where it slips at the start.
 #[test]
 fn the_additive_formulation_refuses_what_may_stick() {

@@ -33,6 +33,11 @@ fn an_assembly_tells_what_is_left_of_every_residual() {
         };
         assert!(allowed > 0.0 && left <= allowed * unit, "{level}: {left:e} > {allowed:e}");
     }
+    // the final values: the rim of the wheel is held to its hub
+    let last = |channel: &str| v["final"][channel].as_f64().unwrap_or_else(|| panic!("no {channel} in {}", v["final"]));
+    assert_eq!(last("t"), 0.1);
+    assert!((last("wheel/centre.x") - last("suspension/outer.x")).abs() < 1e-9);
+    assert!((last("wheel/centre.y") - last("suspension/outer.y")).abs() < 1e-9 && last("chassis/mount.y") < 0.3);
     let loose = json(&s, &["glue", &assembly, "--until", "0.1", "--tolerances", "1e-6,1e-6,1e-6,1e-6", "--json"]);
     assert_eq!(loose["tolerances"]["dynamics"], 1e-6);
     assert!(loose["exchanges"].as_u64() < v["exchanges"].as_u64(), "{loose}\n{v}");
@@ -63,6 +68,10 @@ fn a_split_model_tells_the_largest_difference() {
     let of = |unit: &str| differences.iter().find(|d| d["unit"] == unit).unwrap()["difference"].as_f64().unwrap();
     assert!(of("m") < 1e-9 && of("rad") < 1e-8, "{v}");
     assert!(v["exchanges"].as_u64().unwrap() <= 2 * v["windows"].as_u64().unwrap(), "{v}");
+    let split = ["run", &model, "--until", "0.2", "--step", "1e-3", "--split", "B,D", "--tolerances", "1e-5", "--json"];
+    let loose = json(&s, &split);
+    assert_eq!(loose["tolerances"]["dynamics"], 1e-5);
+    assert!(loose["exchanges"].as_u64() < v["exchanges"].as_u64(), "{loose}\n{v}");
     let text = s.bellcrank(&["run", &model, "--until", "0.2", "--split", "B"]);
     assert!(text.stdout.contains("whole and glued differ at most by") || text.stderr.contains("whole and glued"));
     let wrong = s.bellcrank(&["run", &model, "--split", "Q"]);

@@ -5,7 +5,8 @@ use crate::choices::{ChoiceError, FormulationKind, Options, Solver, Suggestion};
 use crate::linear::LinearPlan;
 use crate::linear::shared::SharedKkt;
 use crate::start::without_mass;
-use bellcrank_model::{Dynamics, Point};
+use bellcrank_model::{Dynamics, Point, Unknown};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The system of accelerations and reactions, solved as the options ask.
@@ -39,12 +40,16 @@ pub fn refuse_additive(dynamics: &dyn Dynamics, start: &Point, options: &Options
         );
         return Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"));
     }
-    let sticks = dynamics.may_stick();
-    if sticks.is_none() && dynamics.layout().m() == dynamics.layout().m_rates() {
-        return Ok(());
-    }
-    let by = sticks.map_or(String::new(), |force| format!(", and {force} is one while it sticks"));
-    let reason = format!("the additive formulation has no place for nonholonomic constraints{by}");
+    let by = match dynamics.may_stick() {
+        Some(force) => format!("{force} holds a rate alone while it sticks"),
+        None => {
+            let layout = dynamics.layout();
+            let rate_alone = |(c, r): (&Range<usize>, &Range<usize>)| c.len() > r.len();
+            let Some(block) = layout.constraints.iter().zip(&layout.rates).position(rate_alone) else { return Ok(()) };
+            format!("{} holds a rate alone", dynamics.subject(Unknown::Lambda, block))
+        }
+    };
+    let reason = format!("the additive formulation keeps the position of every constraint, and {by}");
     Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
 }
 

@@ -7,7 +7,7 @@ use crate::cli::{Failure, output, print, tell};
 use bellcrank_glue::{
     Assembly, COUPLINGS, Checkpoints, Coordinator, Coupling, CutRunError, GlueError, GlueOptions, GluedProgress,
     GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PARTS_FILE, PartModel,
-    Solver, Source, Subdomain, read_assembly_with, run_cut,
+    Solver, Source, Subdomain, read_assembly_with, run_cut_within,
 };
 use bellcrank_model::System;
 use bellcrank_model::file::{bounded, diagnostic::escaped, suggest};
@@ -242,12 +242,15 @@ fn finish(args: &Glue, run: &mut GluedSimulation, summary: GluedSummary, has_che
     if let (true, Some(out)) = (args.report, &args.out) {
         write_report(&summary, out)?;
     }
-    if args.json {
-        return print(&to_json(&summary).to_string());
-    }
-    tell_summary(&summary);
     let channels = run.header().channels;
     let values = run.coordinator().observe().map_err(refused)?;
+    if args.json {
+        let last = channels.iter().zip(values).map(|(channel, value)| (channel.name.clone(), json!(value)));
+        let mut object = to_json(&summary);
+        object["final"] = Value::Object([("t".into(), json!(summary.t))].into_iter().chain(last).collect());
+        return print(&object.to_string());
+    }
+    tell_summary(&summary);
     tell(&format!("t = {} s:", summary.t));
     for (channel, value) in channels.iter().zip(values).take(SHOWN_CHANNELS) {
         tell(&format!("  {:32} {:>17}  {}", channel.name, output::nine_digits(value), channel.unit));
@@ -412,11 +415,13 @@ pub fn cut(
     system: &Arc<System>,
     options: Options,
     joints: &[String],
+    tolerances: &[f64],
     out: Option<&PathBuf>,
     json: bool,
 ) -> Result<(), Failure> {
     let names: Vec<&str> = joints.iter().map(String::as_str).collect();
-    let run = run_cut(system, options, &names).map_err(|e| match e {
+    let tolerances = if tolerances.is_empty() { None } else { Some(levels(tolerances)?) };
+    let run = run_cut_within(system, options, &names, tolerances).map_err(|e| match e {
         CutRunError::Glue(e) => stopped(e),
         CutRunError::Start(e) => Failure::BadInput(spoken(e)),
         CutRunError::Whole(_) => Failure::Failed(e.to_string()),

@@ -20,6 +20,10 @@ pub struct Run {
     /// Runs the model whole and cut into parts at these joints (or forces), and prints the largest difference.
     #[arg(long, value_name = "JOINTS", value_delimiter = ',')]
     pub split: Vec<String>,
+    /// With --split: tolerances of gaps (in lengths), gap rates (lengths per window), accelerations (fractions of the
+    /// largest) and balance of loads (as a displacement, in lengths): four numbers, or one for all.
+    #[arg(long, value_name = "P,V,A,D", value_delimiter = ',', requires = "split")]
+    pub tolerances: Vec<f64>,
     /// Writes results.parquet, results.csv and summary.json to this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

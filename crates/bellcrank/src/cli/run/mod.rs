@@ -72,7 +72,7 @@ pub fn run(args: Run) -> Result<(), Failure> {
     let system = Arc::new(std::mem::take(&mut read.model).into_system());
     if !args.split.is_empty() {
         refuse_in_parts(&system, &options)?;
-        return crate::cli::glue::cut(&system, options, &args.split, args.out.as_ref(), args.json);
+        return crate::cli::glue::cut(&system, options, &args.split, &args.tolerances, args.out.as_ref(), args.json);
     }
     signals::set(&options.resources.interrupt, 130);
     let plots = chosen_plots(&args.plots, &system)?;

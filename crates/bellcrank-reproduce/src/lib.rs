@@ -1,6 +1,7 @@
 //! The papers that Bellcrank rests on, computed again: their tables beside ours, and every claim with
 //! whether it holds.
 
+pub mod claim;
 pub mod clock;
 pub mod closed_loops;
 pub mod coordinate_splitting;

@@ -1,5 +1,6 @@
 //! What a reproduction found: tables, figures and claims, as text, JSON and one HTML page.
 
+use crate::claim::{Against, Claim};
 use bellcrank_view::drawing::escape;
 use bellcrank_view::plot::Figure;
 use serde_json::{Value, json};
@@ -7,21 +8,17 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-/// One claim: ours, the paper's, and whether what can fairly be asked of it holds.
+/// Something of the paper that is not reproduced.
 #[derive(Clone, Debug)]
-pub struct Claim {
-    /// The table or example it belongs to.
+pub struct Missing {
+    /// The table or figure.
     pub table: &'static str,
-    /// What it says.
-    pub what: String,
-    /// Our number.
+    /// What the paper has.
+    pub paper: &'static str,
+    /// What comes out here.
     pub ours: String,
-    /// The paper's, or `–`.
-    pub paper: String,
-    /// What is asked.
-    pub asked: String,
-    /// Whether it holds.
-    pub holds: bool,
+    /// The best explanation, and what was tried.
+    pub why: &'static str,
 }
 
 /// A table as it is shown.
@@ -44,6 +41,8 @@ pub struct Report {
     pub title: String,
     /// What holds for all of it, if anything is to be said.
     pub about: String,
+    /// What is not reproduced: the first thing on the page.
+    pub missing: Vec<Missing>,
     /// The tables.
     pub tables: Vec<Table>,
     /// The figures, each with its file name without ending.
@@ -53,26 +52,60 @@ pub struct Report {
 }
 
 impl Report {
+    /// Adds a claim, whose numbers are still to be given.
+    pub fn claim(&mut self, table: &'static str, against: Against, what: impl Into<String>) -> &mut Claim {
+        let k = self.claims.len();
+        self.claims.push(Claim::new(table, against, what));
+        &mut self.claims[k]
+    }
+
     /// Whether every claim holds.
     pub fn holds(&self) -> bool {
-        self.claims.iter().all(|c| c.holds)
+        self.claims.iter().all(Claim::holds)
+    }
+
+    /// The claims that do not hold.
+    pub fn failed(&self) -> usize {
+        self.claims.iter().filter(|c| !c.holds()).count()
+    }
+
+    /// How many claims are held against whom.
+    fn tally(&self) -> String {
+        let count = |against: Against| self.claims.iter().filter(|c| c.against == against).count();
+        let [paper, theory, other, ours] = Against::ALL.map(count);
+        format!(
+            "{} claims: {paper} against the paper, {theory} against theory, {other} against another program. \
+             {ours} laws, which hold our runs against each other.",
+            paper + theory + other
+        )
+    }
+
+    /// The claims against others, then the laws, each with its heading.
+    fn sections(&self) -> [(&'static str, Vec<&Claim>); 2] {
+        let (laws, claims) = self.claims.iter().partition(|c| c.against == Against::Ours);
+        [("Claims", claims), ("Laws: our runs against each other", laws)]
     }
 
     /// The claims as `--json` prints them.
     pub fn to_json(&self) -> Value {
-        let claims: Vec<Value> = self
-            .claims
+        let claims: Vec<Value> = self.claims.iter().map(Claim::to_json).collect();
+        let missing: Vec<Value> = self
+            .missing
             .iter()
-            .map(|c| {
-                json!({ "table": c.table, "claim": c.what, "ours": c.ours, "paper": c.paper, "asked": c.asked, "holds": c.holds })
-            })
+            .map(|m| json!({ "table": m.table, "paper": m.paper, "ours": m.ours, "why": m.why }))
             .collect();
-        json!({ "title": self.title, "holds": self.holds(), "claims": claims })
+        json!({ "title": self.title, "holds": self.holds(), "not_reproduced": missing, "claims": claims })
     }
 
     /// The tables and claims as text.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
+        for m in &self.missing {
+            let _ = writeln!(out, "not reproduced: {}: the paper has {}; here {}. {}", m.table, m.paper, m.ours, m.why);
+        }
+        if !self.missing.is_empty() {
+            out.push('\n');
+        }
         for t in &self.tables {
             let _ = writeln!(out, "{}\n", t.title);
             let columns = t.header.len();
@@ -87,10 +120,18 @@ impl Report {
             }
             let _ = writeln!(out, "\n  {}\n", t.note);
         }
-        for c in &self.claims {
-            let mark = if c.holds { "holds" } else { "FAILS" };
-            let _ =
-                writeln!(out, "{mark}  {}: {}: {} (asked: {}; paper: {})", c.table, c.what, c.ours, c.asked, c.paper);
+        for (heading, claims) in self.sections().into_iter().filter(|(_, claims)| !claims.is_empty()) {
+            let _ = writeln!(out, "{heading}\n");
+            for c in claims {
+                let mark = if c.holds() { "holds" } else { "FAILS" };
+                let paper = c.paper.as_ref().map_or(String::new(), |p| format!("; the paper has {p}"));
+                let (ours, asked, whose) = (c.ours(), c.asked(), c.against.name());
+                let _ = writeln!(out, "{mark}  {}: {}: {ours} (asked by {whose}: {asked}{paper})", c.table, c.what);
+            }
+            out.push('\n');
+        }
+        if !self.claims.is_empty() {
+            let _ = writeln!(out, "{}", self.tally());
         }
         out
     }
@@ -115,6 +156,17 @@ impl Report {
         if !self.about.is_empty() {
             let _ = write!(out, "<p>{}</p>", escape(&self.about));
         }
+        if !self.missing.is_empty() {
+            out += "<h2>What is not reproduced</h2><div><table class=claims><tr><th>where<th>paper<th>here<th>why</tr>";
+            for m in &self.missing {
+                let row = [m.table, m.paper, &m.ours, m.why].map(escape).join("<td>");
+                let _ = write!(out, "<tr><td>{row}</tr>");
+            }
+            out += "</table></div>";
+        }
+        if !self.claims.is_empty() {
+            let _ = write!(out, "<p>{}</p>", escape(&self.tally()));
+        }
         for t in &self.tables {
             let _ = write!(out, "<h2>{}</h2><div><table>{}", escape(&t.title), cells("th", &t.header));
             t.rows.iter().for_each(|row| out += &cells("td", row));
@@ -123,16 +175,18 @@ impl Report {
         for (_, f) in &self.figures {
             let _ = write!(out, "<h2>{}</h2>{}", escape(&f.title), f.to_svg());
         }
-        if self.claims.is_empty() {
-            return out + "</html>\n";
+        for (heading, claims) in self.sections().into_iter().filter(|(_, claims)| !claims.is_empty()) {
+            let _ = write!(out, "<h2>{heading}</h2><div><table class=claims>");
+            out += "<tr><th>table<th>claim<th>ours<th>asked<th>by<th>paper<th></tr>";
+            for c in claims {
+                let paper = c.paper.as_deref().unwrap_or("–");
+                let row = [c.table, &c.what, &c.ours(), &c.asked(), c.against.name(), paper].map(escape).join("<td>");
+                let mark = if c.holds() { "<td>holds" } else { "<td class=fails>fails" };
+                let _ = write!(out, "<tr><td>{row}{mark}</tr>");
+            }
+            out += "</table></div>";
         }
-        out += "<h2>Claims</h2><table class=claims><tr><th>table<th>claim<th>ours<th>paper<th>asked<th></tr>";
-        for c in &self.claims {
-            let row = [c.table, &c.what, &c.ours, &c.paper, &c.asked].map(escape).join("<td>");
-            let mark = if c.holds { "<td>holds" } else { "<td class=fails>fails" };
-            let _ = write!(out, "<tr><td>{row}{mark}</tr>");
-        }
-        out + "</table></html>\n"
+        out + "</html>\n"
     }
 }
 
@@ -144,20 +198,14 @@ fn cells(tag: &str, row: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claim::at_most;
 
     #[test]
     fn a_failed_claim_is_seen_everywhere() {
-        let claim = |holds| Claim {
-            table: "1",
-            what: "x < y".into(),
-            ours: "2".into(),
-            paper: "1".into(),
-            asked: "1".into(),
-            holds,
-        };
-        let mut report = Report { title: "T".into(), claims: vec![claim(true)], ..Report::default() };
+        let mut report = Report { title: "T".into(), ..Report::default() };
+        report.claim("1", Against::Paper, "x < y").asks("", 1.0, at_most(2.0)).paper("1.5");
         assert!(report.holds() && report.to_json()["holds"] == true);
-        report.claims.push(claim(false));
+        report.claim("1", Against::Ours, "x < z").asks("", 3.0, at_most(2.0));
         assert!(!report.holds() && report.to_text().contains("FAILS") && report.to_html().contains("x &lt; y"));
     }
 }

@@ -12,7 +12,7 @@ pub mod runs;
 mod tests;
 mod time;
 
-use crate::report::{Claim, Report};
+use crate::report::Report;
 use epsilon::{order, stability};
 use loop_cg::{implicit, successor};
 use motions::{motion, references, singular};
@@ -21,10 +21,6 @@ use regularized::{table_1, table_2, table_3};
 /// What can be asked for.
 pub const TABLES: &[&str] =
     &["4.1", "4.2", "4.3", "stability", "order", "references", "singular", "successor", "implicit", "motion", "time"];
-
-fn claim(table: &'static str, what: impl Into<String>, ours: String, paper: &str, asked: &str, holds: bool) -> Claim {
-    Claim { table, what: what.into(), ours, paper: paper.into(), asked: asked.into(), holds }
-}
 
 fn short(x: f64) -> String {
     format!("{x:.2e}")

@@ -2,8 +2,9 @@
 
 use super::problems::{PointMass, TwoBody};
 use super::strings;
+use crate::claim::{Against, at_least, at_most};
 use crate::parallel;
-use crate::report::{Claim, Report, Table};
+use crate::report::{Report, Table};
 use crate::study::{Preset, Setting, consistent, own, run};
 use bellcrank_model::{Dynamics, State};
 use bellcrank_solve::choices::{MethodName, Options};
@@ -177,16 +178,13 @@ impl Undamped {
     fn claim(&self, report: &mut Report) {
         let (runs, near) = (self.runs, self.near);
         let mean = (self.log_ratios / runs as f64).exp();
-        report.claims.push(Claim {
-            table: "auto",
-            what: format!(
-                "S1a and S1b, {runs} runs, every step within TOL: error of auto by that of CS, geometric mean; runs within 100 TOL"
-            ),
-            ours: format!("{mean:.2}; {} of auto, {} of CS, {} of auto with shared errors", near[1], near[0], near[2]),
-            paper: "–".into(),
-            asked: "≤ 1.25; as many as of CS, give or take 5; more with shared errors".into(),
-            holds: mean <= 1.25 && near[1] + 5 >= near[0] && near[2] >= near[1],
-        });
+        let what =
+            format!("S1a and S1b, {runs} runs, every step within TOL: error of auto by that of CS, geometric mean");
+        report.claim("auto", Against::Ours, what).asks("error by that of CS", mean, at_most(1.25));
+        let what = format!("S1a and S1b, {runs} runs that end within 100 TOL");
+        let claim = report.claim("auto", Against::Ours, what);
+        claim.asks("auto by CS", near[1] as f64 / near[0] as f64, at_least(0.8));
+        claim.asks("auto with shared errors by auto", near[2] as f64 / near[1] as f64, at_least(1.0));
     }
 }
 
@@ -226,26 +224,19 @@ impl Race {
     fn claim(&self, report: &mut Report, problem: &Problem) {
         let (f, tolerance) = (self.evaluations, self.tolerance);
         let what = format!("{}, order ≤ {}, TOL {tolerance:e}", problem.name, self.order);
-        report.claims.push(Claim {
-            table: "auto",
-            what: what.clone(),
-            ours: format!("{} against CS {}, CM {}", f[2], f[0], self.cm_shown()),
-            paper: "–".into(),
-            asked: "≤ 1.10 × the best".into(),
-            holds: self.finished && self.ratio() <= 1.10,
-        });
+        let counts = format!("{} evaluations against CS {}, CM {}", f[2], f[0], self.cm_shown());
+        let claim = report.claim("auto", Against::Ours, format!("{what}: {counts}"));
+        claim.all("runs that finished", self.finished as usize, 1);
+        claim.asks("evaluations by those of the best", self.ratio(), at_most(1.10));
         let (how, error) = match (problem.followed, self.shared) {
             (None, _) => ("", self.errors[1]),
             (Some(_), Some((_, error))) => (" with shared errors", error),
             (Some(_), None) => return,
         };
-        report.claims.push(Claim {
-            table: "auto",
-            what: format!("{what}: error of auto{how} at the end"),
-            ours: format!("{error:.1e}"),
-            paper: "–".into(),
-            asked: format!("≤ {:.0e}", 100.0 * tolerance),
-            holds: error <= 100.0 * tolerance,
-        });
+        // of an oscillation that is followed, errors add up
+        let most = if how.is_empty() { 20.0 } else { 12.0 };
+        let what = format!("{what}: error of auto{how} at the end");
+        let quantity = if how.is_empty() { "error/TOL" } else { "error/TOL, shared" };
+        report.claim("auto", Against::Ours, what).asks(quantity, error / tolerance, at_most(most));
     }
 }

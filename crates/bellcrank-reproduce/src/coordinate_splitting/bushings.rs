@@ -1,8 +1,9 @@
 //! Models on bushings: the ladder of stiffnesses, and the stiff bushing of the benchmarks.
 
 use super::{counted, slashed, strings};
+use crate::claim::{Against, at_most};
 use crate::parallel;
-use crate::report::{Claim, Report, Table};
+use crate::report::{Report, Table};
 use crate::study::counts;
 use bellcrank_model::Dynamics;
 use bellcrank_model::read::read_text;
@@ -151,24 +152,10 @@ impl Rung {
     }
 
     fn claim(&self, report: &mut Report, load: &str, tolerance: f64, end: &[f64; 3]) {
-        let (away, k) = (self.error(end), self.k);
-        report.claims.push(Claim {
-            table: "ladder",
-            what: format!("{load}, TOL {tolerance:e}, k = {k:e}: error of auto at the end, in m"),
-            ours: format!("{away:.1e}"),
-            paper: "–".into(),
-            asked: format!("≤ {:.0e}", 100.0 * tolerance),
-            holds: away <= 100.0 * tolerance,
-        });
-        let f = [0, 1, 2].map(|i| counted(self.evaluations(i)));
-        report.claims.push(Claim {
-            table: "ladder",
-            what: format!("{load}, TOL {tolerance:e}, k = {k:e}: evaluations of auto"),
-            ours: format!("{} against CS {}, CM {}", f[2], f[0], f[1]),
-            paper: "–".into(),
-            asked: "≤ 1.10 × the best".into(),
-            holds: self.ratio() <= 1.10,
-        });
+        let what = format!("{load}, TOL {tolerance:e}, k = {:e}: auto", self.k);
+        let claim = report.claim("ladder", Against::Ours, what);
+        claim.asks("error at the end/TOL", self.error(end) / tolerance, at_most(10.0));
+        claim.asks("evaluations by those of the best", self.ratio(), at_most(1.10));
     }
 }
 
@@ -208,14 +195,10 @@ pub fn ladder(report: &mut Report, quick: bool) {
             }
             let steps = |rung: Option<&Rung>| Some(rung?.runs[2].as_ref()?.statistics.steps);
             let (soft, stiff) = (steps(rungs.first()), steps(rungs.last()));
-            report.claims.push(Claim {
-                table: "ladder",
-                what: format!("{load}, TOL {tolerance:e}: steps of auto from the softest to the stiffest"),
-                ours: format!("{} to {}", counted(soft), counted(stiff)),
-                paper: "–".into(),
-                asked: "growth ≤ 1.5".into(),
-                holds: soft.zip(stiff).is_some_and(|(soft, stiff)| stiff as f64 <= 1.5 * soft as f64),
-            });
+            let (from, to) = (counted(soft), counted(stiff));
+            let what = format!("{load}, TOL {tolerance:e}: steps of auto, {from} on the softest, {to} on the stiffest");
+            let growth = soft.zip(stiff).map(|(soft, stiff)| stiff as f64 / soft as f64);
+            report.claim("ladder", Against::Ours, what).asks("growth", growth, at_most(1.5));
         }
     }
     report.tables.push(table);
@@ -258,14 +241,9 @@ pub fn stiff(report: &mut Report, quick: bool) {
         row.push(format!("{ratio:.2}"));
         table.rows.push(row);
         if test == Tested::Q {
-            report.claims.push(Claim {
-                table: "bushing",
-                what: "steps from k = 1e5 to 1e8, and the largest error".into(),
-                ours: format!("{} to {}, {worst:.1e} m", counted(fewest), counted(most)),
-                paper: "–".into(),
-                asked: "within 1.5 of each other, ≤ 1e-3 m".into(),
-                holds: ratio <= 1.5 && worst <= 1e-3,
-            });
+            let what = format!("k = 1e5 to 1e8: {} to {} steps", counted(fewest), counted(most));
+            let claim = report.claim("bushing", Against::Ours, what);
+            claim.asks("most by fewest steps", ratio, at_most(1.5)).asks("largest error [m]", worst, at_most(1e-3));
         }
     }
     report.tables.push(table);
@@ -321,14 +299,8 @@ pub fn hour(report: &mut Report, quick: bool) {
                 format!("{drift:.1e}"),
                 format!("{:.1e}", s.drift.velocity),
             ]);
-            report.claims.push(Claim {
-                table: "hour",
-                what: format!("{name} at rtol {rtol:e}: constraint residual through {until} s"),
-                ours: format!("{drift:.1e}"),
-                paper: "–".into(),
-                asked: "≤ 1e-10".into(),
-                holds: drift <= 1e-10,
-            });
+            let what = format!("{name} at rtol {rtol:e}: residual of the constraints through {until} s");
+            report.claim("hour", Against::Theory, what).asks("residual [m]", drift, at_most(1e-12));
         }
     }
     report.tables.push(table);

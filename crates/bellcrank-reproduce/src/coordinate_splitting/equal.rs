@@ -4,7 +4,8 @@ use super::partition::Partitioned;
 use super::problems::{PointMass, TwoBody};
 use super::table_4::TWO_BODY;
 use super::{counted, strings};
-use crate::report::{Claim, Report, Table};
+use crate::claim::{Against, at_most};
+use crate::report::{Report, Table};
 use crate::study::{Preset, Setting, consistent, own, run};
 use bellcrank_model::hand_written::Equations;
 use bellcrank_solve::choices::{ErrorScope, Tested};
@@ -90,14 +91,14 @@ fn compare<E: Equations + Clone + 'static>(
             row.extend(runs.iter().map(|r| counted(fewest(r, level))));
             table.rows.push(row);
             let (alike, star) = (fewest(&runs[6], level), fewest(&runs[3], level));
-            report.claims.push(Claim {
-                table: "equal",
-                what: format!("{name}, ε = {epsilon:e}: evaluations of auto (all) and GGL* to come within {level:e}"),
-                ours: format!("{} against {}", counted(alike), counted(star)),
-                paper: "–".into(),
-                asked: "≤ 1.10 × GGL*".into(),
-                holds: alike.is_some_and(|f| star.is_none_or(|g| f as f64 <= 1.1 * g as f64)),
-            });
+            let what = format!(
+                "{name}, ε = {epsilon:e}: evaluations to come within {level:e}, auto (all) {}, GGL* {}",
+                counted(alike),
+                counted(star)
+            );
+            // where GGL* never comes within the error, auto has to
+            let ratio = alike.map(|f| star.map_or(1.0, |g| f as f64 / g as f64));
+            report.claim("equal", Against::Ours, what).asks("evaluations by those of GGL*", ratio, at_most(1.1));
             ours.push(fewest(&runs[5], level));
         }
     }
@@ -105,14 +106,9 @@ fn compare<E: Equations + Clone + 'static>(
         // none, where a run at some ε never came within the error
         let all: Option<Vec<usize>> = ours.into_iter().collect();
         let range = all.and_then(|f| Some((*f.iter().min()?, *f.iter().max()?)));
-        report.claims.push(Claim {
-            table: "equal",
-            what: format!("{name}: evaluations of auto to come within {level:e}, for all ε"),
-            ours: range.map_or("–".into(), |(least, most)| format!("{least} to {most}")),
-            paper: "–".into(),
-            asked: "within 1.10 of each other".into(),
-            holds: range.is_some_and(|(least, most)| most as f64 <= 1.1 * least as f64),
-        });
+        let what = format!("{name}: evaluations of auto to come within {level:e}, for all ε");
+        let ratio = range.map(|(least, most)| most as f64 / least as f64);
+        report.claim("equal", Against::Ours, what).asks("most by fewest evaluations", ratio, at_most(1.1));
     }
 }
 

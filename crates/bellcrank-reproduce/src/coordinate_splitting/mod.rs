@@ -61,10 +61,6 @@ fn counted(count: Option<usize>) -> String {
     count.map_or("–".into(), |c| c.to_string())
 }
 
-fn within(ours: usize, theirs: usize, part: f64) -> bool {
-    (ours as f64 - theirs as f64).abs() <= part * theirs as f64
-}
-
 /// One step of a bushing, without error test, with Newton's norm over all of q and v.
 fn one_step(bushing: Bushing, q: [f64; 3], v: [f64; 3], h: f64, iteration: Iteration) -> Outcome {
     let preloaded = bushing.preloaded;

@@ -2,15 +2,14 @@
 
 use super::problems::Bushing;
 use super::{one_step, strings};
-use crate::report::{Claim, Report, Table};
+use crate::claim::{Against, around, at_least, at_most, near};
+use crate::report::{Missing, Report, Table};
 use bellcrank_solve::newton::Iteration;
 
 pub(super) fn table_1(report: &mut Report, _: bool) {
     let mut table = Table {
         title: "Table 1: one step of the simplified bushing".into(),
-        note: "The printed rates cannot belong to the printed data: the stiff limit of this iteration is about .44. What holds \
-               is that CS and CM are alike here, and that the rate rises with the step."
-            .into(),
+        note: "What holds of the paper is that CS and CM are alike here, and that the rate rises with the step.".into(),
         header: strings(&["method", "h₀", "iterations", "rate", "paper: iterations", "rate"]),
         rows: Vec::new(),
     };
@@ -21,7 +20,7 @@ pub(super) fn table_1(report: &mut Report, _: bool) {
     ];
     let solution = [(0.001, 0.916549035341), (0.005, 0.991287011459), (0.01, 0.999048826707), (0.05, 0.999996585581)];
     for (iteration, name, iterations, rates) in expected {
-        let mut before = 0.0;
+        let mut before = None;
         for (k, (h, x)) in solution.into_iter().enumerate() {
             let bushing = Bushing::simplified();
             let q = [0.9, -(bushing.length - 0.81f64).sqrt(), 0.0];
@@ -35,19 +34,22 @@ pub(super) fn table_1(report: &mut Report, _: bool) {
                 paper[k].0.to_string(),
                 format!("{:.3}", paper[k].1),
             ]);
-            report.claims.push(Claim {
-                table: "1",
-                what: format!("{name} at h₀ = {h}: iterations and rate, and the solution"),
-                ours: format!("{count}, {rate:.4}"),
-                paper: format!("{}, {:.3}", paper[k].0, paper[k].1),
-                asked: format!("{} ± 2, {:.4} ± 10 %, rising", iterations[k], rates[k]),
-                holds: count.abs_diff(iterations[k]) <= 2
-                    && (rate / rates[k] - 1.0).abs() < 0.1
-                    && rate > before
-                    && (o.last.q[0] - x).abs() < 1e-9,
-            });
-            before = rate;
+            let claim = report.claim("1", Against::Independent, format!("{name} at h₀ = {h}"));
+            claim
+                .asks("iterations", count, around(iterations[k] as f64, 2.0))
+                .asks("rate", rate, near(rates[k], 0.1))
+                .asks("error of x", (o.last.q[0] - x).abs(), at_most(3e-11))
+                .paper(format!("{} iterations, rate {:.3}", paper[k].0, paper[k].1));
+            if let Some(before) = before.replace(rate) {
+                claim.asks("rate by that at the step before", rate / before, at_least(1.05));
+            }
         }
     }
+    report.missing.push(Missing {
+        table: "1",
+        paper: "24, 46, 74, 96 iterations and rates .316, .522, .659, .723",
+        ours: "8, 25, 33, 39 iterations and rates .043, .318, .403, .442 for CS".into(),
+        why: "The stiff limit of this iteration is a rate of about .44, so the printed rates cannot belong to the printed data.",
+    });
     report.tables.push(table);
 }

@@ -4,7 +4,8 @@
 mod linkage;
 mod stability;
 
-use crate::report::{Claim, Report, Table};
+use crate::claim::{Against, around, at_least, at_most, between, exactly, near};
+use crate::report::{Missing, Report, Table};
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use linkage::{Cartesian, Linkage, Relative, exact};
@@ -225,14 +226,12 @@ impl Run {
     }
 }
 
-fn claim(table: &'static str, what: &str, ours: String, paper: &str, asked: &str, holds: bool) -> Claim {
-    Claim { table, what: what.into(), ours, paper: paper.into(), asked: asked.into(), holds }
-}
-
 fn relative(report: &mut Report) {
     let table = "relative";
     let mut rows = Vec::new();
-    for (name, beta, angle, torque) in [("1/4", 0.25, 8.0e-3, 4.4), ("1/6", 1.0 / 6.0, 2e-6, 1e-3)] {
+    for (name, beta, angle, torque) in [("1/4", 0.25, 8.0e-3, 4.4), ("1/6", 1.0 / 6.0, 1e-9, 4e-7)] {
+        // the acceleration is linear in time, which Newmark's law with β = 1/6 integrates exactly
+        let exact_law = name == "1/6";
         let run = glue(&Relative, 0.4, 8.0, beta, 1e-8, Projection::Gauss);
         let angles = run.error(|s| s.q[0] - exact(s.t)[0]);
         let torques = run.error(|s| s.torque - exact(s.t)[3]);
@@ -243,14 +242,13 @@ fn relative(report: &mut Report) {
             format!("{angles:.2e}"),
             format!("{torques:.2e}"),
         ]);
-        let counts = format!("mean {:.2}, most {}", run.mean_iterations(), run.most_iterations());
-        let few = run.converged && run.mean_iterations() <= 1.3 && run.most_iterations() <= 2;
-        let what = format!("iterations at h = .4, β = {name}");
-        report.claims.push(claim(table, &what, counts, "generally two", "mean ≤ 1.3, most 2", few));
-        let what = format!("errors of q₁ [rad] and of the constraint torque [N m], β = {name}");
-        let asked = format!("≤ {angle:.1e}, ≤ {torque:.1e}");
-        let near = angles <= angle && torques <= torque;
-        report.claims.push(claim(table, &what, format!("{angles:.2e}, {torques:.2e}"), "–", &asked, near));
+        let claim = report.claim(table, Against::Paper, format!("iterations at h = .4, β = {name}"));
+        claim.all("runs that converged", run.converged as usize, 1);
+        claim.asks("mean", run.mean_iterations(), at_most(1.3)).asks("most", run.most_iterations(), at_most(2.0));
+        claim.paper("generally two");
+        let claim = report.claim(table, Against::Theory, format!("errors against the closed form, β = {name}"));
+        claim.asks(if exact_law { "q₁ [rad], β = 1/6" } else { "q₁ [rad]" }, angles, at_most(angle));
+        claim.asks(if exact_law { "torque [N m], β = 1/6" } else { "torque [N m]" }, torques, at_most(torque));
         if beta == 0.25 {
             let curve = |name: &str, f: &dyn Fn(&Taken) -> f64| Curve {
                 name: name.into(),
@@ -304,10 +302,11 @@ fn naive(report: &mut Report) {
     let table = "naive";
     let run = glue(&Relative, 1e-3, 1e-3, 0.25, 1e-8, Projection::Naive);
     let (ours, predicted) = run.ratios.first().copied().unwrap_or_default();
-    let holds = !run.converged && (ours.abs() / predicted.abs() - 1.0).abs() < 1e-3 && predicted.abs() > 1.0;
-    let text = format!("{:.4} per iteration (predicted {:.4})", ours.abs(), predicted.abs());
-    let asked = "|1 − (uᵀM⁻¹u)(uᵀMu)| > 1 within .1 %";
-    report.claims.push(claim(table, "the naive projection diverges", text, "does not converge", asked, holds));
+    let claim = report.claim(table, Against::Paper, "the naive projection does not converge");
+    claim.asks("runs that converged", run.converged as usize, exactly(0usize)).paper("does not converge");
+    claim.asks("growth per iteration", ours.abs(), at_least(1.2));
+    let what = "growth per iteration as |1 − (uᵀM⁻¹u)(uᵀMu)| says";
+    report.claim(table, Against::Theory, what).asks("", ours.abs(), near(predicted.abs(), 1e-3));
     // u is the direction of the motion at a given angle of the driven link
     let product = |mass: Matrix, u: &[f64]| {
         let inverse = mass.solve(&column(u)).map_or(f64::NAN, |x| dot(u, &x.values));
@@ -324,14 +323,12 @@ fn naive(report: &mut Report) {
         product(Cartesian.mass(&[]), &[&link[..], &[-sin, cos, 0.0], &link].concat())
     };
     let ((least, most), (_, largest)) = (extremes(&relative), extremes(&cartesian));
-    let text = format!("{least:.2} … {most:.2} in relative angles, {largest:.2} in Cartesian coordinates");
-    let holds = (least - 2.38).abs() < 0.01 && (largest - 4.63).abs() < 0.01 && most < largest;
-    let what = "(uᵀM⁻¹u)(uᵀMu) over a turn: always above 2";
-    report.claims.push(claim(table, what, text, "–", "> 2, from 2.38 to 4.63", holds));
+    let claim = report.claim(table, Against::Independent, "(uᵀM⁻¹u)(uᵀMu) over a turn: always above 2");
+    claim.asks("least in relative angles", least, around(2.38, 0.01)).asks("most", most, around(4.42, 0.01));
+    claim.asks("in Cartesian coordinates", largest, around(4.63, 0.01));
     let late = glue(&Relative, 0.4, 8.0, 0.25, 1e-8, Projection::GaussLate);
-    let text = format!("mean {:.2}, most {}", late.mean_iterations(), late.most_iterations());
-    let more = late.mean_iterations() >= 3.0 || !late.converged;
-    report.claims.push(claim(table, "Φ̈ at a instead of a + Δâ costs iterations", text, "–", "mean ≥ 3", more));
+    let claim = report.claim(table, Against::Ours, "Φ̈ at a instead of a + Δâ costs iterations");
+    claim.asks("mean", late.mean_iterations(), at_least(3.0)).asks("most", late.most_iterations(), at_least(6.0));
     let mut rows = Vec::new();
     for h in [0.4, 0.04, 1e-3] {
         let run = glue(&Relative, h, h, 0.25, 1e-8, Projection::Naive);
@@ -366,15 +363,22 @@ fn cartesian(report: &mut Report, quick: bool) {
         }
         let (error, mean, converged) = errors[0];
         let what = format!("Cartesian coordinates to the letter at h = .04, β = {name}, after 4 s");
-        let text = format!("{error:.3} rad, mean {mean:.1} iterations");
-        let holds = converged && (0.07..0.09).contains(&error);
-        report.claims.push(claim(table, &what, text, "drifts a little", ".07 … .09 rad", holds));
+        let claim = report.claim(table, Against::Independent, what);
+        claim.all("runs that converged", converged as usize, 1).asks("mean iterations", mean, between(3.8, 5.1));
+        claim.asks("error [rad]", error, between(0.07, 0.09)).paper("drifts a little");
     }
+    report.missing.push(Missing {
+        table: "figures 6 and 7",
+        paper: "velocities and accelerations that drift a little over 8 s at h = .04",
+        ours: "an error of .07 to .09 rad after 4 s with the algorithm to the letter".into(),
+        why: "The paper does not say which β it uses, nor over which span iterations are counted. Projections of q and v take \
+              something of the motion away in every iteration; projecting v and a again where q was moved to halves the error.",
+    });
     report.tables.push(Table {
         title: "Four-bar in Cartesian coordinates, all joints cut, h = .04, tolerance 1e-8".into(),
-        note: "The sheet has .07 to .09 rad and 3.8 to 4.7 iterations; these are the errors of both β after 4 s. The \
+        note: "Another program has .07 to .09 rad and 3.8 to 4.7 iterations; these are the errors of both β after 4 s. The \
                projections of q and v take something of the motion away in every iteration, and errors grow with time; \
-               projecting v and a again where q was moved to halves that for β = ¼. The sheet does not say over which \
+               projecting v and a again where q was moved to halves that for β = ¼. It is not known over which \
                span iterations are counted: our means are 4.0 and 5.0 over 4 s, 3.6 and 4.6 over 8 s."
             .into(),
         header: ["β", "projections", "until [s]", "largest error [rad]", "mean iterations"].map(String::from).to_vec(),
@@ -382,18 +386,18 @@ fn cartesian(report: &mut Report, quick: bool) {
     });
     let run = glue(&Cartesian, 0.04, until, 0.25, 1e-8, Projection::Gauss);
     let error = run.error(|s| Cartesian.angle(&s.q) - exact(s.t)[0]);
-    let text = format!("{error:.3} rad, mean {:.1} iterations", run.mean_iterations());
-    let asked = "runs to the end, error ≤ .1 rad";
-    let holds = run.converged && error <= 0.1;
-    report.claims.push(claim(table, "Cartesian coordinates at h = .04", text, "drifts a little", asked, holds));
+    let claim = report.claim(table, Against::Theory, "Cartesian coordinates at h = .04, projected again");
+    claim.all("runs that converged", run.converged as usize, 1);
+    claim.asks("error [rad]", error, at_most(if quick { 0.04 } else { 0.1 })).paper("drifts a little");
     let coarse = glue(&Cartesian, 0.4, until, 0.25, 1e-8, Projection::Gauss);
     let coarse_error = coarse.error(|s| Cartesian.angle(&s.q) - exact(s.t)[0]);
-    let text = match coarse.converged {
-        true => format!("error {coarse_error:.1} rad"),
-        false => "does not converge".to_string(),
-    };
-    let useless = !coarse.converged || coarse_error > 1.0;
-    report.claims.push(claim(table, "Cartesian coordinates at h = .4 fail", text, "–", "no useful motion", useless));
+    // 0.4 s is 2½ rad of the driven link: a step either does not converge or leaves the motion
+    let failed = !coarse.converged || coarse_error > 1.0;
+    report.claim(table, Against::Theory, "Cartesian coordinates at h = .4 fail").all(
+        "runs that fail",
+        failed as usize,
+        1,
+    );
     let exact_x = |t: f64| {
         let [q, v, a, _] = exact(t);
         (-0.5 * q.sin() * v, -0.5 * (q.cos() * v * v + q.sin() * a))
@@ -442,6 +446,7 @@ pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claim::vacuous::every_claim_holds_and_could_fail;
 
     #[test]
     fn derivatives_agree_with_differences() {
@@ -481,11 +486,9 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_of_the_sheet_holds() {
+    fn every_claim_about_gluing_holds() {
         let report = reproduce(None, true);
-        assert_eq!((report.claims.len(), report.figures.len()), (16, 6));
-        for claim in &report.claims {
-            assert!(claim.holds, "{claim:?}");
-        }
+        assert_eq!(report.figures.len(), 6);
+        every_claim_holds_and_could_fail(&report, TABLES);
     }
 }

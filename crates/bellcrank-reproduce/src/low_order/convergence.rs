@@ -1,10 +1,11 @@
 //! Figures 3 to 6: orders of convergence.
 
+use super::runs;
 use super::runs::Run;
 use super::sweep::{halvings, order, sweep};
-use super::{near, runs, shown};
+use crate::claim::{Against, near};
 use crate::problems::{SEVEN_BODY, SLIDER_CRANK};
-use crate::report::{Claim, Report};
+use crate::report::Report;
 use bellcrank_solve::choices::LOW_ORDER;
 
 /// Crank speed at T = 2, and the error at h = 2⁻¹⁰ that a careful implementation finds.
@@ -29,14 +30,8 @@ pub(super) fn convergence(report: &mut Report, quick: bool) {
     );
     for ((p, wanted), f) in LOW_ORDER.iter().zip(AT_2_10).zip(&found) {
         let ours = f[3][0];
-        report.claims.push(Claim {
-            table: "3",
-            what: format!("error of {} at h = 2⁻¹⁰", p.name),
-            ours: shown(ours),
-            paper: "–".into(),
-            asked: format!("{} ± 5 %", shown(wanted)),
-            holds: near(ours, wanted, 0.05 * wanted),
-        });
+        let claim = report.claim("3", Against::Independent, format!("{} at h = 2⁻¹⁰", p.name));
+        claim.asks("error", ours, near(wanted, 0.05));
     }
 }
 

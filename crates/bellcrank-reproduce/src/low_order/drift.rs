@@ -1,10 +1,11 @@
 //! Figures 11 to 15: velocity constraints, held exactly and left open.
 
 use super::runs::{Run, fixed};
-use super::{claim_bound, near, runs, shown, strings};
+use super::{runs, shown, strings};
+use crate::claim::{Against, around, at_most, near};
 use crate::parallel;
 use crate::problems::SLIDER_CRANK;
-use crate::report::{Claim, Report, Table};
+use crate::report::{Report, Table};
 use bellcrank_solve::choices::Preset;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
@@ -16,7 +17,8 @@ pub(super) fn no_drift(report: &mut Report, quick: bool) {
         let Some(residuals) = runs::pin_residuals(&model, fixed(p, 0.5f64.powi(10)), 0.5f64.powi(10)) else { continue };
         let worst = residuals.points.iter().fold(0.0f64, |m, (x, y)| m.max(x.abs()).max(y.abs()));
         let what = format!("velocity residual of {name} over {until} s, in parts of the largest speed");
-        claim_bound(report, "11", what, worst / residuals.speed, "machine precision", 1e-12);
+        let claim = report.claim("11", Against::Paper, what);
+        claim.asks("residual/speed", worst / residuals.speed, at_most(2e-14)).paper("machine precision");
     }
 }
 
@@ -60,40 +62,22 @@ pub(super) fn boxes(report: &mut Report, quick: bool) {
             format!("{:.3}", coarse / fine),
         ]);
         at_10.push(*fine);
-        report.claims.push(Claim {
-            table: "13",
-            what: format!("box of {name}"),
-            ours: shown(*fine),
-            paper: "–".into(),
-            asked: format!("{} ± 3 %", shown(wanted)),
-            holds: near(*fine, wanted, 0.03 * wanted),
-        });
-        report.claims.push(Claim {
-            table: "13",
-            what: format!("box of {name}, per halving of h"),
-            ours: format!("÷ {:.3}", coarse / fine),
-            paper: "the box shrinks".into(),
-            asked: "÷ 4 ± .1".into(),
-            holds: near(coarse / fine, 4.0, 0.1),
-        });
+        report.claim("13", Against::Independent, format!("box of {name}")).asks("size", *fine, near(wanted, 0.03));
+        let claim = report.claim("13", Against::Theory, format!("box of {name}, per halving of h"));
+        claim.asks("shrinks by", coarse / fine, around(4.0, 0.1)).paper("the box shrinks");
         let thinned = points.iter().skip(64).step_by(4).copied().collect();
         figure.curves.push(Curve { name: name.into(), points: thinned, marked: false });
         if !quick && name == "hht-i3" {
             let long = Run { until: 100.0, ..model.clone() };
             if let Some((worst, _)) = size(p, &long, 10) {
-                claim_bound(report, "15", "box of hht-i3 up to T = 100".into(), worst, "–", 1.1 * fine);
+                let claim = report.claim("15", Against::Ours, "box of hht-i3 up to T = 100, by that up to T = 10");
+                claim.asks("growth", worst / fine, at_most(1.1));
             }
         }
     }
     if let [a, b, ..] = at_10[..] {
-        report.claims.push(Claim {
-            table: "14",
-            what: "boxes of nstiff and hht-i3".into(),
-            ours: format!("{:.3}", a / b),
-            paper: "one shape".into(),
-            asked: "3.15 ± 1 %".into(),
-            holds: near(a / b, 3.15, 0.0315),
-        });
+        let claim = report.claim("14", Against::Theory, "box of nstiff by that of hht-i3, as their constants c");
+        claim.asks("ratio", a / b, near(3.15, 0.01)).paper("one shape");
     }
     report.tables.push(table);
     report.figures.push(("figure-13", figure));

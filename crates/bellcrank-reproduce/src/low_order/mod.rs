@@ -12,7 +12,8 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-use crate::report::{Claim, Report};
+use crate::claim::{Against, around};
+use crate::report::Report;
 use beyond::{error_control, heavy_top, printed_form};
 use convergence::{convergence, flexible, seven_body};
 use cost::cost;
@@ -61,29 +62,7 @@ fn shown(x: f64) -> String {
     format!("{x:.2e}")
 }
 
-fn near(x: f64, wanted: f64, by: f64) -> bool {
-    (x - wanted).abs() <= by
-}
-
-/// A claim about an order of convergence.
+/// A claim about an order of convergence, which the paper states and theory demands.
 fn claim_slope(report: &mut Report, table: &'static str, what: String, ours: f64, wanted: f64, by: f64) {
-    report.claims.push(Claim {
-        table,
-        what,
-        ours: format!("{ours:.3}"),
-        paper: format!("{wanted:.0}"),
-        asked: format!("{wanted:.2} ± {by}"),
-        holds: near(ours, wanted, by),
-    });
-}
-
-fn claim_bound(report: &mut Report, table: &'static str, what: String, ours: f64, paper: &str, most: f64) {
-    report.claims.push(Claim {
-        table,
-        what,
-        ours: shown(ours),
-        paper: paper.into(),
-        asked: format!("≤ {}", shown(most)),
-        holds: ours <= most,
-    });
+    report.claim(table, Against::Theory, what).asks("order", ours, around(wanted, by)).paper(format!("{wanted:.0}"));
 }

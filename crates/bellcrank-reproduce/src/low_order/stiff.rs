@@ -2,7 +2,8 @@
 
 use super::runs::{Run, fixed, go, stiff_pendulum};
 use super::sweep::{halvings, sweep};
-use super::{claim_bound, runs, shown};
+use super::{runs, shown};
+use crate::claim::{Against, at_most};
 use crate::parallel;
 use crate::problems::DOUBLE_PENDULUM;
 use crate::report::{Report, Table};
@@ -37,10 +38,10 @@ pub(super) fn stiff(report: &mut Report, quick: bool) {
     for (p, f) in LOW_ORDER.iter().zip(&found) {
         let worst = f.iter().fold(0.0f64, |m, e| m.max(e.unwrap_or(f64::INFINITY)));
         let what = format!("{} from the original start at every h from 2⁻⁵: largest error", p.name);
-        claim_bound(report, "stiff", what, worst, "–", 2e-2);
+        report.claim("stiff", Against::Independent, what).asks("largest error [rad]", worst, at_most(1e-2));
         let (first, last) = (f[0].unwrap_or(f64::NAN), f.last().copied().flatten().unwrap_or(f64::NAN));
         let what = format!("{}: error at the smallest h against that at 2⁻⁵", p.name);
-        claim_bound(report, "stiff", what, last / first, "–", 0.1);
+        report.claim("stiff", Against::Independent, what).asks("ratio", last / first, at_most(0.05));
     }
     // the smooth variant shows the orders
     let model = Run::new(DOUBLE_PENDULUM, 1.0);

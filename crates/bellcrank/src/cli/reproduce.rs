@@ -17,7 +17,7 @@ pub struct Reproduce {
     /// Skips the long rows.
     #[arg(long)]
     quick: bool,
-    /// Prints every claim as JSON: our value, the published one, and whether it holds.
+    /// Prints every claim as JSON: our numbers, what is asked of them and by whom, and what the paper has.
     #[arg(long)]
     json: bool,
     /// Writes index.html and the figures as SVG to this folder.
@@ -51,8 +51,7 @@ pub fn reproduce(args: Reproduce) -> Result<(), Failure> {
         report.write(folder).map_err(|e| Failure::Failed(format!("cannot write to {}: {e}", folder.display())))?;
     }
     print(&if args.json { report.to_json().to_string() } else { report.to_text() })?;
-    let failed = report.claims.iter().filter(|c| !c.holds).count();
-    match failed {
+    match report.failed() {
         0 => Ok(()),
         n => Err(Failure::Failed(format!("{n} of {} claims do not hold", report.claims.len()))),
     }

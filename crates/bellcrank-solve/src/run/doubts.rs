@@ -8,6 +8,7 @@ use crate::choices::Options;
 use crate::start::Gap;
 use crate::verdict::{Bounds, Verdict};
 use bellcrank_model::Place;
+use bellcrank_model::dynamics::Limit;
 use std::fmt;
 
 /// A start is another one than was drawn if a joint was open by more than this, in lengths of the machine (or in rad).
@@ -80,8 +81,12 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
         doubt("start", message, "correct the points or lengths that do not fit");
     }
     for excess in &summary.beyond {
-        let help =
-            "use a smaller load or speed, a stiffer contact, or several bodies for one; use a joint for full turns";
+        let help = match excess.limit {
+            Limit::Deflection => "reduce the load, or divide the beam into several that are joined end to end",
+            Limit::Spin => "reduce the speed, or divide the beam into several that are joined end to end",
+            Limit::Turn => "use a joint for full turns, with a `torsional-spring-damper` where one is needed",
+            Limit::Depth => "use a stiffer contact, or a slower approach",
+        };
         doubt("theory", excess.to_string(), help);
     }
     if !summary.not_unique.is_empty() {

@@ -9,6 +9,7 @@ use crate::report::{Missing, Report, Table};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::choices::{LOW_ORDER, Options, Preset};
 use bellcrank_solve::newton::Iteration;
+use bellcrank_view::plot::{Axis, Curve, Figure};
 
 pub(super) fn cost(report: &mut Report, quick: bool) {
     let mut table = Table {
@@ -31,6 +32,7 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
         models.push(("ladder of 1000 rods", Run::new(&machines::ladder(333), 0.02), 1e-3));
         models.push(("flexible slider-crank", runs::quasi_static(0.5), 0.5f64.powi(10)));
     }
+    let mut costs: Vec<Vec<[f64; 2]>> = vec![Vec::new(); LOW_ORDER.len()];
     for (name, model, h) in &models {
         let by = |p: &Preset, formulation: FormulationKind, iteration| {
             let s = go(model, Options { formulation: Some(formulation), iteration, ..fixed(p, *h) })?;
@@ -41,9 +43,10 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
         let Some(i3) = Preset::by_name("hht-i3") else { continue };
         let Some(base) = of(i3, FormulationKind::Index3) else { continue };
         let mut row = vec![name.to_string()];
-        for p in LOW_ORDER {
+        for (p, costs) in LOW_ORDER.iter().zip(&mut costs) {
             let Some(c) = of(p, p.formulation) else { continue };
             row.push(format!("{:.2} ({:.2})", c[0] / base[0], c[2] / base[2]));
+            costs.push([c[0] / base[0], c[2] / base[2]]);
             if p.name == "hht-si2" {
                 let claim = report.claim("16", Against::Ours, format!("{name}: a step of hht-si2 by one of hht-i3"));
                 claim.asks("flops", c[0] / base[0], at_most(2.5));
@@ -71,4 +74,24 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
               factorization; most of what the paper timed was not linear algebra.",
     });
     report.tables.push(table);
+    draw(report, &costs);
+}
+
+/// Figure 16: operations and seconds of every method on every model, as multiples of hht-i3.
+fn draw(report: &mut Report, costs: &[Vec<[f64; 2]>]) {
+    for (k, (file, of)) in
+        [("figure-16", "operations of the linear solver"), ("figure-16-seconds", "seconds")].into_iter().enumerate()
+    {
+        let curve = |(p, costs): (&Preset, &Vec<[f64; 2]>)| {
+            let points = costs.iter().enumerate().map(|(i, c)| (i as f64 + 1.0, c[k])).collect();
+            Curve { name: p.name.into(), points, marked: true }
+        };
+        let figure = Figure {
+            title: format!("Figure 16: {of} per step, as multiples of hht-i3"),
+            abscissa: Axis::linear("model, in the order of the table"),
+            ordinate: Axis::logarithmic("multiple"),
+            curves: LOW_ORDER.iter().zip(costs).map(curve).collect(),
+        };
+        report.figures.push((file, figure));
+    }
 }

@@ -5,7 +5,7 @@
 mod machines;
 
 use bellcrank_model::testing::Random;
-use machines::{AGREEMENT, KINDS, WAYS, compare};
+use machines::{AGREEMENT, KINDS, RTOL, WAYS, compare};
 
 #[test]
 fn random_machines_agree_or_are_refused() {
@@ -14,7 +14,7 @@ fn random_machines_agree_or_are_refused() {
         let (mut ran, machines) = (0, 12);
         for seed in 0..machines {
             let text = draw(&mut Random::new(seed));
-            let outcome = compare(&text).unwrap_or_else(|e| panic!("{kind} {seed}: {e}\n{text}"));
+            let outcome = compare(&text, RTOL).unwrap_or_else(|e| panic!("{kind} {seed}: {e}\n{text}"));
             ran += usize::from(outcome.refused.len() < WAYS.len());
             if outcome.difference.is_nan() || outcome.difference > AGREEMENT {
                 wrong.push(format!(

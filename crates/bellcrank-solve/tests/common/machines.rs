@@ -155,14 +155,14 @@ pub struct Outcome {
     pub refused: Vec<String>,
 }
 
-/// Runs a machine in every way and compares the ends.
-pub fn compare(text: &str) -> Result<Outcome, String> {
+/// Runs a machine in every way at a tolerance and compares the ends.
+pub fn compare(text: &str, rtol: f64) -> Result<Outcome, String> {
     let read = read_text("machine.toml", text, &[]).map_err(|e| e.to_string())?;
     let system = Arc::new(read.model.into_system());
     let mut refused = Vec::new();
     let mut ends: Vec<Vec<(String, f64)>> = Vec::new();
     for (method, coordinates) in WAYS {
-        match run(&system, method, coordinates) {
+        match run(&system, method, coordinates, rtol) {
             Ok(end) => ends.push(end),
             Err(why) => refused.push(format!("{} {coordinates:?}: {why}", method.name())),
         }
@@ -178,7 +178,7 @@ pub fn compare(text: &str) -> Result<Outcome, String> {
     for (j, (name, x)) in first.iter().enumerate() {
         let Some((_, size)) = sizes.iter().find(|(k, _)| kind(name) == Some(*k)) else { continue };
         for other in &ends[1..] {
-            let difference = (other[j].1 - x).abs() / (size * RTOL);
+            let difference = (other[j].1 - x).abs() / (size * rtol);
             if difference.is_nan() || difference > outcome.difference {
                 (outcome.difference, outcome.channel) = (difference, name.clone());
             }
@@ -196,8 +196,13 @@ fn kind(channel: &str) -> Option<&'static str> {
     }
 }
 
-fn run(system: &Arc<System>, method: MethodName, coordinates: Coordinates) -> Result<Vec<(String, f64)>, String> {
-    let options = Options { method, coordinates, until: 1.0, rtol: RTOL, ..Options::default() };
+fn run(
+    system: &Arc<System>,
+    method: MethodName,
+    coordinates: Coordinates,
+    rtol: f64,
+) -> Result<Vec<(String, f64)>, String> {
+    let options = Options { method, coordinates, until: 1.0, rtol, ..Options::default() };
     let mut simulation = Simulation::new(system.clone(), options).map_err(|e| e.to_string())?;
     let summary = simulation.run(&mut Silent);
     match summary.status {

@@ -9,6 +9,7 @@ pub mod curve;
 pub mod drives;
 pub mod dynamics;
 pub mod file;
+pub mod fmu;
 pub mod forces;
 pub mod frames;
 pub mod hand_written;

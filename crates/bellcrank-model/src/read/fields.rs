@@ -8,7 +8,7 @@ use crate::joints::{self, Place};
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "body", "joint", "force", "probe", "state", "output", "visual", "table"],
+    named: &["parameter", "input", "body", "joint", "force", "probe", "state", "output", "fmu", "visual", "table"],
 };
 
 /// The key of everything that may be repeated.

@@ -238,6 +238,14 @@ impl Plan {
         }
     }
 
+    /// Takes down how often values are exchanged with an FMU, which limits the accuracy.
+    pub(crate) fn note_exchange(&mut self, name: &str, step: f64) {
+        let why = format!(
+            "FMU `{name}` exchanges values every {step} s and holds them in between: first order, beside the tolerance"
+        );
+        self.reasons.push(Reason::new("fmu", format!("{name}, every {step} s"), Origin::Asked).because(why));
+    }
+
     /// Takes down what an engine decided anew about itself.
     pub(crate) fn note_revisions(&mut self, found: Vec<engines::Revision>) {
         self.revisions.extend(found.into_iter().map(|revision| match revision {

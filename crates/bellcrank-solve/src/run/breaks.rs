@@ -299,8 +299,9 @@ pub fn accelerations_differ(a: &Point, b: &Point) -> bool {
 }
 
 impl Simulation {
-    /// The time that the next step must not pass: the end of the run, or the next breakpoint.
+    /// The time that the next step must not pass: the end of the run, the next breakpoint or the next exchange with an FMU.
     pub(super) fn stop(&mut self, until: f64) -> f64 {
+        let until = until.min(self.guests.next());
         let (state, h) = (self.engine.state(), self.engine.step_size());
         self.timetable.stop(state, until, h, self.options.step.is_some())
     }

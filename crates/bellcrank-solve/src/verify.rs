@@ -267,6 +267,11 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
             format!("a run with rtol {:e}, {} of this one's", last.rtol, ["a tenth", "a hundredth"][fine.len() - 1])
         }
     };
+    let exchanges = run.plan.reasons.iter().any(|r| r.what == "fmu");
+    let against = match exchanges {
+        true => format!("{against}, that exchanges values with FMUs {} times as often", last.testing.exchanges),
+        false => against,
+    };
     let mut all = vec![(&kept.memory, steps)];
     all.extend(fine.iter().map(|(k, n)| (&k.memory, *n)));
     let mut found = compare(&all)?;

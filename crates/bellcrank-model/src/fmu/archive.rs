@@ -83,9 +83,13 @@ impl Archive {
 
     /// Writes what a run needs into a folder: the libraries for this machine, and the resources.
     pub fn unpack(&self, version: Version, folder: &Path) -> Result<(), String> {
+        self.unpack_within(MOST_BYTES, version, folder)
+    }
+
+    fn unpack_within(&self, most: u64, version: Version, folder: &Path) -> Result<(), String> {
         let mut zip = self.zip()?;
         let wanted = [format!("binaries/{}/", platform(version)), "resources/".into()];
-        let mut left = MOST_BYTES;
+        let mut left = most;
         let unwritten = |name: &str, e: io::Error| format!("cannot be unpacked: {}: {e}", quoted(name));
         for i in 0..zip.len() {
             let mut entry = zip.by_index(i).map_err(|e| damaged(&e))?;
@@ -103,7 +107,7 @@ impl Archive {
             let mut file = file.map_err(|e| unwritten(&name, e))?;
             let n = io::copy(&mut (&mut entry).take(left + 1), &mut file).map_err(|e| unwritten(&name, e))?;
             left = left.checked_sub(n).ok_or_else(|| {
-                format!("has more than {} MB unpacked, which {} goes beyond", MOST_BYTES >> 20, quoted(&name))
+                format!("is a bomb: it has more than {} MB unpacked, and {} goes beyond", most >> 20, quoted(&name))
             })?;
         }
         fs::create_dir_all(folder.join("resources")).map_err(|e| unwritten("resources", e))
@@ -117,4 +121,33 @@ pub(super) fn library(version: Version, identifier: &str) -> String {
 
 fn damaged(e: &dyn std::fmt::Display) -> String {
     format!("is no archive that can be read: {e}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use zip::write::SimpleFileOptions;
+    use zip::{CompressionMethod, ZipWriter};
+
+    /// What an archive says of its sizes is not believed: the bytes that come are counted.
+    #[test]
+    fn a_bomb_is_stopped_by_the_bytes_that_come() {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        let packed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        for name in ["resources/a", "resources/b", "documentation/huge"] {
+            zip.start_file(name, packed).unwrap();
+            zip.write_all(&vec![0; 3 << 20]).unwrap();
+        }
+        let archive = Archive::new(zip.finish().unwrap().into_inner()).unwrap();
+        let folder = std::env::temp_dir().join(format!("bellcrank-bomb-{}", std::process::id()));
+        let unpacked = |most: u64| {
+            let result = archive.unpack_within(most, Version::Three, &folder);
+            let _ = fs::remove_dir_all(&folder);
+            result
+        };
+        assert_eq!(unpacked(6 << 20), Ok(()));
+        let why = unpacked(5 << 20).unwrap_err();
+        assert_eq!(why, "is a bomb: it has more than 5 MB unpacked, and `resources/b` goes beyond");
+    }
 }

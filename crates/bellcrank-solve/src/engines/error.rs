@@ -233,7 +233,7 @@ impl StepError {
             StepError::Jump { t, culprit, by } => {
                 format!("{culprit} jumps by {by} at t = {t:.9} s: nothing can move that far in no time")
             }
-            StepError::Fmu { t, culprit, why } => format!("{culprit} {why} (t = {t:.9} s)"),
+            StepError::Fmu { t, culprit, why } => format!("at t = {t:.9} s {culprit} {why}"),
             StepError::Unsuited { t, choice } => format!("at t = {t:.9} s {}", choice.reason(Voice::Rust)),
             StepError::Record(why) => why.clone(),
         }

@@ -243,7 +243,14 @@ impl Plan {
         let why = format!(
             "FMU `{name}` exchanges values every {step} s and holds them in between: first order, beside the tolerance"
         );
-        self.reasons.push(Reason::new("fmu", format!("{name}, every {step} s"), Origin::Asked).because(why));
+        let value = format!("{name} every {step} s");
+        match self.reasons.iter_mut().find(|r| r.what == "fmu") {
+            Some(reason) => {
+                reason.value += &format!(", {value}");
+                reason.why += &format!("; {why}");
+            }
+            None => self.reasons.push(Reason::new("fmu", value, Origin::Asked).because(why)),
+        }
     }
 
     /// Takes down what an engine decided anew about itself.

@@ -183,6 +183,11 @@ impl Timetable {
         }
     }
 
+    /// The run started anew at a time: it stands for those from another one on.
+    pub(super) fn start_anew(&mut self, before: f64, after: f64) {
+        self.gap = Some(Break { before, after, bends: false });
+    }
+
     /// Whether a time lies in the last breakpoint, so that what is behind it stands for it.
     fn is_within(&self, t: f64, at: &State) -> bool {
         self.gap.is_some_and(|gap| at.t == gap.after && t >= gap.before && t <= gap.after)

@@ -102,10 +102,15 @@ impl Guests {
         self.0.iter().map(Exchange::next).fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether a run has come to an exchange: a method may end a step a rounding error before it.
+    /// The FMUs whose exchange a run has come to: a method may end a step a rounding error before it.
     fn due(&self, t: f64) -> impl Iterator<Item = usize> + '_ {
         let reached = t + 8.0 * f64::EPSILON * t.abs();
         (0..self.0.len()).filter(move |k| self.0[*k].next() <= reached)
+    }
+
+    /// The time up to which a step is looked at: rows at an exchange show what is behind it.
+    pub fn before(&self, t: f64) -> f64 {
+        if self.due(t).next().is_some() { t - 16.0 * f64::EPSILON * t.abs() } else { t }
     }
 }
 
@@ -174,10 +179,17 @@ impl Simulation {
     ) -> Result<(), StepError> {
         let t = self.engine.state().t;
         let due: Vec<usize> = self.guests.due(t).collect();
-        if !due.is_empty() && self.exchange_with(&due, true, out)? {
-            self.sample_behind(t, sampler, out)?;
+        if due.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let before = self.guests.before(t);
+        let changed = self.exchange_with(&due, true, out)?;
+        self.timetable.start_anew(before, t);
+        match sampler.as_ref().is_some_and(Sampler::follows) {
+            true if changed => self.sample_behind(t, sampler, out),
+            true => Ok(()),
+            false => self.sample(t, sampler, out),
+        }
     }
 
     /// What FMUs need to go on from here later.

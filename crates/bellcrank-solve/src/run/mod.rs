@@ -322,7 +322,7 @@ impl Simulation {
         self.report_step(from, to, effort, out);
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
-        self.sample(to, sampler, out)?;
+        self.sample(self.guests.before(to), sampler, out)?;
         if let Some(root) = root {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;

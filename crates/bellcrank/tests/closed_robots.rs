@@ -39,7 +39,8 @@ fn delta() -> String {
         }
         out += "</body>\n";
     }
-    out += "<body name=\"platform\" pos=\"0 0 -0.45\"><freejoint/><geom type=\"cylinder\" size=\"0.05 0.01\"/></body>\n";
+    out +=
+        "<body name=\"platform\" pos=\"0 0 -0.45\"><freejoint/><geom type=\"cylinder\" size=\"0.05 0.01\"/></body>\n";
     format!("{out}</worldbody><equality>\n{loops}</equality></mujoco>\n")
 }
 

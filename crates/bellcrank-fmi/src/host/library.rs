@@ -332,8 +332,7 @@ impl Loaded {
             // SAFETY: here and below, the type is that of the standard, and the instance is alive.
             return self.check(unsafe { step(c, t, h, 0) }, "DoStep");
         }
-        type Step =
-            unsafe extern "C" fn(Instance, f64, f64, bool, *mut bool, *mut bool, *mut bool, *mut f64) -> c_int;
+        type Step = unsafe extern "C" fn(Instance, f64, f64, bool, *mut bool, *mut bool, *mut bool, *mut f64) -> c_int;
         let step: Step = self.function("DoStep")?;
         let (mut event, mut ends, mut early, mut last) = (false, false, false, to);
         // SAFETY: as above.

@@ -17,26 +17,30 @@ pub fn serve() -> u8 {
     // whoever types this has no socket here
     let Ok(Request::Start(start)) = wire::receive(&mut wire) else { return STRANGE };
     limits::watch(&wire, start.folder.clone());
-    let mut fmu = match limits::of_memory(start.memory).and_then(|()| Loaded::start(&start)) {
-        Ok(fmu) => fmu,
-        Err(why) => return refuse(&mut wire, why),
-    };
+    match limits::of_memory(start.memory).and_then(|()| Loaded::start(&start)) {
+        Ok(fmu) => answer(&mut wire, fmu),
+        Err(why) => refuse(&mut wire, why),
+    }
+    // a run that was ended by force cannot do it
+    let _ = std::fs::remove_dir_all(&start.folder);
+    0
+}
+
+fn answer(wire: &mut UnixStream, mut fmu: Loaded) {
     let mut answer = fmu.outputs();
-    while wire::send(&mut wire, &answer.unwrap_or_else(Reply::Failed)).is_ok() {
-        let Ok(request) = wire::receive(&mut wire) else { break };
+    while wire::send(wire, &answer.unwrap_or_else(Reply::Failed)).is_ok() {
+        let Ok(request) = wire::receive(wire) else { break };
         answer = fmu.answer(request);
     }
     fmu.end();
-    0
 }
 
 /// The exit status where this is not the process of an FMU.
 const STRANGE: u8 = 2;
 
 /// Tells why there is no FMU, and waits until that was read.
-fn refuse(wire: &mut UnixStream, why: String) -> u8 {
+fn refuse(wire: &mut UnixStream, why: String) {
     if wire::send(wire, &Reply::Failed(why)).is_ok() {
         let _: Result<Request, _> = wire::receive(wire);
     }
-    0
 }

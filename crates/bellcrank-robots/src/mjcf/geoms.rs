@@ -6,7 +6,6 @@ use crate::robot::{Inertial, Look, Pose};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::file::{Diagnostic, bounded};
-use bellcrank_model::mesh::Mesh;
 use std::f64::consts::PI;
 
 /// The density of geoms that tell none, in kg/m³.
@@ -238,6 +237,7 @@ fn capsule(r: f64, h: f64) -> Solid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bellcrank_model::mesh::Mesh;
 
     #[test]
     fn meshes_weigh_what_their_solids_do() {

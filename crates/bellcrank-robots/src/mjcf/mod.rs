@@ -424,7 +424,8 @@ impl<'a> Reader<'a> {
             rest: angle(with.number_or("springref", 0.0)?) - zero,
             armature: with.number_or("armature", 0.0)?,
         };
-        if let Some(spring) = with.some::<2>("springdamper")?.filter(|s| kind.is_single() && s.iter().all(|x| *x > 0.0)) {
+        if let Some(spring) = with.some::<2>("springdamper")?.filter(|s| kind.is_single() && s.iter().all(|x| *x > 0.0))
+        {
             self.springs.insert(number, spring);
         }
         for key in ["damping", "stiffness"] {

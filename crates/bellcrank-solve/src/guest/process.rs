@@ -108,8 +108,7 @@ impl Guest {
 
     fn ask(&mut self, request: &Request, what: &str) -> Result<Reply, String> {
         let until = Instant::now() + self.patience;
-        let answered = wire::send(&mut self.wire, request)
-            .and_then(|()| wire::receive(&mut Until(&self.wire, until)));
+        let answered = wire::send(&mut self.wire, request).and_then(|()| wire::receive(&mut Until(&self.wire, until)));
         match answered {
             Ok(Reply::Failed(why)) => Err(why),
             Ok(reply) => Ok(reply),
@@ -125,7 +124,9 @@ impl Guest {
             Err(_) => {
                 // the socket closes a moment before the process is gone
                 let status = self.wait(GOODBYE).map_or("unknown".into(), |status| status.to_string());
-                Err(format!("ended its process when asked for {what} ({status}): it crashed, or it needs more `memory`"))
+                Err(format!(
+                    "ended its process when asked for {what} ({status}): it crashed, or it needs more `memory`"
+                ))
             }
         }
     }

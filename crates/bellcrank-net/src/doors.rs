@@ -76,21 +76,21 @@ impl Drop for Presence {
 }
 
 /// The bytes of a connection.
-enum Carrier {
+enum Link {
     Open(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
 /// A connection that ends when nothing is asked on it.
 pub(crate) struct Connection {
-    carrier: Carrier,
+    carrier: Link,
     guest: Arc<Guest>,
     idle: Duration,
     nap: Pin<Box<Sleep>>,
 }
 
 impl Connection {
-    fn new(carrier: Carrier, guest: Arc<Guest>, idle: Duration) -> Connection {
+    fn new(carrier: Link, guest: Arc<Guest>, idle: Duration) -> Connection {
         Connection { carrier, guest, idle, nap: Box::pin(tokio::time::sleep(idle / 8)) }
     }
 
@@ -118,8 +118,8 @@ impl Connected for Connection {
 macro_rules! carried {
     ($self:ident, $call:ident($($argument:expr),*)) => {
         match &mut $self.carrier {
-            Carrier::Open(c) => Pin::new(c).$call($($argument),*),
-            Carrier::Tls(c) => Pin::new(c).$call($($argument),*),
+            Link::Open(c) => Pin::new(c).$call($($argument),*),
+            Link::Tls(c) => Pin::new(c).$call($($argument),*),
         }
     };
 }
@@ -152,8 +152,8 @@ impl AsyncWrite for Connection {
     }
     fn is_write_vectored(&self) -> bool {
         match &self.carrier {
-            Carrier::Open(c) => c.is_write_vectored(),
-            Carrier::Tls(c) => c.is_write_vectored(),
+            Link::Open(c) => c.is_write_vectored(),
+            Link::Tls(c) => c.is_write_vectored(),
         }
     }
 }
@@ -210,11 +210,11 @@ impl Doors {
     /// A connection, with TLS if that is asked for; nothing if the other end has no right to it, which is told on both ends.
     async fn greet(&self, stream: TcpStream, guest: Arc<Guest>) -> Option<Connection> {
         let Some(config) = &self.tls else {
-            return Some(Connection::new(Carrier::Open(stream), guest, self.idle));
+            return Some(Connection::new(Link::Open(stream), guest, self.idle));
         };
         let handshake = TlsAcceptor::from(config.clone()).accept(stream).into_fallible();
         match tokio::time::timeout(HANDSHAKE.min(self.idle), handshake).await {
-            Ok(Ok(stream)) => Some(Connection::new(Carrier::Tls(Box::new(stream)), guest, self.idle)),
+            Ok(Ok(stream)) => Some(Connection::new(Link::Tls(Box::new(stream)), guest, self.idle)),
             Ok(Err((e, stream))) => {
                 if let Some(why) = tls::in_words(&e, "coordinator") {
                     (self.log)(&escaped(&format!("{} was refused: {why}", guest.address)));

@@ -13,7 +13,7 @@
 //! versions of pandas keep the last bit with `read_csv(…, float_precision="round_trip")`.)
 
 use bellcrank_solve::analyses::modes::Modes;
-use bellcrank_solve::record::{Header, Recorder, Report, check_width};
+use bellcrank_solve::record::{Header, Recorder, RunReport, check_width};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ impl<W: Write> Recorder for Csv<W> {
         if self.lines.len() > BYTES || self.written.elapsed() > PATIENCE { self.write() } else { Ok(()) }
     }
 
-    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
         self.write()
     }
 }

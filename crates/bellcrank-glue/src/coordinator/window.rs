@@ -1,12 +1,12 @@
 //! One window: predict the loads, let the parts try them, correct until the joints hold, commit.
 
 use super::equations::{Residuals, halved};
-use super::history::{Before, HeldLoad};
+use super::history::{HeldLoad, LastWindow};
 use super::least::not_unique;
 use super::{Coordinator, largest, minus};
 use crate::foresee::Past;
 use crate::options::{Coupling, GlueError, Levels};
-use crate::port::{Motion, displacement, twist};
+use crate::port::{PortMotion, displacement, twist};
 use crate::subdomain::{Admittance, Upcoming, Window};
 
 /// A contraction of the residual worse than this asks for a new admittance: it comes with the next answer of parts that
@@ -42,7 +42,7 @@ pub(super) struct Unknowns {
 
 /// The answers of all parts to an attempt.
 pub(super) struct Answer {
-    pub motions: Vec<Motion>,
+    pub motions: Vec<PortMotion>,
     admittances: Option<Vec<Admittance>>,
     error: f64,
     rough: bool,
@@ -68,7 +68,7 @@ struct Search {
     /// The residual of the attempt before, in tolerances.
     before: f64,
     /// Load and motions of the attempt before.
-    tried: Option<(Vec<f64>, Vec<Motion>)>,
+    tried: Option<(Vec<f64>, Vec<PortMotion>)>,
     /// The residuals of the first two attempts.
     first: f64,
     second: Option<f64>,
@@ -76,7 +76,7 @@ struct Search {
 
 /// One attempt: the motions under the loads of a search.
 struct Trial {
-    motions: Vec<Motion>,
+    motions: Vec<PortMotion>,
     error: f64,
     rough: bool,
     /// Whether the parts were asked for their admittances.
@@ -114,9 +114,9 @@ impl Coordinator {
     fn predict(&mut self, window: &Window) -> Vec<Unknowns> {
         let held = self.options.coupling == Coupling::Windows;
         let when = if held { 0.5 * (window.from + window.to) } else { window.to };
-        let Before { length: passed, motions: before } = &self.history.before;
+        let LastWindow { length: passed, motions: before } = &self.history.before;
         let there = self.history.motions.iter().zip(before).map(|(m, b)| m.after(window.length(), b, *passed));
-        let there: Vec<Motion> = there.collect();
+        let there: Vec<PortMotion> = there.collect();
         self.interface.place(window.to, &there, &self.history.lambda);
         let own = self.interface.pull();
         let to_world = self.interface.to_own().transpose();
@@ -304,7 +304,7 @@ impl Coordinator {
     fn correct(
         &mut self,
         search: &mut Search,
-        motions: Vec<Motion>,
+        motions: Vec<PortMotion>,
         y: Admittance,
         rest: &Residuals,
         imbalance: f64,
@@ -403,7 +403,7 @@ impl Coordinator {
         moved / (LOCAL * rtol * self.interface.system_length())
     }
 
-    fn commit(&mut self, window: &Window, x: Unknowns, motions: Vec<Motion>) -> Result<(), GlueError> {
+    fn commit(&mut self, window: &Window, x: Unknowns, motions: Vec<PortMotion>) -> Result<(), GlueError> {
         for k in 0..self.parts.len() {
             self.timed(k, |p| p.commit())?;
         }
@@ -416,7 +416,7 @@ impl Coordinator {
         let h = &mut self.history;
         h.lambda = x.lambda;
         h.mu = x.mu;
-        h.before = Before { length: window.length(), motions: std::mem::replace(&mut h.motions, motions) };
+        h.before = LastWindow { length: window.length(), motions: std::mem::replace(&mut h.motions, motions) };
         let (lambda, mu, force) = (h.lambda.clone(), h.mu.clone(), h.law.force.clone());
         h.foresight.push(Past { when, at: window.to, lambda, mu, force });
         h.held = Some(HeldLoad { middle, load: x.load });

@@ -84,7 +84,7 @@ pub fn state_space(
 ) -> Result<StateSpace, StateSpaceError> {
     let linearization = linearize(&**system, at)?;
     let (d, d_v, nz) = linearization.counts;
-    let mut look = Look::new(system, at);
+    let mut look = NearbyPoints::new(system, at);
     let mut values = Vec::new();
     look.observe(at, &mut values)?;
     let pick = |all: &[f64]| outputs.iter().map(|i| all[*i]).collect::<Vec<f64>>();
@@ -170,15 +170,15 @@ fn along(dynamics: &dyn Dynamics, at: &Point, l: &Linearization, state: usize, s
 }
 
 /// Looks at points near one.
-struct Look {
+struct NearbyPoints {
     system: Arc<System>,
     kkt: Kkt,
     w: Workspace,
 }
 
-impl Look {
-    fn new(system: &Arc<System>, _: &Point) -> Look {
-        Look { system: system.clone(), kkt: Kkt::new(system.clone()), w: system.workspace() }
+impl NearbyPoints {
+    fn new(system: &Arc<System>, _: &Point) -> NearbyPoints {
+        NearbyPoints { system: system.clone(), kkt: Kkt::new(system.clone()), w: system.workspace() }
     }
 
     fn observe(&mut self, at: &Point, out: &mut Vec<f64>) -> Result<(), LinearizationError> {

@@ -1,6 +1,6 @@
 //! Which joints to change so that nothing is redundant.
 
-use super::redundancy::{Found, count};
+use super::redundancy::{RowsAtPoint, count};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::equations::{Equation, coincide, hold, perpendicular};
 use bellcrank_model::joints::{Joint, Motion, X, Y, Z};
@@ -68,7 +68,7 @@ const FEW: usize = 40;
 const MOST: usize = 100_000;
 
 /// Which joints to change to which kind, so that no equation is redundant; or why that was not looked for.
-pub(super) fn advice(system: &System, at: &Point, usual: &Found) -> Result<Vec<String>, String> {
+pub(super) fn advice(system: &System, at: &Point, usual: &RowsAtPoint) -> Result<Vec<String>, String> {
     let joint_of = |k: usize| system.constraints()[k].joint;
     let mut suspects: Vec<usize> = Vec::new();
     let mut seen = vec![false; system.model.joints.len()];

@@ -4,7 +4,7 @@ mod along;
 mod smoothness;
 
 use self::along::Fading;
-use super::progress::Progress;
+use super::progress::StepTally;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError, Stiff};
 use crate::linear::kkt::Kkt;
 use crate::linear::loop_cg::LoopCg;
@@ -35,7 +35,7 @@ pub struct Explicit {
     accepted: Point,
     y: Vec<f64>,
     dense_ready: bool,
-    progress: Progress,
+    progress: StepTally,
     last: LastStep,
     /// The time spent, where it is measured.
     seconds: Option<Seconds>,
@@ -267,7 +267,7 @@ impl Explicit {
             accepted: start.clone(),
             y,
             dense_ready: false,
-            progress: Progress::new(),
+            progress: StepTally::new(),
             last: LastStep::default(),
             seconds: None,
         })

@@ -1,6 +1,6 @@
 //! From a plan to the engine that takes the steps.
 
-use super::{EnginePlan, ImplicitPlan, LinearPlan, Origin, Reason, linear, matrix};
+use super::{DecidedBy, EnginePlan, ImplicitPlan, LinearPlan, Reason, linear, matrix};
 use crate::choices::{ChoiceError, ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
 use crate::engines::explicit::Explicit;
 use crate::engines::implicit::{Control, Implicit};
@@ -110,12 +110,12 @@ impl EnginePlan {
 
     /// The decisions about what takes the steps, beside the method.
     pub(super) fn reasons(&self, options: &Options, dynamics: &dyn Dynamics) -> Vec<Reason> {
-        let asked = |given: bool| if given { Origin::Asked } else { Origin::Default };
+        let asked = |given: bool| if given { DecidedBy::Asked } else { DecidedBy::Default };
         let solver_asked = asked(options.solver != Solver::Auto);
         let solver = |name: &str| Reason::new("solver", name, solver_asked);
         let step = |step: Option<f64>| match step {
             Some(h) => Reason::new("step", format!("{h} s"), asked(options.step.is_some())),
-            None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), Origin::Default),
+            None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), DecidedBy::Default),
         };
         let test = |tested: Tested| Reason::new("test", tested.name(), asked(options.testing.test.is_some()));
         let by = linear::name(options.solver, dynamics);
@@ -126,8 +126,8 @@ impl EnginePlan {
                 vec![index1, step(*h), test(*tested), solver(by)]
             }
             EnginePlan::Regularized { step: h, .. } => {
-                let index2 = Reason::new("formulation", "regularized", Origin::Default);
-                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), Origin::Default);
+                let index2 = Reason::new("formulation", "regularized", DecidedBy::Default);
+                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), DecidedBy::Default);
                 vec![index2, step(Some(*h)), solver(by), iterates]
             }
             EnginePlan::Implicit(plan) => {
@@ -146,7 +146,7 @@ impl EnginePlan {
                     matrix::reason(plan.matrix),
                 ];
                 if plan.scope == ErrorScope::Independent {
-                    reasons.push(Reason::new("on", "independent", Origin::Asked));
+                    reasons.push(Reason::new("on", "independent", DecidedBy::Asked));
                 }
                 reasons
             }

@@ -153,13 +153,13 @@ fn close_positions(
     w.invalidate();
     // bodies keep their deformation, if the joints can be closed without it
     let elastic = (0..point.q.len()).any(|i| dynamics.elastic(i));
-    let closing = Closing { rows, hold: true, rigid: elastic, as_drawn: false };
+    let closing = RowsToClose { rows, hold: true, rigid: elastic, as_drawn: false };
     let mut first = descend(dynamics, closing.clone(), point, w, report);
     if first.is_err() && elastic {
         point.clone_from(&start);
         w.invalidate();
         *report = Assembly::default();
-        first = descend(dynamics, Closing { rigid: false, ..closing.clone() }, point, w, report);
+        first = descend(dynamics, RowsToClose { rigid: false, ..closing.clone() }, point, w, report);
     }
     let Err(first) = first else { return Ok(()) };
     // another way round may lead there, from a start nearby
@@ -187,7 +187,7 @@ fn close_positions(
 /// Closes the constraints alone (not the given start values) from a point nearby, as `assemble` does.
 pub fn close(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> Result<(), AssemblyError> {
     w.invalidate();
-    descend(dynamics, Closing::default(), point, w, &mut Assembly::default())
+    descend(dynamics, RowsToClose::default(), point, w, &mut Assembly::default())
 }
 
 /// How much of a coordinate is one length of the model.
@@ -200,7 +200,7 @@ pub(crate) fn reach(scale: Scale, length: f64) -> f64 {
 
 /// Which rows are to be closed, and by what.
 #[derive(Clone, Default)]
-pub(super) struct Closing {
+pub(super) struct RowsToClose {
     /// Given start values that are closed like constraints.
     pub(super) rows: Vec<StartRow>,
     /// Whether bodies held by the user do not move at all.
@@ -214,7 +214,7 @@ pub(super) struct Closing {
 /// Closes positions by damped least-change steps.
 pub(super) fn descend(
     dynamics: &Arc<dyn Dynamics>,
-    closing: Closing,
+    closing: RowsToClose,
     point: &mut Point,
     w: &mut Workspace,
     report: &mut Assembly,

@@ -33,16 +33,16 @@ const HALVINGS: usize = 40;
 
 /// What a stretch of time tells of a part of an expression.
 #[derive(Clone, Copy)]
-struct Part {
+struct RangeInTime {
     bounds: Interval,
     /// A number for the branches taken, as far as they count.
     branches: u64,
     decided: bool,
 }
 
-impl Part {
-    fn smooth(bounds: Interval) -> Part {
-        Part { bounds, branches: 0, decided: true }
+impl RangeInTime {
+    fn smooth(bounds: Interval) -> RangeInTime {
+        RangeInTime { bounds, branches: 0, decided: true }
     }
 }
 
@@ -91,15 +91,15 @@ impl Expression {
     }
 
     /// Bounds and branches over a stretch of time.
-    fn over(&self, inputs: &[f64], t: Interval) -> Part {
-        let mut stack = [Part::smooth(t); STACK];
+    fn over(&self, inputs: &[f64], t: Interval) -> RangeInTime {
+        let mut stack = [RangeInTime::smooth(t); STACK];
         let mut top = 0;
         for instruction in &self.program {
             stack[top] = match *instruction {
-                Instruction::Number(value) => Part::smooth(Interval::point(value)),
-                Instruction::Variable(0) => Part::smooth(t),
+                Instruction::Number(value) => RangeInTime::smooth(Interval::point(value)),
+                Instruction::Variable(0) => RangeInTime::smooth(t),
                 Instruction::Variable(v) => {
-                    Part::smooth(Interval::point(inputs.get(v as usize - 1).copied().unwrap_or(f64::NAN)))
+                    RangeInTime::smooth(Interval::point(inputs.get(v as usize - 1).copied().unwrap_or(f64::NAN)))
                 }
                 Instruction::Lookup(table, arity) => {
                     top -= arity as usize;
@@ -112,7 +112,7 @@ impl Expression {
                     };
                     let bent = parts.iter().filter(|part| part.branches != 0);
                     let branches = bent.fold(0, |all, part| mixed(all, part.branches));
-                    Part { bounds, branches, decided: parts.iter().all(|part| part.decided) }
+                    RangeInTime { bounds, branches, decided: parts.iter().all(|part| part.decided) }
                 }
                 Instruction::Apply(f) => {
                     top -= f.arity;
@@ -121,14 +121,18 @@ impl Expression {
             };
             top += 1;
         }
-        let Part { bounds, branches, decided } = stack[0];
+        let RangeInTime { bounds, branches, decided } = stack[0];
         let Some(curve) = self.curve() else {
             // what is known of a function of its own is that it is smooth
-            return if self.outer.is_some() { Part { bounds: Interval::ALL, branches, decided } } else { stack[0] };
+            return if self.outer.is_some() {
+                RangeInTime { bounds: Interval::ALL, branches, decided }
+            } else {
+                stack[0]
+            };
         };
         match curve.stretch(bounds.lo, bounds.hi) {
-            Some(k) => Part { bounds: Interval::ALL, branches: mixed(branches, k as u64 + 1), decided },
-            None => Part { bounds: Interval::ALL, branches, decided: false },
+            Some(k) => RangeInTime { bounds: Interval::ALL, branches: mixed(branches, k as u64 + 1), decided },
+            None => RangeInTime { bounds: Interval::ALL, branches, decided: false },
         }
     }
 
@@ -176,7 +180,7 @@ impl Expression {
 }
 
 /// A function over what its arguments are known to be.
-fn applied(f: &super::function::Function, parts: &[Part]) -> Part {
+fn applied(f: &super::function::Function, parts: &[RangeInTime]) -> RangeInTime {
     let mut bounds = [Interval::ALL; 8];
     let mut values = [0.0; 8];
     for ((part, bound), value) in parts.iter().zip(&mut bounds).zip(&mut values) {
@@ -187,14 +191,14 @@ fn applied(f: &super::function::Function, parts: &[Part]) -> Part {
         None => None,
         Some(pick) => match pick(bounds) {
             Some(branch) => Some(branch),
-            None => return Part { bounds: (f.bounds)(bounds), branches: 0, decided: false },
+            None => return RangeInTime { bounds: (f.bounds)(bounds), branches: 0, decided: false },
         },
     };
     let counts = branch.map_or(u8::MAX, |b| b.counts);
     let constant = counts == 0 || bounds.iter().all(|x| x.as_point().is_some());
     let number = branch.map_or(0, |b| mixed(1, b.number as u64));
     let counting = parts.iter().enumerate().filter(|(i, _)| counts & (1 << i) != 0);
-    let mut out = Part {
+    let mut out = RangeInTime {
         bounds: if constant { point((f.value)(values)) } else { (f.bounds)(bounds) },
         branches: number,
         decided: true,

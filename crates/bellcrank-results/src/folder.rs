@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 const CSV_CHANNELS: usize = 20_000;
 
 /// What was recorded is handed to the system after this time: a killed run loses no more.
-const PATIENCE: Duration = Duration::from_secs(1);
+const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
 /// Rows are handed over again in blocks of about this many bytes.
 const REPLAYED: usize = 1 << 20;
@@ -233,7 +233,7 @@ impl Writing {
     /// Notes that something waits; hands it to the system in good time.
     fn in_good_time(&mut self) -> io::Result<()> {
         let since = *self.waits.get_or_insert_with(Instant::now);
-        if since.elapsed() < PATIENCE { Ok(()) } else { self.flush() }
+        if since.elapsed() < FLUSH_AFTER { Ok(()) } else { self.flush() }
     }
 
     /// Hands everything to the system.

@@ -15,7 +15,7 @@ const SLOW: f64 = 0.02;
 const SLOW_BY_DIFFERENCES: f64 = 0.3;
 
 /// From this attempt on, a residual that grows is divergence.
-const PATIENCE: usize = 6;
+const DIVERGES_FROM: usize = 6;
 
 /// A window is accepted as predicted only if its loads balance to this fraction of the tolerance: the imbalance of a prediction
 /// is systematic and moves the machine a little more in every window, while gaps do not add up.
@@ -321,7 +321,7 @@ impl Coordinator {
         // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
         let slow = if self.parts_tell() { SLOW } else { SLOW_BY_DIFFERENCES };
         self.history.admittance.stale |= attempt > 1 && worst > slow * search.before;
-        if !worst.is_finite() || (attempt > PATIENCE && worst > search.before) {
+        if !worst.is_finite() || (attempt > DIVERGES_FROM && worst > search.before) {
             return Err(self.diverged(length, &rest.rows));
         }
         search.before = worst;

@@ -10,7 +10,7 @@ use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 
 /// Up to so many joints, a smallest contradiction is looked for.
-const FEW: usize = 300;
+const JOINTS_SEARCHED: usize = 300;
 
 /// The joints and start values that contradict each other, as few as it takes [Junker 2004].
 pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyError, thorough: bool) {
@@ -18,7 +18,7 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
     let mut by = error.clone();
     let mut set = Vec::new();
     let open = !matches!(error, AssemblyError::Rates { .. });
-    if open && thorough && model.joints.len() <= FEW {
+    if open && thorough && model.joints.len() <= JOINTS_SEARCHED {
         let items: Vec<Suspect> =
             (0..model.joints.len()).map(Suspect::Joint).chain((0..model.start.len()).map(Suspect::Start)).collect();
         set = start::smallest(&[], false, &items, &|set| contradiction(model, set).is_some());
@@ -26,8 +26,11 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
             by = found;
         }
     }
-    if open && thorough && model.joints.len() > FEW {
-        c.leave_out("the smallest set of joints that contradict each other", &format!("more than {FEW} joints"));
+    if open && thorough && model.joints.len() > JOINTS_SEARCHED {
+        c.leave_out(
+            "the smallest set of joints that contradict each other",
+            &format!("more than {JOINTS_SEARCHED} joints"),
+        );
     }
     let mut involved: Vec<Subject> = distinct(set.iter().map(|item| item.subject(model)));
     if let AssemblyError::Rates { sides, .. } = error {

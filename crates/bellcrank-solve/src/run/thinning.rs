@@ -23,7 +23,7 @@ const EACH: usize = 5;
 /// Rows of all channels may take this many bytes; models with more channels are recorded at equal intervals.
 const BYTES: usize = 1 << 26;
 /// Fewer rows than this are not looked through before their part is over.
-const FEW: usize = 64;
+const FEWEST_ROWS: usize = 64;
 
 /// A row that waits.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -101,7 +101,7 @@ impl Thinning {
             // whoever watches sees the start at once
             return self.hand_out(true, out);
         }
-        if self.waiting.len() > FEW.max(2 * self.looked_through).max(self.share()) {
+        if self.waiting.len() > FEWEST_ROWS.max(2 * self.looked_through).max(self.share()) {
             let (chosen, _) = self.choose();
             self.retain(&chosen);
         }

@@ -23,7 +23,7 @@ const DAMPING: (f64, f64) = (1e-4, 1e8);
 /// along a chain): the position is all but singular.
 const LONGEST: f64 = 1e3;
 /// Iterations without closing the gap by a tenth after which it is as small as it gets.
-const PATIENCE: usize = 25;
+const ITERATIONS_IN_VAIN: usize = 25;
 /// Where a start leads nowhere, others nearby are tried, at these distances in lengths of the model; not for large models.
 const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
@@ -284,7 +284,7 @@ struct Descent<'a> {
 impl Descent<'_> {
     fn new(dynamics: &dyn Dynamics, closure: Closure, residual: f64, left: usize) -> Descent<'_> {
         let (scales, counted) = (dynamics.scales(), State::default());
-        let (milestone, patience) = (f64::INFINITY, PATIENCE);
+        let (milestone, patience) = (f64::INFINITY, ITERATIONS_IN_VAIN);
         Descent { dynamics, closure, scales, residual, damping: 0.0, milestone, patience, left, counted }
     }
 
@@ -320,7 +320,7 @@ impl Descent<'_> {
             let solved = closure.factor_damped(point, w, self.damping).is_ok();
             let gap = closure.gap();
             if gap < 0.9 * self.milestone {
-                (self.patience, self.milestone) = (PATIENCE, gap);
+                (self.patience, self.milestone) = (ITERATIONS_IN_VAIN, gap);
             }
             let solved = solved && closure.linear.solve(&mut closure.rhs).is_ok();
             let mut delta = closure.rhs[..closure.n].to_vec();
@@ -337,7 +337,7 @@ impl Descent<'_> {
                     self.residual = now;
                     // on a long way a short step is as good as it gets
                     if part < 1.0 && gap_now < (1.0 - 0.5 * part) * gap {
-                        self.patience = PATIENCE + 1;
+                        self.patience = ITERATIONS_IN_VAIN + 1;
                     }
                     self.count_turns(point, w);
                     return true;

@@ -15,7 +15,7 @@ const WINDOWS: usize = 4000;
 
 /// After this many windows, windows that stay undecided need no longer be narrower than this part of the time to be searched,
 /// and than twice that after so many more.
-const PATIENCE: f64 = 1000.0;
+const UNDECIDED_WINDOWS: f64 = 1000.0;
 const CREEP: f64 = 1e-12;
 const GIVING_WAY: f64 = 100.0;
 
@@ -245,8 +245,8 @@ impl Course for Expression {
                 break;
             }
             // where bounds are wide and a function only touches, windows would become ever narrower
-            let creep = CREEP * (to - from) * f64::exp2((k as f64 - PATIENCE) / GIVING_WAY);
-            let narrow_now = if k as f64 > PATIENCE { narrow.max(creep) } else { narrow };
+            let creep = CREEP * (to - from) * f64::exp2((k as f64 - UNDECIDED_WINDOWS) / GIVING_WAY);
+            let narrow_now = if k as f64 > UNDECIDED_WINDOWS { narrow.max(creep) } else { narrow };
             let width = b - a;
             let next_to = b <= a.next_up();
             let decided = self.over(inputs, Interval { lo: a, hi: b }).decided;

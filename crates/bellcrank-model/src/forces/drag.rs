@@ -10,6 +10,8 @@ use bellcrank_math::{Mat3, Vec3};
 struct Drag {
     coefficient: f64,
     wind: [Expression; 3],
+    /// The axes of the wind.
+    axes: Mat3,
 }
 
 /// The catalog entry.
@@ -40,7 +42,7 @@ const CHANNELS: &[Quantity] = &[
     Quantity::new("force", "N", "size of the drag, which acts against that motion"),
 ];
 
-fn make(values: &Values, _place: &Placement) -> Made {
+fn make(values: &Values, place: &Placement) -> Made {
     for key in ["cd", "area", "density"] {
         values.at_most_one(&["coefficient", key])?;
     }
@@ -58,12 +60,12 @@ fn make(values: &Values, _place: &Placement) -> Made {
         Some(f) => std::array::from_fn(|i| f[i].clone()),
         None => [0.0; 3].map(Expression::constant),
     };
-    Ok(Box::new(Drag { coefficient, wind }))
+    Ok(Box::new(Drag { coefficient, wind, axes: place.axes }))
 }
 
 impl Drag {
     fn relative(&self, at: &Seen) -> Vec3 {
-        at.ends[0].v - Vec3(std::array::from_fn(|i| self.wind[i].value_with(at.t, at.inputs)))
+        at.ends[0].v - self.axes * Vec3(std::array::from_fn(|i| self.wind[i].value_with(at.t, at.inputs)))
     }
     fn force(&self, at: &Seen) -> Vec3 {
         let u = self.relative(at);

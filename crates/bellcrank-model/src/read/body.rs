@@ -99,7 +99,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn push_body(&mut self, entry: BodyEntry) {
+    fn push_body(&mut self, mut entry: BodyEntry) {
+        self.place_in_world(&mut entry);
         self.body_names.insert(entry.name.clone(), self.model.bodies.len());
         self.model.bodies.push(entry);
     }
@@ -123,8 +124,7 @@ impl<'a> Reader<'a> {
                 entry.angle = along[1].atan2(along[0]);
                 entry.rotation = Quat::exp(Vec3::Z * entry.angle);
             } else {
-                let y = along.any_perpendicular();
-                entry.rotation = Quat::from_matrix(&Mat3::from_columns(along, y, along.cross(y)));
+                entry.rotation = Quat::from_matrix(&self.rod_axes(along));
             }
             return Ok(());
         }

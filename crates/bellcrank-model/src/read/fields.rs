@@ -8,7 +8,7 @@ use crate::joints::{self, Place};
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "body", "joint", "force", "probe", "state", "output", "visual", "table"],
+    named: &["parameter", "input", "include", "body", "joint", "force", "probe", "state", "output", "visual", "table"],
 };
 
 /// The key of everything that may be repeated.
@@ -45,6 +45,41 @@ pub const INPUT: &[Field] = &[
     Field::optional("start", FieldKind::Number, "any", "0", "its value until it is set"),
     Field::optional("unit", FieldKind::Text, "", "none", "its unit, in the results"),
     Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
+];
+
+/// Keys of `[include.NAME]`.
+pub const INCLUDE: &[Field] = &[
+    Field::required("file", FieldKind::Text, "", "a model file in the model's folder, from the folder of this file"),
+    Field::optional("at", FieldKind::Point, "m", "the origin", "where the origin of the part is"),
+    Field::optional("angle", FieldKind::Number, "rad", "0", "angle of the part's x axis (plane)"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "along the axes of this file",
+        "rotation of the part (space): quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
+    ),
+    Field::optional(
+        "mirror",
+        FieldKind::Word(&["xy", "xz", "yz", "x", "y"]),
+        "",
+        "none",
+        "a plane of the part's own coordinates (in the plane an axis) that it is mirrored at, before it is placed",
+    ),
+    Field::optional(
+        "set",
+        FieldKind::Any,
+        "",
+        "none",
+        "values of the part's parameters, `{ k = 2e4 }`; of others by their path, `{ \"body.hub.mass\" = 12 }`",
+    ),
+    Field::optional(
+        "ports",
+        FieldKind::Any,
+        "",
+        "none",
+        "bodies of the part that are bodies of this file, `{ ground = \"chassis\" }`: the part's own are left out",
+    ),
 ];
 
 /// Keys of `[body.NAME]`.

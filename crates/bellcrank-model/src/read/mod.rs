@@ -10,9 +10,11 @@ mod body;
 pub mod fields;
 mod flexible;
 mod force;
+mod include;
 mod input;
 mod joint;
 mod output;
+mod part;
 mod place;
 mod probe;
 mod shape;
@@ -105,12 +107,12 @@ fn files_of(root: &Node) -> Vec<String> {
 
 /// Reads a model file with overrides `path.to.key=value`.
 pub fn read_model(path: &str, overrides: &[String]) -> Result<Read, Report> {
-    interpret(Document::open(path, overrides, &LAYOUT)?, path)
+    complete(Document::open_bare(path)?, overrides, path)
 }
 
 /// Reads a model from a text under the name the user knows it by.
 pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, Report> {
-    interpret(Document::parse(name, text.to_string(), overrides, &LAYOUT)?, name)
+    complete(Document::bare(name, text.to_string())?, overrides, name)
 }
 
 /// A model file that is read again and again, with other values each time: its text is parsed once.
@@ -148,13 +150,25 @@ impl Template {
 
     /// The model with overrides `path.to.key=value`: the same as [`read_model`] gives.
     pub fn read(&self, overrides: &[String]) -> Result<Read, Report> {
-        interpret(self.with(overrides)?, &self.path)
+        complete(self.document.clone(), overrides, &self.path)
     }
 }
 
-fn interpret(document: Document, path: &str) -> Result<Read, Report> {
+/// A document as it stands in its file, with overrides and parts put in, read.
+fn complete(document: Document, overrides: &[String], path: &str) -> Result<Read, Report> {
+    let (mut document, parts) = document.with_parts(overrides, &LAYOUT, include::expand)?;
+    match include::mirror(&mut document.root, &parts) {
+        Ok(()) => interpret(document, &parts, path),
+        Err(problems) => Err(document.report(problems)),
+    }
+}
+
+fn interpret(document: Document, parts: &[include::Part], path: &str) -> Result<Read, Report> {
     let folder = std::path::Path::new(path).parent();
-    let read = |mut r: Reader| r.read(path).map(|(model, settings)| (model, settings, r.parameters));
+    let read = |mut r: Reader| {
+        r.place_parts(parts)?;
+        r.read(path).map(|(model, settings)| (model, settings, r.parameters))
+    };
     match Reader::new(&document.root, folder).and_then(read) {
         Ok((model, settings, parameters)) => {
             let files = files_of(&document.root);
@@ -182,6 +196,8 @@ struct Reader<'a> {
     signals: RefCell<Vec<Signal>>,
     /// What the expressions that are being read belong to.
     law_of: Cell<Place>,
+    /// Where parts stand.
+    frames: part::Frames,
     problems: Diagnostics,
 }
 
@@ -202,6 +218,7 @@ impl<'a> Reader<'a> {
             state_names: signal::state_names(root),
             signals: RefCell::default(),
             law_of: Cell::new(Place::Body(0)),
+            frames: part::Frames::default(),
             problems: Diagnostics::new(),
         })
     }
@@ -331,6 +348,7 @@ impl<'a> Reader<'a> {
                 self.problems.push(Diagnostic::error(message).at(entry.span).help(help));
                 continue;
             }
+            self.enter(entry.span);
             let result = one(self, &entry.name, &entry.node, entry.span);
             self.problems.take(result);
         }

@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         self.law_of.set(Place::Force(self.model.forces.len()));
         let values = self.fields_of_state(node, &what, &force_fields(kind))?;
         let (mut acts_on, mut measures) = (None, None);
-        let free = !values.has("at") && !values.has("on");
+        let free = !values.has("at") && !values.has("on") && !self.is_marked(&values);
         let ends = match kind.ends {
             Ends::One => vec![self.acted_end(&values)?],
             Ends::Joint => {

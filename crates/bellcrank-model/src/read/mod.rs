@@ -13,6 +13,7 @@ mod force;
 mod include;
 mod input;
 mod joint;
+mod marker;
 mod output;
 mod part;
 mod place;
@@ -270,6 +271,8 @@ impl<'a> Reader<'a> {
         self.each("body", Reader::read_body);
         // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
         std::mem::take(&mut self.problems).or(())?;
+        self.each("marker", Reader::read_marker);
+        std::mem::take(&mut self.problems).or(())?;
         self.each("joint", Reader::read_joint);
         if self.problems.is_empty() {
             self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
@@ -295,20 +298,23 @@ impl<'a> Reader<'a> {
         Ok((std::mem::take(&mut self.model), settings))
     }
 
-    /// Bodies, joints, forces and probes must not share names: `pin.x` is one channel.
+    /// Bodies, joints, forces, probes, parts, inputs and outputs must not share names: `pin.x` is one channel.
     fn check_names(&mut self) {
         let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
-        for section in ["body", "joint", "probe", "force"] {
+        // those of states, and inputs against outputs, are looked at with the rules for names in expressions
+        let named = |section: &str| if matches!(section, "input" | "output" | "include") { "an" } else { "a" };
+        for section in ["body", "joint", "probe", "force", "include", "input", "output"] {
             let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
             for entry in entries {
-                if let Some((first, span)) = seen.insert(&entry.name, (section, entry.span)) {
-                    let message =
-                        format!("{} is the name of a {first} and of a {section}", suggest::quoted(&entry.name));
+                let before = seen.insert(&entry.name, (section, entry.span));
+                if let Some((first, span)) = before.filter(|(first, _)| (*first, section) != ("input", "output")) {
+                    let (one, other) = (named(first), named(section));
+                    let name = suggest::quoted(&entry.name);
                     self.problems.push(
-                        Diagnostic::error(message)
+                        Diagnostic::error(format!("{name} is the name of {one} {first} and of {other} {section}"))
                             .at(entry.span)
-                            .label(format!("a {section}"))
-                            .also(span, format!("a {first}"))
+                            .label(format!("{other} {section}"))
+                            .also(span, format!("{one} {first}"))
                             .help("give one of them another name: their channels use it"),
                     );
                 }

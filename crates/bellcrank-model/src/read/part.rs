@@ -1,4 +1,4 @@
-//! Where parts stand: the entries of an included file are read in its own coordinates, and placed in the world.
+//! Where parts and markers stand: the entries of an included file are read in its own coordinates, and placed in the world.
 
 use super::Reader;
 use super::fields::INCLUDE;
@@ -9,6 +9,7 @@ use crate::frames::{Attachment, angle_of};
 use crate::model::{BodyEntry, End};
 use bellcrank_math::{Mat3, Quat, Vec3};
 use std::cell::Cell;
+use std::collections::HashMap;
 
 /// The frame of a part: x ↦ p + R x takes its coordinates to the world.
 #[derive(Clone, Debug)]
@@ -31,17 +32,27 @@ impl Frame {
     }
 }
 
-/// The frames of the model and of its parts, and the one whose entries are being read.
+/// The frames of the model, of its parts and of its markers, and the one whose entries are being read.
 pub(super) struct Frames {
     list: Vec<Frame>,
     /// The frame of every source.
     of_source: Vec<usize>,
     current: Cell<usize>,
+    /// The places of all markers.
+    pub markers: HashMap<String, End>,
+}
+
+impl Frames {
+    /// The names of all markers.
+    pub fn marker_names(&self) -> impl Iterator<Item = &str> {
+        self.markers.keys().map(String::as_str)
+    }
 }
 
 impl Default for Frames {
     fn default() -> Frames {
-        Frames { list: vec![Frame::world()], of_source: Vec::new(), current: Cell::new(0) }
+        let list = vec![Frame::world()];
+        Frames { list, of_source: Vec::new(), current: Cell::new(0), markers: HashMap::new() }
     }
 }
 

@@ -13,8 +13,9 @@ impl<'a> Reader<'a> {
         if named.name == "ground" {
             return Ok(None);
         }
-        let names = || self.model.bodies.iter().map(|b| b.name.as_str());
+        let names = || self.model.bodies.iter().map(|b| b.name.as_str()).chain(self.frames.marker_names());
         let known = self.body_names.get(named.name).copied().map(Some);
+        let known = known.or_else(|| self.marker(named.name).map(|end| end.body));
         known.ok_or_else(|| named.unknown("body", of, names().chain(["ground"]).collect::<Vec<_>>()))
     }
 
@@ -55,13 +56,22 @@ impl<'a> Reader<'a> {
             let message = format!("{} joins `{}` with itself", v.what(), names[0].name);
             return Err(v.error_at("between", message).help("name two different bodies").into());
         }
-        Ok([found[0].flatten(), found[1].flatten()])
+        let bodies = [found[0].flatten(), found[1].flatten()];
+        if bodies[0] == bodies[1] {
+            let body = bodies[0].map_or("the ground", |b| self.model.bodies[b].name.as_str());
+            let message = format!("{} joins two markers on {body}", v.what());
+            return Err(v.error_at("between", message).help("name markers on two different bodies").into());
+        }
+        Ok(bodies)
     }
 
     /// The place of a force on one body, or of a probe.
     pub(super) fn one_end(&self, v: &Values) -> Result<End, Diagnostics> {
         v.at_most_one(&["at", "on"])?;
         let body = self.body(v.name("body"), v.what())?;
+        if let Some(end) = self.marked_end(v)? {
+            return Ok(end);
+        }
         if let Some(point) = v.optional_vector("on") {
             return Ok(self.on_body(body, point, Mat3::IDENTITY));
         }
@@ -123,6 +133,11 @@ impl<'a> Reader<'a> {
                 }
             }
         };
+        let told = ["axis", "axis2", "normal"].iter().any(|key| v.has(key));
+        let given = if told { Some([frame(0)?, frame(1)?]) } else { None };
+        if let Some(ends) = self.marked_ends(v, bodies, axes, two_points, given)? {
+            return Ok(ends);
+        }
         if let Some(on) = v.optional_points("on") {
             return Ok([self.on_body(bodies[0], on[0], frame(0)?), self.on_body(bodies[1], on[1], frame(1)?)]);
         }

@@ -8,7 +8,7 @@
 use super::Part;
 use crate::file::suggest::quoted;
 use crate::file::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The axis that a mirror turns around.
 pub(super) fn axis(values: &Values, plane: bool) -> Result<usize, Diagnostic> {
@@ -37,6 +37,8 @@ pub(in crate::read) fn apply(root: &mut Node, parts: &[Part], plane: bool) -> Re
     let joints = root.get("joint").and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
     let kind = |e: &Entry| Some((e.name.clone(), e.node.get("type")?.as_str()?.to_string()));
     let kinds: HashMap<String, String> = joints.iter().filter_map(kind).collect();
+    let markers = root.get("marker").and_then(Node::as_table);
+    let markers: HashSet<String> = markers.into_iter().flat_map(Table::names).map(str::to_string).collect();
     let mirrors: HashMap<u32, &[usize]> = parts.iter().map(|p| (p.source, p.mirrors.as_slice())).collect();
     let mut problems = Diagnostics::new();
     let Value::Table(table) = &mut root.value else { return Ok(()) };
@@ -45,7 +47,7 @@ pub(in crate::read) fn apply(root: &mut Node, parts: &[Part], plane: bool) -> Re
         for entry in &mut entries.entries {
             // a part in a part is mirrored itself, and stands where the mirrors of the outer one put it
             for &axis in mirrors.get(&entry.span.source).copied().unwrap_or_default() {
-                let mirror = Mirror { axis, plane, kinds: &kinds };
+                let mirror = Mirror { axis, plane, kinds: &kinds, markers: &markers };
                 if let Err(why) = mirror.entry(&section.name, &entry.name, &mut entry.node) {
                     let what = format!("{} {} cannot be mirrored", section.name, quoted(&entry.name));
                     let problem = Diagnostic::error(format!("{what}: {}", why.0)).at(entry.span);
@@ -67,6 +69,7 @@ struct Mirror<'a> {
     plane: bool,
     /// The kinds of all joints, by name.
     kinds: &'a HashMap<String, String>,
+    markers: &'a HashSet<String>,
 }
 
 /// How a direction in the file behaves.
@@ -86,7 +89,7 @@ impl Mirror<'_> {
             "body" => self.body(node),
             "joint" => self.joint(&kind, node),
             "force" => self.force(&kind, node),
-            "probe" | "include" => self.place(node).and_then(|()| self.pose(node)),
+            "probe" | "include" | "marker" => self.place(node).and_then(|()| self.pose(node)),
             "visual" => {
                 self.vector(node, "at", Polar)?;
                 self.pose(node)?;
@@ -126,10 +129,26 @@ impl Mirror<'_> {
                 swap(rod, "from", "to");
             }
         }
+        if node.get("cone").is_some() && self.axis == 2 {
+            return Err(("its cone would stand on its tip", "mirror it at a plane along its axis, or give it a `mesh`"));
+        }
         if let Some(mesh) = value(node, "mesh") {
             self.vector(mesh, "at", Polar)?;
+            value(mesh, "orientation").map_or(Ok(()), |turn| self.rotation(turn))?;
         }
         self.mesh(node);
+        Ok(())
+    }
+
+    /// The axes of a marker are mirrored as those of a body, which those of joints are not.
+    fn refuse_markers(&self, kind: &str, node: &Node) -> Done {
+        let names = node.get("between").and_then(Node::as_array).unwrap_or(&[]);
+        let marked = names.iter().filter_map(Node::as_str).any(|name| self.markers.contains(name));
+        let axes = ["axis", "normal"].iter().any(|key| node.get(key).is_some());
+        let points = ["spherical", "distance", "spring-damper", "attraction"].contains(&kind);
+        if marked && !axes && !points {
+            return Err(("its axes are those of a marker", "give its own `axis` as well"));
+        }
         Ok(())
     }
 
@@ -148,6 +167,7 @@ impl Mirror<'_> {
 
     fn joint(&self, kind: &str, node: &mut Node) -> Done {
         self.place(node)?;
+        self.refuse_markers(kind, node)?;
         let names = |key: &str| -> Vec<String> {
             let list = node.get(key).and_then(Node::as_array).unwrap_or(&[]);
             list.iter().filter_map(|n| n.as_str().map(str::to_string)).collect()
@@ -203,6 +223,7 @@ impl Mirror<'_> {
 
     fn force(&self, kind: &str, node: &mut Node) -> Done {
         self.place(node)?;
+        self.refuse_markers(kind, node)?;
         for key in ["force", "torque", "effort", "reference", "wind"] {
             self.laws(node, key);
         }

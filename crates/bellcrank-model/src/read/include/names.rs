@@ -41,6 +41,7 @@ pub(super) fn keys_of(section: &str, node: &Node) -> Vec<&'static [Field]> {
         "table" => vec![TABLE],
         "start" => vec![START],
         "include" => vec![INCLUDE],
+        "marker" => vec![MARKER],
         _ => Vec::new(),
     }
 }

@@ -172,7 +172,8 @@ pub fn refuse_name(entry: &Entry, thing: &str) -> Option<Diagnostic> {
     let problem = Diagnostic::error(format!("{thing} cannot be named {}", quoted(&entry.name))).at(entry.span);
     if entry.name == "t" {
         Some(problem.label("`t` is time"))
-    } else if !is_name(&entry.name) {
+    } else if !entry.name.split('.').all(is_name) || (entry.name.contains('.') && entry.span.source == 0) {
+        // those of parts have dots
         let rule = "a name in expressions has letters, digits and `_`, and begins with a letter";
         Some(problem.label("expressions could not use it").help(rule))
     } else {

@@ -28,6 +28,7 @@ use std::fmt::Write;
 pub const KEY: &str = "repeat";
 /// More copies of one entry are refused.
 const MOST_COPIES: f64 = 1e7;
+const INDEX_HELP: &str = "write the index into the name, as in \"link{i}\"";
 const INDICES: [&str; 3] = ["i", "j", "k"];
 
 /// Writes out the repeated entries of these sections.
@@ -57,14 +58,15 @@ pub fn expand(root: &mut Node, sections: &[&str]) -> Result<(), Diagnostics> {
 }
 
 /// Names that come out twice.
-fn clashes(kind: &str, entries: &[Entry]) -> Diagnostics {
+pub(crate) fn clashes(kind: &str, entries: &[Entry]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut seen: HashMap<&str, Span> = HashMap::with_capacity(entries.len());
     for entry in entries {
         if let Some(first) = seen.insert(&entry.name, entry.span) {
             let problem = Diagnostic::error(format!("two entries of [{kind}] are named {}", quoted(&entry.name)));
             let problem = problem.at(entry.span).label("again here").also(first, "first here");
-            problems.push(problem.help("write the index into the name, as in \"link{i}\""));
+            let help = if first.source == entry.span.source { INDEX_HELP } else { "give one of them another name" };
+            problems.push(problem.help(help));
             if problems.enough() {
                 break;
             }

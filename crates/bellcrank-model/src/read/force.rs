@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         self.law_of.set(Place::Force(self.model.forces.len()));
         let values = self.fields_of_state(node, &what, &force_fields(kind))?;
         let (mut acts_on, mut measures) = (None, None);
-        let free = !values.has("at") && !values.has("on");
+        let free = !values.has("at") && !values.has("on") && !self.is_marked(&values);
         let ends = match kind.ends {
             Ends::One => vec![self.acted_end(&values)?],
             Ends::Joint => {
@@ -44,11 +44,11 @@ impl<'a> Reader<'a> {
             }
             // a torque has no point: the place may be left out
             Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
-            Ends::Centres if free => self.two_bodies(&values)?.map(|body| End { body, on: self.middle(body) }).to_vec(),
+            Ends::Centres if free => self.two_bodies(&values)?.map(|body| self.middle_end(body)).to_vec(),
             Ends::Surfaces if free => {
                 let (bodies, axes) = (self.two_bodies(&values)?, self.facing(values.optional_vector("normal")));
-                let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
-                bodies.map(|body| self.attach(body, place(body), axes)).to_vec()
+                let place = |body: Option<usize>| self.world(&self.middle_end(body));
+                bodies.map(|body| self.attach_world(body, place(body), self.axes_here() * axes)).to_vec()
             }
             _ => {
                 let axes = match kind.ends {
@@ -74,7 +74,8 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
-        let placement = forces::Placement { points, masses, radii, space: self.model.space, acts_on, measures };
+        let (space, axes) = (self.model.space, self.axes_here());
+        let placement = forces::Placement { points, masses, radii, space, axes, acts_on, measures };
         let force = (kind.make)(&values, &placement)?;
         self.check_laws(&values, force.as_ref())?;
         for (k, end) in ends.iter().enumerate() {
@@ -110,13 +111,16 @@ impl<'a> Reader<'a> {
 
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
         bodies.map(|body| {
+            let middle = self.middle_end(body);
+            if self.plane && self.is_ground(body) {
+                return self.attach_world(body, self.world(&middle), self.axes_here());
+            }
             if self.plane {
-                return End { body, on: self.middle(body) };
+                return middle;
             }
             let z = v.optional_points("axis").map_or(Vec3::Z, |a| a[0]);
             let x = z.any_perpendicular();
-            let place = self.world(&End { body, on: self.middle(body) });
-            self.attach(body, place, Mat3::from_columns(x, z.cross(x), z))
+            self.attach_world(body, self.world(&middle), self.axes_here() * Mat3::from_columns(x, z.cross(x), z))
         })
     }
 
@@ -171,7 +175,8 @@ impl<'a> Reader<'a> {
         let (probe, seen_from) = (found.map(|p| p.end), found.and_then(|p| p.relative_to));
         if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
             // along the axes of the world, or of the body that a probe is seen from
-            let ends = vec![End { body: seen_from, on: Attachment::CENTRE }, end];
+            let from = seen_from.map_or(self.ground_end(), |b| End { body: Some(b), on: Attachment::CENTRE });
+            let ends = vec![from, end];
             for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
                 choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
                 choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));

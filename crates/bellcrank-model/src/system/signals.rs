@@ -11,6 +11,7 @@ use super::*;
 use crate::file::Jet;
 use crate::file::expression::{Bends, Branches};
 use crate::forces::MAX_STATES;
+use crate::frames::angle_of;
 use crate::model::{Sense, Sensor};
 use crate::subject::Place;
 use bellcrank_math::Vec3;
@@ -131,12 +132,17 @@ impl System {
 
     fn sense(&self, s: &PlacedSensor, at: &Point, w: &Realized, slopes: bool) -> Sensed {
         let ends = s.ends.map(|e| self.frame(&e, w, Some(&at.v)));
-        let form = |i: usize| [Covector::default(), Covector::new(Vec3::ZERO, Vec3::unit(i))];
+        let form = |axis: Vec3| [Covector::default(), Covector::new(Vec3::ZERO, axis)];
         match s.sensor.sense {
-            Sense::Spin(axis) => Sensed { value: ends[1].w[axis], by_twist: form(axis), ..Sensed::default() },
+            // the first end is the ground, which may have axes of its own
+            Sense::Spin(axis) => {
+                let axis = ends[0].axis(axis);
+                Sensed { value: axis.dot(ends[1].w), by_twist: form(axis), ..Sensed::default() }
+            }
             Sense::Angle => {
                 let coordinate = self.plane_angle(s.ends[1].body as usize).map_or(f64::NAN, |k| at.q[k]);
-                Sensed { value: coordinate, by_displacement: form(2), ..Sensed::default() }
+                let value = coordinate - angle_of(&ends[0].r);
+                Sensed { value, by_displacement: form(Vec3::Z), ..Sensed::default() }
             }
             Sense::Joint(..) | Sense::Along(_) => {
                 let seen = Frames { t: at.t, ends: &ends, near: Self::near(s.angle, w) };

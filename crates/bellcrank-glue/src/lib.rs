@@ -35,7 +35,7 @@ pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
 pub use in_step::InStep;
 pub use interface::Interface;
-pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GluedRunError, INSIDE, Levels, Report};
+pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GluedRunError, INSIDE, Levels, Relaxed, Report};
 pub use own_solver::OwnSolver;
 pub use port::{Motion, Port, WIDTH};
 

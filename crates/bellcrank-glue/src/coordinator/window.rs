@@ -197,7 +197,11 @@ impl Coordinator {
         };
         for attempt in 1..=self.options.max_attempts {
             search.attempt = attempt;
-            let trial = self.attempt(&search)?;
+            let trial = match self.attempt(&search) {
+                // loads that grow from iterate to iterate are more than a part can take
+                Err(GlueError::Part(_)) if attempt > 1 && self.options.coupling == Coupling::Relaxation => break,
+                trial => trial?,
+            };
             let Some(mut y) = self.history.admittance.matrix.take() else { break };
             self.learn_from(&mut search, &trial, &mut y);
             let rest = self.residuals(&window, &search.x);

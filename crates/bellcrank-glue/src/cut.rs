@@ -72,7 +72,8 @@ impl PartModel {
 
     /// A part that steps with the others; the coupling says how joints are held.
     pub fn in_step(self, coupling: Coupling, rho: f64) -> Result<Box<dyn Subdomain>, PartError> {
-        let form = if coupling == Coupling::Position { formulation::index3() } else { formulation::si2() };
+        let by_position = matches!(coupling, Coupling::Position | Coupling::Relaxation);
+        let form = if by_position { formulation::index3() } else { formulation::si2() };
         let alpha = AlphaParameters::from_rho(rho);
         Ok(Box::new(InStep::new(&self.name, self.model, &self.ports, Some(&self.state), form, alpha)?))
     }

@@ -37,7 +37,7 @@ pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
 pub use in_step::InStep;
 pub use interface::Interface;
-pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GlueReport, GluedRunError, INSIDE, Levels};
+pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GlueReport, GluedRunError, INSIDE, Levels, Relaxed};
 pub use own_solver::OwnSolver;
 pub use port::{Port, PortMotion, WIDTH};
 

@@ -155,7 +155,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
     let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
     tolerances.velocities_converge = true;
     tolerances.multipliers_converge = s.multipliers;
-    let form = s.formulation.table(0.0);
+    let form = s.formulation.table(&options.parameters).unwrap_or_else(bellcrank_solve::formulation::ggl);
     let averaged = s.tested == Tested::Q && !s.as_dassl;
     let bdf = Bdf::new(BdfOptions {
         max_order: s.max_order,

@@ -230,6 +230,6 @@ impl Coordinator {
             Some(row) => (self.interface.owner(row.min(self.interface.rows().0.saturating_sub(1))), gaps[row].abs()),
             None => ("a force between the parts".into(), f64::NAN),
         };
-        GlueError::Diverged { t: self.history.t, length, joint, gap }
+        GlueError::Diverged { t: self.history.t, length, joint, gap, relaxed: None }
     }
 }

@@ -5,7 +5,7 @@ use super::history::{HeldLoad, LastWindow};
 use super::least::not_unique;
 use super::{Coordinator, largest, minus};
 use crate::foresee::Past;
-use crate::options::{Coupling, GlueError, Levels};
+use crate::options::{Coupling, GlueError, Levels, Relaxed};
 use crate::port::{PortMotion, displacement, twist};
 use crate::subdomain::{Admittance, Upcoming, Window};
 
@@ -65,8 +65,9 @@ struct Search {
     x: Unknowns,
     /// From 1.
     attempt: usize,
-    /// The residual of the attempt before, in tolerances.
+    /// The residual of the attempt before, in tolerances, and by what the last one multiplied it.
     before: f64,
+    contraction: f64,
     /// Load and motions of the attempt before.
     tried: Option<(Vec<f64>, Vec<PortMotion>)>,
     /// The residuals of the first two attempts.
@@ -182,11 +183,25 @@ impl Coordinator {
             return self.cross_explicitly(&window, x);
         }
         self.stretch_admittance(length);
-        let mut search =
-            Search { window, predicted, x, attempt: 0, before: f64::INFINITY, tried: None, first: 0.0, second: None };
+        let before = f64::INFINITY;
+        let mut search = Search {
+            window,
+            predicted,
+            x,
+            attempt: 0,
+            before,
+            contraction: 0.0,
+            tried: None,
+            first: 0.0,
+            second: None,
+        };
         for attempt in 1..=self.options.max_attempts {
             search.attempt = attempt;
-            let trial = self.attempt(&search)?;
+            let trial = match self.attempt(&search) {
+                // loads that grow from iterate to iterate are more than a part can take
+                Err(GlueError::Part(_)) if attempt > 1 && self.options.coupling == Coupling::Relaxation => break,
+                trial => trial?,
+            };
             let Some(mut y) = self.history.admittance.matrix.take() else { break };
             self.learn_from(&mut search, &trial, &mut y);
             let rest = self.residuals(&window, &search.x);
@@ -210,7 +225,19 @@ impl Coordinator {
             self.correct(&mut search, trial.motions, y, &rest, left.dynamics, worst)?;
         }
         let gaps = self.interface.position();
-        Err(self.diverged(length, &gaps))
+        let failed = self.diverged(length, &gaps);
+        Err(self.relaxed(failed, search.contraction))
+    }
+
+    /// A failure with what relaxation has to say about it.
+    fn relaxed(&self, failed: GlueError, factor: f64) -> GlueError {
+        let across = if self.interface.rows().0 > 0 { Relaxed::Joints } else { Relaxed::Forces };
+        match failed {
+            GlueError::Diverged { t, length, joint, gap, .. } if self.options.coupling == Coupling::Relaxation => {
+                GlueError::Diverged { t, length, joint, gap, relaxed: Some((across, factor)) }
+            }
+            other => other,
+        }
     }
 
     /// Takes the springs' loads from the start of the window.
@@ -321,8 +348,10 @@ impl Coordinator {
         // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
         let slow = if self.parts_tell() { SLOW } else { SLOW_BY_DIFFERENCES };
         self.history.admittance.stale |= attempt > 1 && worst > slow * search.before;
+        search.contraction = worst / search.before;
         if !worst.is_finite() || (attempt > DIVERGES_FROM && worst > search.before) {
-            return Err(self.diverged(length, &rest.rows));
+            let failed = self.diverged(length, &rest.rows);
+            return Err(self.relaxed(failed, search.contraction));
         }
         search.before = worst;
         search.tried = Some((search.x.load.clone(), motions));
@@ -359,7 +388,7 @@ impl Coordinator {
             _ => left.position / (allowed.position * size),
         };
         let velocity = match self.options.coupling {
-            Coupling::Position => 0.0,
+            Coupling::Position | Coupling::Relaxation => 0.0,
             Coupling::Windows => largest(&rest.rows) * length / (allowed.velocity.min(allowed.position) * size),
             _ => left.velocity * length / (allowed.velocity * size),
         };

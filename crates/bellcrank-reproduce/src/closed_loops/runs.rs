@@ -6,7 +6,7 @@ use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Solver, Tested};
-use bellcrank_solve::engines::explicit::Explicit;
+use bellcrank_solve::engines::explicit::{AccelerationSolver, Explicit};
 use bellcrank_solve::engines::regularized::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
@@ -222,7 +222,8 @@ impl LoopMachine {
         let options = Options { rtol, ..Options::default() };
         let tolerances = Tolerances::new(&*self.system, &options, Tested::QV);
         let loops = if solver == Solver::LoopCg { LoopCg::new(self.dynamics(), &self.start) } else { None };
-        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, loops, &SharedKkt::new(self.dynamics()))
+        let linear = AccelerationSolver::of(loops, &SharedKkt::new(self.dynamics()));
+        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, linear)
     }
 
     /// So many steps of an explicit method.

@@ -6,6 +6,7 @@
 
 mod coordinates;
 mod engine;
+mod forms;
 mod linear;
 mod matrix;
 mod method;
@@ -14,7 +15,7 @@ pub mod scale;
 
 pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use coordinates::Posed;
-pub use linear::{accelerations, refuse_additive, refuse_elsewhere, refuse_sliding};
+pub use linear::{accelerations, refuse_additive, refuse_alternatives, refuse_elsewhere, refuse_sliding};
 pub use method::{budget, formulation};
 pub use revisions::Revision;
 
@@ -104,10 +105,12 @@ pub enum EnginePlan {
         /// The distance of the positions.
         step: f64,
     },
-    /// A Runge–Kutta method on index 1.
+    /// A Runge–Kutta method on index 1, or on another form of the accelerations.
     Explicit {
         /// The method.
         method: MethodName,
+        /// The formulation.
+        formulation: FormulationKind,
         /// The fixed step; none with error control.
         step: Option<f64>,
         /// Whether accelerations come from loop-CG.

@@ -129,6 +129,7 @@ impl Simulation {
 
     fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
         plan::refuse_additive(&*machine.dynamics(), &start.point, &options)?;
+        plan::refuse_alternatives(&*machine.dynamics(), &start.point, &options)?;
         let clock = Clock::new(start.seconds);
         let posed = Posed::new(machine, start, &options)?;
         let budget = plan::budget(&options, &*posed.dynamics);

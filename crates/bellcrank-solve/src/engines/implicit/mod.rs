@@ -114,7 +114,7 @@ impl Implicit {
         let mut point = start.clone();
         without_stabilization(&formulation, &mut point);
         centre(&*dynamics, &*method, &mut accepted, &mut point);
-        let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
+        let projection = formulation.projects().then(|| Projection::new(dynamics.clone()));
         let (centred, w) = (method.centred(), &mut accepted.w);
         let mut solver = StepSolver::new(&dynamics, formulation, &control, centred, (point, start), w);
         let mut test = ErrorTest::new(&mut tolerances, &accepted.state, start, control.fixed);

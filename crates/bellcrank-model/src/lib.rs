@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod channel;
 pub mod curve;
 pub mod drives;
+mod dual;
 pub mod dynamics;
 pub mod file;
 pub mod forces;

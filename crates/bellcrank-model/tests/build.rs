@@ -119,6 +119,8 @@ fn every_force_can_be_built_from_its_type() {
     built.force(forces::JointSpring::new("hinge").stiffness(3.0).damping(0.1).rest(0.2));
     built.force(forces::Stop::new("hinge").lower(-0.2).upper(0.1).stiffness(30.0));
     built.force(forces::Contact::new([GROUND, "b".into()]).normal([0.0, 0.0, 1.0]).radius(0.1).restitution(0.4));
+    let tyre = forces::Tyre::new([GROUND, "b".into()]).radius(0.3).stiffness(2e5).road("0.01*sin(x)");
+    built.force(tyre.friction(1.0).slip_stiffness([6e4, 5e4]).relaxation([0.2, 0.4]));
     built.force(forces::JointActuator::new("slide", 2.0 * Scalar::time()).limits([-1.9, 2.0]));
     built.force(forces::Pid::new("hinge", "sin(t)").kp(10.0).ki(3.0).kd(2.0));
     let missing: Vec<&str> =

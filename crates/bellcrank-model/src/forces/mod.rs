@@ -20,6 +20,7 @@ mod pid;
 mod spring_damper;
 mod stop;
 mod torsional;
+mod tyre;
 
 pub use along::Along;
 pub use own::{Law, Own};
@@ -229,6 +230,8 @@ pub enum Ends {
     Turning,
     /// A point on each of two bodies, the first with a direction: `between`, `at` or `on`, `normal`.
     Surfaces,
+    /// A road on the first body and the centre of a wheel on the second: `between`, `at` or `on`, `normal`, `axis`.
+    Wheel,
     /// A point of one body: `body`, `at` or `on`; its axes are those of the body.
     One,
     /// A coordinate of a joint: `joint`, `coordinate`.
@@ -243,7 +246,7 @@ pub struct Placement {
     pub points: Vec<Vec3>,
     /// The masses of the bodies of the ends; `None` for the ground.
     pub masses: Vec<Option<f64>>,
-    /// The radii of the bodies of the ends that are spheres (or, in the plane, disks).
+    /// The radii of the bodies of the ends that are spheres (or, in the plane and on wheels, disks).
     pub radii: Vec<Option<f64>>,
     /// Plane or space.
     pub space: Space,
@@ -294,6 +297,7 @@ pub const CATALOG: &[&Kind] = &[
     &friction::KIND,
     &stop::KIND,
     &contact::KIND,
+    &tyre::KIND,
     &actuator::KIND,
     &pid::KIND,
 ];

@@ -124,6 +124,9 @@ pub enum Axes {
     Rolling,
     /// z of both frames is `normal`, in the plane y.
     Facing,
+    /// z of the first frame is `normal` with x along the road, z of the second the axle `axis`; in the plane y of both is
+    /// `normal`.
+    Road,
 }
 
 /// Where a joint stands.

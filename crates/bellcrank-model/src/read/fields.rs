@@ -407,7 +407,7 @@ pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
     use forces::Ends::*;
     let ends = match kind.ends {
         Points | Centres | Frames | Turning => FORCE_BETWEEN,
-        Surfaces => FORCE_SURFACES,
+        Surfaces | Wheel => FORCE_SURFACES,
         One => FORCE_ON_ONE,
         Joint => FORCE_ON_JOINT,
         Control => FORCE_CONTROL,

@@ -50,13 +50,19 @@ impl<'a> Reader<'a> {
                 let place = |body: Option<usize>| self.world(&self.middle_end(body));
                 bodies.map(|body| self.attach_world(body, place(body), self.axes_here() * axes)).to_vec()
             }
+            Ends::Wheel if free => {
+                let bodies = self.two_bodies(&values)?;
+                let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
+                [0, 1].map(|k| self.attach(bodies[k], place(bodies[k]), self.road_or_wheel(&values, k))).to_vec()
+            }
             _ => {
                 let axes = match kind.ends {
+                    Ends::Wheel => Axes::Road,
                     Ends::Turning => Axes::Turning,
                     Ends::Surfaces => Axes::Facing,
                     _ => Axes::None,
                 };
-                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres | Ends::Surfaces);
+                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres | Ends::Surfaces | Ends::Wheel);
                 self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
             }
         };
@@ -70,7 +76,7 @@ impl<'a> Reader<'a> {
         let masses = ends.iter().map(|e| e.body.map(mass)).collect();
         let radius = |b: usize| match self.model.bodies[b].shape {
             Shape::Sphere { radius } => Some(radius),
-            Shape::Cylinder { radius, .. } if self.plane => Some(radius),
+            Shape::Cylinder { radius, .. } if self.plane || kind.ends == Ends::Wheel => Some(radius),
             _ => None,
         };
         let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();

@@ -66,6 +66,12 @@ pub enum FieldKind {
     /// A function of time: a number, an expression of parameters and `t`, or a table
     /// ([`TABULATED`](super::csv::TABULATED)).
     Function,
+    /// An expression of parameters, tables and these variables.
+    FunctionOf(&'static [&'static str]),
+    /// A vector of such expressions: 2 in the plane, 3 in space.
+    FunctionsOf(&'static [&'static str]),
+    /// The name of a text file in the model's folder; such files usually end so.
+    File(&'static str),
     /// A vector: 2 numbers in the plane, 3 in space.
     Vector,
     /// A vector of functions of time.
@@ -124,7 +130,7 @@ impl Field {
             Integer | Count => self.default.parse().ok().map(Item::Integer),
             Flag => self.default.parse().ok().map(Item::Flag),
             Word(words) => words.iter().find(|w| **w == self.default).map(|w| Item::Word(w)),
-            Function => self.default.parse().ok().map(|x| Item::Function(Expression::constant(x))),
+            Function | FunctionOf(_) => self.default.parse().ok().map(|x| Item::Function(Expression::constant(x))),
             _ => None,
         }
     }

@@ -56,6 +56,7 @@ pub(super) enum Item<'a> {
     Pairs(Vec<[f64; 2]>),
     Name(Named<'a>),
     Names(Vec<Named<'a>>),
+    File(Named<'a>, String),
     Table(Values<'a>),
 }
 
@@ -108,6 +109,8 @@ accessors! {
     name optional_name Item::Name(n) => *n, Named<'a>;
     /// The values of `Names`, with their places.
     names optional_names Item::Names(n) => n, &[Named<'a>];
+    /// The value of a `File`: its name and its text.
+    file optional_file Item::File(n, text) => (*n, text.as_str()), (Named<'a>, &str);
     /// The values of a `Table`.
     table optional_table Item::Table(t) => t, &Values<'a>;
 }

@@ -164,7 +164,7 @@ pub fn inverse_of<'py>(
     let options =
         resolve(&all).map_err(|e| reported(Kind::Option, &refused(&compiled.read, &arguments, e, Voice::Python)))?;
     let mut frames = ColumnMemory::default();
-    let found = py.detach(|| inverse(&compiled.system, options.until, options.sample_distance(), &mut frames));
+    let found = py.detach(|| inverse(&compiled.system, options.until, options.sample, &mut frames));
     let found = found.map_err(|e| match (compiled.fault.take(), e) {
         (Some(error), _) => error,
         (None, InverseError::Step(e)) => crate::errors::step(&e),

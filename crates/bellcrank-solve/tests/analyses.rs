@@ -510,6 +510,35 @@ fn a_body_settles_on_its_bushing_and_a_free_one_is_refused() {
 }
 
 #[test]
+fn the_peak_of_an_effort_that_jumps_is_the_one_of_its_jump() {
+    // a flywheel that is turned by 1 rad within T: its acceleration is largest, 6/T², where the motion begins and ends
+    let text = r#"
+        model = { plane = "xy" }
+        [body.wheel]
+        mass = 1
+        inertia = 0.4
+        [joint.pin]
+        type = "revolute"
+        between = ["ground", "wheel"]
+        at = [0, 0]
+        [joint.motor]
+        type = "drive"
+        joint = "pin"
+        angle = "step(t, 0.3001, 0, 0.4007, 1)"
+    "#;
+    let (peak, s) = (0.4 * 6.0 / 0.1006f64.powi(2), system(text));
+    let mut memory = Memory::default();
+    let found = inverse(&s, 1.0, None, &mut memory).unwrap();
+    let d = &found.demands[0];
+    assert!((d.peak.0.abs() - peak).abs() < 1e-6 * peak, "{:?} against {peak}", d.peak);
+    assert!(memory.times.is_sorted_by(|a, b| a < b));
+    assert_eq!(found.samples, 201 + 4, "both sides of two jumps");
+    let even = inverse(&s, 1.0, Some(0.005), &mut Memory::default()).unwrap();
+    assert_eq!(even.samples, 201, "equal intervals where they are asked for");
+    assert!(even.demands[0].peak.0.abs() < 0.99 * peak, "{:?}", even.demands[0].peak);
+}
+
+#[test]
 fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     // a uniform rod swung as θ = A sin(Ωt): τ = (m l²/3) θ″ + m g (l/2) cos θ
     let text = r#"
@@ -527,7 +556,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     "#;
     let s = system(text);
     let mut memory = Memory::default();
-    let found = inverse(&s, 2.0, 0.01, &mut memory).unwrap();
+    let found = inverse(&s, 2.0, Some(0.01), &mut memory).unwrap();
     let (j, k) = (3.0 * 1.44 / 3.0, 3.0 * 9.81 * 0.6);
     let torque = |t: f64| {
         let theta = 0.7 * (3.0 * t).sin();
@@ -547,7 +576,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     // the same motion by its rate, which has to be integrated
     let by_rate = system(&text.replace("angle = \"0.7*sin(3*t)\"", "rate = \"2.1*cos(3*t)\""));
     let mut memory = Memory::default();
-    inverse(&by_rate, 2.0, 0.01, &mut memory).unwrap();
+    inverse(&by_rate, 2.0, Some(0.01), &mut memory).unwrap();
     for (t, x) in memory.times.iter().zip(memory.column("motor.torque").unwrap()) {
         assert!((x - torque(*t)).abs() < 1e-6, "{t}: {x} against {}", torque(*t));
     }
@@ -555,7 +584,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
         "[joint.motor]\n        type = \"drive\"\n        joint = \"pin\"\n        angle = \"0.7*sin(3*t)\"",
         "",
     ));
-    let error = inverse(&undriven, 1.0, 0.1, &mut Memory::default()).unwrap_err();
+    let error = inverse(&undriven, 1.0, Some(0.1), &mut Memory::default()).unwrap_err();
     assert!(matches!(&error, InverseError::Free { freedoms: 1, .. }), "{error}");
     assert!(error.to_string().contains("`pin.angle`") && error.to_string().contains("body `rod`"), "{error}");
 }
@@ -687,7 +716,7 @@ joint.motor = {{ type = "drive", joint = "pin", angle = "0.5*sin(2*t)" }}
         ))
     };
     let peak = |more: &str| {
-        let found = inverse(&arm(more), 3.0, 0.01, &mut Memory::default()).unwrap_or_else(|e| panic!("{e}"));
+        let found = inverse(&arm(more), 3.0, Some(0.01), &mut Memory::default()).unwrap_or_else(|e| panic!("{e}"));
         (found.demands[0].peak, found.left_out)
     };
     let (alone, none) = peak("");

@@ -396,7 +396,7 @@ impl Recorder for Folder {
         all.insert("status".into(), "finished".into());
         all.extend(json::report(report));
         all.extend(status.map(|status| ("status".to_string(), status.into())));
-        all.insert("files".into(), files.into());
+        all.insert("files".into(), files.clone().into());
         all.insert("notes".into(), std::mem::take(&mut writing.files.notes).into());
         result = result.and(write_summary(&writing.aside, &all, FinalValues::of(report)));
         self.stayed = true;
@@ -405,7 +405,7 @@ impl Recorder for Folder {
             return Err(e);
         }
         let resumable = report.ended() == Ended::Interrupted && writing.aside.path(CHECKPOINT).exists();
-        self.stayed = !writing.aside.settle(resumable)?;
+        self.stayed = !writing.aside.settle(&files, resumable)?;
         Ok(())
     }
 }

@@ -52,7 +52,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         Some(folder) => folder,
         None => &mut silent,
     };
-    let found = analysis::inverse(&system, options.until, options.sample_distance(), recorder).map_err(|e| {
+    let found = analysis::inverse(&system, options.until, options.sample, recorder).map_err(|e| {
         let text = format!("{}: {e}", args.model);
         match e {
             InverseError::Step(_) => Failure::Failed(text),

@@ -6,6 +6,7 @@
 
 use super::StepView;
 use crate::engines::{Engine, StepError};
+use crate::outputs::channels_of;
 use crate::run::observer::Observer;
 use crate::run::summary::{OutputSummary, Summary};
 use bellcrank_model::Dynamics;
@@ -136,9 +137,7 @@ impl OutputMonitor {
         if outputs.is_empty() {
             return None;
         }
-        let needed = dynamics.select(&mut |name, _| outputs.iter().any(|o| o.channels.iter().any(|c| c == name)));
-        let place = |name: &String| needed.channels.iter().position(|c| c.name == *name).unwrap_or(usize::MAX);
-        let places = outputs.iter().map(|o| o.channels.iter().map(place).collect()).collect();
+        let (needed, places) = channels_of(outputs, dynamics);
         let (tracked, span) = (Vec::new(), StepSpan::default());
         Some(OutputMonitor {
             outputs: outputs.to_vec(),

@@ -64,6 +64,17 @@ const REACH: f64 = 0.9;
 /// Most looks that are spent on proving that one function has no root in a part of a step.
 const MOST_LOOKS: usize = 2000;
 
+/// What is known where a stretch of time begins.
+#[derive(Clone, Copy, PartialEq)]
+enum Begin {
+    /// An event, or the start: functions may rise from zero.
+    Fresh,
+    /// The values are those at the end of the step before.
+    Known,
+    /// It is looked at once more.
+    Again,
+}
+
 /// Watches switch functions from step to step.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct EventFinder {
@@ -76,6 +87,9 @@ pub struct EventFinder {
     /// How the functions move, alike.
     approaches: Vec<Approach>,
     buffer: (Vec<f64>, Vec<Approach>),
+    /// The largest of each in the step that is looked at.
+    #[serde(skip)]
+    sizes: Vec<f64>,
 }
 
 impl EventFinder {
@@ -101,13 +115,25 @@ impl EventFinder {
             return Ok(None);
         }
         let fresh = !std::mem::replace(&mut self.started, true);
-        if self.sample(from, to, fresh, look)? {
+        let begin = if fresh { Begin::Fresh } else { Begin::Known };
+        if self.sample(from, to, begin, look)? {
             return Ok(None);
         }
-        let mut first: Option<EventRoot> = None;
-        for k in 0..n {
-            let Some((a, b)) = self.bracket(k, fresh, look)? else { continue };
-            if first.is_some_and(|f| f.t <= a) {
+        let Some(mut first) = self.first(fresh, None, look)? else { return Ok(None) };
+        // functions that fall and rise again before it, in a time that is short beside the step and not beside the event
+        if n > 1 && first.t > from && !self.sample(from, first.t, Begin::Again, look)? {
+            first = self.first(fresh, Some(first), look)?.unwrap_or(first);
+        }
+        Ok(Some(first))
+    }
+
+    /// The first event among the samples: before another one, of another function.
+    fn first<E>(&mut self, fresh: bool, before: Option<EventRoot>, look: &mut Look<E>) -> Result<Option<EventRoot>, E> {
+        let mut first = before;
+        for k in (0..self.n).filter(|k| before.is_none_or(|f| f.switch != *k)) {
+            let Some((a, b)) = self.bracket(k, fresh, before.is_some(), look)? else { continue };
+            // what falls from the start was found at the first look
+            if first.is_some_and(|f| f.t <= a) || (before.is_some() && a == b) {
                 continue;
             }
             let t = if a == b { a } else { self.root(k, a, b, look)? };
@@ -119,10 +145,10 @@ impl EventFinder {
     }
 
     /// Looks at both ends of a step and, unless everything is far away, at times between. Tells whether everything is.
-    fn sample<E>(&mut self, from: f64, to: f64, fresh: bool, look: &mut Look<E>) -> Result<bool, E> {
+    fn sample<E>(&mut self, from: f64, to: f64, begin: Begin, look: &mut Look<E>) -> Result<bool, E> {
         let (n, h) = (self.n, to - from);
         self.times.clear();
-        if fresh {
+        if begin != Begin::Known {
             self.values.clear();
             self.approaches.clear();
             self.look(from, look)?;
@@ -135,11 +161,12 @@ impl EventFinder {
             self.times.push(from);
         }
         self.look(to, look)?;
-        if !fresh && (0..n).all(|k| approach::far(&self.sight(0, k), &self.sight(1, k))) {
+        if begin != Begin::Fresh && (0..n).all(|k| approach::far(&self.sight(0, k), &self.sight(1, k))) {
             return Ok(true);
         }
         let parts = approach::parts(h, [&self.approaches[..n], &self.approaches[n..]], PARTS);
-        let shorter = (2..=SHORTER).rev().map(|i| 0.25f64.powi(i)).filter(|part| fresh && part * (parts as f64) < 1.0);
+        let shorter = (2..=SHORTER).rev().map(|i| 0.25f64.powi(i));
+        let shorter = shorter.filter(|part| begin == Begin::Fresh && part * (parts as f64) < 1.0);
         for part in shorter.chain((1..parts).map(|i| i as f64 / parts as f64)) {
             self.look(from + h * part, look)?;
         }
@@ -170,9 +197,13 @@ impl EventFinder {
 
     /// Two times between which function `k` falls through zero for the first time; twice the start where it
     /// falls from there.
-    fn bracket<E>(&mut self, k: usize, fresh: bool, look: &mut Look<E>) -> Result<Option<(f64, f64)>, E> {
+    fn bracket<E>(&mut self, k: usize, fresh: bool, again: bool, look: &mut Look<E>) -> Result<Option<(f64, f64)>, E> {
         let count = self.times.len();
         let size = (0..count).fold(0.0f64, |m, j| m.max(self.value(j, k).abs()));
+        // rounding is what it is beside the values in the whole step
+        self.sizes.resize(self.n, 0.0);
+        let size = if again { size.max(self.sizes[k]) } else { size };
+        self.sizes[k] = size;
         if !size.is_finite() {
             return Ok(None);
         }
@@ -198,8 +229,10 @@ impl EventFinder {
                 }
                 continue;
             }
-            // a dip between samples
-            if j + 1 < count && self.value(j - 1, k) > x && self.value(j + 1, k) >= x {
+            // a dip between samples, or beside the first and the last of them
+            let rises_before = j > 1 && self.value(j - 1, k) <= x;
+            let falls_behind = j + 2 < count && self.value(j + 1, k) < x;
+            if j + 1 < count && !rises_before && !falls_behind {
                 let triple = [j - 1, j, j + 1].map(|j| (self.times[j], self.value(j, k)));
                 if let Some(low) = self.dip(k, triple, look)? {
                     return Ok(Some((self.times[j - 1], low)));
@@ -256,7 +289,7 @@ impl EventFinder {
             let t = 0.5 * (a + b - left / bend);
             let lowest = fb + (t - b) * (left + bend * (t - a));
             // all false where the three lie on a line and t is none
-            let promising = lowest < REACH * fb && t > a && t < c && t != b;
+            let promising = bend > 0.0 && lowest < REACH * fa.min(fb).min(fc) && t > a && t < c && t != b;
             if !promising {
                 break;
             }
@@ -266,7 +299,8 @@ impl EventFinder {
                 low = Some(t);
                 break;
             }
-            samples = match (t < b, f < fb) {
+            // beside the first or the last sample the lowest of the three is at an end
+            samples = match (t < b, f < fb || if t < b { fa < fb } else { fc < fb }) {
                 (true, true) => [samples[0], (t, f), samples[1]],
                 (true, false) => [(t, f), samples[1], samples[2]],
                 (false, true) => [samples[1], (t, f), samples[2]],
@@ -355,7 +389,7 @@ mod tests {
         let mut watch = EventFinder::new(4);
         assert!(first(&mut watch, 0.0, 0.6, &f).0.is_none());
         let (found, count) = first(&mut watch, 0.6, 0.9, &f);
-        assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 30, "{found:?} {count}");
+        assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 40, "{found:?} {count}");
     }
 
     #[test]
@@ -369,6 +403,26 @@ mod tests {
                 assert!(f(found.t)[0].abs() < 1e-15 && found.t < 0.41, "{depth}: {found:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_dip_beside_an_end_of_a_step_is_seen() {
+        for at in [0.02, 0.07, 0.9, 0.93] {
+            let f = |t: f64| vec![(t - at).powi(2) * (2.0 + t) - 1e-5];
+            let (found, count) = first(&mut Watch::new(1), 0.0, 1.0, &f);
+            assert!(found.is_some_and(|x| f(x.t)[0].abs() < 1e-15 && x.t < at), "{at}: {found:?}");
+            assert!(count < 60, "{count}");
+        }
+    }
+
+    #[test]
+    fn what_falls_and_rises_again_just_before_another_event_is_found() {
+        // the first dips from 0.095 to 0.1, where the second falls
+        let f = |t: f64| vec![(t - 0.095) * (t - 0.1), 0.1 - t];
+        let mut watch = Watch::new(2);
+        let (found, count) = first(&mut watch, -0.1, 1.0, &f);
+        assert!(found.is_some_and(|x| x.switch == 0 && (x.t - 0.095).abs() < 1e-15), "{found:?}");
+        assert!(count < 80, "{count}");
     }
 
     #[test]

@@ -73,6 +73,11 @@ impl PlacedSignal {
         if wrt == Unknown::V { &self.fast } else { &self.bodies }
     }
 
+    /// What it is computed by; its first variables are time and inputs.
+    pub fn value(&self) -> &crate::file::Expression {
+        &self.value
+    }
+
     /// Its branches in a mode.
     fn branches(mode: Mode) -> Option<Branches> {
         mode.checked_sub(1)

@@ -19,7 +19,9 @@ use crate::events::Event;
 use crate::record::Recorder;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::{Ahead, Break, Course, Scale};
-use bellcrank_model::{Point, State, Unknown};
+use bellcrank_model::file::Expression;
+use bellcrank_model::model::Output;
+use bellcrank_model::{Dynamics, Point, State, Unknown};
 use std::ops::Range;
 
 /// Relative jumps below this are rounding.
@@ -53,6 +55,13 @@ impl Timetable {
     pub fn new(courses: Vec<Box<dyn Course>>) -> Timetable {
         let courses = courses.into_iter().map(|course| WatchedCourse { course, ahead: None, range: None }).collect();
         Timetable { courses, passed: f64::NEG_INFINITY, gap: None }
+    }
+
+    /// The breakpoints of a machine and of its outputs, whose integrals and extremes must not step over them either.
+    pub fn of(dynamics: &dyn Dynamics, outputs: &[Output]) -> Timetable {
+        let bend = outputs.iter().filter(|output| output.value.bends());
+        let of_outputs = bend.map(|output| Box::new(OfOutput(output.value.clone())) as Box<dyn Course>);
+        Timetable::new(dynamics.courses().into_iter().chain(of_outputs).collect())
     }
 
     /// Whether there are no functions of time at all.
@@ -186,6 +195,20 @@ impl Timetable {
     /// Whether a time lies in the last breakpoint, so that what is behind it stands for it.
     fn is_within(&self, t: f64, at: &State) -> bool {
         self.gap.is_some_and(|gap| at.t == gap.after && t >= gap.before && t <= gap.after)
+    }
+}
+
+/// The expression of an output: its variables are time and channels, of which nothing is known ahead.
+struct OfOutput(Expression);
+
+impl Course for OfOutput {
+    fn next_break(&self, _inputs: &[f64], from: f64, to: f64) -> Ahead {
+        self.0.next_break(&[], from, to)
+    }
+
+    /// Nothing moves by it: it may be infinite, and smooth pulses of it hide as they do in channels.
+    fn range(&self, _inputs: &[f64], _from: f64, _to: f64) -> f64 {
+        0.0
     }
 }
 

@@ -149,7 +149,7 @@ impl Simulation {
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);
-        let timetable = Timetable::new(observer.dynamics.courses());
+        let timetable = Timetable::of(&*observer.dynamics, machine.outputs());
         let companion = Companion::new(&plan, &observer.dynamics, &options, point);
         let energy = EnergyMonitor::new(&mut observer, point);
         let mut monitors = Monitors::new(energy, companion, assembly.redundant, clock.started());

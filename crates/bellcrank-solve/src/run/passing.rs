@@ -105,6 +105,8 @@ impl Simulation {
     pub(super) fn pass(&mut self, root: EventRoot, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
         let observer = &mut self.observer;
         observer.go_to(root.t, &mut *self.engine)?;
+        // turns are counted from the end of the step back to here by the velocities that led here, before these jump
+        observer.dynamics.settle_past(f64::INFINITY, &mut observer.state, &mut observer.w);
         let Resolved { events: happened, work } = observer.happen(root.switch)?;
         self.monitors.energy.work += work;
         let passed = root.t - from > NO_TIME * self.options.until;

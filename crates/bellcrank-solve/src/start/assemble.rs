@@ -8,6 +8,7 @@ use super::velocities::{close_velocities, solve_velocities};
 use super::{Assembly, AssemblyError, Gap, Moved};
 use crate::linear::kkt::Kkt;
 use crate::linear::scales::MANY;
+use crate::redundancy;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{Scale, StartRow};
@@ -109,7 +110,14 @@ fn accelerate(
         return Err(AssemblyError::Singular { culprit });
     }
     let mut kkt = Kkt::new(dynamics.clone());
-    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { culprit: owner(&kkt, e) })?;
+    let singular = |kkt: &Kkt, e| AssemblyError::Singular { culprit: owner(kkt, e) };
+    kkt.accelerate(point, w).map_err(|e| singular(&kkt, e))?;
+    if let Some(rows) = redundancy::of_structure(&**dynamics, &mut kkt, point, w) {
+        point.charts.left_out = rows;
+        w.invalidate();
+        dynamics.realize(point, w);
+        kkt.accelerate(point, w).map_err(|e| singular(&kkt, e))?;
+    }
     dynamics.rates(&point.q, &point.v, &mut point.qdot);
     let mut zdot = vec![0.0; layout.nz()];
     dynamics.add(1.0, Piece::Flow, point, w, &mut zdot);

@@ -256,10 +256,8 @@ fn a_part_in_space_moves_as_by_itself_wherever_it_stands_and_in_every_mirror() {
     let alone = files.run("alone.toml", &format!("{}{SPATIAL}", head(gravity)), 0.4);
     let (p, turn) = (Vec3::new(0.3, -0.2, 0.5), Vec3::new(0.4, -0.8, 1.1));
     let r = Quat::exp(turn);
-    let place = format!(
-        "at = [0.3, -0.2, 0.5]\norientation = {{ axis = [0.4, -0.8, 1.1], angle = {:?} }}\n",
-        turn.norm()
-    );
+    let place =
+        format!("at = [0.3, -0.2, 0.5]\norientation = {{ axis = [0.4, -0.8, 1.1], angle = {:?} }}\n", turn.norm());
     let include = |keys: &str| format!("[include.left]\nfile = \"sub/machine.toml\"\n{keys}");
     let text = format!("{}{}", head(r.matrix() * gravity), include(&place));
     compare(&alone, &files.run("placed.toml", &text, 0.4), "left.", p, r, None);
@@ -274,7 +272,10 @@ fn a_part_in_space_moves_as_by_itself_wherever_it_stands_and_in_every_mirror() {
     let g = r.matrix() * gravity;
     let text = format!("{}{base}{}", head(g), include(&format!("ports = {{ ground = \"base\" }}\n{place}")));
     compare(&alone, &files.run("mounted.toml", &text, 0.4), "left.", p, r, None);
-    files.write("sub/outer.toml", "[include.inner]\nfile = \"machine.toml\"\nmirror = \"xz\"\nset = { k = \"stiff\" }\n[parameter]\nstiff = 10\n");
+    files.write(
+        "sub/outer.toml",
+        "[include.inner]\nfile = \"machine.toml\"\nmirror = \"xz\"\nset = { k = \"stiff\" }\n[parameter]\nstiff = 10\n",
+    );
     let text = format!(
         "{}[include.outer]\nfile = \"sub/outer.toml\"\nmirror = \"xz\"\nset = {{ stiff = \"3*c\" }}\n[parameter]\nc = 100\n",
         head(gravity)
@@ -368,9 +369,8 @@ fn a_part_in_the_plane_keeps_its_angles_and_turns_them_in_a_mirror() {
         for (mirror, axis) in [("", None), ("mirror = \"x\"\n", Some(1)), ("mirror = \"y\"\n", Some(0))] {
             let r = Quat::exp(Vec3::Z * angle).matrix();
             let g = head(r * mirrored(gravity, axis));
-            let text = format!(
-                "{g}[include.left]\nfile = \"sub/machine.toml\"\nat = [0.2, 0.4]\nangle = {angle:?}\n{mirror}"
-            );
+            let text =
+                format!("{g}[include.left]\nfile = \"sub/machine.toml\"\nat = [0.2, 0.4]\nangle = {angle:?}\n{mirror}");
             let whole = files.run("whole.toml", &text, 0.5);
             let sign = if axis.is_some() { -1.0 } else { 1.0 };
             for body in ["crank", "link", "disk", "slide"] {

@@ -41,7 +41,10 @@ impl Mesh {
         }
         if volume < 0.0 {
             let help = "turn its triangles around (flip the normals), and export it again";
-            return Err((format!("is inside out: its triangles face inwards, and its volume is {volume:.4e} m³"), help.into()));
+            return Err((
+                format!("is inside out: its triangles face inwards, and its volume is {volume:.4e} m³"),
+                help.into(),
+            ));
         }
         if volume <= 1e-12 * size.powi(3) {
             return Err(("encloses no volume".into(), "export a solid, not a sheet".into()));

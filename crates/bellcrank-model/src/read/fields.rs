@@ -8,7 +8,20 @@ use crate::joints::{self, Place};
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "include", "body", "joint", "force", "probe", "state", "output", "visual", "table", "marker"],
+    named: &[
+        "parameter",
+        "input",
+        "include",
+        "body",
+        "joint",
+        "force",
+        "probe",
+        "state",
+        "output",
+        "visual",
+        "table",
+        "marker",
+    ],
 };
 
 /// The key of everything that may be repeated.
@@ -532,7 +545,13 @@ pub const VISUAL: &[Field] = &[
         "",
         "a cylinder along z about its middle, with half spheres beyond its ends",
     ),
-    Field::optional("cone", FieldKind::Table(VISUAL_ROUND), "", "", "a cone along z about its centre of mass, its tip up"),
+    Field::optional(
+        "cone",
+        FieldKind::Table(VISUAL_ROUND),
+        "",
+        "",
+        "a cone along z about its centre of mass, its tip up",
+    ),
 ];
 
 const VISUAL_MESH: &[Field] = &[MESH_FILE, MESH_SCALE];

@@ -42,7 +42,9 @@ impl<'a> Reader<'a> {
                 let values = self.fields(node, &what, &joint_fields(kind))?;
                 let end = self.one_end(&values)?;
                 if self.is_mounted() || self.axes_here() != Mat3::IDENTITY {
-                    let message = format!("{what} moves a point along the world's axes, and its part is turned or stands on a body");
+                    let message = format!(
+                        "{what} moves a point along the world's axes, and its part is turned or stands on a body"
+                    );
                     let help = "lead the point with joints that are driven, or include the part without turning it";
                     return Err(values.error_at("type", message).help(help).into());
                 }

@@ -79,7 +79,10 @@ impl<'a> Reader<'a> {
         for key in ["at", "on"] {
             if v.has(key) {
                 let message = format!("{what} has both a marker and `{key}`");
-                return Err(v.error_at(key, message).help("the marker tells the place: leave it out, or name the body").into());
+                return Err(v
+                    .error_at(key, message)
+                    .help("the marker tells the place: leave it out, or name the body")
+                    .into());
             }
         }
         if two_points && found.iter().any(Option::is_none) {
@@ -107,7 +110,10 @@ impl<'a> Reader<'a> {
         for key in ["at", "on"] {
             if v.has(key) {
                 let message = format!("{} has both a marker and `{key}`", v.what());
-                return Err(v.error_at(key, message).help("the marker tells the place: leave it out, or name the body").into());
+                return Err(v
+                    .error_at(key, message)
+                    .help("the marker tells the place: leave it out, or name the body")
+                    .into());
             }
         }
         Ok(Some(End { on: Attachment { axes: Mat3::IDENTITY, ..end.on }, ..end }))

@@ -11,7 +11,9 @@ impl<'a> Reader<'a> {
         let end = self.one_end(&values)?;
         self.check_place(&values, &end, false)?;
         let mut axes = self.own_axes(&values)?;
-        if let (Some(marker), false) = (self.marker(values.name("body").name), values.has("orientation") || values.has("angle")) {
+        if let (Some(marker), false) =
+            (self.marker(values.name("body").name), values.has("orientation") || values.has("angle"))
+        {
             axes = marker.on.axes;
         }
         let relative_to = match values.optional_name("relative_to") {

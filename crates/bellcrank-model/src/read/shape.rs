@@ -50,7 +50,8 @@ impl<'a> Reader<'a> {
             if table.has("at") {
                 let off = (at + solid.centre).norm();
                 if off > 1e-6 * (1.0 + solid.centre.norm()) {
-                    let message = format!("`at` of the mesh of {what} puts its centre {off:.4} m beside the centre of mass");
+                    let message =
+                        format!("`at` of the mesh of {what} puts its centre {off:.4} m beside the centre of mass");
                     let help = "leave it out: with a `density` the body's frame is in the centre of the mesh";
                     return Err(table.error_at("at", message).help(help).into());
                 }

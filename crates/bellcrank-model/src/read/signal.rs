@@ -183,10 +183,9 @@ impl<'a> Reader<'a> {
                 let help = "an output that depends on itself has no value; put a [state] in between";
                 return Err(Diagnostic::error(message).at(node.span).label("comes back to itself").help(help).into());
             }
-            if self.sees_otherwise()
-                && output.get("value").and_then(Node::as_str).is_some_and(|t| t.contains('.'))
-            {
-                let message = format!("{} uses output {}, which is recorded in the world", chain[0], suggest::quoted(name));
+            if self.sees_otherwise() && output.get("value").and_then(Node::as_str).is_some_and(|t| t.contains('.')) {
+                let message =
+                    format!("{} uses output {}, which is recorded in the world", chain[0], suggest::quoted(name));
                 let help = "laws of a part that is placed or mirrored see its own coordinates: write the expression into the law";
                 return Err(Diagnostic::error(message).at(node.span).also(output.span, "the output").help(help).into());
             }

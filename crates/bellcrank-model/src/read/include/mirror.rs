@@ -130,7 +130,10 @@ impl Mirror<'_> {
             }
         }
         if node.get("cone").is_some() && self.axis == 2 {
-            return Err(("its cone would stand on its tip", "mirror it at a plane along its axis, or give it a `mesh`"));
+            return Err((
+                "its cone would stand on its tip",
+                "mirror it at a plane along its axis, or give it a `mesh`",
+            ));
         }
         if let Some(mesh) = value(node, "mesh") {
             self.vector(mesh, "at", Polar)?;
@@ -231,9 +234,8 @@ impl Mirror<'_> {
         let (joint, coordinate, measured) = (text("joint"), text("coordinate"), text("measure"));
         // the only coordinate of a joint goes by any name
         let flips = joint.is_some_and(|joint| self.flips(&joint, coordinate.as_deref().unwrap_or("angle")));
-        let each = |node: &mut Node, keys: &[&str]| {
-            keys.iter().try_for_each(|key| value(node, key).map_or(Ok(()), negate))
-        };
+        let each =
+            |node: &mut Node, keys: &[&str]| keys.iter().try_for_each(|key| value(node, key).map_or(Ok(()), negate));
         match kind {
             "spring-damper" | "attraction" | "joint-friction" => Ok(()),
             "torsional-spring-damper" if self.plane => {
@@ -347,9 +349,10 @@ impl Mirror<'_> {
                 let changes = |i: usize| (i == self.axis) == matches!(as_a, Polar);
                 list.iter_mut().enumerate().filter(|(i, _)| changes(*i)).try_for_each(|(_, n)| negate(n))
             }
-            Value::Table(_) => {
-                Err(("a vector in it comes from a file", "give each component, as in [{ table = …, column = … }, 0, 0]"))
-            }
+            Value::Table(_) => Err((
+                "a vector in it comes from a file",
+                "give each component, as in [{ table = …, column = … }, 0, 0]",
+            )),
             _ => Ok(()),
         }
     }

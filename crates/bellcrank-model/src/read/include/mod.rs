@@ -301,7 +301,8 @@ fn ports(values: &Values, part: &Node, machine: &Node) -> Result<HashMap<String,
             problems.push(Diagnostic::error(message).at(entry.node.span).label(label).help(help));
         } else if found.values().any(|other| other == body) {
             let message = format!("two ports of {what} lead to {}", quoted(body));
-            problems.push(Diagnostic::error(message).at(entry.node.span).help("one body of a part is one of the machine"));
+            problems
+                .push(Diagnostic::error(message).at(entry.node.span).help("one body of a part is one of the machine"));
         }
         found.insert(entry.name.clone(), body.to_string());
     }

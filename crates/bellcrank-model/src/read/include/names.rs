@@ -28,12 +28,8 @@ pub(super) fn keys_of(section: &str, node: &Node) -> Vec<&'static [Field]> {
         "parameter" => vec![PARAMETER],
         "input" => vec![INPUT],
         "body" => vec![BODY],
-        "joint" => {
-            joints::CATALOG.iter().find(|k| k.name == kind).map_or(Vec::new(), |k| joint_fields(k).to_vec())
-        }
-        "force" => {
-            forces::CATALOG.iter().find(|k| k.name == kind).map_or(Vec::new(), |k| force_fields(k).to_vec())
-        }
+        "joint" => joints::CATALOG.iter().find(|k| k.name == kind).map_or(Vec::new(), |k| joint_fields(k).to_vec()),
+        "force" => forces::CATALOG.iter().find(|k| k.name == kind).map_or(Vec::new(), |k| force_fields(k).to_vec()),
         "probe" => vec![PROBE],
         "state" => vec![STATE],
         "output" => vec![OUTPUT],

@@ -50,7 +50,12 @@ fn write_examples() {
     parts.sort();
     for path in parts {
         let name = path.file_name().and_then(|n| n.to_str()).expect("examples have plain names");
-        let _ = writeln!(attached, "    ({:?}, include_bytes!({:?})),", format!("parts/{name}"), path.display().to_string());
+        let _ = writeln!(
+            attached,
+            "    ({:?}, include_bytes!({:?})),",
+            format!("parts/{name}"),
+            path.display().to_string()
+        );
     }
     for path in paths {
         let name = path.file_name().and_then(|n| n.to_str()).expect("examples have plain names");

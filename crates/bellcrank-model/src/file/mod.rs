@@ -37,7 +37,7 @@ pub use tree::{Entry, Node, Table, Value};
 
 use std::path::Path;
 
-/// A model file as it was read: its text, the overrides put on it, and the tree of its values.
+/// A model file as it was read: its texts and the tree of its values.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The texts that spans point into: the file first, then one per override.
@@ -49,7 +49,7 @@ pub struct Document {
 /// What is left of a [`Document`] when its values are read: the tree takes ten times the memory of the text.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// The texts that spans point into: the file first, then one per override.
+    /// The texts that spans point into: the file first, then one per override and per part.
     pub sources: Sources,
     /// Sections, and the entries of each with the places of their names; for settings, of their values.
     sections: Vec<(String, Vec<(Box<str>, Span)>)>,
@@ -170,7 +170,6 @@ pub(crate) fn parse_source(file: &Source, id: u32) -> Result<Node, Diagnostics> 
     let json = Path::new(&file.name).extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
     if json { json::parse(file, id) } else { toml::parse(file, id) }
 }
-
 /// The message for a file that cannot be opened, with the name it may have been meant to have.
 fn unreadable(path: &str, error: &std::io::Error) -> Diagnostic {
     use std::io::ErrorKind;
@@ -303,7 +302,6 @@ between = ["ground", "link"]
 stiffness = "k"
 "#;
 
-    /// Every message for these inputs, one after the other.
     fn messages<'t>(inputs: impl IntoIterator<Item = (&'t str, &'t str)>) -> String {
         let mut out = String::new();
         for (text, set) in inputs {
@@ -320,7 +318,6 @@ stiffness = "k"
     fn of_files(texts: &[&str]) -> String {
         messages(texts.iter().map(|t| (*t, "")))
     }
-
     #[test]
     fn messages_about_fields() {
         assert!(check(GOOD, &[]).is_ok());

@@ -37,7 +37,7 @@ impl Mesh {
             let s = a + b + c;
             volume += v;
             first += s * (v / 4.0);
-            second = second + (a.outer(a) + b.outer(b) + c.outer(c) + s.outer(s)) * (v / 20.0);
+            second += (a.outer(a) + b.outer(b) + c.outer(c) + s.outer(s)) * (v / 20.0);
         }
         if volume < 0.0 {
             let help = "turn its triangles around (flip the normals), and export it again";

@@ -42,7 +42,8 @@ impl<'a> Reader<'a> {
 
     /// Whether an element between two bodies names a marker.
     pub(super) fn is_marked(&self, v: &Values) -> bool {
-        v.optional_names("between").is_some_and(|names| names.iter().any(|n| self.marker(n.name).is_some()))
+        let names = v.node("between").and_then(Node::as_array).unwrap_or(&[]);
+        names.iter().filter_map(Node::as_str).any(|name| self.marker(name).is_some())
     }
 
     /// Axes of its own, against those they are given in: `angle` in the plane, `orientation` in space.

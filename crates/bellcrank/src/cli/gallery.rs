@@ -39,7 +39,9 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|n| n == name);
     let write = |name: &str, bytes: &[u8]| {
         let path = args.out.join(name);
-        std::fs::write(&path, bytes).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let written = folder.and_then(|()| std::fs::write(&path, bytes));
+        written.map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))
     };
     std::fs::create_dir_all(&args.out).map_err(|e| {
         Failure::Failed(format!(

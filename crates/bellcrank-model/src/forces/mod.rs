@@ -244,6 +244,8 @@ pub enum Ends {
 pub struct Placement {
     /// The points of the ends, in the world, at the start.
     pub points: Vec<Vec3>,
+    /// The frames of the ends, in the world, at the start.
+    pub frames: Vec<Frame>,
     /// The masses of the bodies of the ends; `None` for the ground.
     pub masses: Vec<Option<f64>>,
     /// The radii of the bodies of the ends that are spheres (or, in the plane and on wheels, disks).

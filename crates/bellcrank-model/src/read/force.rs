@@ -5,7 +5,7 @@ use super::fields::force_fields;
 use crate::bodies::{Coordinates, Orientation, each};
 use crate::file::*;
 use crate::forces::{self, Along};
-use crate::frames::Attachment;
+use crate::frames::{Attachment, Frame};
 use crate::joints::{self, Axes, Motion};
 use crate::model::{End, ForceEntry, Place, Shape};
 use bellcrank_math::{Mat3, Vec3};
@@ -72,6 +72,8 @@ impl<'a> Reader<'a> {
             values.check_unit("reference", units[usize::from(rate)][usize::from(motion.turns())])?;
         }
         let points = ends.iter().map(|e| self.world(e)).collect();
+        let frame = |e: &End| Frame { p: self.world(e), r: self.axes_of(e), ..Frame::default() };
+        let frames = ends.iter().map(frame).collect();
         let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
         let masses = ends.iter().map(|e| e.body.map(mass)).collect();
         let radius = |b: usize| match self.model.bodies[b].shape {
@@ -80,7 +82,7 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
-        let placement = forces::Placement { points, masses, radii, space: self.model.space, acts_on, measures };
+        let placement = forces::Placement { points, frames, masses, radii, space: self.model.space, acts_on, measures };
         let force = (kind.make)(&values, &placement)?;
         self.check_laws(&values, force.as_ref())?;
         for (k, end) in ends.iter().enumerate() {

@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The axes of a place, in the world at the start.
-    fn axes_of(&self, end: &End) -> Mat3 {
+    pub(super) fn axes_of(&self, end: &End) -> Mat3 {
         end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1) * end.on.axes
     }
 

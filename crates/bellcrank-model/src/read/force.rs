@@ -50,6 +50,7 @@ impl<'a> Reader<'a> {
                 let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
                 bodies.map(|body| self.attach(body, place(body), axes)).to_vec()
             }
+            Ends::Several => self.several_ends(&values)?,
             Ends::Wheel if free => {
                 let bodies = self.two_bodies(&values)?;
                 let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
@@ -114,6 +115,33 @@ impl<'a> Reader<'a> {
         }
         end.on.axes = Mat3::IDENTITY;
         Ok(end)
+    }
+
+    /// The points of a force between several bodies.
+    fn several_ends(&self, v: &Values) -> Result<Vec<End>, Diagnostics> {
+        v.at_most_one(&["at", "on"])?;
+        let mut problems = Diagnostics::new();
+        let names = v.names("bodies");
+        let bodies: Vec<Option<usize>> =
+            names.iter().filter_map(|n| problems.take(self.body(*n, v.what()))).collect();
+        problems.or(())?;
+        let key = if v.has("on") { "on" } else { "at" };
+        let points = v.optional_points(key).unwrap_or(&[]);
+        if points.len() != bodies.len() {
+            let found = if v.has(key) { format!("{} of them", points.len()) } else { "none".into() };
+            let message = format!("{} needs a point for each of its {} bodies, and has {found}", v.what(), bodies.len());
+            let help = "add `at = [[…], […], …]`, points in the world at the start, or `on = [[…], …]` in the bodies' frames";
+            return Err(v.error_at(key, message).help(help).into());
+        }
+        if let Some(k) = (1..bodies.len()).find(|&k| bodies[k] == bodies[k - 1]) {
+            let message = format!("{} runs from `{}` to the same body", v.what(), names[k].name);
+            return Err(v.error_at("bodies", message).help("name another body, or `ground` between other bodies").into());
+        }
+        let end = |(body, point): (Option<usize>, Vec3)| match key {
+            "on" => End { body, on: Attachment::new(point, Mat3::IDENTITY) },
+            _ => self.attach(body, point, Mat3::IDENTITY),
+        };
+        Ok(bodies.into_iter().zip(points.iter().copied()).map(end).collect())
     }
 
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {

@@ -17,6 +17,7 @@ pub mod joints;
 pub mod mesh;
 pub mod model;
 mod parallel;
+pub mod profile;
 pub mod read;
 pub mod reference;
 pub mod relative;

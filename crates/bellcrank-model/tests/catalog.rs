@@ -123,6 +123,15 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"tyre\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\nnormal = [0.2, 1]\nradius = 5\nstiffness = 3\ndamping = 0.05\nfriction = 0.8\nslip_stiffness = [9, 7]\nrolling_resistance = 0.1\nvelocity = 0.5",
         "[force.f]\ntype = \"tyre\"\nbetween = [\"ground\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\nradius = 5\nstiffness = 3\nfriction = 0.8\nslip_stiffness = 3\nrelaxation = 0.4\nrolling_radius = 4\nvelocity = 0.5\nroad = \"0.3*sin(x) + bump(x)\"\n[table.bump]\nx = [-3, -1, 0, 2, 4]\nvalues = [0, 0.1, 0.3, 0.1, 0]",
         "[force.f]\ntype = \"tyre\"\nbetween = [\"a\", \"b\"]\nat = [[0.1, 0.2], [0.5, 0.1]]\nfile = \"soft.tir\"\nvelocity = 0.5",
+        "[joint.j]\ntype = \"point-on-curve\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\ncurve = [\"3*cos(s)\", \"2*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true",
+        "[joint.j]\ntype = \"point-on-curve\"\nbetween = [\"r\", \"p\"]\nat = [[0.1, 0.05], [1, 1]]\ncurve = [\"s\", \"0.4*s + 0.1*sin(s)\"]\nrange = [-5, 5]",
+        "[joint.j]\ntype = \"cam\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nradius = 1.5",
+        "[joint.j]\ntype = \"cam\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.6, 0.1]]\ncurve = [\"3*cos(s) + 0.2\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nface = [0.3, 1]",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nradius = 5\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
+        "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nradius = 1\nrestitution = 0.3\nfriction = 0.2",
+        "[force.f]\ntype = \"rope\"\nbodies = [\"a\", \"r\", \"b\"]\non = [[0.1, 0.2], [0.3, 0], [5, 3]]\nstiffness = 30\ndamping = 0.1\nlength = 1",
+        "[force.f]\ntype = \"rope\"\nbodies = [\"p\", \"a\", \"ground\", \"b\"]\non = [[0, 0], [3, 0.2], [0.1, 4], [6, 3]]\nradii = [0.3, 0.2]\nstiffness = 30\nlength = 2",
+        "[force.f]\ntype = \"rope\"\nbodies = [\"p\", \"a\", \"b\"]\non = [[0, 0], [3, 0.2], [6, 4]]\nradii = 0.3\nstiffness = 30\ndamping = 0.1\nlength = 2\nfriction = 0.3\nvelocity = 0.5",
     ];
     let space = [
         "[joint.j]\ntype = \"fixed\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]",
@@ -189,6 +198,9 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"tyre\"\nbetween = [\"ground\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\naxis = [0.2, 1, 0.1]\nradius = 5\nstiffness = 3\nfriction = 0.8\nslip_stiffness = [3, 4]\ntrail = 0.2\nrelaxation = [0.4, 0.6]\nrolling_radius = 4\nvelocity = 0.5\nroad = \"0.1*sin(x) + 0.05*x*y + bump(x)\"\n[table.bump]\nx = [-3, -1, 0, 2, 4]\nvalues = [0, 0.1, 0.2, 0.1, 0]",
         "[force.f]\ntype = \"tyre\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nfile = \"soft.tir\"\nvelocity = 0.5",
         "[force.f]\ntype = \"tyre\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nfile = \"soft.tir\"\nrelaxation = 0.5\nvelocity = 0.5",
+        "[joint.j]\ntype = \"point-on-curve\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [4, 0.1, 0.2]]\ncurve = [\"5*cos(s)\", \"4*sin(s)\", \"0.3*sin(2*s)\"]\nrange = [0, \"2*pi\"]\nclosed = true",
+        "[joint.j]\ntype = \"cam\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [6, 0.1, 0.2]]\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\", 0]\nrange = [0, \"2*pi\"]\nclosed = true\nradius = 1.5",
+        "[force.f]\ntype = \"rope\"\nbodies = [\"p\", \"a\", \"ground\", \"b\"]\non = [[0, 0, 0], [3, 0.2, 1], [0.1, 4, -1], [6, 3, 1]]\nstiffness = 30\ndamping = 0.1\nlength = 2\nfriction = 0.3\nvelocity = 0.5",
     ];
     let both = [(PLANE, &plane[..]), (SPACE, &space[..])];
     let mut out: Vec<_> = both
@@ -197,7 +209,7 @@ fn samples() -> Vec<(String, String)> {
         .collect();
     // the same elements with flexible bodies in the places of `a` and `b`: stations on the axis and beside it
     for (soft, list) in [(SOFT_PLANE, &plane[..]), (SOFT_SPACE, &space[..])] {
-        let on_beams = list.iter().filter(|e| !e.contains("[[6, ")); // beyond the end
+        let on_beams = list.iter().filter(|e| !["[[6, ", "[6, ", "[5, ", "[4, "].iter().any(|far| e.contains(far))); // beyond the end
         out.extend(on_beams.map(|e| (format!("{soft}\n{e}\n"), format!("{e}\n(flexible)"))));
     }
     out

@@ -17,6 +17,7 @@ mod line;
 mod load;
 mod own;
 mod pid;
+mod rope;
 mod spring_damper;
 mod stop;
 mod torsional;
@@ -232,6 +233,8 @@ pub enum Ends {
     Surfaces,
     /// A road on the first body and the centre of a wheel on the second: `between`, `at` or `on`, `normal`, `axis`.
     Wheel,
+    /// A point on each of several bodies: `bodies`, `at` or `on` with as many points.
+    Several,
     /// A point of one body: `body`, `at` or `on`; its axes are those of the body.
     One,
     /// A coordinate of a joint: `joint`, `coordinate`.
@@ -244,6 +247,8 @@ pub enum Ends {
 pub struct Placement {
     /// The points of the ends, in the world, at the start.
     pub points: Vec<Vec3>,
+    /// The frames of the ends, in the world, at the start.
+    pub frames: Vec<Frame>,
     /// The masses of the bodies of the ends; `None` for the ground.
     pub masses: Vec<Option<f64>>,
     /// The radii of the bodies of the ends that are spheres (or, in the plane and on wheels, disks).
@@ -298,6 +303,7 @@ pub const CATALOG: &[&Kind] = &[
     &stop::KIND,
     &contact::KIND,
     &tyre::KIND,
+    &rope::KIND,
     &actuator::KIND,
     &pid::KIND,
 ];

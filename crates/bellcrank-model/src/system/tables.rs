@@ -400,16 +400,68 @@ impl System {
         }
     }
 
-    /// The second derivative of p₂ − p₁ less G v̇.
-    pub(super) fn coincidence_bias(&self, c: &Constraint, at: &Point, w: &Realized) -> Vec3 {
-        let bias = |end: &SystemEnd| match end.body {
+    /// What the second derivative of plain equations has beside G v̇: (G v)_q v.
+    ///
+    /// Of p₂ − p₁ that is the difference of the points' own; of d·d/2l it is (d·d̈ + ḋ·ḋ)/l; and of a·b, where axes turn with
+    /// their bodies, ä·b + 2 ȧ·ḃ + a·b̈ with ä = ω × (ω × a).
+    pub(super) fn plain_bias(&self, c: &Constraint, at: &Point, w: &Realized) -> [f64; MAX_ROWS] {
+        let (mut out, mut row) = ([0.0; MAX_ROWS], 0);
+        let [near, far] = [&c.ends[0], &c.ends[1]];
+        for plain in c.plain.iter().flatten() {
+            match *plain {
+                Plain::Coincide(d) => {
+                    let bias = self.point_bias(far, at, w) - self.point_bias(near, at, w);
+                    out[row..row + d].copy_from_slice(&bias.0[..d]);
+                    row += d;
+                    continue;
+                }
+                Plain::Distance(length) => {
+                    let d = self.point_of(far, w.bodies) - self.point_of(near, w.bodies);
+                    let rate = self.twist_of(far, at, w).0 - self.twist_of(near, at, w).0;
+                    let bias = self.point_bias(far, at, w) - self.point_bias(near, at, w);
+                    out[row] = (d.dot(bias) + rate.dot(rate)) / length;
+                }
+                Plain::Perpendicular(i, j) => {
+                    let (a, b) = (self.axis_of(near, i, w.bodies), self.axis_of(far, j, w.bodies));
+                    let (u, v) = (self.twist_of(near, at, w).1, self.twist_of(far, at, w).1);
+                    let (da, db) = (u.cross(a), v.cross(b));
+                    out[row] = u.cross(da).dot(b) + 2.0 * da.dot(db) + a.dot(v.cross(db));
+                }
+            }
+            row += 1;
+        }
+        out
+    }
+
+    /// Whether [`Self::plain_bias`] holds for a constraint: the directions of links turn in a way of their own.
+    pub(super) fn is_plainly_biased(&self, plain: &[Option<Plain>; PLAIN], ends: &[SystemEnd]) -> bool {
+        let turns = plain.iter().flatten().any(|p| matches!(p, Plain::Perpendicular(..)));
+        let link = |e: &SystemEnd| e.body != GROUND && each!(&self.bodies[e.body as usize], body => body.is_link());
+        plain[0].is_some() && !(turns && ends.iter().any(link))
+    }
+
+    /// ∂ṗ/∂q v of a point.
+    #[inline]
+    fn point_bias(&self, end: &SystemEnd, at: &Point, w: &Realized) -> Vec3 {
+        match end.body {
             GROUND => Vec3::ZERO,
             b => {
                 let (b, v) = (b as usize, &at.v[self.layout.bodies[b as usize].clone()]);
                 each!(&self.bodies[b], body => body.point_bias(&w.bodies[b], &end.on, v))
             }
-        };
-        bias(&c.ends[1]) - bias(&c.ends[0])
+        }
+    }
+
+    /// The velocity and the angular velocity of an end.
+    #[inline]
+    fn twist_of(&self, end: &SystemEnd, at: &Point, w: &Realized) -> (Vec3, Vec3) {
+        match end.body {
+            GROUND => Default::default(),
+            b => {
+                let (b, v) = (b as usize, &at.v[self.layout.bodies[b as usize].clone()]);
+                each!(&self.bodies[b], body => body.twist(&w.bodies[b], &end.on, v))
+            }
+        }
     }
 
     /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints, for one body.

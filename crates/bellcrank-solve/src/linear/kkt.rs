@@ -326,13 +326,12 @@ impl Kkt {
             });
         }
         self.factor(at, w)?;
-        at.vdot.fill(0.0);
         let sliding = self.dynamics.sliding(at, w);
         sliding.iter().for_each(|(row, _)| at.lambda[*row] = 0.0);
         self.rhs.fill(0.0);
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         self.dynamics.add(1.0, Piece::Force, at, w, top);
-        self.dynamics.add(-1.0, Piece::Acceleration, at, w, bottom);
+        self.dynamics.add_bias(-1.0, at, w, bottom);
         self.linear.solve(&mut self.rhs)?;
         at.vdot.copy_from_slice(&self.rhs[..self.n]);
         at.lambda.copy_from_slice(&self.rhs[self.n..]);

@@ -255,10 +255,15 @@ impl Step {
                 lent = true;
                 continue;
             }
-            let follows = if self.condensed && term.wrt == Unknown::V { slopes.q } else { 1.0 };
-            let c = self.correction.factor(&self.stencil, term.factor, term.piece) * follows;
-            let mut out = term.targets(&mut j.values);
-            self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
+            let follows = if self.condensed { slopes.q } else { 1.0 };
+            let c = self.correction.factor(&self.stencil, term.factor, term.piece);
+            let (mut out, point, w) = (term.targets(&mut j.values), &self.point, &mut self.w);
+            if term.both {
+                self.dynamics.add_both_derivatives([c, c * follows], term.piece, slopes, point, w, &mut out);
+                continue;
+            }
+            let c = if term.wrt == Unknown::V { c * follows } else { c };
+            self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, point, w, &mut out);
         }
         lent
     }

@@ -60,7 +60,7 @@ impl Monitor for EnergyMonitor {
             } else {
                 observer.place();
             }
-            let power = observer.dynamics.energy(&observer.point, &mut observer.w).power;
+            let power = observer.dynamics.power(&observer.point, &mut observer.w);
             self.work += h * weight * power;
         }
         Ok(())

@@ -17,12 +17,14 @@ const PATIENCE: usize = 50;
 /// The most rows of a block, and the most coordinates of a body.
 const MOST: usize = 6;
 
-/// C ±= A Bᵀ, by offsets: A has `rows`×`inner`, B `columns`×`inner` and C `rows`×`columns` numbers.
+/// C ±= A Bᵀ, by offsets: A has rows × inner, B columns × inner and C rows × columns numbers. Without an inner size B and C are vectors,
+/// with c ±= A b or b ±= Aᵀc.
 #[derive(Clone, Copy)]
 struct Product {
-    rows: u8,
-    columns: u8,
-    inner: u8,
+    /// Rows, columns, inner.
+    sizes: [u8; 3],
+    /// The number of these sizes among the common ones.
+    kernel: u8,
     /// Whether C is set rather than added to.
     first: bool,
     a: u32,
@@ -30,14 +32,216 @@ struct Product {
     c: u32,
 }
 
-/// y ±= A x, by offsets: A has `rows`×`columns` numbers.
-#[derive(Clone, Copy)]
-struct Applied {
-    rows: u8,
-    columns: u8,
-    a: u32,
-    x: u32,
-    y: u32,
+impl Product {
+    fn new(sizes: [u8; 3], first: bool, [a, b, c]: [u32; 3]) -> Product {
+        Product { sizes, kernel: kernel(sizes), first, a, b, c }
+    }
+
+    /// A matrix on a vector.
+    fn applied(rows: u8, columns: u8, places: [u32; 3]) -> Product {
+        Product::new([rows, columns, 0], false, places)
+    }
+
+    /// Its sizes: constants, or those of its own.
+    #[inline(always)]
+    fn sizes<const R: usize, const C: usize, const K: usize>(&self) -> [usize; 3] {
+        if R > 0 { [R, C, K] } else { self.sizes.map(usize::from) }
+    }
+}
+
+/// What is done with a product.
+trait Work {
+    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product);
+}
+
+/// Common sizes, which are compile-time constants.
+macro_rules! kernels {
+    ($($n:literal: $R:literal $C:literal $K:literal;)*) => {
+        fn kernel(sizes: [u8; 3]) -> u8 {
+            match sizes {
+                $([$R, $C, $K] => $n,)*
+                _ => u8::MAX,
+            }
+        }
+
+        /// Works through a list, neighbours of one size in one loop.
+        #[inline(always)]
+        fn each(list: &[Product], mut work: impl Work) {
+            for same in list.chunk_by(|p, q| p.kernel == q.kernel) {
+                match same[0].kernel {
+                    $($n => same.iter().for_each(|p| work.run::<$R, $C, $K>(p)),)*
+                    _ => same.iter().for_each(|p| work.run::<0, 0, 0>(p)),
+                }
+            }
+        }
+    };
+}
+
+kernels! {
+    0: 1 1 1; 1: 1 1 2; 2: 1 2 1; 3: 2 1 1; 4: 2 2 1; 5: 2 1 2; 6: 1 2 2; 7: 2 2 2;
+    8: 1 1 3; 9: 1 2 3; 10: 2 1 3; 11: 2 2 3; 12: 3 3 3; 13: 1 3 3; 14: 3 1 3; 15: 3 3 1;
+    16: 3 3 6; 17: 1 3 6; 18: 3 1 6; 19: 1 1 6; 20: 5 5 6; 21: 6 6 6; 22: 5 6 6; 23: 6 5 6; 24: 3 6 6; 25: 1 6 6; 46: 2 3 3;
+    26: 5 5 5; 27: 6 5 5; 28: 6 6 5; 29: 6 3 3; 30: 6 6 3; 31: 3 6 3;
+    32: 1 1 0; 33: 1 2 0; 34: 2 1 0; 35: 2 2 0; 36: 1 3 0; 37: 2 3 0; 38: 3 3 0;
+    39: 1 6 0; 40: 3 6 0; 41: 5 6 0; 42: 6 6 0; 43: 5 5 0; 44: 6 5 0; 45: 6 3 0;
+}
+
+/// A block that begins at a place.
+#[inline(always)]
+fn block(values: &[f64], at: u32, size: usize) -> &[f64] {
+    &values[at as usize..at as usize + size]
+}
+
+#[inline(always)]
+fn block_mut(values: &mut [f64], at: u32, size: usize) -> &mut [f64] {
+    &mut values[at as usize..at as usize + size]
+}
+
+#[inline(always)]
+fn multiply<const R: usize, const C: usize, const K: usize>(
+    p: &Product,
+    sign: f64,
+    a: &[f64],
+    b: &[f64],
+    out: &mut [f64],
+) {
+    let [r, c, k] = p.sizes::<R, C, K>();
+    let (a, b, out) = (&a[..r * k], &b[..c * k], &mut out[..r * c]);
+    for i in 0..r {
+        for j in 0..c {
+            let mut sum = 0.0;
+            for l in 0..k {
+                sum += a[i * k + l] * b[j * k + l];
+            }
+            let before = if p.first { 0.0 } else { out[i * c + j] };
+            out[i * c + j] = before + sign * sum;
+        }
+    }
+}
+
+/// C += A Bᵀ.
+struct Multiply<'a> {
+    a: &'a [f64],
+    b: &'a [f64],
+    c: &'a mut [f64],
+}
+
+impl Work for Multiply<'_> {
+    #[inline(always)]
+    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+        let [r, c, k] = p.sizes::<R, C, K>();
+        let (a, b) = (block(self.a, p.a, r * k), block(self.b, p.b, c * k));
+        multiply::<R, C, K>(p, 1.0, a, b, block_mut(self.c, p.c, r * c));
+    }
+}
+
+/// W = G M⁻¹ with a diagonal M.
+struct Scale<'a> {
+    g: &'a [f64],
+    mass: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Work for Scale<'_> {
+    #[inline(always)]
+    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+        let [r, n, _] = p.sizes::<R, C, K>();
+        let (g, mass) = (block(self.g, p.a, r * n), block(self.mass, p.b, n * n));
+        let out = block_mut(self.out, p.c, r * n);
+        for i in 0..r {
+            for j in 0..n {
+                out[i * n + j] = g[i * n + j] * mass[j * n + j];
+            }
+        }
+    }
+}
+
+/// C −= A Bᵀ, where B and C are blocks of one matrix.
+struct Update<'a> {
+    a: &'a [f64],
+    s: &'a mut [f64],
+}
+
+impl Work for Update<'_> {
+    #[inline(always)]
+    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+        let [r, c, k] = p.sizes::<R, C, K>();
+        let mut b = [0.0; MOST * MOST];
+        b.iter_mut().zip(block(self.s, p.b, c * k)).for_each(|(b, s)| *b = *s);
+        multiply::<R, C, K>(p, -1.0, block(self.a, p.a, r * k), &b, block_mut(self.s, p.c, r * c));
+    }
+}
+
+#[inline(always)]
+fn apply(a: &[f64], sign: f64, x: &[f64], y: &mut [f64]) {
+    for (y, row) in y.iter_mut().zip(a.chunks_exact(x.len())) {
+        let mut sum = 0.0;
+        for (a, x) in row.iter().zip(x) {
+            sum += a * x;
+        }
+        *y += sign * sum;
+    }
+}
+
+#[inline(always)]
+fn take(a: &[f64], y: &[f64], x: &mut [f64]) {
+    for (y, row) in y.iter().zip(a.chunks_exact(x.len())) {
+        for (x, a) in x.iter_mut().zip(row) {
+            *x -= a * y;
+        }
+    }
+}
+
+/// y += A x.
+struct Apply<'a> {
+    a: &'a [f64],
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl Work for Apply<'_> {
+    #[inline(always)]
+    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+        let [r, c, _] = p.sizes::<R, C, K>();
+        apply(block(self.a, p.a, r * c), 1.0, block(self.x, p.b, c), block_mut(self.y, p.c, r));
+    }
+}
+
+/// x −= Aᵀy.
+struct Take<'a> {
+    a: &'a [f64],
+    y: &'a [f64],
+    x: &'a mut [f64],
+}
+
+impl Work for Take<'_> {
+    #[inline(always)]
+    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+        let [r, c, _] = p.sizes::<R, C, K>();
+        take(block(self.a, p.a, r * c), block(self.y, p.c, r), block_mut(self.x, p.b, c));
+    }
+}
+
+/// y −= A x, or x −= Aᵀy backwards, where both are parts of one vector.
+struct Within<'a> {
+    a: &'a [f64],
+    v: &'a mut [f64],
+    back: bool,
+}
+
+impl Work for Within<'_> {
+    #[inline(always)]
+    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+        let [r, c, _] = p.sizes::<R, C, K>();
+        let a = block(self.a, p.a, r * c);
+        let (from, size) = if self.back { (p.c, r) } else { (p.b, c) };
+        let mut x = [0.0; MOST];
+        x.iter_mut().zip(block(self.v, from, size)).for_each(|(x, v)| *x = *v);
+        match self.back {
+            false => apply(a, -1.0, &x[..c], block_mut(self.v, p.c, r)),
+            true => take(a, &x[..r], block_mut(self.v, p.b, c)),
+        }
+    }
 }
 
 /// A pivot block: its size, its places in S and D⁻¹, its first row, and what it eliminates.
@@ -59,7 +263,7 @@ pub struct RangeSpace {
     /// M⁻¹ by blocks, and whether all of them are diagonal; with their sizes and first rows.
     inverse_mass: Vec<f64>,
     diagonal: bool,
-    masses: Vec<Applied>,
+    masses: Vec<Product>,
     /// W = G M⁻¹, S, L and D⁻¹ by blocks.
     weighed: Vec<f64>,
     s: Vec<f64>,
@@ -73,118 +277,17 @@ pub struct RangeSpace {
     lowers: Vec<Product>,
     updates: Vec<Product>,
     /// W by blocks, and L by blocks in the order of elimination.
-    pulls: Vec<Applied>,
-    spread: Vec<Applied>,
+    pulls: Vec<Product>,
+    spread: Vec<Product>,
+    /// The same backwards.
+    gather: Vec<Product>,
+    /// D⁻¹ by blocks.
+    divide: Vec<Product>,
     f: Vec<f64>,
     y: Vec<f64>,
     smallest_pivot: f64,
     patience: usize,
     holds: bool,
-}
-
-/// Calls a kernel with its sizes as constants where they are common.
-macro_rules! sized {
-    ($sizes:expr, $call:ident($arguments:expr), $(($R:literal, $C:literal, $K:literal))*) => {
-        match $sizes {
-            $([$R, $C, $K] => $call::<$R, $C, $K>([$R, $C, $K], $arguments),)*
-            sizes => $call::<0, 0, 0>(sizes.map(usize::from), $arguments),
-        }
-    };
-}
-
-#[inline(always)]
-fn multiply<const R: usize, const C: usize, const K: usize>(
-    sizes: [usize; 3],
-    ((sign, first), a, b, out): ((f64, bool), &[f64], &[f64], &mut [f64]),
-) {
-    let [r, c, k] = if R > 0 { [R, C, K] } else { sizes };
-    let (a, b, out) = (&a[..r * k], &b[..c * k], &mut out[..r * c]);
-    for i in 0..r {
-        for j in 0..c {
-            let mut sum = 0.0;
-            for l in 0..k {
-                sum += a[i * k + l] * b[j * k + l];
-            }
-            let before = if first { 0.0 } else { out[i * c + j] };
-            out[i * c + j] = before + sign * sum;
-        }
-    }
-}
-
-impl Product {
-    #[inline(always)]
-    fn run(&self, sign: f64, a: &[f64], b: &[f64], out: &mut [f64]) {
-        let (a, b, out) = (&a[self.a as usize..], &b[self.b as usize..], &mut out[self.c as usize..]);
-        sized!(
-            [self.rows, self.columns, self.inner],
-            multiply(((sign, self.first), a, b, out)),
-            (1, 1, 1)(1, 1, 2)(1, 2, 1)(2, 1, 1)(2, 2, 1)(2, 1, 2)(1, 2, 2)(2, 2, 2)(1, 1, 3)(1, 2, 3)(2, 1, 3)(
-                2, 2, 3
-            )(3, 3, 3)(1, 3, 3)(3, 1, 3)(3, 3, 1)(2, 3, 3)(3, 2, 3)(3, 3, 6)(1, 3, 6)(3, 1, 6)(1, 1, 6)(
-                5, 5, 6
-            )(6, 6, 6)(5, 6, 6)(6, 5, 6)(3, 6, 6)(6, 3, 6)(1, 6, 6)(5, 5, 5)(6, 5, 5)(6, 6, 5)(6, 3, 3)(
-                6, 6, 3
-            )(3, 6, 3)(5, 5, 3)(3, 5, 3)(5, 3, 3)
-        )
-    }
-}
-
-#[inline(always)]
-fn apply<const R: usize, const C: usize, const K: usize>(
-    sizes: [usize; 3],
-    (sign, a, x, y): (f64, &[f64], &[f64], &mut [f64]),
-) {
-    let [r, c, _] = if R > 0 { [R, C, K] } else { sizes };
-    let (a, x, y) = (&a[..r * c], &x[..c], &mut y[..r]);
-    for i in 0..r {
-        let mut sum = 0.0;
-        for j in 0..c {
-            sum += a[i * c + j] * x[j];
-        }
-        y[i] += sign * sum;
-    }
-}
-
-#[inline(always)]
-fn apply_transposed<const R: usize, const C: usize, const K: usize>(
-    sizes: [usize; 3],
-    (a, x, y): (&[f64], &[f64], &mut [f64]),
-) {
-    let [r, c, _] = if R > 0 { [R, C, K] } else { sizes };
-    let (a, x, y) = (&a[..r * c], &x[..r], &mut y[..c]);
-    for i in 0..r {
-        for j in 0..c {
-            y[j] -= a[i * c + j] * x[i];
-        }
-    }
-}
-
-impl Applied {
-    /// y += sign A x.
-    #[inline(always)]
-    fn add(&self, sign: f64, a: &[f64], x: &[f64], y: &mut [f64]) {
-        let (a, x, y) = (&a[self.a as usize..], &x[self.x as usize..], &mut y[self.y as usize..]);
-        sized!(
-            [self.rows, self.columns, 0],
-            apply((sign, a, x, y)),
-            (1, 1, 0)(1, 2, 0)(2, 1, 0)(2, 2, 0)(1, 3, 0)(2, 3, 0)(3, 3, 0)(1, 6, 0)(3, 6, 0)(5, 6, 0)(6, 6, 0)(
-                5, 5, 0
-            )(6, 5, 0)(6, 3, 0)
-        )
-    }
-
-    /// x −= Aᵀy.
-    #[inline(always)]
-    fn take(&self, a: &[f64], y: &[f64], x: &mut [f64]) {
-        let (a, y, x) = (&a[self.a as usize..], &y[self.y as usize..], &mut x[self.x as usize..]);
-        sized!(
-            [self.rows, self.columns, 0],
-            apply_transposed((a, y, x)),
-            (1, 1, 0)(1, 2, 0)(2, 1, 0)(2, 2, 0)(1, 3, 0)(2, 3, 0)(3, 3, 0)(1, 6, 0)(3, 6, 0)(5, 6, 0)(6, 6, 0)(
-                5, 5, 0
-            )(6, 5, 0)(6, 3, 0)
-        )
-    }
 }
 
 /// Replaces a definite matrix by its inverse, by Gauss and Jordan in place; gives the smallest pivot relative to the magnitudes.
@@ -271,7 +374,7 @@ impl RangeSpace {
             own.inverse_mass.extend(inverse_mass(mass, n)?);
             own.diagonal &= (0..n * n).all(|i| i % (n + 1) == 0 || mass[i] == 0.0);
             let (size, at) = (n as u8, range.start as u32);
-            own.masses.push(Applied { rows: size, columns: size, a, x: at, y: at });
+            own.masses.push(Product::applied(size, size, [a, at, at]));
         }
         let mut touching = vec![Vec::new(); bodies.len()];
         let mut from = 0;
@@ -307,9 +410,9 @@ impl RangeSpace {
             let first = self.pulls.len();
             for &(k, a) in on {
                 let c = room(&mut self.weighed, (inner * size(k)) as usize);
-                self.weigh.push(Product { rows: size(k), columns: inner, inner, first: true, a, b: mass, c });
+                self.weigh.push(Product::new([size(k), inner, inner], true, [a, mass, c]));
                 let (x, y) = (bodies[b].start as u32, constraints[k].start as u32);
-                self.pulls.push(Applied { rows: size(k), columns: inner, a: c, x, y });
+                self.pulls.push(Product::applied(size(k), inner, [c, x, y]));
             }
             for &(k, a) in on {
                 for (at, &(l, _)) in on.iter().enumerate().filter(|(_, (l, _))| rank[*l] <= rank[k]) {
@@ -317,7 +420,7 @@ impl RangeSpace {
                     let c = known.unwrap_or_else(|| room(&mut self.s, (size(k) * size(l)) as usize));
                     places.insert((rank[k], rank[l]), c);
                     let b = self.pulls[first + at].a;
-                    self.gram.push(Product { rows: size(k), columns: size(l), inner, first: known.is_none(), a, b, c });
+                    self.gram.push(Product::new([size(k), size(l), inner], known.is_none(), [a, b, c]));
                 }
             }
         }
@@ -331,9 +434,8 @@ impl RangeSpace {
             for (&i, &c) in below.iter().zip(&lower) {
                 let rows = size(order[i]);
                 let a = places[&(i, p)];
-                self.lowers.push(Product { rows, columns: inner, inner, first: true, a, b: inverse, c });
-                let y = constraints[order[i]].start as u32;
-                self.spread.push(Applied { rows, columns: inner, a: c, x: row, y });
+                self.lowers.push(Product::new([rows, inner, inner], true, [a, inverse, c]));
+                self.spread.push(Product::applied(rows, inner, [c, row, constraints[order[i]].start as u32]));
             }
             for (&i, &a) in below.iter().zip(&lower) {
                 for &j in below.iter().filter(|&&j| j <= i) {
@@ -342,14 +444,16 @@ impl RangeSpace {
                     let c = known.unwrap_or_else(|| room(&mut self.s, (rows * columns) as usize));
                     places.insert((i, j), c);
                     let b = places[&(j, p)];
-                    self.updates.push(Product { rows, columns, inner, first: known.is_none(), a, b, c });
+                    self.updates.push(Product::new([rows, columns, inner], known.is_none(), [a, b, c]));
                 }
             }
             let (lower, updates) = (from..self.lowers.len() as u32, updated..self.updates.len() as u32);
             // a constraint that touches no body has no block
             let s = places.get(&(p, p)).copied().unwrap_or_else(|| room(&mut self.s, (inner * inner) as usize));
             self.pivots.push(Pivot { size: inner as usize, s, inverse, row, lower, updates });
+            self.divide.push(Product::applied(inner, inner, [inverse, row, row]));
         }
+        self.gather = self.spread.iter().rev().copied().collect();
     }
 
     /// Tells a tape what it remembers; with `factors`, those too.
@@ -418,26 +522,19 @@ impl RangeSpace {
     #[inline(always)]
     fn factor_near(&mut self, g: &[f64]) {
         if self.diagonal {
-            for w in &self.weigh {
-                let n = w.inner as usize;
-                let (rows, mass) = (w.rows as usize * n, &self.inverse_mass[w.b as usize..]);
-                let (g, out) = (&g[w.a as usize..][..rows], &mut self.weighed[w.c as usize..][..rows]);
-                for (g, out) in g.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
-                    (0..n).for_each(|i| out[i] = g[i] * mass[i * (n + 1)]);
-                }
-            }
+            each(&self.weigh, Scale { g, mass: &self.inverse_mass, out: &mut self.weighed });
         } else {
-            self.weigh.iter().for_each(|w| w.run(1.0, g, &self.inverse_mass, &mut self.weighed));
+            each(&self.weigh, Multiply { a: g, b: &self.inverse_mass, c: &mut self.weighed });
         }
-        self.gram.iter().for_each(|p| p.run(1.0, g, &self.weighed, &mut self.s));
+        each(&self.gram, Multiply { a: g, b: &self.weighed, c: &mut self.s });
         for p in &self.pivots {
             (0..p.size).for_each(|i| self.magnitudes[p.row as usize + i] = self.s[p.s as usize + i * (p.size + 1)]);
         }
         self.smallest_pivot = f64::INFINITY;
         for p in &self.pivots {
             let size = p.size * p.size;
-            let inverse = &mut self.inverse[p.inverse as usize..][..size];
-            inverse.copy_from_slice(&self.s[p.s as usize..][..size]);
+            let inverse = block_mut(&mut self.inverse, p.inverse, size);
+            inverse.iter_mut().zip(block(&self.s, p.s, size)).for_each(|(x, s)| *x = *s);
             let magnitudes = &self.magnitudes[p.row as usize..];
             let pivot = match p.size {
                 1 => invert::<1>(1, inverse, magnitudes),
@@ -449,70 +546,61 @@ impl RangeSpace {
             };
             // what is no number stays
             self.smallest_pivot = if pivot >= self.smallest_pivot { self.smallest_pivot } else { pivot };
-            for l in &self.lowers[p.lower.start as usize..p.lower.end as usize] {
-                l.run(1.0, &self.s, &self.inverse, &mut self.lower);
-            }
-            for u in &self.updates[p.updates.start as usize..p.updates.end as usize] {
-                let mut b = [0.0; MOST * MOST];
-                let size = u.columns as usize * u.inner as usize;
-                b[..size].copy_from_slice(&self.s[u.b as usize..][..size]);
-                Product { b: 0, ..*u }.run(-1.0, &self.lower, &b, &mut self.s);
-            }
+            let lowers = &self.lowers[p.lower.start as usize..p.lower.end as usize];
+            each(lowers, Multiply { a: &self.s, b: &self.inverse, c: &mut self.lower });
+            let updates = &self.updates[p.updates.start as usize..p.updates.end as usize];
+            each(updates, Update { a: &self.lower, s: &mut self.s });
         }
     }
 
-    /// (f, γ) becomes (a, λ), with the factors at hand.
-    pub fn solve(&mut self, rhs: &mut [f64]) {
+    /// (f, γ) becomes (a, λ), or λ alone, with the factors at hand.
+    pub fn solve(&mut self, rhs: &mut [f64], of: Of) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2.
-            return unsafe { self.solve_wide(rhs) };
+            return unsafe { self.solve_wide(rhs, of) };
         }
-        self.solve_near(rhs);
+        self.solve_near(rhs, of);
     }
 
     /// As [`Self::factor_wide`].
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn solve_wide(&mut self, rhs: &mut [f64]) {
-        self.solve_near(rhs);
+    fn solve_wide(&mut self, rhs: &mut [f64], of: Of) {
+        self.solve_near(rhs, of);
     }
 
     #[inline(always)]
-    fn solve_near(&mut self, rhs: &mut [f64]) {
+    fn solve_near(&mut self, rhs: &mut [f64], of: Of) {
         let (x, lambda) = rhs.split_at_mut(self.n);
         lambda.iter_mut().for_each(|l| *l = -*l);
-        self.pulls.iter().for_each(|w| w.add(1.0, &self.weighed, x, lambda));
-        // L y = λ, from the first pivot to the last; the block of a pivot lies before those it is spread to
-        for l in &self.spread {
-            let mut from = [0.0; MOST];
-            let columns = l.columns as usize;
-            from[..columns].copy_from_slice(&lambda[l.x as usize..][..columns]);
-            Applied { x: 0, ..*l }.add(-1.0, &self.lower, &from, lambda);
+        if of != Of::Rows {
+            each(&self.pulls, Apply { a: &self.weighed, x, y: lambda });
         }
-        for p in &self.pivots {
-            let rows = p.row as usize..p.row as usize + p.size;
-            let size = p.size as u8;
-            self.y[rows.clone()].copy_from_slice(&lambda[rows.clone()]);
-            lambda[rows].fill(0.0);
-            Applied { rows: size, columns: size, a: p.inverse, x: p.row, y: p.row }.add(
-                1.0,
-                &self.inverse,
-                &self.y,
-                lambda,
-            );
+        each(&self.spread, Within { a: &self.lower, v: lambda, back: false });
+        self.y.iter_mut().zip(&mut *lambda).for_each(|(y, l)| *y = std::mem::take(l));
+        each(&self.divide, Apply { a: &self.inverse, x: &self.y, y: lambda });
+        each(&self.gather, Within { a: &self.lower, v: lambda, back: true });
+        if of == Of::Multipliers {
+            return;
         }
-        for l in self.spread.iter().rev() {
-            let mut from = [0.0; MOST];
-            let rows = l.rows as usize;
-            from[..rows].copy_from_slice(&lambda[l.y as usize..][..rows]);
-            Applied { y: 0, ..*l }.take(&self.lower, &from, lambda);
+        if of != Of::Rows {
+            self.f.iter_mut().zip(&mut *x).for_each(|(f, x)| *f = std::mem::take(x));
+            each(&self.masses, Apply { a: &self.inverse_mass, x: &self.f, y: x });
         }
-        self.f.copy_from_slice(x);
-        x.fill(0.0);
-        self.masses.iter().for_each(|m| m.add(1.0, &self.inverse_mass, &self.f, x));
-        self.pulls.iter().for_each(|w| w.take(&self.weighed, lambda, x));
+        each(&self.pulls, Take { a: &self.weighed, y: lambda, x });
     }
+}
+
+/// What is known of a right-hand side (f, γ), and wanted of its solution (a, λ).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Everything.
+    All,
+    /// f is zero.
+    Rows,
+    /// λ alone is wanted.
+    Multipliers,
 }
 
 #[cfg(test)]
@@ -543,7 +631,16 @@ mod tests {
             assert!(space.factor(&g), "smallest pivot {}", space.smallest_pivot());
             let rhs: Vec<f64> = (0..20).map(|i| (i as f64 * 0.7).sin()).collect();
             let mut x = rhs.clone();
-            space.solve(&mut x);
+            space.solve(&mut x, Of::All);
+            let mut multipliers = rhs.clone();
+            space.solve(&mut multipliers, Of::Multipliers);
+            assert_eq!(multipliers[12..], x[12..]);
+            let (mut of_rows, mut all) = (rhs.clone(), rhs.clone());
+            all[..12].fill(0.0);
+            of_rows[..12].fill(0.0);
+            space.solve(&mut all, Of::All);
+            space.solve(&mut of_rows, Of::Rows);
+            assert_eq!(all, of_rows);
             let mut left = rhs;
             for (b, mass) in masses.iter().enumerate() {
                 (0..9).for_each(|i| left[3 * b + i / 3] -= mass[i] * x[3 * b + i % 3]);

@@ -260,8 +260,7 @@ impl Dynamics for System {
     }
 
     fn add_bias(&self, c: f64, at: &mut Point, w: &mut Workspace, out: &mut [f64]) {
-        let w = realized(w);
-        each_block(&self.layout.constraints, out, |k, out| self.add_bias_of(c, k, at, &w, out));
+        self.add_bias_to(c, at, &realized(w), out);
     }
 
     fn set(&self, terms: &[(f64, Piece)], at: &Point, w: &mut Workspace, out: &mut [f64]) {

@@ -10,7 +10,7 @@ use super::partition::{Partition, SparseRow};
 use super::plan::{LARGE, LinearPlan};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::dense::DenseLu;
-use bellcrank_math::linear::range_space::RangeSpace;
+use bellcrank_math::linear::range_space::{Of, RangeSpace};
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Targets;
@@ -250,10 +250,10 @@ impl Kkt {
     }
 
     /// The right-hand side becomes the solution, with the factors at hand.
-    fn solve(&mut self) -> Result<(), LinearError> {
+    fn solve(&mut self, of: Of) -> Result<(), LinearError> {
         match &mut self.quick {
             Quick::Made(quick) if quick.holds() => {
-                quick.solve(&mut self.rhs);
+                quick.solve(&mut self.rhs, of);
                 Ok(())
             }
             _ => self.linear.solve(&mut self.rhs),
@@ -350,7 +350,7 @@ impl Kkt {
             None => self.rhs[..self.n].copy_from_slice(r),
             Some(x) => (0..self.n).filter(|i| x[*i] < 0.5).for_each(|i| self.rhs[i] = r[i]),
         }
-        self.solve()?;
+        self.solve(Of::Multipliers)?;
         lambda.copy_from_slice(&self.rhs[self.n..]);
         Ok(())
     }
@@ -414,7 +414,7 @@ impl Kkt {
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         self.dynamics.add(1.0, Piece::Force, at, w, top);
         self.dynamics.add_bias(-1.0, at, w, bottom);
-        self.solve()?;
+        self.solve(Of::All)?;
         at.vdot.copy_from_slice(&self.rhs[..self.n]);
         at.lambda.copy_from_slice(&self.rhs[self.n..]);
         self.slide(&sliding, at)
@@ -430,7 +430,7 @@ impl Kkt {
         for (_, load) in sliding {
             self.rhs.fill(0.0);
             self.rhs[..self.n].copy_from_slice(load);
-            self.solve()?;
+            self.solve(Of::All)?;
             answers.push(self.rhs.clone());
         }
         // (I − X) λ = λ₀
@@ -469,7 +469,7 @@ impl Kkt {
     pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         self.rhs[..self.n].copy_from_slice(load);
-        self.solve()?;
+        self.solve(Of::All)?;
         Ok(&self.rhs[..self.n])
     }
 
@@ -481,7 +481,7 @@ impl Kkt {
             return Ok(&self.rhs[..self.n]);
         }
         fill(&mut self.rhs[self.n..]);
-        self.solve()?;
+        self.solve(Of::Rows)?;
         Ok(&self.rhs[..self.n])
     }
 
@@ -502,7 +502,7 @@ impl Kkt {
     pub fn close(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         fill(&mut self.rhs[self.n..]);
-        self.solve()?;
+        self.solve(Of::Rows)?;
         Ok(&self.rhs[self.n..])
     }
 

@@ -38,7 +38,8 @@ pub enum Economy {
 
 /// Factors that need more corrections than this to leave nothing above rounding cost more than new ones.
 const MOST_CORRECTIONS: usize = 4;
-/// After factors that did not last one more step, this many steps make their own.
+/// After factors that did not last one more step, this many steps make their own; after those that did not last one step, this many
+/// make new ones for every correction.
 const DISCOURAGED: usize = 20;
 
 /// The age of the present factors and the slope they were made for.
@@ -47,8 +48,11 @@ pub(super) struct Refresh {
     formed_at: Option<f64>,
     /// The number of solves that the present factors have served.
     age: usize,
-    /// Steps to come that make factors of their own.
+    /// Steps to come that make factors of their own, and those that make them for every correction.
     discouraged: usize,
+    renewing: usize,
+    /// The factors made in the present solve.
+    made: usize,
 }
 
 /// What is known of factors, for the choice to keep them.
@@ -78,6 +82,7 @@ impl Refresh {
     /// There are new factors.
     pub(super) fn formed(&mut self, slope: f64) {
         self.formed_at = Some(slope);
+        self.made += 1;
     }
 
     /// Whether the factors are of an earlier solve.
@@ -98,11 +103,19 @@ impl Refresh {
 
     /// Takes notice of the iterations of a solve with these factors.
     pub(super) fn note(&mut self, iterations: usize) {
+        let renewed = self.renews();
+        self.renewing = self.renewing.saturating_sub(1);
         match self.age {
+            0 if self.made > 1 && !renewed => (self.discouraged, self.renewing) = (DISCOURAGED, DISCOURAGED),
             0 => self.discouraged = self.discouraged.saturating_sub(1),
-            1 if iterations > MOST_CORRECTIONS => self.discouraged = DISCOURAGED,
+            1 if iterations > MOST_CORRECTIONS || self.made > 0 => self.discouraged = DISCOURAGED,
             _ => {}
         }
+    }
+
+    /// Whether every correction makes factors of its own, since those of others have not done.
+    pub(super) fn renews(&self) -> bool {
+        self.renewing > 0
     }
 
     /// Gives factors of too different a slope up, or all of them.
@@ -115,6 +128,7 @@ impl Refresh {
     pub(super) fn begin(&mut self) -> bool {
         let fresh = self.formed_at.is_none();
         self.age = if fresh { 0 } else { self.age + 1 };
+        self.made = 0;
         fresh
     }
 

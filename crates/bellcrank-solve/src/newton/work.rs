@@ -119,7 +119,11 @@ impl Newton {
 
     /// Whether [`Iteration::Full`] asks for a new matrix.
     pub(super) fn is_worn(&self, iteration: usize) -> bool {
-        let serves = matches!(self.economy, Economy::Resembling | Economy::Exact) && self.convergence.serves();
+        let serves = match self.economy {
+            Economy::Resembling => self.convergence.serves(),
+            Economy::Exact => self.convergence.serves() && !self.refresh.renews(),
+            Economy::Careful | Economy::Dassl => false,
+        };
         self.iteration == Iteration::Full && iteration > 0 && !serves
     }
 

@@ -104,6 +104,9 @@ pub fn divided<T: Send>(n: usize, least: usize, mut share: impl FnMut(Range<usiz
     }
 }
 
+/// Arrays of at most this length are filled at once: to look for threads and wide registers would cost as much.
+const FEW: usize = 128;
+
 /// Calls `work` for every item, in parallel where there are threads.
 pub fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Sync) {
     let mut rest = items;
@@ -112,7 +115,12 @@ pub fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Sync) {
 
 /// Fills arrays of equal length: `work` gets a range of indices, and the arrays within it. Ranges are so short that several
 /// loops within `work` find their numbers in the cache.
+#[inline]
 pub fn fill<const K: usize>(arrays: [&mut [f64]; K], work: impl Fn(Range<usize>, [&mut [f64]; K]) + Sync) {
+    let n = arrays.iter().map(|array| array.len()).min().unwrap_or(0);
+    if n <= FEW {
+        return work(0..n, arrays.map(|array| &mut array[..n]));
+    }
     fill_both((arrays, work), ([], |_, []| ()));
 }
 
@@ -124,6 +132,11 @@ pub fn fill_both<const K: usize, const L: usize>(
     let (mut first, mut second) = (Group::of(first), Group::of(second));
     let (of_first, of_second) = (first.range.end, second.range.end);
     let n = of_first.max(of_second);
+    if n <= FEW {
+        let (first, second) = (first.cut(of_first), second.cut(of_second));
+        fill_first(first.range, first.arrays);
+        return fill_second(second.range, second.arrays);
+    }
     divided(
         n,
         LEAST,

@@ -374,7 +374,13 @@ pub const FORCE_SEVERAL: &[Field] = &[
     TYPE,
     Field::required("bodies", FieldKind::Names(2, MAX_ENDS), "", "the bodies in order; `ground` may be among them"),
     Field::optional("at", FieldKind::Points(2, MAX_ENDS), "m", "", "a point for each body, in the world at the start"),
-    Field::optional("on", FieldKind::Points(2, MAX_ENDS), "m", "", "instead of `at`: the points in the bodies' own frames"),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, MAX_ENDS),
+        "m",
+        "",
+        "instead of `at`: the points in the bodies' own frames",
+    ),
 ];
 
 /// Keys of forces on a joint coordinate.

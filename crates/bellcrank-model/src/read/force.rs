@@ -123,20 +123,24 @@ impl<'a> Reader<'a> {
         v.at_most_one(&["at", "on"])?;
         let mut problems = Diagnostics::new();
         let names = v.names("bodies");
-        let bodies: Vec<Option<usize>> =
-            names.iter().filter_map(|n| problems.take(self.body(*n, v.what()))).collect();
+        let bodies: Vec<Option<usize>> = names.iter().filter_map(|n| problems.take(self.body(*n, v.what()))).collect();
         problems.or(())?;
         let key = if v.has("on") { "on" } else { "at" };
         let points = v.optional_points(key).unwrap_or(&[]);
         if points.len() != bodies.len() {
             let found = if v.has(key) { format!("{} of them", points.len()) } else { "none".into() };
-            let message = format!("{} needs a point for each of its {} bodies, and has {found}", v.what(), bodies.len());
-            let help = "add `at = [[…], […], …]`, points in the world at the start, or `on = [[…], …]` in the bodies' frames";
+            let message =
+                format!("{} needs a point for each of its {} bodies, and has {found}", v.what(), bodies.len());
+            let help =
+                "add `at = [[…], […], …]`, points in the world at the start, or `on = [[…], …]` in the bodies' frames";
             return Err(v.error_at(key, message).help(help).into());
         }
         if let Some(k) = (1..bodies.len()).find(|&k| bodies[k] == bodies[k - 1]) {
             let message = format!("{} runs from `{}` to the same body", v.what(), names[k].name);
-            return Err(v.error_at("bodies", message).help("name another body, or `ground` between other bodies").into());
+            return Err(v
+                .error_at("bodies", message)
+                .help("name another body, or `ground` between other bodies")
+                .into());
         }
         let end = |(body, point): (Option<usize>, Vec3)| match key {
             "on" => End { body, on: Attachment::new(point, Mat3::IDENTITY) },

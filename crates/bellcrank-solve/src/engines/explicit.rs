@@ -149,7 +149,7 @@ impl Form {
     fn note_power(&mut self, stage: usize) {
         let (Some(power), end) = (&mut self.power, self.weights.len()) else { return };
         if stage == end || self.weights.get(stage).is_some_and(|b| *b != 0.0) {
-            power[stage] = self.dynamics.energy(&self.point, &mut self.w).power;
+            power[stage] = self.dynamics.power(&self.point, &mut self.w);
             if stage == end && power[0].is_nan() {
                 power[0] = power[stage];
             }

@@ -194,7 +194,7 @@ impl ImplicitPlan {
             tested,
             scope: options.testing.scope,
             linear,
-            matrix: matrix::decide(dynamics, &form, iteration, fixed, linear),
+            matrix: matrix::decide(dynamics, &form, (iteration, options.iteration.is_some()), fixed, linear),
         }
     }
 

@@ -10,13 +10,13 @@ use bellcrank_model::Dynamics;
 pub(super) fn decide(
     dynamics: &dyn Dynamics,
     formulation: &Formulation,
-    iteration: Iteration,
+    (iteration, asked): (Iteration, bool),
     fixed: bool,
     linear: LinearPlan,
 ) -> MatrixPlan {
     let layout = dynamics.layout();
     let (bodies, constrained) = (layout.bodies.len(), layout.m() > 0);
-    matrix_plan(MatrixNeeds { formulation, bodies, constrained, iteration, fixed, linear })
+    matrix_plan(MatrixNeeds { formulation, bodies, constrained, iteration, asked, fixed, linear })
 }
 
 /// A matrix in words, for the list of decisions.

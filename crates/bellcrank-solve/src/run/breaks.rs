@@ -417,6 +417,7 @@ impl Simulation {
         self.engine.restart(&start)?;
         self.monitors.companion.restart(&start);
         self.passing.restart();
+        self.monitors.energy.forget_power();
         if !jolts.is_empty() {
             self.jumped(to.t)?;
         }

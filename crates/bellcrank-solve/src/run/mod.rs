@@ -313,6 +313,9 @@ impl Simulation {
             self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
         }
+        if root.is_some() {
+            self.monitors.energy.forget_power();
+        }
         self.report_step(from, to, effort, out);
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);

@@ -136,6 +136,7 @@ impl Simulation {
             self.monitors.companion.restart(&start);
         }
         self.passing.restart();
+        self.monitors.energy.forget_power();
         Ok(())
     }
 }

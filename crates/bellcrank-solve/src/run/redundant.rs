@@ -158,6 +158,7 @@ impl Simulation {
         let start = self.observer.consistent()?;
         self.left_out.forget();
         self.engine.restart(&start)?;
+        self.monitors.energy.forget_power();
         self.monitors.companion.restart(&start);
         Ok(())
     }

@@ -4,6 +4,7 @@
 mod acts;
 mod defaults;
 mod geoms;
+mod springs;
 
 use crate::robot::{Along, Inertial, Joint, JointKind, Link, Pose, Robot, Visual};
 use crate::xml::{El, Includes};
@@ -11,7 +12,7 @@ use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 use bellcrank_model::file::suggest::quoted;
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 use defaults::{Defaults, With};
-use geoms::Asset;
+use geoms::{Asset, Weighed};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +70,8 @@ struct MjcfReader<'a> {
     links: HashMap<&'a str, usize>,
     joints: HashMap<&'a str, Known>,
     sites: HashMap<&'a str, (Option<usize>, Pose)>,
+    /// Time constants and damping ratios of springs, by the number of their joint.
+    springs: HashMap<usize, [f64; 2]>,
     problems: Diagnostics,
 }
 
@@ -93,6 +96,7 @@ pub fn read(root: El, path: &Path) -> Result<Robot, Diagnostics> {
         links: HashMap::new(),
         joints: HashMap::new(),
         sites: HashMap::new(),
+        springs: HashMap::new(),
         problems: Diagnostics::new(),
     };
     let options = reader.options(root);
@@ -103,6 +107,7 @@ pub fn read(root: El, path: &Path) -> Result<Robot, Diagnostics> {
     std::mem::take(&mut reader.problems).or(())?;
     let weighed = reader.weigh();
     reader.problems.take(weighed);
+    reader.tune_springs();
     reader.equalities(root);
     reader.actuators(root);
     for section in root.children().filter(|s| !SILENT.contains(&s.name())) {
@@ -193,7 +198,12 @@ impl<'a> MjcfReader<'a> {
             let quat = with.some::<4>("refquat")?.map_or(Quat::IDENTITY, |q| Quat(q).normalized());
             let frame = Pose { p: Vec3(with.some("refpos")?.unwrap_or_default()), r: quat.matrix() };
             let file = self.compiler.meshes.join(file).to_string_lossy().into_owned();
-            self.assets.insert(name, Asset { file, scale, frame });
+            let weighed = match with.attribute("inertia") {
+                None | Some("legacy") => Weighed::Pyramids,
+                Some("exact") => Weighed::Inside,
+                Some(_) => Weighed::Otherwise,
+            };
+            self.assets.insert(name, Asset { file, scale, frame, weighed });
         }
         Ok(())
     }
@@ -414,6 +424,10 @@ impl<'a> MjcfReader<'a> {
             rest: angle(with.number_or("springref", 0.0)?) - zero,
             armature: with.number_or("armature", 0.0)?,
         };
+        if let Some(spring) = with.some::<2>("springdamper")?.filter(|s| kind.is_single() && s.iter().all(|x| *x > 0.0))
+        {
+            self.springs.insert(number, spring);
+        }
         for key in ["damping", "stiffness"] {
             if with.numbers(key)?.is_some_and(|x| x.iter().skip(1).any(|x| *x != 0.0)) {
                 self.robot.told.leave("nonlinear damping or stiffness", "its first coefficient is kept", name.clone());

@@ -102,8 +102,8 @@ fn values(out: &mut String) {
     section(
         "`[table.NAME]`",
         "A function of one or two variables by a grid of values. Expressions call it: `map(pin.rate, current)`. It \
-         is once differentiable, and exact for polynomials of degree two; beyond the grid it keeps the value at the \
-         edge.",
+         is once differentiable, and exact for polynomials of degree two; steps and pulses between distant points do \
+         not overshoot. Beyond the grid it keeps the value at the edge.",
         &[TABLE],
     );
     section(

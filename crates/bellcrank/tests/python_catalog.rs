@@ -304,11 +304,13 @@ fn type_of(field: &Field) -> String {
     use FieldKind::*;
     match field.kind {
         Number | Positive | NonNegative | Integer | Count => "Scalar".into(),
+        FunctionOf(_) => "Scalar".into(),
+        FunctionsOf(_) => "Vector".into(),
         Function => "Course | Callable[[float], float]".into(),
         Flag => "bool".into(),
         Word(words) => literal(words),
         Name | Text if field.name == "body" || field.name == "joint" => "str".into(),
-        Text | Name => "Text".into(),
+        Text | Name | File(_) => "Text".into(),
         Names(..) => "Names".into(),
         Vector | Point | Direction => "Vector".into(),
         Axial => "Scalar | Vector".into(),

@@ -312,6 +312,51 @@ element! {
 }
 
 element! {
+    /// A tyre on the second body that rolls and slips on a road of the first: vertical spring and damper, which never pull, forces along and across from slip, slip angle and camber, with relaxation lengths. The law is a brush model (`friction`, `slip_stiffness`), or the magic formula with coefficients from a `file`. The road is flat, or has the height `road` over x and y of its own frame. `axis` is the axle and points to the left of the wheel, which rolls towards axis × normal (in the plane along the normal turned clockwise). Touching and leaving are events.
+    force Tyre "tyre"
+    required {
+        /// Two bodies, or `ground` and a body.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m. Default: the centres of mass.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Upward normal of the road's frame. Default: z, in the plane y.
+        normal: Vector = "normal",
+        /// The axle, to the left (space). Default: y.
+        axis: Points = "axis",
+        /// Height of the road above its frame, an expression of `x`, `y`, parameters and tables, in m. Default: 0.
+        road: Scalar = "road",
+        /// Unloaded radius, in m. Default: that of the wheel.
+        radius: Scalar = "radius",
+        /// Vertical stiffness, in N/m. Default: from the `file`.
+        stiffness: Scalar = "stiffness",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Brush model: coefficient of friction. Default: from the `file`.
+        friction: Scalar = "friction",
+        /// Brush model: force per slip and per tangent of the slip angle at small slip; one number for both, in N. Default: from the `file`.
+        slip_stiffness: Numbers = "slip_stiffness",
+        /// Brush model: force per sine of the camber, in N. Default: 0.
+        camber_stiffness: Scalar = "camber_stiffness",
+        /// Brush model: pneumatic trail at small slip, in m. Default: 0.
+        trail: Scalar = "trail",
+        /// Coefficients of the magic formula: a .tir file in the model's folder. Default: the brush model.
+        file: Text = "file",
+        /// Relaxation lengths along and across; one number for both, in m. Default: none, or from the `file`.
+        relaxation: Numbers = "relaxation",
+        /// Effective rolling radius: speed over spin when rolling freely, in m. Default: the loaded radius.
+        rolling_radius: Scalar = "rolling_radius",
+        /// Coefficient of rolling resistance: moment over load and radius. Default: 0.
+        rolling_resistance: Scalar = "rolling_resistance",
+        /// Below about this speed slip is measured against it: a standing tyre creeps, in m/s. Default: 0.1.
+        velocity: Scalar = "velocity",
+    }
+}
+
+element! {
     /// A force (or torque) along a joint coordinate as a function of time and of the state, kept within `limits` and following with a first-order `lag`. It acts on the second body of the joint and against the first.
     force JointActuator "joint-actuator"
     required {

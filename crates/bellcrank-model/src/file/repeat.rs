@@ -27,7 +27,7 @@ use std::fmt::Write;
 /// The key.
 pub const KEY: &str = "repeat";
 /// More copies of one entry are refused.
-const MOST: f64 = 1e7;
+const MOST_COPIES: f64 = 1e7;
 const INDEX_HELP: &str = "write the index into the name, as in \"link{i}\"";
 const INDICES: [&str; 3] = ["i", "j", "k"];
 
@@ -124,13 +124,17 @@ impl Copier<'_> {
                 }
                 _ => return Err(wrong(format!("must be a whole number, found {}", node.article()))),
             };
-            if x.fract() != 0.0 || !(0.0..=MOST).contains(&x) {
-                return Err(wrong(format!("is {x}: expected a whole number from 0 to {MOST:e}")));
+            if x.fract() != 0.0 || !(0.0..=MOST_COPIES).contains(&x) {
+                return Err(wrong(format!("is {x}: expected a whole number from 0 to {MOST_COPIES:e}")));
             }
             counts.push(x as usize);
         }
         let all: f64 = counts.iter().map(|n| *n as f64).product();
-        if all > MOST { Err(wrong(format!("makes {all} copies, more than {MOST:e}"))) } else { Ok(counts) }
+        if all > MOST_COPIES {
+            Err(wrong(format!("makes {all} copies, more than {MOST_COPIES:e}")))
+        } else {
+            Ok(counts)
+        }
     }
 
     fn copies(&mut self, entry: &Entry, counts: &[usize], what: &str, out: &mut Vec<Entry>) -> Result<(), Diagnostics> {

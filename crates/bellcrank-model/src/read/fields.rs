@@ -3,6 +3,7 @@
 use super::{BEAM, MODAL};
 use crate::file::{Field, FieldKind, Layout};
 use crate::forces;
+use crate::frames::MAX_ENDS;
 use crate::joints::{self, Place};
 
 /// Sections of a model file: what overrides may add to.
@@ -368,6 +369,20 @@ pub const FORCE_SURFACES: &[Field] = &[
     ),
 ];
 
+/// Keys of forces between points of several bodies.
+pub const FORCE_SEVERAL: &[Field] = &[
+    TYPE,
+    Field::required("bodies", FieldKind::Names(2, MAX_ENDS), "", "the bodies in order; `ground` may be among them"),
+    Field::optional("at", FieldKind::Points(2, MAX_ENDS), "m", "", "a point for each body, in the world at the start"),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, MAX_ENDS),
+        "m",
+        "",
+        "instead of `at`: the points in the bodies' own frames",
+    ),
+];
+
 /// Keys of forces on a joint coordinate.
 pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
 
@@ -407,7 +422,8 @@ pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
     use forces::Ends::*;
     let ends = match kind.ends {
         Points | Centres | Frames | Turning => FORCE_BETWEEN,
-        Surfaces => FORCE_SURFACES,
+        Surfaces | Wheel => FORCE_SURFACES,
+        Several => FORCE_SEVERAL,
         One => FORCE_ON_ONE,
         Joint => FORCE_ON_JOINT,
         Control => FORCE_CONTROL,

@@ -111,6 +111,7 @@ impl<'a> Reader<'a> {
         let frame = |k: usize| -> Result<Mat3, Diagnostics> {
             match axes {
                 Axes::Shafts => self.shaft(v, bodies, k),
+                Axes::Road => Ok(self.road_or_wheel(v, k)),
                 Axes::Facing => Ok(self.facing(v.optional_vector("normal"))),
                 Axes::Rolling if k == 0 || self.plane => Ok(self.facing(v.optional_vector("normal"))),
                 Axes::Rolling => Ok(self.facing(axis("axis", 1))),
@@ -178,6 +179,22 @@ impl<'a> Reader<'a> {
         }
         let z = direction.unwrap_or(Vec3::Z);
         let x = z.any_perpendicular();
+        Mat3::from_columns(x, z.cross(x), z)
+    }
+
+    /// The axes of a road (z is `normal`, x that of the world or body, levelled), or those of a wheel (z is `axis`); in the
+    /// plane y of both is `normal`.
+    pub(super) fn road_or_wheel(&self, v: &Values, k: usize) -> Mat3 {
+        let normal = v.optional_vector("normal");
+        if self.plane {
+            return self.facing(normal);
+        }
+        if k == 1 {
+            return self.facing(Some(v.optional_points("axis").map_or(Vec3::Y, |a| a[0])));
+        }
+        let z = normal.unwrap_or(Vec3::Z);
+        let level = |x: Vec3| (x - z * x.dot(z)).normalized().filter(|_| x.dot(z).abs() < 0.9);
+        let x = level(Vec3::X).or_else(|| level(Vec3::Y)).unwrap_or_else(|| z.any_perpendicular());
         Mat3::from_columns(x, z.cross(x), z)
     }
 

@@ -59,7 +59,8 @@ impl<'a> Reader<'a> {
         if let Some(k) = (inputs..inputs + signals.len()).rev().find(|k| rate.uses(1 + k)) {
             return Ok(k - inputs);
         }
-        let bends = rate.state_bends().map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
+        let bends =
+            rate.state_bends(1 + inputs).map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
         let of = Place::State(state);
         signals.push(Signal { of, value: rate.clone(), bends, sensors: Vec::new(), states: Vec::new() });
         Ok(signals.len() - 1)
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
             parameters::in_place(fault, node, &what.to_string())
         })?;
         let bends = value
-            .state_bends()
+            .state_bends(self.variables.len())
             .map_err(|why| unfollowed(&why, Diagnostic::error("").at(node.span), &what.to_string()))?;
         let mut signals = self.signals.borrow_mut();
         signals.push(Signal { of: self.law_of.get(), value, bends, sensors, states });

@@ -62,7 +62,7 @@ struct Sensed {
 }
 
 /// What all sensors of a signal show, and ∂f/∂ of these and of the states.
-struct Slopes {
+struct SensorSlopes {
     sensed: [Sensed; MOST_SENSED],
     slopes: [f64; MOST_SENSED],
 }
@@ -71,6 +71,11 @@ impl PlacedSignal {
     /// The bodies whose coordinates or velocities it depends on.
     fn bodies(&self, wrt: Unknown) -> &[u32] {
         if wrt == Unknown::V { &self.fast } else { &self.bodies }
+    }
+
+    /// What it is computed by; its first variables are time and inputs.
+    pub fn value(&self) -> &crate::file::Expression {
+        &self.value
     }
 
     /// Its branches in a mode.
@@ -203,8 +208,8 @@ impl System {
         PlacedSignal::branches(mode.unwrap_or(BY_VALUE))
     }
 
-    fn signal_slopes(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> Slopes {
-        let mut out = Slopes { sensed: [Sensed::default(); MOST_SENSED], slopes: [0.0; MOST_SENSED] };
+    fn signal_slopes(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> SensorSlopes {
+        let mut out = SensorSlopes { sensed: [Sensed::default(); MOST_SENSED], slopes: [0.0; MOST_SENSED] };
         for (sensed, sensor) in out.sensed.iter_mut().zip(&s.sensors) {
             *sensed = self.sense(sensor, at, w, true);
         }
@@ -227,7 +232,7 @@ impl System {
         &self,
         c: f64,
         s: &PlacedSignal,
-        known: &Slopes,
+        known: &SensorSlopes,
         wrt: Unknown,
         body: u32,
         at: &Point,
@@ -354,7 +359,7 @@ impl System {
         &self,
         column: &[f64],
         s: usize,
-        known: &Slopes,
+        known: &SensorSlopes,
         wrt: Unknown,
         at: &derivatives::At,
         out: &mut Targets,

@@ -100,14 +100,14 @@ fn element(out: &mut String, role: &str, name: &str, kind: Option<&str>, doc: &s
 fn type_of(owner: &str, field: &Field) -> String {
     use FieldKind::*;
     match field.kind {
-        Number | Positive | NonNegative | Integer | Count | Function => "Scalar".into(),
+        Number | Positive | NonNegative | Integer | Count | Function | FunctionOf(_) => "Scalar".into(),
         Flag => "bool".into(),
         Name if field.name == "body" => "BodyRef".into(),
         Name if field.name == "joint" => "JointRef".into(),
         Names(2, 2) if field.name == "between" => "Bodies".into(),
         Names(2, 2) if field.name == "joints" => "Joints".into(),
-        Word(_) | Text | Name | Names(..) => "Text".into(),
-        Vector | VectorFunction | Axial | AxialFunction | Point | Direction => "Vector".into(),
+        Word(_) | Text | File(_) | Name | Names(..) => "Text".into(),
+        Vector | VectorFunction | FunctionsOf(_) | Axial | AxialFunction | Point | Direction => "Vector".into(),
         Points(..) | Directions(..) => "Points".into(),
         Numbers(..) => "Numbers".into(),
         Pairs => "Pairs".into(),

@@ -3,7 +3,7 @@
 mod page;
 mod tags;
 
-use self::tags::Machine;
+use self::tags::GalleryMachine;
 use crate::cli::new::{EXAMPLES, attached, heading};
 use crate::cli::run::{self, Run};
 use crate::cli::{Failure, tell};
@@ -79,7 +79,7 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
                 write(&format!("{name}.png"), &png)?;
             }
         }
-        cards += &page::card(name, &Machine { scene: &scene, summary: &summary, text }, &problem);
+        cards += &page::card(name, &GalleryMachine { scene: &scene, summary: &summary, text }, &problem);
         count += 1;
     }
     write("index.html", page::page(&cards, count).as_bytes())?;

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// Parts in parts in parts: deeper ones are refused.
 const DEEPEST: usize = 16;
 /// More parts are refused.
-const MOST: usize = 10_000;
+const MOST_PARTS: usize = 10_000;
 
 /// A file that was included.
 #[derive(Clone, Debug)]
@@ -201,7 +201,7 @@ impl Work {
         let text = csv::open_text(&self.folder, &file.to_string_lossy(), kind)
             .map_err(|(message, help)| values.error_at("file", format!("{what}: {message}")).help(help))?;
         self.text += text.len() as u64;
-        if self.text > LARGEST || self.parts.len() == MOST {
+        if self.text > LARGEST || self.parts.len() == MOST_PARTS {
             let parts = count(self.parts.len(), "part");
             let message = format!("{what}: {parts} of {} MB are too many", self.text >> 20);
             return Err(values.error_at("file", message).help("write what is equal with `repeat`").into());

@@ -148,6 +148,18 @@ pub trait Coordinates {
     }
     /// out += c ∂f/∂q of the weight of a body that varies; a square block by rows.
     fn weight_stiffness(&self, _frame: &BodyFrame, _gravity: Vec3, _c: f64, _out: &mut [f64]) {}
+    /// ½ vᵀM v.
+    #[inline]
+    fn kinetic(&self, frame: &BodyFrame, v: &[f64]) -> f64 {
+        let mut momentum = [0.0; MAX_WIDTH];
+        self.add_mass_times(frame, 1.0, v, &mut momentum[..v.len()]);
+        half_product(&momentum, v)
+    }
+    /// The rows of a load (three of the force, three of the torque) that act on its coordinates.
+    #[inline]
+    fn loads(&self) -> &'static [usize] {
+        &[0, 1, 2, 3, 4, 5]
+    }
     /// Energy stored in its deformation.
     fn stored(&self, _frame: &BodyFrame) -> f64 {
         0.0
@@ -176,6 +188,12 @@ pub trait Coordinates {
     fn orientation(&self) -> Orientation {
         Orientation::Full
     }
+}
+
+/// ½ p·v.
+#[inline]
+pub(super) fn half_product(p: &[f64], v: &[f64]) -> f64 {
+    0.5 * p.iter().zip(v).map(|(p, v)| p * v).sum::<f64>()
 }
 
 /// A mass to divide by: one in place of zero.

@@ -145,6 +145,16 @@ impl Coordinates for Planar {
         out[1] += c * self.mass * gravity[1];
     }
     #[inline]
+    fn kinetic(&self, frame: &BodyFrame, v: &[f64]) -> f64 {
+        let mut momentum = [0.0; 3];
+        self.add_mass_times(frame, 1.0, v, &mut momentum);
+        super::coordinates::half_product(&momentum, v)
+    }
+    #[inline]
+    fn loads(&self) -> &'static [usize] {
+        &[0, 1, 5]
+    }
+    #[inline]
     fn spin(&self, v: &[f64]) -> f64 {
         v[2].abs()
     }

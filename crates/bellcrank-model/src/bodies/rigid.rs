@@ -154,6 +154,12 @@ impl Coordinates for Rigid {
         add(&mut out[..3], c * self.mass, gravity);
     }
     #[inline]
+    fn kinetic(&self, frame: &BodyFrame, v: &[f64]) -> f64 {
+        let mut momentum = [0.0; 6];
+        self.add_mass_times(frame, 1.0, v, &mut momentum);
+        super::coordinates::half_product(&momentum, v)
+    }
+    #[inline]
     fn spin(&self, v: &[f64]) -> f64 {
         halves(v).1.norm()
     }

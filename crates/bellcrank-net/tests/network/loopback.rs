@@ -5,13 +5,13 @@ use crate::machines::{
     system, temporary,
 };
 use bellcrank_glue::{
-    Assembly, Coordinator, Coupling, GlueOptions, PartModel, Remote, RemoteEntry, Report, Solver, Subdomain,
+    Assembly, Coordinator, Coupling, GlueOptions, GlueReport, PartModel, Remote, RemoteEntry, Solver, Subdomain,
     read_assembly, read_assembly_with, read_part_model,
 };
 use bellcrank_model::System;
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::wire::{RUN, Reply, Request};
-use bellcrank_net::{AccessPolicy, Address, GrpcLink, Keys, Limits, RemotePart, RunRegistry, Server, Timeouts};
+use bellcrank_net::{AccessPolicy, Address, GrpcLink, Keys, RemotePart, RunRegistry, Server, ServerLimits, Timeouts};
 use rcgen::{
     CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose,
     date_time_ymd,
@@ -63,7 +63,7 @@ pub fn mutual() -> AccessPolicy {
 }
 
 /// Serves a part until the program ends.
-pub fn serve(part_model: PartModel, policy: AccessPolicy, limits: Limits) -> (SocketAddr, Arc<RunRegistry>) {
+pub fn serve(part_model: PartModel, policy: AccessPolicy, limits: ServerLimits) -> (SocketAddr, Arc<RunRegistry>) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let store = store(&format!("store-{}", COUNT.fetch_add(1, Ordering::SeqCst)));
     let registry = Arc::new(RunRegistry::new(offer(part_model), store, limits));
@@ -105,7 +105,7 @@ fn several(coupling: Coupling, part: usize) -> Solver {
 }
 
 /// Runs near and far parts and compares every bit of every channel after every window.
-fn same_bytes(what: &str, mut near: Coordinator, mut far: Coordinator, until: f64) -> Report {
+fn same_bytes(what: &str, mut near: Coordinator, mut far: Coordinator, until: f64) -> GlueReport {
     let (a, b) = (rows(&mut near, until), rows(&mut far, until));
     assert!(a == b, "{what}");
     assert_eq!(near.report().exchanges, far.report().exchanges, "{what}");
@@ -464,7 +464,8 @@ fn a_thousand_wrong_tokens_open_nothing() {
 fn a_server_takes_no_more_runs_than_it_said() {
     let machine = system(FOUR_BAR);
     let cut = part_models(&machine, &["b"]);
-    let (address, registry) = serve(cut.parts[0].clone(), AccessPolicy::default(), Limits { runs: 2, ..limits() });
+    let (address, registry) =
+        serve(cut.parts[0].clone(), AccessPolicy::default(), ServerLimits { runs: 2, ..limits() });
     let address = || Address::new(&format!("http://{address}"), None, None, PATIENCE.silence).unwrap();
     let open = || RemotePart::connect("crank", Box::new(GrpcLink::new(address())), PATIENCE);
     let (first, second) = (open().unwrap(), open().unwrap());

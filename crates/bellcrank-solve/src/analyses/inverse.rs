@@ -6,7 +6,7 @@
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::linearization::{Linearization, linearize};
-use crate::record::{Channel, Ended, Header, Recorder, Report};
+use crate::record::{Channel, Ended, Header, Recorder, RunReport};
 use crate::run::{Timetable, accelerations_differ};
 use crate::start::{self, Assembly, AssemblyError};
 use bellcrank_model::dynamics::roles::*;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Where the efforts of a drive stand among the multipliers.
 #[derive(Clone, Debug)]
-pub struct Drive {
+pub struct DriveRows {
     /// The joint's name.
     pub name: String,
     /// Channels of its efforts, each with its unit and the row of λ.
@@ -116,7 +116,7 @@ impl fmt::Display for InverseError {
 impl std::error::Error for InverseError {}
 
 /// The drives of a model, with the rows of their efforts.
-pub fn drives(system: &System) -> Vec<Drive> {
+pub fn drives(system: &System) -> Vec<DriveRows> {
     let dimension = system.model.space.dimension();
     let mut out = Vec::new();
     for (number, joint) in system.model.joints.iter().enumerate() {
@@ -138,7 +138,7 @@ pub fn drives(system: &System) -> Vec<Drive> {
             }
             _ => continue,
         }
-        out.push(Drive { name: joint.name.clone(), efforts });
+        out.push(DriveRows { name: joint.name.clone(), efforts });
     }
     out
 }
@@ -238,7 +238,7 @@ pub fn inverse(
         channels.push(Channel { name: format!("{owner}.power{axis}"), unit: "W" });
     }
     out.begin(&Header { model: system.model.name.clone(), channels }).map_err(record)?;
-    let mut watch = Watch::new(system.clone(), rows);
+    let mut watch = EffortLog::new(system.clone(), rows);
     let ended = follow(&dynamics, &start, until, distance, &mut |at| {
         let values = watch.see(at);
         out.frame(at.t, values).map_err(|e| StepError::Record(e.to_string()))
@@ -326,7 +326,7 @@ fn follow(
 }
 
 /// Collects efforts and powers over time.
-struct Watch {
+struct EffortLog {
     system: Arc<System>,
     rows: Vec<(String, &'static str, usize)>,
     w: bellcrank_model::Workspace,
@@ -336,10 +336,10 @@ struct Watch {
     seen: Vec<(f64, f64)>,
 }
 
-impl Watch {
-    fn new(system: Arc<System>, rows: Vec<(String, &'static str, usize)>) -> Watch {
+impl EffortLog {
+    fn new(system: Arc<System>, rows: Vec<(String, &'static str, usize)>) -> EffortLog {
         let w = system.workspace();
-        Watch { system, rows, w, values: Vec::new(), times: Vec::new(), seen: Vec::new() }
+        EffortLog { system, rows, w, values: Vec::new(), times: Vec::new(), seen: Vec::new() }
     }
 
     fn see(&mut self, at: &Point) -> &[f64] {
@@ -403,7 +403,7 @@ impl Watch {
     }
 }
 
-impl Report for Inverse {
+impl RunReport for Inverse {
     fn ended(&self) -> Ended {
         self.ended.clone()
     }

@@ -164,7 +164,7 @@ pub fn state_space(
 ) -> Result<StateSpace, StateSpaceError> {
     let linearization = linearize(&**system, at)?;
     let (d, d_v, nz) = linearization.counts;
-    let mut look = Look::new(system, shown);
+    let mut look = NearbyPoints::new(system, shown);
     let values = look.channels(at)?;
 
     let mut b = Matrix::zeros(d + d_v + nz, inputs.len());
@@ -300,7 +300,7 @@ struct Slopes {
 impl Slopes {
     fn of(value: &Expression, t: f64, places: &[usize], channels: &[f64]) -> Slopes {
         // of what cannot be followed, the branches of its values
-        let bends = value.state_bends().unwrap_or_default();
+        let bends = value.state_bends(1).unwrap_or_default();
         let known = |v: usize| if v == 0 { t } else { places.get(v - 1).map_or(f64::NAN, |i| channels[*i]) };
         let (mut on, mut found) = (Branches::default(), vec![(0.0, Vec::new()); bends.count()]);
         let at = value.follow(
@@ -364,16 +364,21 @@ fn along(dynamics: &dyn Dynamics, at: &Point, l: &Linearization, state: usize, s
 }
 
 /// Looks at points near one.
-struct Look<'a> {
+struct NearbyPoints<'a> {
     system: Arc<System>,
     kkt: Kkt,
     w: Workspace,
     shown: &'a Selection,
 }
 
-impl Look<'_> {
-    fn new<'a>(system: &Arc<System>, shown: &'a Shown) -> Look<'a> {
-        Look { system: system.clone(), kkt: Kkt::new(system.clone()), w: system.workspace(), shown: &shown.needed }
+impl NearbyPoints<'_> {
+    fn new<'a>(system: &Arc<System>, shown: &'a Shown) -> NearbyPoints<'a> {
+        NearbyPoints {
+            system: system.clone(),
+            kkt: Kkt::new(system.clone()),
+            w: system.workspace(),
+            shown: &shown.needed,
+        }
     }
 
     /// The channels at a point.

@@ -55,7 +55,7 @@ pub struct Response {
 }
 
 /// What was found: gains at every frequency, row after row of outputs by inputs.
-struct Found<'a> {
+struct Gains<'a> {
     args: &'a Response,
     about: String,
     units: Vec<&'static str>,
@@ -88,7 +88,7 @@ pub fn run(args: Response) -> Result<(), Failure> {
     })?;
     let linear = state_space(&system, &point, &inputs, &shown).map_err(|e| failed(&e))?;
     let gains = frequencies.iter().map(|f| linear.response(TAU * f)).collect();
-    let found = Found { args: &args, about: about.to_string(), units: shown.units(), linear, frequencies, gains };
+    let found = Gains { args: &args, about: about.to_string(), units: shown.units(), linear, frequencies, gains };
     found.tell()
 }
 
@@ -134,7 +134,7 @@ fn unknown(what: &str, name: &str, names: &[&str]) -> Failure {
     Failure::BadInput(format!("there is no {what} {}\nhelp: {help}", suggest::quoted(name)))
 }
 
-impl Found<'_> {
+impl Gains<'_> {
     fn tell(&self) -> Result<(), Failure> {
         let object = self.object();
         if self.args.json {

@@ -197,13 +197,7 @@ impl Watch {
 
     /// Two times between which function `k` falls through zero for the first time; twice the start where it
     /// falls from there.
-    fn bracket<E>(
-        &mut self,
-        k: usize,
-        fresh: bool,
-        again: bool,
-        look: &mut Look<E>,
-    ) -> Result<Option<(f64, f64)>, E> {
+    fn bracket<E>(&mut self, k: usize, fresh: bool, again: bool, look: &mut Look<E>) -> Result<Option<(f64, f64)>, E> {
         let count = self.times.len();
         let size = (0..count).fold(0.0f64, |m, j| m.max(self.value(j, k).abs()));
         // rounding is what it is beside the values in the whole step

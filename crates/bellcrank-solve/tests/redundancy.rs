@@ -68,7 +68,11 @@ fn a_structure_close_to_its_dead_centre_is_locked() {
         for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
             let summary = attempt(&s, Options { coordinates, ..Options::default() });
             assert_eq!(summary.status, Status::Finished, "{height}, {coordinates:?}");
-            assert_eq!((summary.assembly.degrees_of_freedom, summary.assembly.redundant), (0, 0), "{height}, {coordinates:?}");
+            assert_eq!(
+                (summary.assembly.degrees_of_freedom, summary.assembly.redundant),
+                (0, 0),
+                "{height}, {coordinates:?}"
+            );
             // each rod leans half of its weight on the top, at the slope of the rods
             let exact = 0.5 * 9.81 / height;
             let thrust = last(&summary, "top.fx").abs();

@@ -59,7 +59,8 @@ impl<'a> Reader<'a> {
         if let Some(k) = (inputs..inputs + signals.len()).rev().find(|k| rate.uses(1 + k)) {
             return Ok(k - inputs);
         }
-        let bends = rate.state_bends(1 + inputs).map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
+        let bends =
+            rate.state_bends(1 + inputs).map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
         let of = Place::State(state);
         signals.push(Signal { of, value: rate.clone(), bends, sensors: Vec::new(), states: Vec::new() });
         Ok(signals.len() - 1)

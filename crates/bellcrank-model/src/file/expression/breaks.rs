@@ -238,10 +238,8 @@ fn applied(f: &super::function::Function, parts: &[Part]) -> Part {
     let constant = counts == 0 || bounds.iter().all(|x| x.as_point().is_some());
     let number = branch.map_or(0, |b| mixed(1, b.number as u64));
     let counting = parts.iter().enumerate().filter(|(i, _)| counts & (1 << i) != 0);
-    let mut out = Part {
-        branches: number,
-        ..Part::smooth(if constant { point((f.value)(values)) } else { (f.bounds)(bounds) })
-    };
+    let mut out =
+        Part { branches: number, ..Part::smooth(if constant { point((f.value)(values)) } else { (f.bounds)(bounds) }) };
     for (i, part) in counting {
         out.decided &= part.decided;
         out.of_state |= part.of_state;
@@ -261,7 +259,13 @@ fn point(x: f64) -> Interval {
 impl Course for Expression {
     fn range(&self, inputs: &[f64], from: f64, to: f64) -> f64 {
         match self.over(inputs, Interval { lo: from, hi: to.max(from) }) {
-            Part { of_state: true, wild, .. } => if wild { f64::INFINITY } else { 0.0 },
+            Part { of_state: true, wild, .. } => {
+                if wild {
+                    f64::INFINITY
+                } else {
+                    0.0
+                }
+            }
             Part { bounds, .. } => bounds.hi - bounds.lo,
         }
     }

@@ -316,6 +316,9 @@ impl Simulation {
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
         self.sample(to, sampler, out)?;
+        if root.is_some() || self.options.step.is_some() {
+            self.monitors.limits.between(&mut view!(self, from, to))?;
+        }
         if let Some(root) = root {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;

@@ -20,6 +20,20 @@ impl LimitMonitor {
         *self.watches.get_or_insert_with(|| dynamics.limited())
     }
 
+    /// Looks at the middle of a step of fixed length, or of one that an event ends: bodies that went through each other have parted again at
+    /// its end.
+    pub fn between(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
+        if view.to <= view.from || !self.watches(&*view.observer.dynamics) {
+            return Ok(());
+        }
+        let t = 0.5 * (view.from + view.to);
+        view.observer.go_to(t, &mut *view.engine)?;
+        view.observer.place();
+        let found = view.observer.dynamics.beyond(&view.observer.point, &mut view.observer.w);
+        self.meet(found, t, view.events);
+        Ok(())
+    }
+
     /// Keeps what is beyond its limits at a time.
     fn meet(&mut self, all: Vec<Beyond>, t: f64, events: &mut Vec<Event>) {
         for beyond in all {
@@ -38,20 +52,6 @@ impl LimitMonitor {
 }
 
 impl Monitor for LimitMonitor {
-    /// In the middle of a step that an event ends: bodies that went through each other have parted again at its end.
-    fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
-        let ended_by_event = view.to < view.engine.state().t && view.to > view.from;
-        if !ended_by_event || !self.watches(&*view.observer.dynamics) {
-            return Ok(());
-        }
-        let t = 0.5 * (view.from + view.to);
-        view.observer.go_to(t, &mut *view.engine)?;
-        view.observer.place();
-        let found = view.observer.dynamics.beyond(&view.observer.point, &mut view.observer.w);
-        self.meet(found, t, view.events);
-        Ok(())
-    }
-
     fn measure(&mut self, view: &mut StepView<'_>) {
         if self.watches(&*view.observer.dynamics) {
             let at = view.engine.point();

@@ -159,7 +159,6 @@ impl Monitors {
             momentum.step(view)?;
         }
         self.rank.step(view)?;
-        self.limits.step(view)?;
         // last: a sample at the end of the step begins where they leave the observer
         match &mut self.outputs {
             Some(outputs) => outputs.step(view),

@@ -39,7 +39,7 @@ impl fmt::Display for Event {
 
 /// A root that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct EventRoot {
     /// When.
     pub t: f64,
     /// The number of the switch function.
@@ -77,7 +77,7 @@ enum Begin {
 
 /// Watches switch functions from step to step.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Watch {
+pub struct EventFinder {
     n: usize,
     /// Whether the step starts at an event, or at the start.
     started: bool,
@@ -92,10 +92,10 @@ pub struct Watch {
     sizes: Vec<f64>,
 }
 
-impl Watch {
+impl EventFinder {
     /// A watch on `n` switch functions.
-    pub fn new(n: usize) -> Watch {
-        Watch { n, ..Watch::default() }
+    pub fn new(n: usize) -> EventFinder {
+        EventFinder { n, ..EventFinder::default() }
     }
 
     /// The number of switch functions.
@@ -109,7 +109,7 @@ impl Watch {
     }
 
     /// The first event in the step between two times; `look` gives the switch functions at any time in it.
-    pub fn find<E>(&mut self, from: f64, to: f64, look: &mut Look<E>) -> Result<Option<Found>, E> {
+    pub fn find<E>(&mut self, from: f64, to: f64, look: &mut Look<E>) -> Result<Option<EventRoot>, E> {
         let n = self.n;
         if n == 0 {
             return Ok(None);
@@ -128,7 +128,7 @@ impl Watch {
     }
 
     /// The first event among the samples: before another one, of another function.
-    fn first<E>(&mut self, fresh: bool, before: Option<Found>, look: &mut Look<E>) -> Result<Option<Found>, E> {
+    fn first<E>(&mut self, fresh: bool, before: Option<EventRoot>, look: &mut Look<E>) -> Result<Option<EventRoot>, E> {
         let mut first = before;
         for k in (0..self.n).filter(|k| before.is_none_or(|f| f.switch != *k)) {
             let Some((a, b)) = self.bracket(k, fresh, before.is_some(), look)? else { continue };
@@ -138,7 +138,7 @@ impl Watch {
             }
             let t = if a == b { a } else { self.root(k, a, b, look)? };
             if first.is_none_or(|f| t < f.t) {
-                first = Some(Found { t, switch: k });
+                first = Some(EventRoot { t, switch: k });
             }
         }
         Ok(first)
@@ -367,7 +367,7 @@ mod tests {
     use std::convert::Infallible;
 
     /// The first event of functions of time in a step, and how often they were looked at.
-    fn first(watch: &mut Watch, from: f64, to: f64, f: &dyn Fn(f64) -> Vec<f64>) -> (Option<Found>, usize) {
+    fn first(watch: &mut EventFinder, from: f64, to: f64, f: &dyn Fn(f64) -> Vec<f64>) -> (Option<EventRoot>, usize) {
         let mut count = 0;
         let found = watch.find::<Infallible>(from, to, &mut |t, out, _| {
             count += 1;
@@ -380,13 +380,13 @@ mod tests {
     #[test]
     fn the_first_of_several_roots_is_found_to_rounding() {
         let f = |t: f64| vec![(t - 0.7) * (t - 2.0), 0.3 - t * t * t, 1.0 + t, f64::INFINITY];
-        let (found, count) = first(&mut Watch::new(4), 0.0, 1.0, &f);
+        let (found, count) = first(&mut EventFinder::new(4), 0.0, 1.0, &f);
         let exact = 0.3f64.cbrt();
         let found = found.expect("a root");
         assert!(found.switch == 1 && (found.t - exact).abs() < 4e-16, "{found:?}");
         assert!(count < 50, "{count}");
         // a step that ends before it sees none; the next one starts where it ended
-        let mut watch = Watch::new(4);
+        let mut watch = EventFinder::new(4);
         assert!(first(&mut watch, 0.0, 0.6, &f).0.is_none());
         let (found, count) = first(&mut watch, 0.6, 0.9, &f);
         assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 40, "{found:?} {count}");
@@ -396,7 +396,7 @@ mod tests {
     fn a_short_dip_is_seen_and_a_near_miss_is_none() {
         for (depth, seen) in [(1e-3, true), (1e-9, true), (-1e-9, false), (-0.1, false)] {
             let f = |t: f64| vec![(t - 0.41).powi(2) * (1.3 - t) - depth];
-            let mut watch = Watch::new(1);
+            let mut watch = EventFinder::new(1);
             let (found, _) = first(&mut watch, 0.0, 1.0, &f);
             assert_eq!(found.is_some(), seen, "{depth}");
             if let Some(found) = found {
@@ -431,15 +431,15 @@ mod tests {
         for flight in [0.3, 1e-2, 1e-3, 1e-4] {
             for off in [0.0, -1e-17, 1e-17] {
                 let f = |t: f64| vec![t * (flight - t) + off];
-                let (found, _) = first(&mut Watch::new(1), 0.0, 1.0, &f);
+                let (found, _) = first(&mut EventFinder::new(1), 0.0, 1.0, &f);
                 assert!(found.is_some_and(|f| (f.t - flight).abs() < 1e-12), "{flight} {off}: {found:?}");
             }
         }
         // one that falls from the start does so at once; one that rests at zero never does
-        let falls = first(&mut Watch::new(1), 2.0, 3.0, &|t| vec![2.0 - t]).0;
-        assert_eq!(falls, Some(Found { t: 2.0, switch: 0 }));
-        assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|_| vec![-1e-16]).0, None);
-        assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|t| vec![(t - 2.0).powi(2)]).0, None);
+        let falls = first(&mut EventFinder::new(1), 2.0, 3.0, &|t| vec![2.0 - t]).0;
+        assert_eq!(falls, Some(EventRoot { t: 2.0, switch: 0 }));
+        assert_eq!(first(&mut EventFinder::new(1), 2.0, 3.0, &|_| vec![-1e-16]).0, None);
+        assert_eq!(first(&mut EventFinder::new(1), 2.0, 3.0, &|t| vec![(t - 2.0).powi(2)]).0, None);
     }
 
     #[test]
@@ -453,7 +453,7 @@ mod tests {
         };
         let exact = 10.0 - 0.99f64.sqrt() / 20.0;
         for h in [0.7, 3.0, 14.0, 20.0] {
-            let (mut watch, mut t, mut far) = (Watch::new(1), 0.0, 0);
+            let (mut watch, mut t, mut far) = (EventFinder::new(1), 0.0, 0);
             loop {
                 let mut count = 0;
                 let found = watch.find::<Infallible>(t, t + h, &mut |t, out, approaches| {
@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn no_event_is_found_twice() {
         let f = |t: f64| vec![(3.0 * t).sin() + 0.1];
-        let (mut watch, mut t, mut found) = (Watch::new(1), 0.0, Vec::new());
+        let (mut watch, mut t, mut found) = (EventFinder::new(1), 0.0, Vec::new());
         let mut sign = 1.0;
         while t < 10.0 {
             let g = |t: f64| vec![sign * f(t)[0]];

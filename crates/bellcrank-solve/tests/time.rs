@@ -7,7 +7,7 @@ use bellcrank_solve::choices::{FormulationKind, MethodName, Options};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::record::{Memory, OnStep, Silent};
 use bellcrank_solve::run::{Machine, Simulation, Status, Summary};
-use bellcrank_solve::verify::{Kept, verify_with};
+use bellcrank_solve::verify::{ThinnedFrames, verify_with};
 use common::*;
 use std::sync::Arc;
 
@@ -350,7 +350,7 @@ fn steps_are_no_longer_than_the_longest() {
         let free = run(&s, options.clone()).statistics.steps;
         let limited = options.with(|o| o.testing.max_step = Some(0.01));
         let mut simulation = Simulation::new(s.clone(), limited).unwrap();
-        let mut watch = OnStep(|taken: &bellcrank_solve::history::Taken<'_>| longest = longest.max(taken.h));
+        let mut watch = OnStep(|taken: &bellcrank_solve::history::AcceptedStep<'_>| longest = longest.max(taken.h));
         let summary = simulation.run(&mut watch);
         let steps = summary.statistics.steps;
         assert!(
@@ -368,7 +368,7 @@ fn a_run_that_misses_a_smooth_pulse_is_found_out() {
     let s = cart("exp(-((t - 5.0123)/0.01)^2)/(0.01*sqrt(pi))");
     let options = Options { until: 10.0, rtol: 1e-4, ..Options::default() };
     let machine = || Machine::from(&s);
-    let mut kept = Kept::new(&options, 20);
+    let mut kept = ThinnedFrames::new(&options, 20);
     let run = Simulation::new(machine(), options.clone()).unwrap().run(&mut kept);
     let v = last(&run, "cart.vx");
     let found = verify_with(&|o| Simulation::new(machine(), o), &options, &kept, &run).unwrap();

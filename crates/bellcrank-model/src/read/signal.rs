@@ -184,6 +184,12 @@ impl<'a> Reader<'a> {
                 let help = "an output that depends on itself has no value; put a [state] in between";
                 return Err(Diagnostic::error(message).at(node.span).label("comes back to itself").help(help).into());
             }
+            if self.sees_otherwise() && output.get("value").and_then(Node::as_str).is_some_and(|t| t.contains('.')) {
+                let message =
+                    format!("{} uses output {}, which is recorded in the world", chain[0], suggest::quoted(name));
+                let help = "laws of a part that is placed or mirrored see its own coordinates: write the expression into the law";
+                return Err(Diagnostic::error(message).at(node.span).also(output.span, "the output").help(help).into());
+            }
             for filter in ["lag", "derivative", "integral"] {
                 if let Some(key) = output.get(filter) {
                     let message = format!("{} uses output {}, which has a `{filter}`", chain[0], suggest::quoted(name));
@@ -294,7 +300,8 @@ impl<'a> Reader<'a> {
         let Some(end) = probe.map(|p| p.end).or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) else {
             return out;
         };
-        let from = End { body: probe.and_then(|p| p.relative_to), on: Attachment::CENTRE };
+        let seen_from = probe.and_then(|p| p.relative_to);
+        let from = seen_from.map_or(self.ground_end(), |b| End { body: Some(b), on: Attachment::CENTRE });
         for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
             let along = |rate| Sensor { sense: Sense::Along(i), rate, ends: [from, end] };
             out.push((axis.to_string(), along(false)));

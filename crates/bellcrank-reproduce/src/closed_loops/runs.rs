@@ -6,7 +6,7 @@ use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Solver, Tested};
-use bellcrank_solve::engines::explicit::Explicit;
+use bellcrank_solve::engines::explicit::{AccelerationSolver, Explicit};
 use bellcrank_solve::engines::regularized::{Regularization, Srm};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
@@ -44,7 +44,7 @@ impl Default for Setup {
 }
 
 /// A machine at its start.
-pub struct Machine {
+pub struct LoopMachine {
     /// Its equations.
     pub system: Arc<System>,
     start: Point,
@@ -126,9 +126,9 @@ impl Steps {
     }
 }
 
-impl Machine {
+impl LoopMachine {
     /// The machine of a text.
-    pub fn new(text: &str) -> Machine {
+    pub fn new(text: &str) -> LoopMachine {
         let system = system(text);
         let dynamics: Arc<dyn Dynamics> = system.clone();
         let state = system.initial_state();
@@ -136,14 +136,14 @@ impl Machine {
             Ok((start, _)) => start,
             Err(e) => unreachable!("{e}"),
         };
-        Machine { system, start }
+        LoopMachine { system, start }
     }
 
     /// The same without a look at whether it is consistent, for it is by the way it was made: nothing is factored.
-    pub fn at_rest(text: &str) -> Machine {
+    pub fn at_rest(text: &str) -> LoopMachine {
         let system = system(text);
         let start = Point::at(&system.initial_state(), system.layout());
-        Machine { system, start }
+        LoopMachine { system, start }
     }
 
     /// Its equations, for solvers.
@@ -222,7 +222,8 @@ impl Machine {
         let options = Options { rtol, ..Options::default() };
         let tolerances = Tolerances::new(&*self.system, &options, Tested::QV);
         let loops = if solver == Solver::LoopCg { LoopCg::new(self.dynamics(), &self.start) } else { None };
-        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, loops, &SharedKkt::new(self.dynamics()))
+        let linear = AccelerationSolver::of(loops, &SharedKkt::new(self.dynamics()));
+        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, linear)
     }
 
     /// So many steps of an explicit method.

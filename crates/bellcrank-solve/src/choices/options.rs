@@ -67,10 +67,16 @@ pub struct MethodParameters {
     pub gamma: f64,
     /// b of the additive formulation.
     pub b: f64,
-    /// Iterates of sequential regularization.
+    /// Iterates of sequential regularization and of the augmented Lagrangian.
     pub iterates: usize,
-    /// ε of sequential regularization in s; `None`: twice the limit of stability.
+    /// ε of sequential regularization in s, `None`: twice the limit of stability; and of Park's multipliers, `None`: 1 ms.
     pub epsilon: Option<f64>,
+    /// α of Baumgarte's stabilization in 1/s.
+    pub baumgarte_alpha: f64,
+    /// β of Baumgarte's stabilization in 1/s; `None`: α, so that nothing oscillates.
+    pub baumgarte_beta: Option<f64>,
+    /// The penalty of the augmented Lagrangian, as a multiple of the inertia that each constraint moves.
+    pub penalty: f64,
 }
 
 /// What error and convergence tests look at.
@@ -135,11 +141,19 @@ impl Default for MethodParameters {
             b: 0.0,
             iterates: 2,
             epsilon: None,
+            baumgarte_alpha: 10.0,
+            baumgarte_beta: None,
+            penalty: 1e6,
         }
     }
 }
 
 impl MethodParameters {
+    /// α and β of Baumgarte's stabilization.
+    pub fn closing(&self) -> (f64, f64) {
+        (self.baumgarte_alpha, self.baumgarte_beta.unwrap_or(self.baumgarte_alpha))
+    }
+
     /// The coefficients of Newmark's method.
     pub fn newmark(&self) -> AlphaParameters {
         AlphaParameters::newmark(self.beta.unwrap_or(0.25 * (self.gamma + 0.5).powi(2)), self.gamma)

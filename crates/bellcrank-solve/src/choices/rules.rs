@@ -24,6 +24,7 @@ const RULES: &[Rule] = &[
     step,
     max_step,
     formulation,
+    alternatives,
     iteration,
     error_scope,
     error_budget,
@@ -129,14 +130,38 @@ fn max_step(o: &Options) -> Result<(), ChoiceError> {
 fn formulation(o: &Options) -> Result<(), ChoiceError> {
     use FormulationKind::{Ggl, Index1, Si2};
     let Some(f) = o.formulation else { return Ok(()) };
-    if o.method.explicit() && f != Index1 {
-        let reason = format!("{} is explicit and runs on index1 only", o.method.name());
+    if o.method.explicit() && !f.explicit() {
+        let reason = format!("{} is explicit and does not run on {f}", o.method.name());
         let implicit = Suggestion::to("method", "bdf").note(", which is implicit");
         return Err(ChoiceError::new("formulation", reason).try_with("formulation", "index1").instead(implicit));
     }
     if o.method == MethodName::Auto && !matches!(f, Ggl | Si2 | Index1) {
         let reason = format!("auto chooses among ggl, si2 and index1 itself and does not run on {}", f.name());
-        return Err(ChoiceError::new("formulation", reason).try_with("method", "bdf"));
+        let method = if f.implicit() { "bdf" } else { "dopri5" };
+        return Err(ChoiceError::new("formulation", reason).try_with("method", method));
+    }
+    if o.method != MethodName::Auto && !o.method.explicit() && !f.implicit() {
+        let reason = format!("{f} gives accelerations, to explicit methods, and {} is implicit", o.method.name());
+        let method = if o.step.is_some() { "rk4" } else { "dopri5" };
+        return Err(ChoiceError::new("formulation", reason).try_with("method", method).try_without("formulation"));
+    }
+    Ok(())
+}
+
+/// Parameters and solvers of the forms that stand in the place of the system of accelerations.
+fn alternatives(o: &Options) -> Result<(), ChoiceError> {
+    let p = &o.parameters;
+    for (key, x) in [("baumgarte_alpha", p.baumgarte_alpha), ("baumgarte_beta", p.closing().1)] {
+        if !(x >= 0.0 && x.is_finite()) {
+            let reason = format!("α and β of Baumgarte's stabilization must not be negative, found {x}");
+            return Err(ChoiceError::new(key, reason).try_with(key, "10"));
+        }
+    }
+    positive("penalty", p.penalty, "the penalty", "1e6")?;
+    let Some(f) = o.formulation.filter(|f| f.is_alternative()) else { return Ok(()) };
+    if !matches!(o.solver, Solver::Auto | Solver::Direct) {
+        let reason = format!("{f} finds accelerations in its own way, and has no use for {}", o.solver.name());
+        return Err(ChoiceError::new("solver", reason).try_without("solver").try_with("formulation", "index1"));
     }
     Ok(())
 }
@@ -256,8 +281,8 @@ fn additive(o: &Options) -> Result<(), ChoiceError> {
 
 fn threads(o: &Options) -> Result<(), ChoiceError> {
     match o.resources.threads {
-        Some(n) if !(1..=team::MOST).contains(&n) => {
-            let reason = format!("a run takes 1 to {} threads, found {n}", team::MOST);
+        Some(n) if !(1..=team::MOST_THREADS).contains(&n) => {
+            let reason = format!("a run takes 1 to {} threads, found {n}", team::MOST_THREADS);
             let best = Suggestion::without("threads").note(", and it is chosen by model size");
             Err(ChoiceError::new("threads", reason).instead(best))
         }

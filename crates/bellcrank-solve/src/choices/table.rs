@@ -127,17 +127,46 @@ pub static CHOICES: &[Choice] = &[
         || Solver::NAMES,
         |o, w| put(&mut o.solver, Solver::by_name(w)),
     ),
-    count("iterates", "2", "S", "iterates of sequential regularization, 1 to 8", |o, n| o.parameters.iterates = n),
+    count("iterates", "2", "S", "iterates of sequential regularization, and of `augmented`, 1 to 8", |o, n| {
+        o.parameters.iterates = n
+    }),
     number(
         "epsilon",
         FieldKind::Positive,
         "s",
-        "twice the limit of stability",
+        "twice the limit of stability; 1e-3 for `park`",
         "E",
-        "ε of sequential regularization",
+        "ε of sequential regularization; of `park`, whose joints are springs with a period of 2π ε",
         |o, x| {
             o.parameters.epsilon = Some(x);
         },
+    ),
+    number(
+        "baumgarte_alpha",
+        FieldKind::NonNegative,
+        "1/s",
+        "10",
+        "A",
+        "α of `baumgarte` and `augmented`, whose constraints obey g̈ + 2α ġ + β² g = 0",
+        |o, x| o.parameters.baumgarte_alpha = x,
+    ),
+    number(
+        "baumgarte_beta",
+        FieldKind::NonNegative,
+        "1/s",
+        "baumgarte_alpha",
+        "B",
+        "β of `baumgarte` and `augmented`",
+        |o, x| o.parameters.baumgarte_beta = Some(x),
+    ),
+    number(
+        "penalty",
+        FieldKind::Positive,
+        "",
+        "1e6",
+        "P",
+        "penalty of `augmented`, as a multiple of the inertia that each constraint moves",
+        |o, x| o.parameters.penalty = x,
     ),
     number("step", FieldKind::Positive, "s", "error control", "H", "fixed step size", |o, x| o.step = Some(x)),
     number(

@@ -75,6 +75,7 @@ impl Simulation {
         let start = self.observer.consistent()?;
         self.rebuild(&start)?;
         self.passing.restart();
+        self.monitors.energy.forget_power();
         Ok(())
     }
 }

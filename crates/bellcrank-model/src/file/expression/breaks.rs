@@ -18,7 +18,7 @@ const WINDOWS: usize = 4000;
 
 /// After this many windows, windows that stay undecided need no longer be narrower than this part of the time to be searched,
 /// and than twice that after so many more.
-const PATIENCE: f64 = 1000.0;
+const UNDECIDED_WINDOWS: f64 = 1000.0;
 const CREEP: f64 = 1e-12;
 const GIVING_WAY: f64 = 100.0;
 
@@ -36,7 +36,7 @@ const HALVINGS: usize = 40;
 
 /// What a stretch of time tells of a part of an expression.
 #[derive(Clone, Copy)]
-struct Part {
+struct RangeInTime {
     bounds: Interval,
     /// A number for the branches taken, as far as they count.
     branches: u64,
@@ -47,21 +47,21 @@ struct Part {
     wild: bool,
 }
 
-impl Part {
-    fn smooth(bounds: Interval) -> Part {
-        Part { bounds, branches: 0, decided: true, of_state: false, wild: false }
+impl RangeInTime {
+    fn smooth(bounds: Interval) -> RangeInTime {
+        RangeInTime { bounds, branches: 0, decided: true, of_state: false, wild: false }
     }
 
     /// A number that is only known during the run.
-    fn of_state() -> Part {
-        Part { of_state: true, ..Part::smooth(Interval::ALL) }
+    fn of_state() -> RangeInTime {
+        RangeInTime { of_state: true, ..RangeInTime::smooth(Interval::ALL) }
     }
 
     /// What is made of some parts, all of which count.
-    fn of(parts: &[Part], bounds: Interval) -> Part {
+    fn of(parts: &[RangeInTime], bounds: Interval) -> RangeInTime {
         let of_state = parts.iter().any(|part| part.of_state);
         let bent = parts.iter().filter(|part| part.branches != 0);
-        Part {
+        RangeInTime {
             bounds,
             branches: bent.fold(0, |all, part| mixed(all, part.branches)),
             decided: parts.iter().all(|part| part.decided),
@@ -120,16 +120,16 @@ impl Expression {
     }
 
     /// Bounds and branches over a stretch of time.
-    fn over(&self, inputs: &[f64], t: Interval) -> Part {
-        let mut stack = [Part::smooth(t); STACK];
+    fn over(&self, inputs: &[f64], t: Interval) -> RangeInTime {
+        let mut stack = [RangeInTime::smooth(t); STACK];
         let mut top = 0;
         for instruction in &self.program {
             stack[top] = match *instruction {
-                Instruction::Number(value) => Part::smooth(Interval::point(value)),
-                Instruction::Variable(0) => Part::smooth(t),
+                Instruction::Number(value) => RangeInTime::smooth(Interval::point(value)),
+                Instruction::Variable(0) => RangeInTime::smooth(t),
                 Instruction::Variable(v) => match inputs.get(v as usize - 1) {
-                    Some(input) => Part::smooth(Interval::point(*input)),
-                    None => Part::of_state(),
+                    Some(input) => RangeInTime::smooth(Interval::point(*input)),
+                    None => RangeInTime::of_state(),
                 },
                 Instruction::Lookup(table, arity) => {
                     top -= arity as usize;
@@ -143,11 +143,11 @@ impl Expression {
                             Interval::new(lo, hi)
                         }
                     };
-                    let out = Part::of(parts, bounds);
+                    let out = RangeInTime::of(parts, bounds);
                     match surface.stretch(parts[0].bounds.lo, parts[0].bounds.hi) {
                         _ if out.of_state => out,
-                        Some(k) => Part { branches: mixed(out.branches, k as u64), ..out },
-                        None => Part { decided: false, ..out },
+                        Some(k) => RangeInTime { branches: mixed(out.branches, k as u64), ..out },
+                        None => RangeInTime { decided: false, ..out },
                     }
                 }
                 Instruction::Apply(f) => {
@@ -157,14 +157,14 @@ impl Expression {
             };
             top += 1;
         }
-        let Part { bounds, branches, .. } = stack[0];
+        let RangeInTime { bounds, branches, .. } = stack[0];
         let Some(curve) = self.curve() else {
             // what is known of a function of its own is that it is smooth
-            return if self.outer.is_some() { Part { bounds: Interval::ALL, ..stack[0] } } else { stack[0] };
+            return if self.outer.is_some() { RangeInTime { bounds: Interval::ALL, ..stack[0] } } else { stack[0] };
         };
         match curve.stretch(bounds.lo, bounds.hi) {
-            Some(k) => Part { bounds: Interval::ALL, branches: mixed(branches, k as u64 + 1), ..stack[0] },
-            None => Part { bounds: Interval::ALL, decided: false, ..stack[0] },
+            Some(k) => RangeInTime { bounds: Interval::ALL, branches: mixed(branches, k as u64 + 1), ..stack[0] },
+            None => RangeInTime { bounds: Interval::ALL, decided: false, ..stack[0] },
         }
     }
 
@@ -216,7 +216,7 @@ impl Expression {
 }
 
 /// A function over what its arguments are known to be.
-fn applied(f: &super::function::Function, parts: &[Part]) -> Part {
+fn applied(f: &super::function::Function, parts: &[RangeInTime]) -> RangeInTime {
     let mut bounds = [Interval::ALL; 8];
     let mut values = [0.0; 8];
     for ((part, bound), value) in parts.iter().zip(&mut bounds).zip(&mut values) {
@@ -226,20 +226,22 @@ fn applied(f: &super::function::Function, parts: &[Part]) -> Part {
     let of_state = |i: usize| parts[i].of_state;
     let branch = match f.pick {
         Some(_) if (0..parts.len()).any(|i| f.picks_by & (1 << i) != 0 && of_state(i)) => {
-            return Part::of(parts, (f.bounds)(bounds));
+            return RangeInTime::of(parts, (f.bounds)(bounds));
         }
         None => None,
         Some(pick) => match pick(bounds) {
             Some(branch) => Some(branch),
-            None => return Part { decided: false, branches: 0, ..Part::of(parts, (f.bounds)(bounds)) },
+            None => return RangeInTime { decided: false, branches: 0, ..RangeInTime::of(parts, (f.bounds)(bounds)) },
         },
     };
     let counts = branch.map_or(u8::MAX, |b| b.counts);
     let constant = counts == 0 || bounds.iter().all(|x| x.as_point().is_some());
     let number = branch.map_or(0, |b| mixed(1, b.number as u64));
     let counting = parts.iter().enumerate().filter(|(i, _)| counts & (1 << i) != 0);
-    let mut out =
-        Part { branches: number, ..Part::smooth(if constant { point((f.value)(values)) } else { (f.bounds)(bounds) }) };
+    let mut out = RangeInTime {
+        branches: number,
+        ..RangeInTime::smooth(if constant { point((f.value)(values)) } else { (f.bounds)(bounds) })
+    };
     for (i, part) in counting {
         out.decided &= part.decided;
         out.of_state |= part.of_state;
@@ -259,14 +261,14 @@ fn point(x: f64) -> Interval {
 impl Course for Expression {
     fn range(&self, inputs: &[f64], from: f64, to: f64) -> f64 {
         match self.over(inputs, Interval { lo: from, hi: to.max(from) }) {
-            Part { of_state: true, wild, .. } => {
+            RangeInTime { of_state: true, wild, .. } => {
                 if wild {
                     f64::INFINITY
                 } else {
                     0.0
                 }
             }
-            Part { bounds, .. } => bounds.hi - bounds.lo,
+            RangeInTime { bounds, .. } => bounds.hi - bounds.lo,
         }
     }
 
@@ -293,8 +295,8 @@ impl Course for Expression {
                 break;
             }
             // where bounds are wide and a function only touches, windows would become ever narrower
-            let creep = CREEP * (to - from) * f64::exp2((k as f64 - PATIENCE) / GIVING_WAY);
-            let narrow_now = if k as f64 > PATIENCE { narrow.max(creep) } else { narrow };
+            let creep = CREEP * (to - from) * f64::exp2((k as f64 - UNDECIDED_WINDOWS) / GIVING_WAY);
+            let narrow_now = if k as f64 > UNDECIDED_WINDOWS { narrow.max(creep) } else { narrow };
             let width = b - a;
             let next_to = b <= a.next_up();
             let decided = self.over(inputs, Interval { lo: a, hi: b }).decided;

@@ -393,7 +393,7 @@ fn hypot(a: &[Jet]) -> Jet {
 }
 
 /// h₀ + (h₁ − h₀) s²(3 − 2s) with s = (x − x₀)/(x₁ − x₀).
-fn step(a: &[f64]) -> f64 {
+pub(super) fn step(a: &[f64]) -> f64 {
     let [x, x0, h0, x1, h1] = [a[0], a[1], a[2], a[3], a[4]];
     if x <= x0 {
         h0

@@ -327,6 +327,9 @@ impl Simulation {
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
         self.sample(self.guests.before(to), sampler, out)?;
+        if root.is_some() || self.options.step.is_some() {
+            self.monitors.limits.between(&mut view!(self, from, to))?;
+        }
         if let Some(root) = root {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;

@@ -1,7 +1,9 @@
 //! From a plan to the engine that takes the steps.
 
 use super::{EnginePlan, ImplicitPlan, LinearPlan, Origin, Reason, forms, linear, matrix};
-use crate::choices::{ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
+use crate::choices::{
+    ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, SrmStart, Tested,
+};
 use crate::engines::explicit::{AccelerationSolver, Explicit};
 use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
@@ -103,8 +105,15 @@ impl EnginePlan {
                 Box::new(engine)
             }
             EnginePlan::Regularized { method, step, all } => {
-                let (iterates, epsilon) = (options.parameters.iterates, options.parameters.epsilon);
-                let how = Regularization { iterates, epsilon, published: false, all: *all, stabilized: true };
+                let p = &options.parameters;
+                let how = Regularization {
+                    iterates: p.iterates,
+                    epsilon: p.epsilon,
+                    all: *all,
+                    tree: forms::tree(options),
+                    exact_start: p.srm_start == SrmStart::Exact,
+                    ..Regularization::default()
+                };
                 let made = Srm::new(dynamics.clone(), tableau(*method), *step, how, start);
                 Box::new(made.ok_or_else(|| no_tree(start.t))?.map_err(needs_mass)?)
             }

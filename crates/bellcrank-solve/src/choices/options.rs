@@ -3,7 +3,7 @@
 use super::formulation::FormulationKind;
 use super::method::{Family, MethodName};
 use super::presets::Preset;
-use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, Tested};
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, StepControl, Tested};
 use crate::methods::alpha::AlphaParameters;
 use crate::newton::Iteration;
 use std::sync::Arc;
@@ -94,6 +94,8 @@ pub struct Testing {
     pub scope: ErrorScope,
     /// What the tolerance is for.
     pub budget: ErrorBudget,
+    /// How BDF controls its steps.
+    pub control: StepControl,
     /// Most Newton iterations per attempt; `None` lets the method choose.
     pub max_iterations: Option<usize>,
     /// The longest step of error control in s.

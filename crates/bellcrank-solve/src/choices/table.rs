@@ -5,7 +5,7 @@ use super::formulation::FormulationKind;
 use super::method::MethodName;
 use super::options::Options;
 use super::presets::{Preset, method_names, preset_names};
-use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, Tested};
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, StepControl, Tested};
 use crate::newton::{self, Iteration};
 use bellcrank_model::file::{Field, FieldKind, suggest, units};
 use bellcrank_model::settings::Given;
@@ -110,6 +110,14 @@ pub static CHOICES: &[Choice] = &[
         "error budget",
         || ErrorBudget::NAMES,
         |o, w| put(&mut o.testing.budget, ErrorBudget::by_name(w)),
+    ),
+    word(
+        "control",
+        "own",
+        "control of order, steps and matrices of bdf",
+        "control",
+        || StepControl::NAMES,
+        |o, w| put(&mut o.testing.control, StepControl::by_name(w)),
     ),
     word(
         "coordinates",

@@ -136,3 +136,13 @@ named! {
         Exact = "exact",
     }
 }
+
+named! {
+    /// How BDF controls its order, its steps and its matrices.
+    StepControl: Own {
+        /// DASSL's control with our changes.
+        Own = "own",
+        /// DASSL's control to the letter, for the counts of papers [Brenan, Campbell & Petzold 1996].
+        Dassl = "dassl",
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::{EnginePlan, ImplicitPlan, LinearPlan, Origin, Reason, forms, linear, matrix};
 use crate::choices::{
-    ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, SrmStart, Tested,
+    ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, SrmStart, StepControl, Tested,
 };
 use crate::engines::explicit::{AccelerationSolver, Explicit};
 use crate::engines::implicit::{Control, Implicit};
@@ -217,7 +217,7 @@ impl ImplicitPlan {
             max_iterations: self.max_iterations,
             on: self.scope,
             fixed: self.step.is_some(),
-            as_dassl: false,
+            as_dassl: options.testing.control == StepControl::Dassl,
             linear: self.linear,
             matrix: self.matrix,
             // bdf limits its steps itself, to keep them equal
@@ -242,12 +242,14 @@ impl ImplicitPlan {
         start: &Point,
     ) -> Box<dyn Method> {
         let horizon = (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t);
+        let as_dassl = options.testing.control == StepControl::Dassl;
         let Some(parameters) = alpha else {
             return Box::new(Bdf::new(BdfOptions {
                 max_order: options.parameters.max_order,
                 fixed_step: self.step,
                 max_step: options.testing.max_step.unwrap_or(f64::INFINITY),
-                averaged: self.tested == Tested::Q,
+                as_dassl,
+                averaged: self.tested == Tested::Q && !as_dassl,
                 horizon,
                 least_share: least_share(options.rtol),
                 ..BdfOptions::default()

@@ -111,7 +111,7 @@ impl Levels {
 
 /// Counts, residuals and times of a glued run.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Report {
+pub struct GlueReport {
     /// Committed windows.
     pub windows: usize,
     /// Windows that were rejected because of their error.

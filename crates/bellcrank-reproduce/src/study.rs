@@ -98,7 +98,7 @@ impl Preset {
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct StudyRun {
     /// Counts of work.
     pub statistics: Statistics,
     /// The last point.
@@ -111,7 +111,7 @@ pub struct Outcome {
     pub finished: bool,
 }
 
-impl Outcome {
+impl StudyRun {
     /// steps/f/J/error test failures/convergence failures.
     pub fn counts(&self) -> [usize; 5] {
         counts(&self.statistics)
@@ -148,7 +148,7 @@ pub fn own<E: Equations + 'static>(equations: E) -> Arc<dyn Dynamics> {
 }
 
 /// Runs to a time; with `step` in fixed steps without error test.
-pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option<f64>, s: &Setting) -> Outcome {
+pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option<f64>, s: &Setting) -> StudyRun {
     let options = Options { rtol: s.tolerance, until, ..Options::default() }.with(|o| {
         o.testing.atol = Some(s.tolerance);
     });
@@ -218,5 +218,5 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         finished = engine.interpolate(until, &mut state).is_ok();
         (last.t, last.q, last.v, last.z) = (until, state.q, state.v, state.z);
     }
-    Outcome { statistics, last, course, convergence, finished }
+    StudyRun { statistics, last, course, convergence, finished }
 }

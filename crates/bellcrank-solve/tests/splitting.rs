@@ -4,9 +4,9 @@ mod common;
 
 use bellcrank_solve::FormulationKind::Ggl;
 use bellcrank_solve::choices::{ErrorScope, MethodName, Options, StepControl};
-use bellcrank_solve::history::Taken;
+use bellcrank_solve::history::AcceptedStep;
 use bellcrank_solve::newton::Iteration;
-use bellcrank_solve::record::{Header, Recorder, Report};
+use bellcrank_solve::record::{Header, Recorder, RunReport};
 use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::*;
 
@@ -25,10 +25,10 @@ impl Recorder for Seen {
         self.x.push(values[0]);
         Ok(())
     }
-    fn step(&mut self, step: &Taken) {
+    fn step(&mut self, step: &AcceptedStep) {
         self.orders.push(step.order);
     }
-    fn end(&mut self, _: &dyn Report) -> std::io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> std::io::Result<()> {
         Ok(())
     }
 }

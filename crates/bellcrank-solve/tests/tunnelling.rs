@@ -179,6 +179,35 @@ fn a_fast_joint_does_not_jump_over_its_stop() {
     }
 }
 
+/// A rotor that passes many turns in a step counts them up to an impact by the speed before it.
+#[test]
+fn a_rotor_that_bounces_within_a_long_step_keeps_its_turns() {
+    for (model, more) in [("plane = \"xy\"", ""), ("", ", axis = [0, 0, 1]")] {
+        let text = format!(
+            r#"
+            model = {{ {model} }}
+            body.a = {{ mass = 1, inertia = {}, at = {} }}
+            joint.pin = {{ type = "revolute", between = ["ground", "a"], at = {} {more} }}
+            force.end = {{ type = "stop", joint = "pin", upper = 700, restitution = 1 }}
+            start.pin = {{ rate = 1000 }}
+            "#,
+            if more.is_empty() { "1" } else { "[1, 1, 1]" },
+            if more.is_empty() { "[0, 0]" } else { "[0, 0, 0]" },
+            if more.is_empty() { "[0, 0]" } else { "[0, 0, 0]" },
+        );
+        some_ways(
+            &text,
+            1.0,
+            |step| step.is_none(),
+            |how, summary| {
+                let angle = last(summary, "pin.angle");
+                assert!((angle - 400.0).abs() < 1e-6, "{how}: {angle}");
+                assert_eq!(whats(summary), ["bounces"], "{how}");
+            },
+        );
+    }
+}
+
 #[test]
 fn a_touch_that_begins_and_ends_within_a_step_is_seen() {
     // a ball is thrown up against a ceiling that it reaches by a hair: steps of the free flight are long

@@ -1,7 +1,7 @@
 //! Tables 4.1 to 4.3: drift of sequential regularization, by iterate.
 
 use super::models::{chain, net};
-use super::runs::{Machine, Setup};
+use super::runs::{LoopMachine, Setup};
 use super::{names, short};
 use crate::claim::{Against, at_least, at_most, between, near};
 use crate::report::{Missing, Report, Table};
@@ -18,7 +18,7 @@ pub(super) fn table_1(report: &mut Report, quick: bool) {
     // one ε for all, as in the paper: the limit is estimated, to 2 %, and the s-th drift goes with its s-th power
     let mut epsilon = None;
     for &m in sizes {
-        let machine = Machine::new(&chain(m));
+        let machine = LoopMachine::new(&chain(m));
         let how = Setup { iterates, epsilon, tree: TreeKeeping::Drifting, ..Setup::default() };
         epsilon = epsilon.or_else(|| machine.regularized(&RK2, h, how).map(|srm| srm.epsilon().0));
         let Some(mut run) = machine.srm(&RK2, h, Setup { epsilon, ..how }, until) else { continue };
@@ -58,7 +58,7 @@ pub(super) fn table_1(report: &mut Report, quick: bool) {
 /// Table 4.2: AlgI beside AlgII.
 pub(super) fn table_2(report: &mut Report, _: bool) {
     const TIMES: [f64; 4] = [0.4, 0.5, 0.6, 1.0];
-    let machine = Machine::new(&chain(4));
+    let machine = LoopMachine::new(&chain(4));
     let printed: [(&str, bool, usize, f64, [&str; 4]); 4] = [
         ("AlgI", false, 1, 0.005, ["7.763e-3", "1.289e-2", "1.744e-2", "2.959e-2"]),
         ("AlgI", false, 2, 0.05, ["7.763e-3", "1.289e-2", "1.744e-2", "3.107e-2"]),
@@ -116,7 +116,7 @@ pub(super) fn table_3(report: &mut Report, quick: bool) {
     let mut rows = Vec::new();
     let mut second = Vec::new();
     for &w in sizes {
-        let machine = Machine::new(&net(w, w, 0.5, false));
+        let machine = LoopMachine::new(&net(w, w, 0.5, false));
         let how = Setup { iterates: 3, ..Setup::default() };
         let Some(run) = machine.srm(&RK2, h, how, until) else { continue };
         let drift: Vec<f64> = run.worst().iter().map(|d| d.0).collect();
@@ -137,7 +137,7 @@ pub(super) fn table_3(report: &mut Report, quick: bool) {
     });
     // a wide net: iterates stop helping, for the smallest eigenvalue of D P Dᵀ is about 4/w²
     let w = if quick { 24 } else { 32 };
-    let machine = Machine::new(&net(w, w, 0.5, false));
+    let machine = LoopMachine::new(&net(w, w, 0.5, false));
     let until = if quick { 0.03 } else { 0.1 };
     let how = Setup { iterates: 8, ..Setup::default() };
     let drift: Vec<f64> =

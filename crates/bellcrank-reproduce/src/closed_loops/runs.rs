@@ -46,7 +46,7 @@ impl Default for Setup {
 }
 
 /// A machine at its start.
-pub struct Machine {
+pub struct LoopMachine {
     /// Its equations.
     pub system: Arc<System>,
     start: Point,
@@ -128,9 +128,9 @@ impl Steps {
     }
 }
 
-impl Machine {
+impl LoopMachine {
     /// The machine of a text.
-    pub fn new(text: &str) -> Machine {
+    pub fn new(text: &str) -> LoopMachine {
         let system = system(text);
         let dynamics: Arc<dyn Dynamics> = system.clone();
         let state = system.initial_state();
@@ -138,14 +138,14 @@ impl Machine {
             Ok((start, _)) => start,
             Err(e) => unreachable!("{e}"),
         };
-        Machine { system, start }
+        LoopMachine { system, start }
     }
 
     /// The same without a look at whether it is consistent, for it is by the way it was made: nothing is factored.
-    pub fn at_rest(text: &str) -> Machine {
+    pub fn at_rest(text: &str) -> LoopMachine {
         let system = system(text);
         let start = Point::at(&system.initial_state(), system.layout());
-        Machine { system, start }
+        LoopMachine { system, start }
     }
 
     /// Its equations, for solvers.

@@ -2,7 +2,7 @@
 
 use super::known::{CHAIN, NETS};
 use super::models::{chain, net};
-use super::runs::{Machine, Setup};
+use super::runs::{LoopMachine, Setup};
 use super::{names, short};
 use crate::claim::{Against, around, at_least, at_most};
 use crate::report::{Report, Table};
@@ -16,7 +16,7 @@ const STEP: f64 = 1e-4;
 
 /// Errors fall with ε^s.
 pub(super) fn theorem(report: &mut Report, _: bool) {
-    let machine = Machine::new(&chain(4));
+    let machine = LoopMachine::new(&chain(4));
     let (until, corners) = CHAIN[0];
     let mut rows = Vec::new();
     for exact_start in [true, false] {
@@ -50,7 +50,7 @@ pub(super) fn theorem(report: &mut Report, _: bool) {
 }
 
 /// The tree kept by a projection, by Baumgarte's stabilization, and not at all.
-fn tree(report: &mut Report, machine: &Machine) {
+fn tree(report: &mut Report, machine: &LoopMachine) {
     let drift = |tree| {
         let how = Setup { tree, ..Setup::default() };
         machine.srm(&RK2, 1e-3, how, 0.4).map_or(f64::NAN, |run| run.worst()[1].1)
@@ -71,7 +71,7 @@ fn tree(report: &mut Report, machine: &Machine) {
 /// A net that swings out of its plane.
 pub(super) fn space(report: &mut Report, _: bool) {
     let (w, in_space, until, place) = NETS[6];
-    let machine = Machine::new(&net(w, w, 0.5, in_space));
+    let machine = LoopMachine::new(&net(w, w, 0.5, in_space));
     let mut rows = Vec::new();
     for iterates in 1..=3 {
         let runs = [2e-3, 1e-3, 5e-4].map(|h| {

@@ -301,8 +301,8 @@ fn additive(o: &Options) -> Result<(), ChoiceError> {
 
 fn threads(o: &Options) -> Result<(), ChoiceError> {
     match o.resources.threads {
-        Some(n) if !(1..=team::MOST).contains(&n) => {
-            let reason = format!("a run takes 1 to {} threads, found {n}", team::MOST);
+        Some(n) if !(1..=team::MOST_THREADS).contains(&n) => {
+            let reason = format!("a run takes 1 to {} threads, found {n}", team::MOST_THREADS);
             let best = Suggestion::without("threads").note(", and it is chosen by model size");
             Err(ChoiceError::new("threads", reason).instead(best))
         }

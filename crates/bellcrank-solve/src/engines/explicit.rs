@@ -7,7 +7,7 @@ mod smoothness;
 pub use self::accelerations::AccelerationSolver;
 use self::accelerations::counted;
 use self::along::Fading;
-use super::progress::Progress;
+use super::progress::StepTally;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError, Stiff};
 use crate::methods::Rejection;
 use crate::methods::runge_kutta::RungeKutta;
@@ -34,7 +34,7 @@ pub struct Explicit {
     accepted: Point,
     y: Vec<f64>,
     dense_ready: bool,
-    progress: Progress,
+    progress: StepTally,
     last: LastStep,
     /// The time spent, where it is measured.
     seconds: Option<Seconds>,
@@ -149,7 +149,7 @@ impl Form {
     fn note_power(&mut self, stage: usize) {
         let (Some(power), end) = (&mut self.power, self.weights.len()) else { return };
         if stage == end || self.weights.get(stage).is_some_and(|b| *b != 0.0) {
-            power[stage] = self.dynamics.energy(&self.point, &mut self.w).power;
+            power[stage] = self.dynamics.power(&self.point, &mut self.w);
             if stage == end && power[0].is_nan() {
                 power[0] = power[stage];
             }
@@ -231,7 +231,7 @@ impl Explicit {
             accepted: start.clone(),
             y,
             dense_ready: false,
-            progress: Progress::new(),
+            progress: StepTally::new(),
             last: LastStep::default(),
             seconds: None,
         })

@@ -23,6 +23,10 @@ pub trait Residual {
     fn round_off(&self) -> f64 {
         0.0
     }
+    /// An error of this size is rounding of the solution itself.
+    fn exact(&self) -> f64 {
+        0.0
+    }
     /// Near singular matrices a correction up to this size is accepted once it stops shrinking: rounding keeps it from
     /// becoming smaller.
     fn stagnation(&self) -> f64 {

@@ -1,6 +1,6 @@
 //! From a plan to the engine that takes the steps.
 
-use super::{EnginePlan, ImplicitPlan, LinearPlan, Origin, Reason, forms, linear, matrix};
+use super::{DecidedBy, EnginePlan, ImplicitPlan, LinearPlan, Reason, forms, linear, matrix};
 use crate::choices::{
     ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, SrmStart, StepControl, Tested,
 };
@@ -129,12 +129,12 @@ impl EnginePlan {
 
     /// The decisions about what takes the steps, beside the method.
     pub(super) fn reasons(&self, options: &Options, dynamics: &dyn Dynamics) -> Vec<Reason> {
-        let asked = |given: bool| if given { Origin::Asked } else { Origin::Default };
+        let asked = |given: bool| if given { DecidedBy::Asked } else { DecidedBy::Default };
         let solver_asked = asked(options.solver != Solver::Auto);
         let solver = |name: &str| Reason::new("solver", name, solver_asked);
         let step = |step: Option<f64>| match step {
             Some(h) => Reason::new("step", format!("{h} s"), asked(options.step.is_some())),
-            None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), Origin::Default),
+            None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), DecidedBy::Default),
         };
         let test = |tested: Tested| Reason::new("test", tested.name(), asked(options.testing.test.is_some()));
         let by = linear::name(options.solver, dynamics);
@@ -146,8 +146,8 @@ impl EnginePlan {
                 vec![formulation, step(*h), test(*tested), solver(by)]
             }
             EnginePlan::Regularized { step: h, .. } => {
-                let index2 = Reason::new("formulation", "regularized", Origin::Default);
-                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), Origin::Default);
+                let index2 = Reason::new("formulation", "regularized", DecidedBy::Default);
+                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), DecidedBy::Default);
                 vec![index2, step(Some(*h)), solver(by), iterates]
             }
             EnginePlan::Implicit(plan) => {
@@ -166,7 +166,7 @@ impl EnginePlan {
                     matrix::reason(plan.matrix),
                 ];
                 if plan.scope == ErrorScope::Independent {
-                    reasons.push(Reason::new("on", "independent", Origin::Asked));
+                    reasons.push(Reason::new("on", "independent", DecidedBy::Asked));
                 }
                 reasons
             }
@@ -203,7 +203,7 @@ impl ImplicitPlan {
             tested,
             scope: options.testing.scope,
             linear,
-            matrix: matrix::decide(dynamics, &form, iteration, fixed, linear),
+            matrix: matrix::decide(dynamics, &form, (iteration, options.iteration.is_some()), fixed, linear),
         }
     }
 

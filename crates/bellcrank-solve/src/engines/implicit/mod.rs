@@ -5,7 +5,7 @@ mod fixed;
 mod partitioning;
 mod solver;
 
-use super::progress::Progress;
+use super::progress::StepTally;
 use super::{Engine, LoopReport, Refusal, Revision, SplitReport, Statistics, StepError};
 use crate::choices::ErrorScope;
 use crate::formulation::Formulation;
@@ -71,7 +71,7 @@ pub struct Implicit {
     /// What fixed steps have in place of an error test.
     fixed: Option<FixedSteps>,
     accepted: Accepted,
-    progress: Progress,
+    progress: StepTally,
 }
 
 /// The last accepted state.
@@ -140,7 +140,7 @@ impl Implicit {
             partitioning,
             fixed: control.fixed.then(|| FixedSteps::new(first)),
             accepted,
-            progress: Progress::new(),
+            progress: StepTally::new(),
         }
     }
 

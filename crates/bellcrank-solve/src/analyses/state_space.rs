@@ -300,7 +300,7 @@ struct Slopes {
 impl Slopes {
     fn of(value: &Expression, t: f64, places: &[usize], channels: &[f64]) -> Slopes {
         // of what cannot be followed, the branches of its values
-        let bends = value.state_bends().unwrap_or_default();
+        let bends = value.state_bends(1).unwrap_or_default();
         let known = |v: usize| if v == 0 { t } else { places.get(v - 1).map_or(f64::NAN, |i| channels[*i]) };
         let (mut on, mut found) = (Branches::default(), vec![(0.0, Vec::new()); bends.count()]);
         let at = value.follow(

@@ -7,7 +7,7 @@ use bellcrank_model::file::suggest::quoted;
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 
 /// Moments of inertia below this are none, in kg m²: a grain of sand has 1e-13.
-const NEGLIGIBLE: f64 = 1e-18;
+const NEGLIGIBLE: f64 = 1e-16;
 
 /// A body: the links that move as one.
 #[derive(Clone, Debug)]

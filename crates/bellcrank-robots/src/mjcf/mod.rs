@@ -4,7 +4,6 @@
 mod acts;
 mod defaults;
 mod geoms;
-mod springs;
 
 use crate::robot::{Along, Inertial, Joint, JointKind, Link, Pose, Robot, Visual};
 use crate::xml::{El, Includes};
@@ -70,8 +69,6 @@ struct MjcfReader<'a> {
     links: HashMap<&'a str, usize>,
     joints: HashMap<&'a str, Known>,
     sites: HashMap<&'a str, (Option<usize>, Pose)>,
-    /// Time constants and damping ratios of springs, by the number of their joint.
-    springs: HashMap<usize, [f64; 2]>,
     problems: Diagnostics,
 }
 
@@ -96,7 +93,6 @@ pub fn read(root: El, path: &Path) -> Result<Robot, Diagnostics> {
         links: HashMap::new(),
         joints: HashMap::new(),
         sites: HashMap::new(),
-        springs: HashMap::new(),
         problems: Diagnostics::new(),
     };
     let options = reader.options(root);
@@ -107,7 +103,6 @@ pub fn read(root: El, path: &Path) -> Result<Robot, Diagnostics> {
     std::mem::take(&mut reader.problems).or(())?;
     let weighed = reader.weigh();
     reader.problems.take(weighed);
-    reader.tune_springs();
     reader.equalities(root);
     reader.actuators(root);
     for section in root.children().filter(|s| !SILENT.contains(&s.name())) {
@@ -424,9 +419,9 @@ impl<'a> MjcfReader<'a> {
             rest: angle(with.number_or("springref", 0.0)?) - zero,
             armature: with.number_or("armature", 0.0)?,
         };
-        if let Some(spring) = with.some::<2>("springdamper")?.filter(|s| kind.is_single() && s.iter().all(|x| *x > 0.0))
-        {
-            self.springs.insert(number, spring);
+        if with.some::<2>("springdamper")?.is_some_and(|s| s.iter().all(|x| *x > 0.0)) {
+            let why = "its stiffness and damping follow from what MuJoCo makes of all inertias: give numbers";
+            self.robot.told.leave("`springdamper`", why, name.clone());
         }
         for key in ["damping", "stiffness"] {
             if with.numbers(key)?.is_some_and(|x| x.iter().skip(1).any(|x| *x != 0.0)) {

@@ -3,6 +3,8 @@
 //! Values go in as Python writes them and come out as NumPy arrays, Arrow streams and JSON that `python/bellcrank` turns into
 //! typed objects. Runs go on without the interpreter's lock.
 
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+
 mod analyses;
 mod arrays;
 mod arrow;

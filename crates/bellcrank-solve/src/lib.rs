@@ -17,6 +17,7 @@ pub mod linearization;
 pub mod machine;
 pub mod methods;
 pub mod newton;
+mod outputs;
 pub mod plan;
 pub mod proof;
 pub mod record;

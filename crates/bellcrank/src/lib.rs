@@ -91,6 +91,6 @@ pub use bellcrank_solve::choices::{self, ChoiceError, FormulationKind, MethodNam
 pub use bellcrank_solve::engines::StepError;
 pub use bellcrank_solve::guest::set_host as set_fmu_host;
 pub use bellcrank_solve::plan::Plan;
-pub use bellcrank_solve::record::{ColumnMemory, Header, Memory, Recorder, Report as RunReport, Silent, Tee};
+pub use bellcrank_solve::record::{ColumnMemory, Header, Memory, Recorder, RunReport, Silent, Tee};
 pub use bellcrank_solve::run::{ChannelId, InputId, Machine, SavedState, Simulation, StartError, StepTaken, Summary};
 pub use bellcrank_solve::{analyses, begin, check};

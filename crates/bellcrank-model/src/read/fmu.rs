@@ -113,11 +113,6 @@ fn unknown(what: &str, why: String, near: Option<String>) -> Diagnostic {
         .help("the names are those of `modelDescription.xml` in its file")
 }
 
-/// A section as the word for one of its entries.
-pub(super) fn with_article(section: &str) -> String {
-    if section == "fmu" { "an FMU".into() } else { format!("a {section}") }
-}
-
 impl<'a> Reader<'a> {
     fn opened(&self, name: &str) -> Option<&'a Opened> {
         self.fmus.iter().find(|fmu| fmu.name == name)

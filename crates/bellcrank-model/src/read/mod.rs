@@ -11,9 +11,12 @@ pub mod fields;
 mod flexible;
 mod fmu;
 mod force;
+mod include;
 mod input;
 mod joint;
+mod marker;
 mod output;
+mod part;
 mod place;
 mod probe;
 mod shape;
@@ -107,12 +110,12 @@ fn files_of(root: &Node) -> Vec<String> {
 
 /// Reads a model file with overrides `path.to.key=value`.
 pub fn read_model(path: &str, overrides: &[String]) -> Result<Read, Report> {
-    interpret(Document::open(path, overrides, &LAYOUT)?, path)
+    complete(Document::open_bare(path)?, overrides, path)
 }
 
 /// Reads a model from a text under the name the user knows it by.
 pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, Report> {
-    interpret(Document::parse(name, text.to_string(), overrides, &LAYOUT)?, name)
+    complete(Document::bare(name, text.to_string())?, overrides, name)
 }
 
 /// A model file that is read again and again, with other values each time: its text is parsed once.
@@ -150,17 +153,29 @@ impl Template {
 
     /// The model with overrides `path.to.key=value`: the same as [`read_model`] gives.
     pub fn read(&self, overrides: &[String]) -> Result<Read, Report> {
-        interpret(self.with(overrides)?, &self.path)
+        complete(self.document.clone(), overrides, &self.path)
     }
 }
 
-fn interpret(document: Document, path: &str) -> Result<Read, Report> {
+/// A document as it stands in its file, with overrides and parts put in, read.
+fn complete(document: Document, overrides: &[String], path: &str) -> Result<Read, Report> {
+    let (mut document, parts) = document.with_parts(overrides, &LAYOUT, include::expand)?;
+    match include::mirror(&mut document.root, &parts) {
+        Ok(()) => interpret(document, &parts, path),
+        Err(problems) => Err(document.report(problems)),
+    }
+}
+
+fn interpret(document: Document, parts: &[include::Part], path: &str) -> Result<Read, Report> {
     let folder = std::path::Path::new(path).parent();
     let fmus = match fmu::Opened::all(&document.root, folder) {
         Ok(fmus) => fmus,
         Err(problems) => return Err(document.report(problems)),
     };
-    let read = |mut r: Reader| r.read(path).map(|(model, settings)| (model, settings, r.parameters));
+    let read = |mut r: Reader| {
+        r.place_parts(parts)?;
+        r.read(path).map(|(model, settings)| (model, settings, r.parameters))
+    };
     match Reader::new(&document.root, folder, &fmus).and_then(read) {
         Ok((model, settings, parameters)) => {
             let files = files_of(&document.root);
@@ -170,6 +185,15 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
             Ok(Read { model, settings, document, parameters, files, joints, states })
         }
         Err(problems) => Err(document.report(problems)),
+    }
+}
+
+/// A section with its article: `a body`, `an input`.
+fn with_article(section: &str) -> String {
+    match section {
+        "fmu" => "an FMU".into(),
+        "input" | "output" | "include" => format!("an {section}"),
+        _ => format!("a {section}"),
     }
 }
 
@@ -189,6 +213,8 @@ struct Reader<'a> {
     signals: RefCell<Vec<Signal>>,
     /// What the expressions that are being read belong to.
     law_of: Cell<Place>,
+    /// Where parts stand.
+    frames: part::Frames,
     problems: Diagnostics,
 }
 
@@ -215,6 +241,7 @@ impl<'a> Reader<'a> {
             state_names: signal::state_names(root),
             signals: RefCell::default(),
             law_of: Cell::new(Place::Body(0)),
+            frames: part::Frames::default(),
             problems: Diagnostics::new(),
         })
     }
@@ -267,6 +294,8 @@ impl<'a> Reader<'a> {
         self.each("body", Reader::read_body);
         // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
         std::mem::take(&mut self.problems).or(())?;
+        self.each("marker", Reader::read_marker);
+        std::mem::take(&mut self.problems).or(())?;
         self.each("joint", Reader::read_joint);
         if self.problems.is_empty() {
             self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
@@ -293,14 +322,16 @@ impl<'a> Reader<'a> {
         Ok((std::mem::take(&mut self.model), settings))
     }
 
-    /// Bodies, joints, forces, probes and FMUs must not share names: `pin.x` is one channel.
+    /// Bodies, joints, forces, probes, parts, FMUs, inputs and outputs must not share names: `pin.x` is one channel.
     fn check_names(&mut self) {
         let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
-        for section in ["body", "joint", "probe", "force", "fmu"] {
+        // those of states, and inputs against outputs, are looked at with the rules for names in expressions
+        for section in ["body", "joint", "probe", "force", "include", "fmu", "input", "output"] {
             let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
             for entry in entries {
-                if let Some((first, span)) = seen.insert(&entry.name, (section, entry.span)) {
-                    let [first, second] = [first, section].map(fmu::with_article);
+                let before = seen.insert(&entry.name, (section, entry.span));
+                if let Some((first, span)) = before.filter(|(first, _)| (*first, section) != ("input", "output")) {
+                    let [first, second] = [first, section].map(with_article);
                     let message = format!("{} is the name of {first} and of {second}", suggest::quoted(&entry.name));
                     self.problems.push(
                         Diagnostic::error(message)
@@ -346,6 +377,7 @@ impl<'a> Reader<'a> {
                 self.problems.push(Diagnostic::error(message).at(entry.span).help(help));
                 continue;
             }
+            self.enter(entry.span);
             let result = one(self, &entry.name, &entry.node, entry.span);
             self.problems.take(result);
         }

@@ -1,6 +1,6 @@
 //! Geoms: what bodies look like, and what they weigh where they have no `<inertial>`.
 
-use super::Reader;
+use super::MjcfReader;
 use super::defaults::With;
 use crate::robot::{Inertial, Look, Pose};
 use crate::xml::El;
@@ -51,7 +51,7 @@ fn about_axes(volume: f64, moments: [f64; 3]) -> Solid {
     Solid { volume, centre: Vec3::ZERO, inertia: Mat3::diagonal(Vec3(moments)) }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MjcfReader<'a> {
     pub fn geom(&mut self, el: El<'a>, class: Option<&'a str>) -> Result<Geom, Diagnostic> {
         let with = self.defaults.of(el, class);
         let kind = with.attribute("type").unwrap_or("sphere");

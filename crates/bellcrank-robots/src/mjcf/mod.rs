@@ -60,7 +60,7 @@ struct Known {
 }
 
 /// A file as it is read.
-struct Reader<'a> {
+struct MjcfReader<'a> {
     compiler: Compiler,
     defaults: Defaults<'a>,
     assets: HashMap<String, Asset>,
@@ -84,7 +84,7 @@ pub fn read(root: El, path: &Path) -> Result<Robot, Diagnostics> {
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     let compiler = Compiler::read(root).map_err(Diagnostics::from)?;
     let robot = Robot { name: root.attribute("model").unwrap_or("").to_string(), tells_base: true, ..Robot::default() };
-    let mut reader = Reader {
+    let mut reader = MjcfReader {
         compiler,
         defaults: Defaults::read(root),
         assets: HashMap::new(),
@@ -159,7 +159,7 @@ impl Compiler {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MjcfReader<'a> {
     fn options(&mut self, root: El<'a>) -> Result<(), Diagnostic> {
         self.robot.gravity = Vec3::new(0.0, 0.0, -9.81);
         for el in root.all("option") {

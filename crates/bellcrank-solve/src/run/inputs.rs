@@ -83,12 +83,13 @@ impl Simulation {
         self.observed = false;
         self.observer.state.clone_from(self.engine.state());
         self.observer.base = dynamics.clone();
-        self.timetable = Timetable::new(dynamics.courses());
+        self.timetable = Timetable::of(&*dynamics, machine.outputs());
         self.observer.take(dynamics);
         self.observer.hold();
         let start = self.observer.consistent()?;
         self.rebuild(&start)?;
         self.passing.restart();
+        self.monitors.energy.forget_power();
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ mod thinning;
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;
 pub use breaks::{Timetable, accelerations_differ};
-pub use foreign::Sizes;
+pub use foreign::EquationSizes;
 pub use inputs::InputId;
 pub use queries::{DenseMatrix, SparseMatrix};
 pub use stepping::{ChannelId, SavedState, StepTaken};
@@ -38,7 +38,7 @@ pub use summary::{Drift, Energy, Excess, FinalValues, Names, OutputSummary, Stat
 
 use crate::choices::{Options, Solver};
 use crate::engines::{Engine, Statistics, StepError};
-use crate::history::{History, Taken};
+use crate::history::{AcceptedStep, History};
 use crate::plan::{self, Decided, Plan, Posed, Revision};
 use crate::record::{Header, Recorder};
 use crate::start::Assembly;
@@ -57,7 +57,7 @@ use std::sync::atomic::Ordering;
 
 /// A machine on its way through time. Its eighteen fields are the clauses of a run.
 pub struct Simulation {
-    about: About,
+    about: MachineNames,
     options: Options,
     plan: Plan,
     engine: Box<dyn Engine>,
@@ -85,7 +85,7 @@ pub struct Simulation {
 }
 
 /// Names of a machine.
-struct About {
+struct MachineNames {
     model: String,
     /// The inputs, in the order of their values.
     inputs: Vec<String>,
@@ -133,6 +133,7 @@ impl Simulation {
 
     fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
         plan::refuse_additive(&*machine.dynamics(), &start.point, &options)?;
+        plan::refuse_alternatives(&*machine.dynamics(), &start.point, &options)?;
         let clock = Clock::new(start.seconds);
         let posed = Posed::new(machine, start, &options)?;
         let budget = plan::budget(&options, &*posed.dynamics);
@@ -152,7 +153,7 @@ impl Simulation {
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);
-        let timetable = Timetable::new(observer.dynamics.courses());
+        let timetable = Timetable::of(&*observer.dynamics, machine.outputs());
         let companion = Companion::new(&plan, &observer.dynamics, &options, point);
         let energy = EnergyMonitor::new(&mut observer, point);
         let mut monitors = Monitors::new(energy, companion, assembly.redundant, clock.started());
@@ -160,7 +161,7 @@ impl Simulation {
         let names: Vec<String> = machine.outputs().iter().map(|output| output.name.clone()).collect();
         let recording = Recording::new(&options.record, &*posed.dynamics, &names)?;
         let mut simulation = Simulation {
-            about: About { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
+            about: MachineNames { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
             options,
             plan,
             engine,
@@ -319,10 +320,16 @@ impl Simulation {
             self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
         }
+        if root.is_some() {
+            self.monitors.energy.forget_power();
+        }
         self.report_step(from, to, effort, out);
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
         self.sample(self.guests.before(to), sampler, out)?;
+        if root.is_some() || self.options.step.is_some() {
+            self.monitors.limits.between(&mut view!(self, from, to))?;
+        }
         if let Some(root) = root {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;
@@ -369,7 +376,7 @@ impl Simulation {
     fn report_step(&mut self, from: f64, to: f64, Effort { order, iterations }: Effort, out: &mut dyn Recorder) {
         let (refusals, events) = (self.engine.refusals(), &self.passing.events);
         if to > from {
-            let taken = Taken { t: to, h: to - from, order, iterations, refusals, events };
+            let taken = AcceptedStep { t: to, h: to - from, order, iterations, refusals, events };
             self.monitors.history.add(&taken);
             out.step(&taken);
         } else {

@@ -244,6 +244,7 @@ impl Simulation {
         let start = observer.complete(&state)?;
         self.rebuild(&start)?;
         self.passing.restart();
+        self.monitors.energy.forget_power();
         Ok(())
     }
 }

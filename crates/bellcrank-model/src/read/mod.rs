@@ -326,12 +326,14 @@ impl<'a> Reader<'a> {
     /// Bodies, joints, forces, probes, parts, FMUs, inputs and outputs must not share names: `pin.x` is one channel.
     fn check_names(&mut self) {
         let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
-        // those of states, and inputs against outputs, are looked at with the rules for names in expressions
+        // those of states, and inputs against outputs, are looked at with the rules for names in expressions; an actuator may
+        // have the name of its input, as in robot files: its channels have a dot
+        let may_share = |pair: (&str, &str)| matches!(pair, ("input", "output") | ("force", "input"));
         for section in ["body", "joint", "probe", "force", "include", "fmu", "input", "output"] {
             let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
             for entry in entries {
                 let before = seen.insert(&entry.name, (section, entry.span));
-                if let Some((first, span)) = before.filter(|(first, _)| (*first, section) != ("input", "output")) {
+                if let Some((first, span)) = before.filter(|(first, _)| !may_share((first, section))) {
                     let [first, second] = [first, section].map(with_article);
                     let message = format!("{} is the name of {first} and of {second}", suggest::quoted(&entry.name));
                     self.problems.push(

@@ -409,7 +409,7 @@ mod tests {
     fn a_dip_beside_an_end_of_a_step_is_seen() {
         for at in [0.02, 0.07, 0.9, 0.93] {
             let f = |t: f64| vec![(t - at).powi(2) * (2.0 + t) - 1e-5];
-            let (found, count) = first(&mut Watch::new(1), 0.0, 1.0, &f);
+            let (found, count) = first(&mut EventFinder::new(1), 0.0, 1.0, &f);
             assert!(found.is_some_and(|x| f(x.t)[0].abs() < 1e-15 && x.t < at), "{at}: {found:?}");
             assert!(count < 60, "{count}");
         }
@@ -419,7 +419,7 @@ mod tests {
     fn what_falls_and_rises_again_just_before_another_event_is_found() {
         // the first dips from 0.095 to 0.1, where the second falls
         let f = |t: f64| vec![(t - 0.095) * (t - 0.1), 0.1 - t];
-        let mut watch = Watch::new(2);
+        let mut watch = EventFinder::new(2);
         let (found, count) = first(&mut watch, -0.1, 1.0, &f);
         assert!(found.is_some_and(|x| x.switch == 0 && (x.t - 0.095).abs() < 1e-15), "{found:?}");
         assert!(count < 80, "{count}");

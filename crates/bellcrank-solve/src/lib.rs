@@ -10,6 +10,7 @@ pub mod engines;
 pub mod events;
 pub mod evidence;
 pub mod formulation;
+pub mod guest;
 pub mod history;
 pub mod linear;
 pub mod linearization;

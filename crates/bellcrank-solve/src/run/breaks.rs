@@ -192,6 +192,11 @@ impl Timetable {
         }
     }
 
+    /// The run started anew at a time: it stands for those from another one on.
+    pub(super) fn start_anew(&mut self, before: f64, after: f64) {
+        self.gap = Some(Break { before, after, bends: false });
+    }
+
     /// Whether a time lies in the last breakpoint, so that what is behind it stands for it.
     fn is_within(&self, t: f64, at: &State) -> bool {
         self.gap.is_some_and(|gap| at.t == gap.after && t >= gap.before && t <= gap.after)
@@ -322,8 +327,9 @@ pub fn accelerations_differ(a: &Point, b: &Point) -> bool {
 }
 
 impl Simulation {
-    /// The time that the next step must not pass: the end of the run, or the next breakpoint.
+    /// The time that the next step must not pass: the end of the run, the next breakpoint or the next exchange with an FMU.
     pub(super) fn stop(&mut self, until: f64) -> f64 {
+        let until = until.min(self.guests.next());
         let (state, h) = (self.engine.state(), self.engine.step_size());
         self.timetable.stop(state, until, h, self.options.step.is_some())
     }

@@ -183,7 +183,7 @@ impl OutputMonitor {
     }
 
     /// The same at the observer's state.
-    fn look(&mut self, observer: &mut Observer, see: impl FnMut(usize, f64)) -> Result<(), StepError> {
+    pub fn look(&mut self, observer: &mut Observer, see: impl FnMut(usize, f64)) -> Result<(), StepError> {
         if self.needed.reactive {
             observer.react()?;
         } else {

@@ -392,6 +392,14 @@ impl Kkt {
         Ok(&self.rhs[..self.n])
     }
 
+    /// The a of M a + Gᵀλ = f, G a = γ for any f and γ, which are filled in; with the present factors.
+    pub fn answer(&mut self, fill: impl FnOnce(&mut [f64], &mut [f64])) -> Result<&[f64], LinearError> {
+        let (top, bottom) = self.rhs.split_at_mut(self.n);
+        fill(top, bottom);
+        self.linear.solve(&mut self.rhs)?;
+        Ok(&self.rhs[..self.n])
+    }
+
     /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
     /// constraint rows; with the present factors.
     pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {

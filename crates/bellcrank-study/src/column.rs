@@ -79,7 +79,7 @@ impl Column {
     }
 
     /// Its value in a run that came to its end.
-    pub(crate) fn of(&self, summary: &Summary) -> Option<f64> {
+    pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.measure {
             Measure::Run(k) => Some((OF_RUN[*k].2)(summary)),
             Measure::Signal { output, measure } => summary.outputs.iter().find(|o| o.name == *output)?.measure(measure),
@@ -87,7 +87,7 @@ impl Column {
     }
 
     /// The output that is added to the model, where it is a channel.
-    pub(crate) fn output(&self) -> Option<Output> {
+    pub fn made(&self) -> Option<Output> {
         let channel = self.channel.clone()?;
         let scope = Scope { parameters: &Parameters::default(), variables: &["t", "x"], inputs: &[] };
         let value = Expression::parse("x", scope).ok()?;

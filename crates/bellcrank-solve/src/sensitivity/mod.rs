@@ -27,7 +27,7 @@
 //! use bellcrank_solve::sensitivity::{Asked, Measure, Varied, sensitivities};
 //! let model = |g: f64| {
 //!     let text = format!("model.gravity = [0, 0, -{g:?}]\nbody.ball.mass = 1\noutput.height = {{ value = 'ball.z', unit = 'm' }}");
-//!     read_text("fall.toml", &text, &[]).map(|read| read.model.into_system())
+//!     read_text("fall.toml", &text, &[]).map(|read| std::sync::Arc::new(read.model.into_system()))
 //! };
 //! let varied = Varied::new("g", 9.81, |g| model(g))?;
 //! let asked = Asked { outputs: vec!["height".into()], over_time: false };

@@ -8,7 +8,10 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     for (k, machine) in common::machines::ALL.iter().enumerate() {
         let name = machine.model.lines().find(|l| !l.is_empty()).unwrap_or("");
-        let name = format!("{k:2} {}", if machine.model.contains('\n') { machine.model.lines().nth(2).unwrap_or(name) } else { name });
+        let name = format!(
+            "{k:2} {}",
+            if machine.model.contains('\n') { machine.model.lines().nth(2).unwrap_or(name) } else { name }
+        );
         if !wanted.is_empty() && !wanted.iter().any(|w| name.contains(w.as_str())) {
             continue;
         }

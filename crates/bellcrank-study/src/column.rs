@@ -78,6 +78,15 @@ impl Column {
         Err(unknown(text, split.map_or(text, |(of, _)| of), span, model))
     }
 
+    /// The output or channel that it is of, without its measure.
+    pub fn signal(&self) -> &str {
+        match (&self.channel, &self.measure) {
+            (Some(channel), _) => channel,
+            (None, Measure::Signal { output, .. }) => output,
+            (None, Measure::Run(_)) => &self.text,
+        }
+    }
+
     /// Its value in a run that came to its end.
     pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.measure {

@@ -112,7 +112,8 @@ pub fn answer(
     let base = models.read(set)?;
     let columns = columns(question, &base.model)?;
     let parameters = parameters(models, set, question, &base)?;
-    let mut options = Options::from_arguments(&base.settings, said).map_err(|e| Report::from(e.diagnostic(Voice::File)))?;
+    let mut options =
+        Options::from_arguments(&base.settings, said).map_err(|e| Report::from(e.diagnostic(Voice::File)))?;
     options.resources.interrupt = interrupt.clone();
     if !said.iter().any(|s| s.key == "rtol") {
         options.rtol = options.rtol.min(RTOL);
@@ -184,12 +185,7 @@ fn columns(question: &Question, model: &Model) -> Result<Vec<Column>, Report> {
     question.of.iter().map(of).collect()
 }
 
-fn parameters(
-    models: &dyn Models,
-    set: &[String],
-    question: &Question,
-    base: &Read,
-) -> Result<Vec<Parameter>, Report> {
+fn parameters(models: &dyn Models, set: &[String], question: &Question, base: &Read) -> Result<Vec<Parameter>, Report> {
     let of = |name: &String| {
         let name = name.trim();
         let (sources, span) = pointed(question.words[1], name);
@@ -197,8 +193,11 @@ fn parameters(
         let (path, unit) = match target(name, span, base).map_err(report)? {
             (Target::Model(path), unit) => (path, unit),
             (Target::Choice(key), _) => {
-                let problem = Diagnostic::error(format!("{} is a choice of the solver", suggest::quoted(&key))).at(span);
-                return Err(report(problem.label("outputs have no derivative by it").help("name a value of the model")));
+                let problem =
+                    Diagnostic::error(format!("{} is a choice of the solver", suggest::quoted(&key))).at(span);
+                return Err(report(
+                    problem.label("outputs have no derivative by it").help("name a value of the model"),
+                ));
             }
         };
         let value = models.number(set, &path)?;

@@ -158,7 +158,8 @@ impl Template {
         let what = crate::file::suggest::quoted(path);
         let Some(node) = crate::file::find(&document.root, path) else {
             let problem = Diagnostic::error(format!("{what} has no value in {}", self.path));
-            let help = "write its value into the file, or name another path such as body.crank.mass or force.spring.at.0.1";
+            let help =
+                "write its value into the file, or name another path such as body.crank.mass or force.spring.at.0.1";
             return Err(problem.help(help).into());
         };
         let context = Context { parameters: &parameters, plane: false, variables: &[], folder: None, laws: None };

@@ -4,9 +4,10 @@ use super::multi_step::MultiStep;
 use super::neighbours::{Pair, SIGNS, Side, refused};
 use super::one_step::OneStep;
 use super::tangent::Tangent;
-use super::{Asked, Row, SensitivityError, Sensitivities, Varied, unsolved};
+use super::{Asked, Row, Sensitivities, SensitivityError, Varied, unsolved};
 use crate::analyses::begin;
 use crate::choices::{MethodName, Options};
+use crate::methods::tableau::{DORMAND_PRINCE_8, Tableau};
 use crate::plan::EnginePlan;
 use crate::run::Simulation;
 use bellcrank_model::dynamics::{Ahead, Break};
@@ -16,6 +17,10 @@ use std::sync::atomic::Ordering;
 
 /// Behind an event, neighbours run on for this part of the run: then both have met theirs.
 const BEHIND: f64 = 1e-4;
+
+/// Steps of implicit methods that are shorter than this part of the run are taken together: rates are differences of tangents, in which
+/// rounding over the step would show. The first step of such a law errs by its square.
+const SHORTEST: f64 = 1e-7;
 
 /// Neighbours that have not met the same events after this part of the run will not.
 const APART: f64 = 0.02;
@@ -45,6 +50,10 @@ pub(super) struct Along<'a> {
     pairs: Vec<Pair>,
     tangents: Vec<Tangent>,
     route: Option<Route>,
+    /// Where the tangents are known.
+    base: State,
+    /// The order of the step that is taken.
+    order: usize,
     /// Samples so far.
     samples: usize,
     found: Sensitivities,
@@ -92,7 +101,8 @@ impl<'a> Along<'a> {
             through_events: vec![vec![[0.0; 2]; varied.len()]; outputs.len()],
             outputs,
         };
-        Ok(Along { asked, options, nominal, places, pairs, tangents, route: None, samples: 0, found })
+        let base = nominal.state().clone();
+        Ok(Along { asked, options, nominal, places, pairs, tangents, route: None, base, order: 1, samples: 0, found })
     }
 
     /// To the end.
@@ -138,14 +148,22 @@ impl<'a> Along<'a> {
 
     /// One step of the run, with what it may meet.
     fn step(&mut self) -> Result<(), SensitivityError> {
-        let (before, earlier, limit) = (self.nominal.state().clone(), self.met(), self.limit());
+        let (earlier, limit) = (self.met(), self.limit());
+        self.order = self.nominal.order();
         self.nominal.step_within(limit)?;
         let gap = self.nominal.last_gap().filter(|gap| earlier.gap != Some(*gap));
         let events = self.nominal.events().len() > earlier.events;
-        if events || gap.is_some_and(|gap| self.breaks_move(&before, gap)) {
-            return self.cross(&before, &earlier);
+        let base = std::mem::take(&mut self.base);
+        if events || gap.is_some_and(|gap| self.breaks_move(&base, gap)) {
+            return self.cross(&base, &earlier);
         }
-        self.follow(&before, gap)?;
+        let arrives = self.nominal.t() >= limit || gap.is_some();
+        if !arrives && self.tableau().is_none() && self.nominal.t() - base.t < SHORTEST * self.options.until {
+            self.base = base;
+            return Ok(());
+        }
+        self.follow(&base, gap)?;
+        self.base.clone_from(self.nominal.state());
         if gap.is_some() {
             self.route = None;
         }
@@ -177,6 +195,16 @@ impl<'a> Along<'a> {
         })
     }
 
+    /// The tableau along which tangents go.
+    fn tableau(&self) -> Option<&'static Tableau> {
+        match &self.nominal.plan().engine {
+            EnginePlan::Explicit { method, .. } => method.tableau(),
+            // what only its rate drives is integrated
+            EnginePlan::Kinematic { .. } => Some(&DORMAND_PRINCE_8),
+            _ => None,
+        }
+    }
+
     /// Carries the tangents over a smooth step, which may end at a breakpoint.
     fn follow(&mut self, before: &State, gap: Option<Break>) -> Result<(), SensitivityError> {
         let mut to = self.nominal.state().clone();
@@ -184,10 +212,7 @@ impl<'a> Along<'a> {
         if to.t <= before.t {
             return Ok(());
         }
-        let tableau = match &self.nominal.plan().engine {
-            EnginePlan::Explicit { method, .. } => method.tableau(),
-            _ => None,
-        };
+        let tableau = self.tableau();
         let equations = self.nominal.equations();
         let fits = |route: &Route| {
             Arc::ptr_eq(route.dynamics(), equations) && matches!(route, Route::OneStep(_)) == tableau.is_some()
@@ -203,7 +228,7 @@ impl<'a> Along<'a> {
         let moved = match (route, tableau) {
             (Route::OneStep(route), Some(tableau)) => route.advance(tableau, (before, to.t, &to), pairs, tangents),
             (Route::OneStep(_), None) => Ok(()),
-            (Route::MultiStep(route), _) => route.advance(&to, self.nominal.order(), pairs, tangents),
+            (Route::MultiStep(route), _) => route.advance(&to, self.order, pairs, tangents),
         };
         moved.map_err(|e| unsolved(to.t, e))
     }
@@ -250,7 +275,8 @@ impl<'a> Along<'a> {
             let events = run.events()[first..].iter().map(|e| e.t).fold(before.t, f64::max);
             run.last_gap().filter(|gap| gap.after > before.t).map_or(events, |gap| events.max(gap.after))
         };
-        let sides = self.pairs.iter().flat_map(|pair| &pair.sides).zip(begun).map(|(side, (first, _))| of(&side.run, *first));
+        let sides =
+            self.pairs.iter().flat_map(|pair| &pair.sides).zip(begun).map(|(side, (first, _))| of(&side.run, *first));
         sides.fold(of(&self.nominal, earlier.events), f64::max)
     }
 
@@ -292,6 +318,7 @@ impl<'a> Along<'a> {
             }
         }
         self.route = None;
+        self.base.clone_from(self.nominal.state());
     }
 
     /// Records behind an event, where a new stretch begins.

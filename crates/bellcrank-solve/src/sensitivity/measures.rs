@@ -1,7 +1,7 @@
 //! Numbers of a whole run with their derivatives: extremes, means and final values.
 
 use super::curve::{integral, largest, value, window};
-use super::{Row, SensitivityError, Sensitivities};
+use super::{Row, Sensitivities, SensitivityError};
 use std::ops::Range;
 
 /// What is asked of an output.
@@ -61,7 +61,11 @@ impl Sensitivities {
                 let [a, b] = both;
                 let m = if a.value.abs() >= b.value.abs() { a } else { b };
                 let sign = m.value.signum();
-                Ok(Measured { value: m.value.abs(), derivatives: m.derivatives.iter().map(|d| sign * d).collect(), ..m })
+                Ok(Measured {
+                    value: m.value.abs(),
+                    derivatives: m.derivatives.iter().map(|d| sign * d).collect(),
+                    ..m
+                })
             }
             Measure::Mean => Ok(self.mean(output)),
             Measure::Rms => Ok(self.rms(output)),
@@ -69,23 +73,26 @@ impl Sensitivities {
     }
 
     fn last(&self, output: usize) -> Measured {
-        let Some(row) = self.rows.last() else { return Measured { value: f64::NAN, derivatives: Vec::new(), at: None } };
+        let Some(row) = self.rows.last() else {
+            return Measured { value: f64::NAN, derivatives: Vec::new(), at: None };
+        };
         Measured { value: row.values[output], derivatives: row.derivatives[output].clone(), at: Some(row.t) }
     }
 
     /// The intervals between rows of one smooth stretch, with the rows around each.
     fn intervals(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
         let stretches = self.rows.chunk_by(|a, b| a.stretch == b.stretch);
-        stretches.scan(0, |first, rows: &[Row]| {
-            let begin = *first;
-            *first += rows.len();
-            let within = (0..rows.len().saturating_sub(1)).map(move |k| {
-                let near = window(k, rows.len());
-                (begin + k, begin + near.start..begin + near.end)
-            });
-            Some(within)
-        })
-        .flatten()
+        stretches
+            .scan(0, |first, rows: &[Row]| {
+                let begin = *first;
+                *first += rows.len();
+                let within = (0..rows.len().saturating_sub(1)).map(move |k| {
+                    let near = window(k, rows.len());
+                    (begin + k, begin + near.start..begin + near.end)
+                });
+                Some(within)
+            })
+            .flatten()
     }
 
     /// The interpolated value at a time of something in the rows around it.
@@ -97,11 +104,14 @@ impl Sensitivities {
 
     /// The derivative of an extreme is that at the time of the extreme.
     fn extreme(&self, output: usize, upward: impl Fn(f64) -> f64) -> Result<Measured, SensitivityError> {
-        let best = self.rows.iter().enumerate().max_by(|(_, a), (_, b)| {
-            upward(a.values[output]).total_cmp(&upward(b.values[output]))
-        });
+        let best = self
+            .rows
+            .iter()
+            .enumerate()
+            .max_by(|(_, a), (_, b)| upward(a.values[output]).total_cmp(&upward(b.values[output])));
         let Some((best, row)) = best else { return Ok(self.last(output)) };
-        let mut found = Measured { value: row.values[output], derivatives: row.derivatives[output].clone(), at: Some(row.t) };
+        let mut found =
+            Measured { value: row.values[output], derivatives: row.derivatives[output].clone(), at: Some(row.t) };
         let ends = best == 0 || best + 1 == self.rows.len();
         let beside = |other: usize| self.rows.get(other).is_some_and(|r| r.stretch != row.stretch);
         if !ends && (beside(best.wrapping_sub(1)) || beside(best + 1)) {

@@ -38,6 +38,7 @@
 //! ```
 
 mod along;
+mod constraints;
 mod curve;
 mod measures;
 mod multi_step;
@@ -171,7 +172,10 @@ impl fmt::Display for SensitivityError {
             SensitivityError::Step(e) => write!(f, "{e}"),
             SensitivityError::Output { name, why } => write!(f, "`{name}` has no sensitivities: {why}"),
             SensitivityError::Refused { parameter, why } => {
-                write!(f, "there is no derivative by `{parameter}`: {why}\nhelp: change the value a little, or sweep over it")
+                write!(
+                    f,
+                    "there is no derivative by `{parameter}`: {why}\nhelp: change the value a little, or sweep over it"
+                )
             }
             SensitivityError::Interrupted => write!(f, "interrupted"),
         }

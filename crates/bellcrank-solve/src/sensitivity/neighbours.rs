@@ -89,7 +89,10 @@ impl Pair {
         let across = ends[0].q.iter().zip(&ends[1].q).fold(0.0f64, |m, (a, b)| m.max((a + b).abs()));
         let size = ends[0].size().max(ends[1].size());
         if across * of.delta > LOPSIDED * size * of.delta + 1e-9 * dynamics.length() {
-            return Err(refused(&of.name, "the start jumps: with a little more or less, the joints close in another position"));
+            return Err(refused(
+                &of.name,
+                "the start jumps: with a little more or less, the joints close in another position",
+            ));
         }
         let start = Tangent::between(&**dynamics, sides[0].run.state(), sides[1].run.state(), 2.0 * of.delta);
         Ok((Pair { name: of.name.clone(), delta: of.delta, sides }, start))
@@ -140,7 +143,10 @@ fn check_side(name: &str, nominal: &Simulation, side: &Simulation) -> Result<(),
     }
     let (here, there) = (&nominal.state().charts, &side.state().charts);
     if here.modes != there.modes {
-        return Err(refused(name, "the start is at an event: with a little more or less, forces begin in another mode"));
+        return Err(refused(
+            name,
+            "the start is at an event: with a little more or less, forces begin in another mode",
+        ));
     }
     if here.left_out != there.left_out {
         return Err(refused(name, "with a little more or less, other rows of the constraints are redundant"));

@@ -11,9 +11,9 @@
 //! has the factors of the stage. What comes out is the derivative of the numbers that the method computes. At the end of a step s is
 //! put onto the constraints as the state is: G δ = −dg/dp, and the same of velocities.
 
-use super::neighbours::{Imbalance, Pair, SIGNS, Side};
+use super::constraints::project;
+use super::neighbours::{Imbalance, Pair};
 use super::tangent::{Tangent, add};
-use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::kkt::Kkt;
 use crate::methods::tableau::Tableau;
 use bellcrank_math::linear::solver::LinearError;
@@ -150,30 +150,12 @@ impl OneStep {
         Ok(())
     }
 
-    /// Puts tangents onto the constraints at a state, with the least change in the norm of the mass.
+    /// Puts tangents onto the constraints at a state.
     pub fn project(&mut self, at: &State, pairs: &mut [Pair], tangents: &mut [Tangent]) -> Result<(), LinearError> {
-        let m = self.dynamics.layout().m();
-        if m == 0 {
-            return Ok(());
-        }
         self.point.set(at);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);
         self.kkt.factor(&self.point, &mut self.w)?;
-        for (pair, tangent) in pairs.iter_mut().zip(tangents) {
-            for of_velocities in [false, true] {
-                let mut open = vec![0.0; m];
-                for (side, sign) in pair.sides.iter_mut().zip(SIGNS) {
-                    side.place(&tangent.moved(&*self.dynamics, sign * pair.delta, at));
-                    let Side { dynamics, w, point, .. } = side;
-                    let residual = if of_velocities { add_velocity_residual } else { add_position_residual };
-                    residual(&**dynamics, -sign / (2.0 * pair.delta), point, w, &mut open);
-                }
-                let change = self.kkt.project(|rows| rows.copy_from_slice(&open))?;
-                add(1.0, change, if of_velocities { &mut tangent.v } else { &mut tangent.q });
-            }
-        }
-        Ok(())
+        project(&mut self.kkt, &*self.dynamics, at, pairs, tangents)
     }
 }
-

@@ -57,6 +57,9 @@ impl Machine {
                 Err(_) => Said::argument(key, value),
             });
         }
+        if let Ok(rtol) = std::env::var("RTOL") {
+            said.push(Said::argument("rtol", rtol.parse::<f64>().expect("a number")));
+        }
         said
     }
 
@@ -66,8 +69,7 @@ impl Machine {
 
     pub fn answer(&self) -> Result<Answer, QuestionError> {
         let texts = |list: &[&str]| list.iter().map(|s| s.to_string()).collect();
-        let question =
-            Question { of: texts(self.of), to: texts(self.to), over_time: false, words: ["--of ", "--to "] };
+        let question = Question { of: texts(self.of), to: texts(self.to), over_time: false, words: ["--of ", "--to "] };
         answer(&self.template()?, &self.set(), &question, &self.said(), &Arc::default())
     }
 

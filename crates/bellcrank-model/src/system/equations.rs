@@ -3,7 +3,7 @@
 use super::constraints::FEW;
 use super::*;
 use crate::forces::{MAX_STATES, Seen};
-use crate::parallel::{add_scaled, set_each_block};
+use crate::parallel::{MIN_BLOCKS, add_scaled, set_each_block};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Vec3, rotation};
 
@@ -39,6 +39,9 @@ impl System {
             }
             Piece::Position if !self.tables.mixed => add_scaled(c, w.gap, out),
             Piece::Position => each_block(&self.layout.constraints, out, |k, out| self.add_position(c, k, at, w, out)),
+            Piece::Velocity if self.gradients.holonomic && self.constraints.len() < 2 * MIN_BLOCKS => {
+                self.add_velocities(c, at, w, out)
+            }
             Piece::Velocity => each_block(&self.layout.rates, out, |k, out| {
                 if !out.is_empty() {
                     self.add_velocity(c, k, at, w, out);

@@ -524,6 +524,17 @@ impl System {
         }
     }
 
+    /// out += c (G v + g_t) of all constraints, where they are few and holonomic.
+    pub(super) fn add_velocities(&self, c: f64, at: &Point, w: &Realized, out: &mut [f64]) {
+        for t in &self.gradients.blocks {
+            let (g, v) = (&w.jacobian[t.jacobian as usize..], &at.v[t.column as usize..]);
+            with_block!(t.rows as usize, t.width as usize, push, c, g, v, &mut out[t.rate as usize..]);
+        }
+        for (constraint, rows) in self.constraints.iter().zip(&self.layout.rates).filter(|(k, _)| k.rheonomic) {
+            self.add_time(c, constraint, at.t, &at.charts.inputs, 1, &mut out[rows.clone()]);
+        }
+    }
+
     /// Emits G, of all constraints.
     pub(super) fn emit_all(&self, c: f64, w: &Realized, out: &mut Targets) {
         if out.fresh && out.together && c == 1.0 {

@@ -40,6 +40,11 @@ impl Attachment {
     }
 }
 
+/// The angle of axes in the plane against those they are given in: from −π to π, and exactly zero for none.
+pub fn angle_of(axes: &Mat3) -> f64 {
+    axes.0[1][0].atan2(axes.0[0][0])
+}
+
 /// A frame on a body, seen from the world.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame {

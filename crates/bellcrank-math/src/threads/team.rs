@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// The most threads of a team.
-pub const MOST: usize = 16;
+pub const MOST_THREADS: usize = 16;
 
 /// Arrays are divided if every thread gets at least this many numbers.
 const LEAST: usize = 1000;
@@ -37,7 +37,7 @@ pub struct Team {
 impl Team {
     /// A team of `size` threads, the leader included; of one if the system grants no threads.
     pub fn of(size: usize) -> Team {
-        let size = size.clamp(1, MOST);
+        let size = size.clamp(1, MOST_THREADS);
         let crew = if size > 1 { Crew::of(size) } else { None };
         let (crew, threads) = crew.unzip();
         Team { crew, threads: threads.unwrap_or_default() }
@@ -86,7 +86,7 @@ pub fn divided<T: Send>(n: usize, least: usize, mut share: impl FnMut(Range<usiz
     // taken, not borrowed: while it works, the leader has no team, so shares are not divided further
     let Some(crew) = LED.take() else { return work(share(0..n)) };
     let shares = crew.size().min(n / least.max(1));
-    let mut slots: [Slot<T>; MOST] = std::array::from_fn(|_| Slot(UnsafeCell::new(None)));
+    let mut slots: [Slot<T>; MOST_THREADS] = std::array::from_fn(|_| Slot(UnsafeCell::new(None)));
     for (k, slot) in slots.iter_mut().enumerate().take(shares) {
         *slot.0.get_mut() = Some(share(n * k / shares..n * (k + 1) / shares));
     }

@@ -93,14 +93,12 @@ pub trait Coordinates {
     /// ∂(ṗ)/∂q v of a point: what its acceleration has beside ∂p/∂q v̇.
     #[inline]
     fn point_bias(&self, frame: &BodyFrame, on: &Attachment, v: &[f64]) -> Vec3 {
-        let mut bias = Vec3::ZERO;
-        for i in 0..3 {
-            let (mut unit, mut row) = (Vec3::ZERO, [0.0; MAX_WIDTH]);
-            unit[i] = 1.0;
-            self.twist_stiffness(frame, on, v, Covector::new(unit, Vec3::ZERO), 1.0, &mut row[..v.len()]);
-            bias[i] = row.iter().zip(v).map(|(r, v)| r * v).sum();
-        }
-        bias
+        bias(self, frame, on, v, |unit| Covector::new(unit, Vec3::ZERO))
+    }
+    /// ∂ω/∂q v of a frame: what its angular acceleration has beside that of v̇.
+    #[inline]
+    fn turn_bias(&self, frame: &BodyFrame, on: &Attachment, v: &[f64]) -> Vec3 {
+        bias(self, frame, on, v, |unit| Covector::new(Vec3::ZERO, unit))
     }
     /// out += c M, a square block by rows.
     fn add_mass(&self, frame: &BodyFrame, c: f64, out: &mut [f64]) {
@@ -225,4 +223,19 @@ pub enum PoseKind {
     SpatialPoint,
     /// In a way of its own.
     Other,
+}
+
+/// ∂(B v)/∂q v along three unit forms.
+fn bias<B: Coordinates + ?Sized>(
+    body: &B,
+    frame: &BodyFrame,
+    on: &Attachment,
+    v: &[f64],
+    form: impl Fn(Vec3) -> Covector,
+) -> Vec3 {
+    Vec3([0, 1, 2].map(|i| {
+        let mut row = [0.0; MAX_WIDTH];
+        body.twist_stiffness(frame, on, v, form(Vec3::unit(i)), 1.0, &mut row[..v.len()]);
+        row.iter().zip(v).map(|(r, v)| r * v).sum()
+    }))
 }

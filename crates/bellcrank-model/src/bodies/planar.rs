@@ -125,6 +125,10 @@ impl Coordinates for Planar {
         Vec3::new(-w2 * x, -w2 * y, 0.0)
     }
     #[inline]
+    fn turn_bias(&self, _frame: &BodyFrame, _on: &Attachment, _v: &[f64]) -> Vec3 {
+        Vec3::ZERO
+    }
+    #[inline]
     fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
         out[0] += c * self.mass;
         out[4] += c * self.mass;

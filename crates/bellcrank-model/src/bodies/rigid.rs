@@ -135,6 +135,10 @@ impl Coordinates for Rigid {
         frame.r * w.cross(w.cross(on.point))
     }
     #[inline]
+    fn turn_bias(&self, _frame: &BodyFrame, _on: &Attachment, _v: &[f64]) -> Vec3 {
+        Vec3::ZERO
+    }
+    #[inline]
     fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
         (0..3).for_each(|i| out[7 * i] += c * self.mass);
         add_rotation_block(out, c, self.inertia.central);

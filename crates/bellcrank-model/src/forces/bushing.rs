@@ -393,8 +393,14 @@ impl Force for Bushing {
     fn damped(&self) -> bool {
         !self.damping.is_zero()
     }
-    fn rotational(&self, _end: usize) -> bool {
-        true
+    /// Its directions turn with the first body; the second need not turn where nothing acts on its rotation.
+    fn rotational(&self, end: usize) -> bool {
+        let turns = |b: &Blocks| (0..2).any(|k| b.0[1][k] != Mat3::ZERO || b.0[k][1] != Mat3::ZERO);
+        end == 0
+            || turns(&self.stiffness)
+            || turns(&self.damping)
+            || self.curves.iter().any(|(p, _)| *p >= 3)
+            || self.preload[1] != Vec3::ZERO
     }
     fn measures(&self) -> Option<Motion> {
         (self.space == Space::Plane).then_some(TURN.motion)

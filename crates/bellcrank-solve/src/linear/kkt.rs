@@ -292,21 +292,27 @@ impl Kkt {
         self.form(at, w);
         let layout = self.dynamics.layout();
         let free = layout.rates.iter().enumerate().filter(|(_, r)| r.is_empty()).map(|(k, _)| layout.bodies.len() + k);
-        for k in free {
-            let (n, pattern) = (self.matrix.pattern().size(k), self.matrix.pattern().clone());
-            for (other, _) in pattern.row(k) {
-                self.matrix.block_mut(k, other).into_iter().for_each(|block| block.fill(0.0));
-                self.matrix.block_mut(other, k).into_iter().for_each(|block| block.fill(0.0));
-            }
-            let own = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: self.n })?;
-            (0..n).for_each(|i| own[i * n + i] = -1.0);
+        for k in free.collect::<Vec<_>>() {
+            self.release(k)?;
         }
         self.factorizations += 1;
         self.linear.factor(&self.matrix)
     }
 
+    /// Takes the rows and columns of a constraint block out of the matrix that was formed: its multipliers become zero.
+    pub(super) fn release(&mut self, k: usize) -> Result<(), LinearError> {
+        let (n, pattern) = (self.matrix.pattern().size(k), self.matrix.pattern().clone());
+        for (other, _) in pattern.row(k) {
+            self.matrix.block_mut(k, other).into_iter().for_each(|block| block.fill(0.0));
+            self.matrix.block_mut(other, k).into_iter().for_each(|block| block.fill(0.0));
+        }
+        let own = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: self.n })?;
+        (0..n).for_each(|i| own[i * n + i] = -1.0);
+        Ok(())
+    }
+
     /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
-    fn form(&mut self, at: &Point, w: &mut Workspace) {
+    pub(super) fn form(&mut self, at: &Point, w: &mut Workspace) {
         self.quick().into_iter().for_each(RangeSpace::forget);
         self.leave_out(at.charts.left_out.chosen(self.rhs.len() - self.n));
         self.fill_constraints(at, w);
@@ -398,6 +404,16 @@ impl Kkt {
 
     /// v̇ and λ at a realized point: forms and factors the matrix too.
     pub fn accelerate(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        self.accelerate_towards(at, w, |_, _, _| {})
+    }
+
+    /// The same with accelerations G v̇ = γ − s that bend back towards the constraints: `add` takes s off the rows.
+    pub fn accelerate_towards(
+        &mut self,
+        at: &mut Point,
+        w: &mut Workspace,
+        add: impl FnOnce(&Point, &mut Workspace, &mut [f64]),
+    ) -> Result<(), LinearError> {
         if self.recursive {
             return self.dynamics.recursion(at, w).map_err(|block| {
                 let row = self.dynamics.layout().bodies[block].start;
@@ -414,6 +430,7 @@ impl Kkt {
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         self.dynamics.add(1.0, Piece::Force, at, w, top);
         self.dynamics.add_bias(-1.0, at, w, bottom);
+        add(at, w, bottom);
         self.solve(Of::All)?;
         at.vdot.copy_from_slice(&self.rhs[..self.n]);
         at.lambda.copy_from_slice(&self.rhs[self.n..]);

@@ -12,7 +12,7 @@ use crate::linear::plan::MatrixPlan;
 use crate::newton::{Exactness, Iteration, MatrixLoan, Residual, Wants};
 use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square, root_mean_square_with_rates};
-use additive::{Additive, Correction, NoCorrection, Places, Site};
+use additive::{Additive, Correction, ExtraBlocks, NoCorrection, Site};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::tape::Tape;
 use bellcrank_math::threads::team;
@@ -94,8 +94,8 @@ impl Step {
         let condensed = plan.condensed && formulation.condenses();
         let plan = MatrixPlan { condensed, ..plan };
         let unknowns = Unknowns::of(&*dynamics, &formulation, condensed);
-        let places = formulation.additive.map(|_| Places::new(&*dynamics, &unknowns));
-        let more = places.iter().flat_map(Places::pairs);
+        let places = formulation.additive.map(|_| ExtraBlocks::new(&*dynamics, &unknowns));
+        let more = places.iter().flat_map(ExtraBlocks::pairs);
         let matrix = StepMatrix::new(&*dynamics, &formulation, &unknowns, plan, more);
         let correction: Box<dyn Correction> = match (formulation.additive, &places) {
             (Some(b), Some(places)) => Box::new(Additive::new(b, &*dynamics, &point, places, &matrix.pattern)),

@@ -43,6 +43,11 @@ impl Interval {
         (self.lo == self.hi).then_some(self.lo)
     }
 
+    /// Whether both of its ends are numbers.
+    pub fn is_finite(self) -> bool {
+        self.lo.is_finite() && self.hi.is_finite()
+    }
+
     fn widened(self) -> Interval {
         let off = |x: f64| LIBRARY * x.abs() + f64::MIN_POSITIVE;
         Interval::new(self.lo - off(self.lo), self.hi + off(self.hi))

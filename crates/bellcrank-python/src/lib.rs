@@ -28,6 +28,12 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| bellcrank::cli::run_with(arguments))
 }
 
+/// Names the command that FMUs of other tools run in.
+#[pyfunction]
+fn set_fmu_host(command: Vec<OsString>) {
+    bellcrank::set_fmu_host(command);
+}
+
 /// Names and texts of the examples.
 #[pyfunction]
 fn examples() -> Vec<(&'static str, &'static str)> {
@@ -47,6 +53,7 @@ fn _bellcrank(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<studies::Ledger>()?;
     m.add_class::<studies::StudyTable>()?;
     m.add_function(wrap_pyfunction!(main, m)?)?;
+    m.add_function(wrap_pyfunction!(set_fmu_host, m)?)?;
     m.add_function(wrap_pyfunction!(examples, m)?)?;
     m.add_function(wrap_pyfunction!(analyses::check_model, m)?)?;
     m.add_function(wrap_pyfunction!(analyses::plan, m)?)?;

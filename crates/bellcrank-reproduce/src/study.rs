@@ -171,6 +171,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         bodies: dynamics.layout().bodies.len(),
         constrained: dynamics.layout().m() > 0,
         iteration: s.iteration,
+        asked: true,
         fixed: false,
         linear,
     });

@@ -69,8 +69,13 @@ macro_rules! kernels {
         fn each(list: &[Product], mut work: impl Work) {
             for same in list.chunk_by(|p, q| p.kernel == q.kernel) {
                 match same[0].kernel {
-                    $($n => same.iter().for_each(|p| work.run::<$R, $C, $K>(p)),)*
-                    _ => same.iter().for_each(|p| work.run::<0, 0, 0>(p)),
+                    // loops, because closures would not be compiled for wide registers
+                    $($n => for p in same {
+                        work.run::<$R, $C, $K>(p)
+                    },)*
+                    _ => for p in same {
+                        work.run::<0, 0, 0>(p)
+                    },
                 }
             }
         }
@@ -167,7 +172,10 @@ impl Work for Update<'_> {
     fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
         let [r, c, k] = p.sizes::<R, C, K>();
         let mut b = [0.0; MOST * MOST];
-        b.iter_mut().zip(block(self.s, p.b, c * k)).for_each(|(b, s)| *b = *s);
+        let of = block(self.s, p.b, c * k);
+        for i in 0..c * k {
+            b[i] = of[i];
+        }
         multiply::<R, C, K>(p, -1.0, block(self.a, p.a, r * k), &b, block_mut(self.s, p.c, r * c));
     }
 }
@@ -236,7 +244,10 @@ impl Work for Within<'_> {
         let a = block(self.a, p.a, r * c);
         let (from, size) = if self.back { (p.c, r) } else { (p.b, c) };
         let mut x = [0.0; MOST];
-        x.iter_mut().zip(block(self.v, from, size)).for_each(|(x, v)| *x = *v);
+        let of = block(self.v, from, size);
+        for i in 0..size {
+            x[i] = of[i];
+        }
         match self.back {
             false => apply(a, -1.0, &x[..c], block_mut(self.v, p.c, r)),
             true => take(a, &x[..r], block_mut(self.v, p.b, c)),
@@ -301,7 +312,10 @@ fn invert<const R: usize>(r: usize, a: &mut [f64], magnitudes: &[f64]) -> f64 {
         // what is no number is no pivot
         smallest = if pivot >= smallest * magnitudes[k] { smallest } else { pivot / magnitudes[k] };
         let inverse = 1.0 / pivot;
-        for i in (0..r).filter(|&i| i != k) {
+        for i in 0..r {
+            if i == k {
+                continue;
+            }
             let factor = a[i * r + k] * inverse;
             for j in 0..r {
                 a[i * r + j] -= factor * a[k * r + j];
@@ -528,13 +542,15 @@ impl RangeSpace {
         }
         each(&self.gram, Multiply { a: g, b: &self.weighed, c: &mut self.s });
         for p in &self.pivots {
-            (0..p.size).for_each(|i| self.magnitudes[p.row as usize + i] = self.s[p.s as usize + i * (p.size + 1)]);
+            for i in 0..p.size {
+                self.magnitudes[p.row as usize + i] = self.s[p.s as usize + i * (p.size + 1)];
+            }
         }
         self.smallest_pivot = f64::INFINITY;
         for p in &self.pivots {
             let size = p.size * p.size;
             let inverse = block_mut(&mut self.inverse, p.inverse, size);
-            inverse.iter_mut().zip(block(&self.s, p.s, size)).for_each(|(x, s)| *x = *s);
+            inverse.copy_from_slice(block(&self.s, p.s, size));
             let magnitudes = &self.magnitudes[p.row as usize..];
             let pivot = match p.size {
                 1 => invert::<1>(1, inverse, magnitudes),

@@ -7,7 +7,7 @@ use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Solver, Tested};
 use bellcrank_solve::engines::explicit::{AccelerationSolver, Explicit};
-use bellcrank_solve::engines::regularized::{Regularization, Srm};
+use bellcrank_solve::engines::regularized::{Regularization, Srm, TreeKeeping};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
 use bellcrank_solve::linear::MatrixPlan;
@@ -33,13 +33,15 @@ pub struct Setup {
     pub iterates: usize,
     /// ε, or twice its limit.
     pub epsilon: Option<f64>,
-    /// Whether the tree is stabilized.
-    pub stabilized: bool,
+    /// What keeps the tree on its constraints.
+    pub tree: TreeKeeping,
+    /// Whether μ_0 is that of the start.
+    pub exact_start: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { all: false, iterates: 2, epsilon: None, stabilized: true }
+        Setup { all: false, iterates: 2, epsilon: None, tree: TreeKeeping::Projected, exact_start: false }
     }
 }
 
@@ -158,8 +160,8 @@ impl LoopMachine {
 
     /// Sequential regularization at its start.
     pub fn regularized(&self, tableau: &'static Tableau, h: f64, how: Setup) -> Option<Srm> {
-        let Setup { all, iterates, epsilon, stabilized } = how;
-        let how = Regularization { iterates, epsilon, published: true, all, stabilized };
+        let Setup { all, iterates, epsilon, tree, exact_start } = how;
+        let how = Regularization { iterates, epsilon, published: true, all, tree, exact_start };
         Srm::new(self.dynamics(), tableau, h, how, &self.start)?.ok()
     }
 
@@ -196,7 +198,8 @@ impl LoopMachine {
 
     /// The limit of ε in units of h: predicted from λ_max, and measured.
     pub fn limit(&self, tableau: &'static Tableau, h: f64, all: bool) -> (f64, f64) {
-        let how = |epsilon: Option<f64>| Setup { all, iterates: 1, epsilon, stabilized: false };
+        let how =
+            |epsilon: Option<f64>| Setup { all, iterates: 1, epsilon, tree: TreeKeeping::Drifting, ..Setup::default() };
         let Some(srm) = self.regularized(tableau, h, how(None)) else { return (f64::NAN, f64::NAN) };
         let predicted = srm.epsilon().1;
         let stable = |epsilon: f64| {

@@ -1,8 +1,10 @@
-//! Gluing [Tseng & Hulbert 2001]: the paper's algorithm to the letter on its four-bar, figures 2 to 7, and why the
-//! naive projection diverges.
+//! Gluing [Tseng & Hulbert 2001]: the paper's algorithm to the letter on its four-bar, figures 2 to 7, why the
+//! naive projection diverges, and the algorithms of its survey (section 2) beside each other on one machine.
 
 mod linkage;
+mod relaxation;
 mod stability;
+mod survey;
 
 use crate::claim::{Against, around, at_least, at_most, between, exactly, near};
 use crate::report::{Missing, Report, Table};
@@ -12,7 +14,7 @@ use linkage::{Cartesian, Linkage, Relative, exact};
 use std::f64::consts::PI;
 
 /// What can be asked for.
-pub const TABLES: &[&str] = &["relative", "naive", "cartesian", "stability"];
+pub const TABLES: &[&str] = &["relative", "naive", "cartesian", "stability", "survey", "relaxation"];
 
 /// Singular values below this part of the largest are zero: the linkage is singular at q₁ = kπ.
 const RANK: f64 = 1e-8;
@@ -440,6 +442,12 @@ pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
     if wanted("stability") {
         stability::stability(&mut report, quick);
     }
+    if wanted("survey") {
+        survey::survey(&mut report, quick);
+    }
+    if wanted("relaxation") {
+        relaxation::relaxation(&mut report);
+    }
     report
 }
 
@@ -488,7 +496,7 @@ mod tests {
     #[test]
     fn every_claim_about_gluing_holds() {
         let report = reproduce(None, true);
-        assert_eq!(report.figures.len(), 6);
+        assert_eq!(report.figures.len(), 7);
         every_claim_holds_and_could_fail(&report, TABLES);
     }
 }

@@ -6,7 +6,7 @@ use super::method::MethodName;
 use super::options::Options;
 use super::presets::Preset;
 use super::table::{CHOICES, Choice, choice};
-use super::words::{Coordinates, Solver};
+use super::words::{Coordinates, Solver, SrmTree};
 use bellcrank_model::file::suggest;
 use bellcrank_model::settings::{Given, Setting, Settings};
 
@@ -172,7 +172,8 @@ fn parameters_of_others(of: Lookup, o: &Options) -> Result<(), ChoiceError> {
     let method = |m: MethodName| o.method == m;
     let on = |f: &[FormulationKind]| o.formulation.is_some_and(|form| f.contains(&form));
     let additive = on(&[FormulationKind::Additive]);
-    let closes = on(&[FormulationKind::Baumgarte, FormulationKind::Augmented]);
+    let of_tree = o.solver.regularizes() && o.parameters.srm_tree == SrmTree::Baumgarte;
+    let closes = on(&[FormulationKind::Baumgarte, FormulationKind::Augmented]) || of_tree;
     let regularizes = |f: FormulationKind| o.solver.regularizes() || on(&[f]);
     let replaced = ["preset", "method", "formulation", "solver"].iter().any(|k| of(k).is_some_and(Said::is_argument));
     for (key, owner, name, fits) in [
@@ -183,6 +184,8 @@ fn parameters_of_others(of: Lookup, o: &Options) -> Result<(), ChoiceError> {
         ("b", "method", "hht-add", additive),
         ("epsilon", "solver", "srm", regularizes(FormulationKind::Park)),
         ("iterates", "solver", "srm", regularizes(FormulationKind::Augmented)),
+        ("srm_tree", "solver", "srm", o.solver.regularizes()),
+        ("srm_start", "solver", "srm", o.solver.regularizes()),
         ("baumgarte_alpha", "formulation", "baumgarte", closes),
         ("baumgarte_beta", "formulation", "baumgarte", closes),
         ("penalty", "formulation", "augmented", on(&[FormulationKind::Augmented])),

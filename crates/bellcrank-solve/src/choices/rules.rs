@@ -4,7 +4,7 @@ use super::error::{ChoiceError, Suggestion};
 use super::formulation::FormulationKind;
 use super::method::MethodName;
 use super::options::Options;
-use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver};
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, StepControl};
 use crate::newton::Iteration;
 use bellcrank_math::threads::team;
 
@@ -28,6 +28,7 @@ const RULES: &[Rule] = &[
     iteration,
     error_scope,
     error_budget,
+    control,
     max_iterations,
     ranges,
     undamped,
@@ -194,6 +195,25 @@ fn error_budget(o: &Options) -> Result<(), ChoiceError> {
     if o.testing.budget == ErrorBudget::Run && o.step.is_some() {
         let reason = "fixed steps have no error control, so the error of the run cannot be limited";
         return Err(ChoiceError::new("errors", reason).try_without("errors").try_without("step"));
+    }
+    Ok(())
+}
+
+fn control(o: &Options) -> Result<(), ChoiceError> {
+    if o.testing.control == StepControl::Own {
+        return Ok(());
+    }
+    if o.method != MethodName::Bdf {
+        let reason = format!("DASSL's control is for bdf, not for {}", o.method.name());
+        return Err(ChoiceError::new("control", reason).try_with("method", "bdf").try_without("control"));
+    }
+    if o.step.is_some() {
+        let reason = "DASSL's control chooses the steps, but the step is fixed";
+        return Err(ChoiceError::new("control", reason).try_without("step").try_without("control"));
+    }
+    if o.testing.budget == ErrorBudget::Run {
+        let reason = "DASSL's control limits the error of every step, not that of the run";
+        return Err(ChoiceError::new("control", reason).try_without("errors").try_without("control"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::formulation::FormulationKind;
 use super::method::MethodName;
 use super::options::Options;
 use super::presets::{Preset, method_names, preset_names};
-use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, Tested};
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, StepControl, Tested};
 use crate::newton::{self, Iteration};
 use bellcrank_model::file::{Field, FieldKind, suggest, units};
 use bellcrank_model::settings::Given;
@@ -112,6 +112,14 @@ pub static CHOICES: &[Choice] = &[
         |o, w| put(&mut o.testing.budget, ErrorBudget::by_name(w)),
     ),
     word(
+        "control",
+        "own",
+        "control of order, steps and matrices of bdf",
+        "control",
+        || StepControl::NAMES,
+        |o, w| put(&mut o.testing.control, StepControl::by_name(w)),
+    ),
+    word(
         "coordinates",
         "cartesian",
         "coordinates of every body, or of the joints of a tree",
@@ -141,13 +149,29 @@ pub static CHOICES: &[Choice] = &[
             o.parameters.epsilon = Some(x);
         },
     ),
+    word(
+        "srm_tree",
+        "projected",
+        "what keeps the tree of sequential regularization on its constraints",
+        "keeper of the tree",
+        || SrmTree::NAMES,
+        |o, w| put(&mut o.parameters.srm_tree, SrmTree::by_name(w)),
+    ),
+    word(
+        "srm_start",
+        "zero",
+        "multipliers that the iterates of sequential regularization begin with",
+        "start of the multipliers",
+        || SrmStart::NAMES,
+        |o, w| put(&mut o.parameters.srm_start, SrmStart::by_name(w)),
+    ),
     number(
         "baumgarte_alpha",
         FieldKind::NonNegative,
         "1/s",
         "10",
         "A",
-        "α of `baumgarte` and `augmented`, whose constraints obey g̈ + 2α ġ + β² g = 0",
+        "α of `baumgarte`, `augmented` and `srm_tree`: constraints obey g̈ + 2α ġ + β² g = 0",
         |o, x| o.parameters.baumgarte_alpha = x,
     ),
     number(
@@ -156,7 +180,7 @@ pub static CHOICES: &[Choice] = &[
         "1/s",
         "baumgarte_alpha",
         "B",
-        "β of `baumgarte` and `augmented`",
+        "β of `baumgarte`, `augmented` and `srm_tree`",
         |o, x| o.parameters.baumgarte_beta = Some(x),
     ),
     number(

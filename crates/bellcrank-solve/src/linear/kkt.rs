@@ -490,6 +490,15 @@ impl Kkt {
         Ok(&self.rhs[..self.n])
     }
 
+    /// a and λ of M a + Gᵀλ = f, G a = γ for any f and γ, which are filled in; with the present factors.
+    pub fn answer(&mut self, fill: impl FnOnce(&mut [f64], &mut [f64])) -> Result<(&[f64], &[f64]), LinearError> {
+        self.rhs.fill(0.0);
+        let (top, bottom) = self.rhs.split_at_mut(self.n);
+        fill(top, bottom);
+        self.solve(Of::All)?;
+        Ok(self.rhs.split_at(self.n))
+    }
+
     /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
     /// constraint rows; with the present factors.
     pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {

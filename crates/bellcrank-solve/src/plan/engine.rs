@@ -1,7 +1,9 @@
 //! From a plan to the engine that takes the steps.
 
 use super::{DecidedBy, EnginePlan, ImplicitPlan, LinearPlan, Reason, forms, linear, matrix};
-use crate::choices::{ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, Tested};
+use crate::choices::{
+    ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, SrmStart, StepControl, Tested,
+};
 use crate::engines::explicit::{AccelerationSolver, Explicit};
 use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
@@ -103,8 +105,15 @@ impl EnginePlan {
                 Box::new(engine)
             }
             EnginePlan::Regularized { method, step, all } => {
-                let (iterates, epsilon) = (options.parameters.iterates, options.parameters.epsilon);
-                let how = Regularization { iterates, epsilon, published: false, all: *all, stabilized: true };
+                let p = &options.parameters;
+                let how = Regularization {
+                    iterates: p.iterates,
+                    epsilon: p.epsilon,
+                    all: *all,
+                    tree: forms::tree(options),
+                    exact_start: p.srm_start == SrmStart::Exact,
+                    ..Regularization::default()
+                };
                 let made = Srm::new(dynamics.clone(), tableau(*method), *step, how, start);
                 Box::new(made.ok_or_else(|| no_tree(start.t))?.map_err(needs_mass)?)
             }
@@ -208,7 +217,7 @@ impl ImplicitPlan {
             max_iterations: self.max_iterations,
             on: self.scope,
             fixed: self.step.is_some(),
-            as_dassl: false,
+            as_dassl: options.testing.control == StepControl::Dassl,
             linear: self.linear,
             matrix: self.matrix,
             // bdf limits its steps itself, to keep them equal
@@ -233,12 +242,14 @@ impl ImplicitPlan {
         start: &Point,
     ) -> Box<dyn Method> {
         let horizon = (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t);
+        let as_dassl = options.testing.control == StepControl::Dassl;
         let Some(parameters) = alpha else {
             return Box::new(Bdf::new(BdfOptions {
                 max_order: options.parameters.max_order,
                 fixed_step: self.step,
                 max_step: options.testing.max_step.unwrap_or(f64::INFINITY),
-                averaged: self.tested == Tested::Q,
+                as_dassl,
+                averaged: self.tested == Tested::Q && !as_dassl,
                 horizon,
                 least_share: least_share(options.rtol),
                 ..BdfOptions::default()

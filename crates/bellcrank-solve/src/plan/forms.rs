@@ -1,8 +1,9 @@
 //! The forms of accelerations that explicit methods run on, one row each.
 
-use crate::choices::{ChoiceError, FormulationKind, Options};
+use crate::choices::{ChoiceError, FormulationKind, Options, SrmTree};
 use crate::engines::StepError;
 use crate::engines::explicit::AccelerationSolver;
+use crate::engines::regularized::TreeKeeping;
 use crate::linear::forms::augmented::Augmented;
 use crate::linear::forms::baumgarte::Baumgarte;
 use crate::linear::forms::maggi::{Basis, Maggi};
@@ -38,6 +39,16 @@ pub(super) fn form(
     match made {
         Ok(form) => Ok(Some(AccelerationSolver::Form { form, name: kind.name() })),
         Err(e) => Err(unsuited(kind, start.t, e)),
+    }
+}
+
+/// What keeps the tree of sequential regularization on its constraints.
+pub(super) fn tree(options: &Options) -> TreeKeeping {
+    let (alpha, beta) = options.parameters.closing();
+    match options.parameters.srm_tree {
+        SrmTree::Projected => TreeKeeping::Projected,
+        SrmTree::Baumgarte => TreeKeeping::Baumgarte(Closing { alpha, beta }),
+        SrmTree::Drifting => TreeKeeping::Drifting,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::file::expression::is_constant;
 use crate::file::{Entry, Expression, Field, FieldKind, Node, Table, Value, units};
 use crate::read::fields::*;
+use crate::read::fmu::FMU;
 use crate::{forces, joints};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -33,6 +34,7 @@ pub(super) fn keys_of(section: &str, node: &Node) -> Vec<&'static [Field]> {
         "probe" => vec![PROBE],
         "state" => vec![STATE],
         "output" => vec![OUTPUT],
+        "fmu" => vec![FMU],
         "visual" => vec![VISUAL],
         "table" => vec![TABLE],
         "start" => vec![START],
@@ -72,7 +74,10 @@ impl Names<'_> {
             (Text, "file") => self.each_text(node, &|text| self.path(text)),
             (Text, _) => {}
             (Any, "ports") => self.values_of(node, &|node| self.each_text(node, &|text| self.name(text))),
-            (Any, "set") => self.values_of(node, &|node| self.expressions(node)),
+            // patterns of the outputs of an FMU
+            (_, "outputs") => {}
+            (Any, "inputs") => self.values_of(node, &|node| self.expressions(node)),
+            (Any, "set") => self.values_of(node, &|node| self.each_text(node, &|text| self.value_text(text))),
             (Name | Names(..), _) => self.each_text(node, &|text| self.name(text)),
             (Table(fields), _) => {
                 if let Value::Table(table) = &mut node.value {
@@ -121,6 +126,15 @@ impl Names<'_> {
         if let Value::Table(table) = &mut node.value {
             table.entries.iter_mut().for_each(|entry| change(&mut entry.node));
         }
+    }
+
+    /// A text that is an expression of the file's own names, or one that an FMU is given as it stands.
+    fn value_text(&self, text: &str) -> String {
+        let words = Expression::words(text);
+        let known = |(at, called): &(std::ops::Range<usize>, bool)| {
+            *called || is_constant(&text[at.clone()]) || self.own.contains(&text[at.clone()])
+        };
+        if words.iter().all(known) { self.expression(text) } else { text.to_string() }
     }
 
     /// The path of a file, from the model's folder.

@@ -27,7 +27,7 @@ pub const PROBLEMS: [&str; 7] =
     ["ladder", "spatial-ladder", "net", "chain", "seven-body", "slider-crank", "stiff-bushing"];
 
 /// A program on a problem of some size.
-struct Measured {
+struct Measurement {
     program: String,
     /// Rods, links, masses along a side, or stiffness.
     size: f64,
@@ -40,7 +40,7 @@ struct Measured {
 }
 
 /// A machine to run and what to look at.
-struct Machine {
+struct BenchMachine {
     kind: &'static str,
     size: f64,
     text: String,
@@ -166,12 +166,12 @@ fn in_steps(until: f64, steps: usize) -> Options {
 const EXACT: usize = 1000;
 
 /// A machine in fixed steps, ours and the peers'.
-fn in_fixed_steps(m: &Machine, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measured> {
+fn in_fixed_steps(m: &BenchMachine, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measurement> {
     tell(&format!("{} of {}", m.kind, m.size));
     let before = resident();
     let system = compiled(&m.text, &[]);
     let bodies = system.model.bodies.len();
-    let row = |program: &str, seconds, error, note: String| Measured {
+    let row = |program: &str, seconds, error, note: String| Measurement {
         program: program.into(),
         size: m.size,
         bodies,
@@ -219,7 +219,7 @@ fn ladders(
     tell: &mut dyn FnMut(&str),
     kind: &'static str,
     text: fn(usize) -> String,
-) -> Vec<Measured> {
+) -> Vec<Measurement> {
     let squares: &[usize] = match (quick, kind) {
         (true, _) => &[33, 333],
         (false, "ladder") => &[33, 333, 3333, 33_333],
@@ -234,25 +234,25 @@ fn ladders(
             _ => vec![],
         };
         let watch = ["tip.x", "tip.y"].map(String::from).to_vec();
-        let m = Machine { kind, size: n as f64, text: text(squares), watch, until: 0.2, steps: 200, peers: peer };
+        let m = BenchMachine { kind, size: n as f64, text: text(squares), watch, until: 0.2, steps: 200, peers: peer };
         in_fixed_steps(&m, peers, tell)
     });
     each.collect()
 }
 
-fn nets(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measured> {
+fn nets(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measurement> {
     let sides: &[usize] = if quick { &[10, 30] } else { &[10, 30, 100] };
     let each = sides.iter().flat_map(|&n| {
         let watch = ["p1_1.x", "p1_1.y", "p1_1.z"].map(String::from).to_vec();
         let (text, peer) = (machines::net(n), vec!["Exudyn"]);
-        let m = Machine { kind: "net", size: n as f64, text, watch, until: 0.2, steps: 200, peers: peer };
+        let m = BenchMachine { kind: "net", size: n as f64, text, watch, until: 0.2, steps: 200, peers: peer };
         in_fixed_steps(&m, peers, tell)
     });
     each.collect()
 }
 
 /// Forward dynamics of the open chain at qᵢ = .1 sin i, q̇ᵢ = .1 cos i; the value is the first acceleration.
-fn chains(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measured> {
+fn chains(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measurement> {
     let sizes: &[usize] = if quick { &[10, 100, 1000] } else { &[10, 100, 1000, 10_000, 100_000] };
     let mut out = Vec::new();
     for &n in sizes {
@@ -294,7 +294,7 @@ fn chains(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measure
             });
         }
         let reference = inverse_check(&chain, &mut p);
-        out.extend(rows.into_iter().map(|(program, seconds, values, note)| Measured {
+        out.extend(rows.into_iter().map(|(program, seconds, values, note)| Measurement {
             program: program.into(),
             size: n as f64,
             bodies: n,
@@ -326,14 +326,14 @@ fn small(
     text: &str,
     until: f64,
     steps: usize,
-) -> Vec<Measured> {
+) -> Vec<Measurement> {
     tell(kind);
     let system = compiled(text, &[]);
     let bodies = system.model.bodies.len();
     let watch: Vec<String> = system.model.bodies.iter().map(|b| format!("{}.angle", b.name)).collect();
     let with = |method, rtol| Options { method, rtol, until, ..Options::default() };
     let reference = run(&system, &with(MethodName::Dop853, 1e-12)).map(|s| watched(&s, &watch)).unwrap_or_default();
-    let row = |program: &str, seconds, error, steps, note: String| Measured {
+    let row = |program: &str, seconds, error, steps, note: String| Measurement {
         program: program.into(),
         size: bodies as f64,
         bodies,
@@ -342,9 +342,9 @@ fn small(
         error,
         note,
     };
-    let mut out: Vec<Measured> = Vec::new();
+    let mut out: Vec<Measurement> = Vec::new();
     for method in [MethodName::Dopri5, MethodName::Dop853, MethodName::Bdf] {
-        let mut fastest: Option<Measured> = None;
+        let mut fastest: Option<Measurement> = None;
         for rtol in (8..=20).map(|k| 10f64.powf(-0.5 * k as f64)) {
             let options = with(method, rtol);
             let Some((seconds, summary)) = best(&system, &options) else { continue };
@@ -371,7 +371,7 @@ fn small(
 const BUSHING_STEPS: usize = 200;
 
 /// The stiff bushing, error-controlled: steps must not grow with the stiffness.
-fn bushings(peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measured> {
+fn bushings(peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measurement> {
     tell("stiff bushing");
     let watch = ["second.x".to_string(), "second.y".to_string()];
     let (method, test) = (MethodName::Bdf, Some(Tested::Q));
@@ -380,7 +380,7 @@ fn bushings(peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measured> {
     });
     let mut out = Vec::new();
     for &(k, x, y) in &STIFF_END {
-        let row = |program: &str, steps, seconds, error, note: String| Measured {
+        let row = |program: &str, steps, seconds, error, note: String| Measurement {
             program: program.into(),
             size: k,
             bodies: 2,
@@ -424,7 +424,7 @@ fn words(problem: &str) -> [&'static str; 3] {
     }
 }
 
-fn show(report: &mut Report, problem: &'static str, rows: &[Measured]) {
+fn show(report: &mut Report, problem: &'static str, rows: &[Measurement]) {
     let [title, size, error] = words(problem);
     let header = [size, "program", "time", "per step", "per body and step", "error", "ratio", "note"];
     let mut table = Table {
@@ -493,7 +493,7 @@ mod tests {
     fn machines_move_as_they_should() {
         let nobody = Peers::find(std::path::Path::new("/nonexistent"), false);
         let nobody = nobody.unwrap_or_else(|e| unreachable!("{e}"));
-        let m = |kind, text: String, watch: &[&str]| Machine {
+        let m = |kind, text: String, watch: &[&str]| BenchMachine {
             kind,
             size: 1.0,
             text,

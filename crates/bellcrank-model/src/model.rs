@@ -3,6 +3,7 @@
 use crate::bodies::{Body, Coordinates, each};
 use crate::file::Expression;
 use crate::file::expression::Bends;
+use crate::fmu::FmuEntry;
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::{Joint, Motion};
@@ -40,9 +41,17 @@ pub struct Model {
     pub states: Vec<StateEntry>,
     /// What forces and states compute from the state; expressions know them as further inputs.
     pub signals: Vec<Signal>,
+    /// FMUs of other tools; their outputs are the last of the inputs.
+    pub fmus: Vec<FmuEntry>,
 }
 
 impl Model {
+    /// The inputs that are set from outside: not the outputs of FMUs, which come last.
+    pub fn own_inputs(&self) -> &[Input] {
+        let given: usize = self.fmus.iter().map(|fmu| fmu.outputs.len()).sum();
+        &self.inputs[..self.inputs.len().saturating_sub(given)]
+    }
+
     /// The number of the input of a name.
     pub fn input(&self, name: &str) -> Option<usize> {
         self.inputs.iter().position(|i| i.name == name)
@@ -62,6 +71,7 @@ impl Model {
             Place::Probe(i) => self.probes.get(i).map(|p| p.name.as_str()),
             Place::Input(i) => self.inputs.get(i).map(|i| i.name.as_str()),
             Place::State(i) => self.states.get(i).map(|s| s.name.as_str()),
+            Place::Fmu(i) => self.fmus.get(i).map(|f| f.name.as_str()),
         }
     }
 
@@ -70,6 +80,7 @@ impl Model {
         let name = self.name_of(place).unwrap_or_default();
         let words = match place {
             Place::Start(_) => format!("the start of joint `{name}`"),
+            Place::Fmu(_) => format!("FMU `{name}`"),
             _ => format!("{} `{name}`", place.section()),
         };
         Subject { words, place: Some(place) }

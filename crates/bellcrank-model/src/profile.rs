@@ -60,7 +60,13 @@ pub const FIELDS: [Field; 4] = [
         "by a `curve`",
         "points [x, y] of the curve, through which a cubic spline runs",
     ),
-    Field::optional("closed", FieldKind::Flag, "", "false", "the curve ends where it begins; of points the first follows the last"),
+    Field::optional(
+        "closed",
+        FieldKind::Flag,
+        "",
+        "false",
+        "the curve ends where it begins; of points the first follows the last",
+    ),
 ];
 
 impl Profile {
@@ -74,12 +80,13 @@ impl Profile {
                 let message = format!("`range` of {what} is for a `curve` by expressions");
                 return Err(values.error_at("range", message).help("leave it out").into());
             }
-            return Profile::through(points, closed).and_then(Profile::checked).map_err(|fault| {
-                values.error_at("points", format!("the curve of {what} {fault}")).into()
-            });
+            return Profile::through(points, closed)
+                .and_then(Profile::checked)
+                .map_err(|fault| values.error_at("points", format!("the curve of {what} {fault}")).into());
         }
         let Some(functions) = values.optional_functions("curve") else {
-            let help = "add `curve = [\"…\", \"…\"]` with expressions of `s` and its `range`, or `points = [[…, …], …]`";
+            let help =
+                "add `curve = [\"…\", \"…\"]` with expressions of `s` and its `range`, or `points = [[…, …], …]`";
             return Err(values.error(format!("{what} needs `curve` or `points`")).help(help).into());
         };
         let Some(&[first, last]) = values.optional_numbers("range").and_then(|r| r.first_chunk::<2>()) else {
@@ -190,7 +197,10 @@ impl Profile {
     /// The parameter of the point that is nearest to y, seen along z.
     pub fn foot(&self, y: Vec3) -> f64 {
         let far = |(_, p): &(f64, Vec3)| across(*p - y).dot(across(*p - y));
-        self.sought(|a| -far(a), |l| (across(l.slope).dot(y - l.at), across(l.bend).dot(y - l.at) - across(l.slope).dot(l.slope)))
+        self.sought(
+            |a| -far(a),
+            |l| (across(l.slope).dot(y - l.at), across(l.bend).dot(y - l.at) - across(l.slope).dot(l.slope)),
+        )
     }
 
     /// The parameter of the point that is farthest along n, which lies in the plane of x and y.
@@ -217,7 +227,11 @@ impl Profile {
         }
         for _ in 0..CORRECTIONS {
             let (f, by) = slope(&self.at(s));
-            if f > 0.0 { low = s } else { high = s }
+            if f > 0.0 {
+                low = s
+            } else {
+                high = s
+            }
             let mut next = s - f / by;
             if !(next > low && next < high) || by >= 0.0 {
                 next = if low.is_finite() && high.is_finite() { 0.5 * (low + high) } else { s + f.signum() * width };
@@ -314,7 +328,8 @@ mod tests {
         for k in 0..40 {
             let phase = 0.7 * k as f64;
             // an ellipse: beside it the nearest point is at the foot of the normal
-            let (c, n) = (Vec3::new(2.0 * phase.cos(), phase.sin(), 0.0), Vec3::new(phase.cos(), 2.0 * phase.sin(), 0.0));
+            let (c, n) =
+                (Vec3::new(2.0 * phase.cos(), phase.sin(), 0.0), Vec3::new(phase.cos(), 2.0 * phase.sin(), 0.0));
             let y = c + n * 0.1;
             let foot = ring.at(ring.foot(y));
             assert!((foot.at - c).norm() < 1e-4, "{:?} {c:?}", foot.at);
@@ -329,7 +344,8 @@ mod tests {
 
     #[test]
     fn what_is_no_curve_is_refused() {
-        let refuse = |points: &[[f64; 2]], closed| Profile::through(points, closed).and_then(Profile::checked).unwrap_err();
+        let refuse =
+            |points: &[[f64; 2]], closed| Profile::through(points, closed).and_then(Profile::checked).unwrap_err();
         assert!(refuse(&[[0.0, 0.0], [1.0, 0.0]], false).contains("needs 3 or more"));
         assert!(refuse(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], false).contains("the same point twice, at number 3"));
         let eight: Vec<[f64; 2]> = (0..40).map(|k| 0.157 * k as f64).map(|s| [s.sin(), (2.0 * s).sin()]).collect();

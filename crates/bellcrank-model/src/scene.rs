@@ -91,9 +91,9 @@ pub struct Scene {
     /// The bodies.
     pub bodies: Vec<SceneBody>,
     /// The joints.
-    pub joints: Vec<Element>,
+    pub joints: Vec<SceneElement>,
     /// The forces.
-    pub forces: Vec<Element>,
+    pub forces: Vec<SceneElement>,
     /// The probes.
     pub probes: Vec<SceneProbe>,
 }
@@ -183,7 +183,7 @@ pub type Bend = Option<Vec<Triple>>;
 /// A joint or a force as it is drawn.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
 #[serde(default)]
-pub struct Element {
+pub struct SceneElement {
     /// The user's name.
     pub name: String,
     /// Its kind in the catalog.
@@ -352,14 +352,14 @@ fn probe(p: &Probe, model: &Model) -> SceneProbe {
     SceneProbe { name: p.name.clone(), body: p.end.body, on: p.end.on.point.into(), bend }
 }
 
-fn element(name: &str, kind: &'static str, ends: &[End], model: &Model) -> Element {
-    Element {
+fn element(name: &str, kind: &'static str, ends: &[End], model: &Model) -> SceneElement {
+    SceneElement {
         name: name.to_string(),
         kind: kind.into(),
         between: ends.iter().map(|e| e.body).collect(),
         on: triples(ends.iter().map(|e| e.on.point)),
         bend: bends(ends, model),
-        ..Element::default()
+        ..SceneElement::default()
     }
 }
 
@@ -374,7 +374,7 @@ fn axes(ends: &[End], i: usize) -> Option<Vec<Triple>> {
     Some(triples(ends.iter().map(|e| e.on.axes.column(i))))
 }
 
-fn joint(j: &JointEntry, model: &Model) -> Element {
+fn joint(j: &JointEntry, model: &Model) -> SceneElement {
     let space = model.space;
     let mut out = element(&j.name, j.kind, &j.ends, model);
     let place = joints::CATALOG.iter().find(|k| k.name == j.kind).map(|k| k.place);
@@ -391,7 +391,7 @@ fn joint(j: &JointEntry, model: &Model) -> Element {
     out
 }
 
-fn force(f: &ForceEntry, model: &Model) -> Element {
+fn force(f: &ForceEntry, model: &Model) -> SceneElement {
     let mut out = element(&f.name, f.kind, &f.ends, model);
     let at: Vec<Frame> = f.ends.iter().map(|e| start(e, model)).collect();
     let inputs: Vec<f64> = model.inputs.iter().map(|input| input.start).collect();

@@ -99,7 +99,13 @@ fn every_joint_can_be_built_from_its_type() {
     let ellipse = || ["0.4*cos(s)", "0.3*sin(s)", "0.1*sin(2*s)"];
     let at2 = [[0.5, 0.1, 0.2], [0.9, 0.1, 0.2]];
     built.joint(joints::PointOnCurve::new(ab).at(at2).curve(ellipse()).range(["0", "2*pi"]).closed(true));
-    built.joint(joints::Cam::new(ab).at(at2).points([[0.1, 0.0], [0.0, 0.1], [-0.1, 0.0], [0.0, -0.1]]).closed(true).radius(0.02));
+    built.joint(
+        joints::Cam::new(ab)
+            .at(at2)
+            .points([[0.1, 0.0], [0.0, 0.1], [-0.1, 0.0], [0.0, -0.1]])
+            .closed(true)
+            .radius(0.02),
+    );
     let missing: Vec<&str> =
         bellcrank_model::joints::CATALOG.iter().map(|k| k.name).filter(|name| !built.0.contains(name)).collect();
     assert!(missing.is_empty(), "no sample of {missing:?}");

@@ -172,7 +172,7 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"bushing\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\nstiffness = [30, 20, 25, 3, 4, 5]\ndamping = [3, 2, 1, 0.3, 0.2, 0.1]\noffset = [0.1, -0.2, 0.3, 0.1, 0.2, -0.1]\npreload = [4, 5, 6, 3, 2, 1]\n[force.f.curve]\nz = [[-1, -10], [0, 0], [0.5, 20], [2, 30]]\nrx = { table = \"curve.csv\", columns = [\"s\", \"f\"] }",
         "[force.f]\ntype = \"force\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\nforce = [{ table = \"load.csv\", column = \"fx\" }, \"sin(2*t)\", 1]\nframe = \"body\"",
         "[force.f]\ntype = \"torque\"\nbody = \"b\"\ntorque = { table = \"load.csv\", columns = [\"fx\", \"fy\", \"m\"] }\nframe = \"body\"",
-        "[force.f]\ntype = \"drag\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\ncoefficient = 1.2\nwind = [\"2*t\", 0.5, 0]",
+        "[force.f]\ntype = \"drag\"\nbody = \"b\"\non = [0.1, 0.2, 0.3]\ncoefficient = 1.2\nlinear = 0.7\nwind = [\"2*t\", 0.5, 0]",
         "[force.f]\ntype = \"attraction\"\nbetween = [\"ground\", \"p\"]\nmasses = [3, 2]\nconstant = 2",
         "[force.f]\ntype = \"stop\"\njoint = \"j\"\ncoordinate = \"angle2\"\nlower = -0.2\nupper = 0.1\nstiffness = 30\ndamping = 2\n[joint.j]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\naxis2 = [1, -1, 0]",
         "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",

@@ -47,7 +47,8 @@ fn lifts(text: &str, time: f64, exact: impl Fn(f64) -> f64, most: f64) {
 #[test]
 fn an_archimedean_cam_lifts_in_proportion_to_its_angle() {
     // r = r₀ + c s; the follower on the x axis meets the point at the angle −θ of the cam
-    let cam = "type = \"point-on-curve\"\ncurve = [\"(0.05 - 0.01*s)*cos(s)\", \"(0.05 - 0.01*s)*sin(s)\"]\nrange = [-6, 1]";
+    let cam =
+        "type = \"point-on-curve\"\ncurve = [\"(0.05 - 0.01*s)*cos(s)\", \"(0.05 - 0.01*s)*sin(s)\"]\nrange = [-6, 1]";
     lifts(&follower(0.05, cam), 2.0, |angle| 0.05 + 0.01 * angle, 1e-10);
 }
 
@@ -144,7 +145,8 @@ fn a_follower_lifts_off_a_fast_cam_and_comes_back() {
 
 #[test]
 fn a_point_beyond_the_end_of_its_curve_is_told() {
-    let text = follower(0.05, "type = \"point-on-curve\"\ncurve = [\"0.05 + 0.001*s\", \"0.05*s\"]\nrange = [-0.5, 0.5]");
+    let text =
+        follower(0.05, "type = \"point-on-curve\"\ncurve = [\"0.05 + 0.001*s\", \"0.05*s\"]\nrange = [-0.5, 0.5]");
     let (_, summary) = run(&text, until(0.5));
     let told = format!("{:?}", summary.beyond);
     assert!(told.contains("joint `touch`") && told.contains("Range"), "{told}");
@@ -224,7 +226,10 @@ fn a_rope_becomes_slack_and_taut() {
     );
     let (memory, summary) = run(&text, until(1.0));
     let what: Vec<String> = summary.events.iter().map(|e| format!("{e:?}")).collect();
-    assert!(what.iter().any(|e| e.contains("becomes taut")) && what.iter().any(|e| e.contains("becomes slack")), "{what:?}");
+    assert!(
+        what.iter().any(|e| e.contains("becomes taut")) && what.iter().any(|e| e.contains("becomes slack")),
+        "{what:?}"
+    );
     let energy = memory.column("energy.total").unwrap();
     assert!(energy.iter().all(|e| (e - energy[0]).abs() < 1e-6), "{energy:?}");
 }

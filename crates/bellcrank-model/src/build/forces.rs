@@ -9,7 +9,7 @@ element! {
     /// A spring and damper along the line between two points: tension F(l − length) + damping · dl/dt with F(s) = stiffness · s, or F the curve through given points (monotone where they are, beyond them straight). A one-sided one acts in tension (a cable) or in compression (a stop) alone.
     force SpringDamper "spring-damper"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -42,7 +42,7 @@ element! {
     /// A spring and damper about an axis: torque −F(θ − angle) − damping · dθ/dt on the second body with F(s) = stiffness · s, or F the curve through given points. In the plane θ is the second body's angle less the first's; in space it is counted from the start.
     force TorsionalSpringDamper "torsional-spring-damper"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -113,7 +113,7 @@ element! {
     /// Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. In the plane turns are counted from the start; in space rotations must stay below half a turn, and a run that goes further reports it.
     force Bushing "bushing"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -177,7 +177,7 @@ element! {
 }
 
 element! {
-    /// Drag at a point of a body: −c |u| u with the velocity u of the point relative to the wind and c = ½ · density · cd · area, the same from every side.
+    /// Drag at a point of a body: −c |u| u − linear · u with the velocity u of the point relative to the wind and c = ½ · density · cd · area, the same from every side.
     force Drag "drag"
     required {
         /// The body it acts on.
@@ -196,6 +196,8 @@ element! {
         density: Scalar = "density",
         /// Instead of `cd`, `area` and `density`: c, in kg/m.
         coefficient: Scalar = "coefficient",
+        /// Drag in proportion to the speed: 6π · viscosity · radius of a slow sphere (Stokes), in N s/m. Default: 0.
+        linear: Scalar = "linear",
         /// Velocity of the medium, a function of t, in m/s. Default: none.
         wind: Vector = "wind",
     }
@@ -205,7 +207,7 @@ element! {
     /// Gravity between two points, as a rule the centres of mass: constant · m₁ m₂/r² along the line between them. (The gravity of the earth's surface is `gravity` under \[model\].).
     force Attraction "attraction"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -276,7 +278,7 @@ element! {
     /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line, a disk or a `curve`, a cam: the first point is the origin of its frame, which has the axes of the world at the start (with `on` those of the first body), and the disk touches from the side that it starts on. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
     force Contact "contact"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {

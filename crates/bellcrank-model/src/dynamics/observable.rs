@@ -86,7 +86,9 @@ impl Limit {
                 self.bound()
             ),
             Limit::Range => {
-                format!("is beyond the end of its curve by {ratio:.3} of the range of s; there the curve is taken as straight")
+                format!(
+                    "is beyond the end of its curve by {ratio:.3} of the range of s; there the curve is taken as straight"
+                )
             }
             Limit::Turn => format!("turns by {:.0} degrees; it is good to half a turn", 180.0 * ratio),
             Limit::Depth => {

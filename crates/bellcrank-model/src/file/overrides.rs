@@ -133,6 +133,15 @@ pub(super) fn split_path(text: &str) -> Option<Vec<(String, Range<usize>)>> {
     }
 }
 
+/// Puts the value of an entry at a path such as `parameter.k`, which stands where the entry does.
+pub(crate) fn put_at(root: &mut Node, path: &str, entry: &Entry, layout: &Layout) -> Result<(), Diagnostic> {
+    let Some(parts) = split_path(path).filter(|p| p.len() <= LONGEST) else {
+        return Err(Diagnostic::error(format!("{} is no path to a value", quoted(path))).at(entry.span));
+    };
+    let parts: Vec<(String, Span)> = parts.into_iter().map(|(name, _)| (name, entry.span)).collect();
+    put(root, &parts, entry.node.clone(), layout)
+}
+
 fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -> Result<(), Diagnostic> {
     let section = path[0].0.as_str();
     let settings = layout.settings.contains(&section);
@@ -145,7 +154,8 @@ fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -
         let may_add = match depth {
             0 => known,
             1 if named => false,
-            _ => settings || last,
+            // `set` of a part need not be there
+            _ => settings || last || section == "include",
         };
         let (kind, at) = (node.article(), node.span);
         node = match &mut node.value {

@@ -32,7 +32,7 @@ use crate::file::{Diagnostics, Expression, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
 use crate::joints::{Equation, Motion};
 use crate::space::Space;
-use bellcrank_math::Vec3;
+use bellcrank_math::{Mat3, Vec3};
 
 /// The most first-order states a force may have.
 pub const MAX_STATES: usize = 2;
@@ -259,6 +259,8 @@ pub struct Placement {
     pub radii: Vec<Option<f64>>,
     /// Plane or space.
     pub space: Space,
+    /// The axes that directions in its fields are given in, in the world.
+    pub axes: Mat3,
     /// The joint coordinate it acts on, of `Joint` and `Control`.
     pub acts_on: Option<Along>,
     /// What it measures, of `Control`: a motion between the first two ends, and whether its rate is meant.

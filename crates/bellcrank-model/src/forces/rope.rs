@@ -76,7 +76,10 @@ fn make(values: &Values, place: &Placement) -> Made {
     }
     if values.has("radii") && radii.len() != middle {
         let message = format!("`radii` of {what} has {} numbers for {middle} points between its ends", radii.len());
-        return Err(values.error_at("radii", message).help("give one for each body between the first and the last").into());
+        return Err(values
+            .error_at("radii", message)
+            .help("give one for each body between the first and the last")
+            .into());
     }
     if let Some(bad) = radii.iter().find(|r| **r < 0.0) {
         let message = format!("`radii` of {what} must be positive or zero, found {bad}");

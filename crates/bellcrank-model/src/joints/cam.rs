@@ -72,7 +72,8 @@ pub fn roller(values: &Values, curve: &Arc<Profile>, frames: &[Frame], radius: f
     let what = values.what();
     let (field, s) = Beside { curve: curve.clone(), side: 1.0 }.distance(frames);
     if field.value.abs() < 1e-9 {
-        let message = format!("{what} does not tell on which side of the curve it is: its centre is on it, at s = {s:.6}");
+        let message =
+            format!("{what} does not tell on which side of the curve it is: its centre is on it, at s = {s:.6}");
         return Err(values.error(message).help("put the second point beside the curve, at about the radius").into());
     }
     let side = field.value.signum();
@@ -83,7 +84,10 @@ pub fn roller(values: &Values, curve: &Arc<Profile>, frames: &[Frame], radius: f
              of {radius} m",
             1.0 / bent
         );
-        return Err(values.error_at("radius", message).help("use a smaller roller, or a curve that is less hollow").into());
+        return Err(values
+            .error_at("radius", message)
+            .help("use a smaller roller, or a curve that is less hollow")
+            .into());
     }
     Ok(side)
 }
@@ -99,7 +103,10 @@ fn check_face(values: &Values, curve: &Profile, place: &Placement) -> Result<(),
     if left.0 >= 0.0 && right.0 >= 0.0 {
         let s = if left.0 < right.0 { left.1 } else { right.1 };
         let message = format!("a flat face cannot follow the curve of {what}, which is not convex: see s = {s:.6}");
-        return Err(values.error_at("face", message).help("use a roller, or a curve that bends to one side only").into());
+        return Err(values
+            .error_at("face", message)
+            .help("use a roller, or a curve that bends to one side only")
+            .into());
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         self.law_of.set(Place::Force(self.model.forces.len()));
         let values = self.fields_of_state(node, &what, &force_fields(kind))?;
         let (mut acts_on, mut measures) = (None, None);
-        let free = !values.has("at") && !values.has("on");
+        let free = !values.has("at") && !values.has("on") && !self.is_marked(&values);
         let ends = match kind.ends {
             Ends::One => vec![self.acted_end(&values)?],
             Ends::Joint => {
@@ -44,11 +44,11 @@ impl<'a> Reader<'a> {
             }
             // a torque has no point: the place may be left out
             Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
-            Ends::Centres if free => self.two_bodies(&values)?.map(|body| End { body, on: self.middle(body) }).to_vec(),
+            Ends::Centres if free => self.two_bodies(&values)?.map(|body| self.middle_end(body)).to_vec(),
             Ends::Surfaces if free => {
                 let (bodies, axes) = (self.two_bodies(&values)?, self.facing(values.optional_vector("normal")));
-                let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
-                bodies.map(|body| self.attach(body, place(body), axes)).to_vec()
+                let place = |body: Option<usize>| self.world(&self.middle_end(body));
+                bodies.map(|body| self.attach_world(body, place(body), self.axes_here() * axes)).to_vec()
             }
             Ends::Several => self.several_ends(&values)?,
             Ends::Wheel if free => {
@@ -83,7 +83,8 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
-        let placement = forces::Placement { points, frames, masses, radii, space: self.model.space, acts_on, measures };
+        let (space, axes) = (self.model.space, self.axes_here());
+        let placement = forces::Placement { points, frames, masses, radii, space, axes, acts_on, measures };
         let force = (kind.make)(&values, &placement)?;
         self.check_laws(&values, force.as_ref())?;
         for (k, end) in ends.iter().enumerate() {
@@ -122,20 +123,24 @@ impl<'a> Reader<'a> {
         v.at_most_one(&["at", "on"])?;
         let mut problems = Diagnostics::new();
         let names = v.names("bodies");
-        let bodies: Vec<Option<usize>> =
-            names.iter().filter_map(|n| problems.take(self.body(*n, v.what()))).collect();
+        let bodies: Vec<Option<usize>> = names.iter().filter_map(|n| problems.take(self.body(*n, v.what()))).collect();
         problems.or(())?;
         let key = if v.has("on") { "on" } else { "at" };
         let points = v.optional_points(key).unwrap_or(&[]);
         if points.len() != bodies.len() {
             let found = if v.has(key) { format!("{} of them", points.len()) } else { "none".into() };
-            let message = format!("{} needs a point for each of its {} bodies, and has {found}", v.what(), bodies.len());
-            let help = "add `at = [[…], […], …]`, points in the world at the start, or `on = [[…], …]` in the bodies' frames";
+            let message =
+                format!("{} needs a point for each of its {} bodies, and has {found}", v.what(), bodies.len());
+            let help =
+                "add `at = [[…], […], …]`, points in the world at the start, or `on = [[…], …]` in the bodies' frames";
             return Err(v.error_at(key, message).help(help).into());
         }
         if let Some(k) = (1..bodies.len()).find(|&k| bodies[k] == bodies[k - 1]) {
             let message = format!("{} runs from `{}` to the same body", v.what(), names[k].name);
-            return Err(v.error_at("bodies", message).help("name another body, or `ground` between other bodies").into());
+            return Err(v
+                .error_at("bodies", message)
+                .help("name another body, or `ground` between other bodies")
+                .into());
         }
         let end = |(body, point): (Option<usize>, Vec3)| match key {
             "on" => End { body, on: Attachment::new(point, Mat3::IDENTITY) },
@@ -146,13 +151,16 @@ impl<'a> Reader<'a> {
 
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
         bodies.map(|body| {
+            let middle = self.middle_end(body);
+            if self.plane && self.is_ground(body) {
+                return self.attach_world(body, self.world(&middle), self.axes_here());
+            }
             if self.plane {
-                return End { body, on: self.middle(body) };
+                return middle;
             }
             let z = v.optional_points("axis").map_or(Vec3::Z, |a| a[0]);
             let x = z.any_perpendicular();
-            let place = self.world(&End { body, on: self.middle(body) });
-            self.attach(body, place, Mat3::from_columns(x, z.cross(x), z))
+            self.attach_world(body, self.world(&middle), self.axes_here() * Mat3::from_columns(x, z.cross(x), z))
         })
     }
 
@@ -207,7 +215,8 @@ impl<'a> Reader<'a> {
         let (probe, seen_from) = (found.map(|p| p.end), found.and_then(|p| p.relative_to));
         if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
             // along the axes of the world, or of the body that a probe is seen from
-            let ends = vec![End { body: seen_from, on: Attachment::CENTRE }, end];
+            let from = seen_from.map_or(self.ground_end(), |b| End { body: Some(b), on: Attachment::CENTRE });
+            let ends = vec![from, end];
             for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
                 choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
                 choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));

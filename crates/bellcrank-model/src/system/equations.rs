@@ -1,8 +1,9 @@
 //! The pieces of the equations of motion.
 
+use super::constraints::FEW;
 use super::*;
 use crate::forces::{MAX_STATES, Seen};
-use crate::parallel::{add_scaled, each_block, set_each_block};
+use crate::parallel::{add_scaled, set_each_block};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Vec3, rotation};
 
@@ -43,9 +44,10 @@ impl System {
                     self.add_velocity(c, k, at, w, out);
                 }
             }),
-            Piece::Acceleration => {
-                each_block(&self.layout.constraints, out, |k, out| self.add_acceleration(c, k, at, w, out))
-            }
+            Piece::Acceleration => each_block(&self.layout.constraints, out, |k, out| {
+                self.add_times(c, k, &at.vdot, w, out);
+                self.add_bias_of(c, k, at, w, out);
+            }),
             Piece::ZDot => add(c, &at.zdot, out),
             Piece::Flow => self.add_flow(c, at, w, out),
         }
@@ -182,21 +184,25 @@ impl System {
         add(c, &g[..first], out);
     }
 
-    /// out += c g̈ of one constraint.
-    fn add_acceleration(&self, c: f64, k: usize, at: &Point, w: &Realized, out: &mut [f64]) {
+    /// out += c (g̈ − G v̇) of one constraint.
+    pub(super) fn add_bias_of(&self, c: f64, k: usize, at: &Point, w: &Realized, out: &mut [f64]) {
         let constraint = &self.constraints[k];
-        self.add_times(c, k, &at.vdot, w, out);
-        if let [Some(Plain::Coincide(_)), None, ..] = constraint.plain {
-            return add(c, &self.coincidence_bias(constraint, at, w).0, out);
+        if constraint.plainly_biased {
+            return add(c, &self.plain_bias(constraint, at, w), out);
         }
         self.add_time(c, constraint, at.t, &at.charts.inputs, 2, out);
         let drift = self.drift(constraint, at, w, &at.v);
         for (r, o) in out.iter_mut().enumerate() {
             for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
                 let v = &at.v[self.layout.bodies[end.body as usize].clone()];
-                let mut row = [0.0; MAX_WIDTH];
-                self.add_drift(1.0, constraint, &drift, (r, k), &at.v, w, &mut row[..v.len()]);
-                *o += c * row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
+                let along = |row: &mut [f64]| {
+                    self.add_drift(1.0, constraint, &drift, (r, k), &at.v, w, row);
+                    row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>()
+                };
+                *o += c * match v.len() {
+                    n @ ..=FEW => along(&mut [0.0; FEW][..n]),
+                    n => along(&mut [0.0; MAX_WIDTH][..n]),
+                };
             }
         }
     }

@@ -5,14 +5,16 @@
 //!     [ G  0  ] [ λ ] = [ γ ]
 //! ```
 
+use super::derivatives::each_block;
 use super::partition::{Partition, SparseRow};
 use super::plan::{LARGE, LinearPlan};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::range_space::{Of, RangeSpace};
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Targets;
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Subject, Unknown, Workspace};
 use std::sync::Arc;
 
 /// M, G and their factors at a point.
@@ -20,6 +22,8 @@ pub struct Kkt {
     pub(super) dynamics: Arc<dyn Dynamics>,
     pub(super) matrix: BlockMatrix,
     pub(super) linear: Box<dyn LinearSolver>,
+    /// Stands for it where the machine is small and its position regular.
+    quick: Quick,
     mass: Vec<u32>,
     /// Where Gᵀ goes.
     columns: Vec<u32>,
@@ -35,6 +39,15 @@ pub struct Kkt {
     left_out: Option<Vec<usize>>,
     /// Factorizations so far.
     pub factorizations: usize,
+}
+
+/// What stands for the general solver on small machines with constant masses.
+enum Quick {
+    /// It does not.
+    No,
+    /// It is written when it is first needed.
+    Later,
+    Made(Box<RangeSpace>),
 }
 
 /// A block of Gᵀ and its transpose, by offsets.
@@ -62,7 +75,12 @@ impl Kkt {
         match plan.of_accelerations(dynamics.recursive()) {
             LinearPlan::Recursion => Kkt::build(dynamics, true, false),
             LinearPlan::Dense => Kkt::dense(dynamics),
-            _ => Kkt::build(dynamics, false, false),
+            _ => {
+                let quick = plan.by_range_space(dynamics.layout().bodies.len())
+                    && dynamics.keeps_gradients()
+                    && dynamics.pattern(Piece::MassAccel, Unknown::Q).is_empty();
+                Kkt { quick: if quick { Quick::Later } else { Quick::No }, ..Kkt::build(dynamics, false, false) }
+            }
         }
     }
 
@@ -104,6 +122,7 @@ impl Kkt {
         Kkt {
             matrix,
             linear,
+            quick: Quick::No,
             mass,
             columns,
             mirrored,
@@ -119,6 +138,14 @@ impl Kkt {
 
     /// Tells a tape what one factorization leaves to the next; with `factors`, those too.
     pub(crate) fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        let mut made = matches!(self.quick, Quick::Made(_));
+        tape.flag(&mut made);
+        if made {
+            self.make_quick();
+        }
+        let quick = self.quick();
+        quick.into_iter().for_each(|quick| quick.keep(tape, factors));
+        let factors = factors && !self.is_quick();
         self.linear.keep(tape, factors);
         tape.count(&mut self.factorizations);
         tape.plain(&mut self.independent);
@@ -179,6 +206,60 @@ impl Kkt {
         }
     }
 
+    /// Writes what stands for the general solver, if anything does and has not been written.
+    fn make_quick(&mut self) {
+        if !matches!(self.quick, Quick::Later) {
+            return;
+        }
+        let (dynamics, layout) = (&*self.dynamics, self.dynamics.layout());
+        let mut masses = vec![Vec::new(); layout.bodies.len()];
+        let mut alone = true;
+        // masses are constant: they are the same at every point
+        let (at, slopes) = (Point::at(&State::default(), layout), Slopes { q: 0.0, v: 1.0, z: 0.0 });
+        each_block(dynamics, Piece::MassAccel, Unknown::V, slopes, &at, &mut dynamics.workspace(), |r, c, block| {
+            alone &= r == c;
+            masses[r] = block.to_vec();
+        });
+        let gradients = dynamics.pattern(Piece::Position, Unknown::Q);
+        let written = RangeSpace::new(&layout.bodies, &masses, &layout.constraints, &gradients).filter(|_| alone);
+        self.quick = written.map_or(Quick::No, |quick| Quick::Made(Box::new(quick)));
+    }
+
+    fn quick(&mut self) -> Option<&mut RangeSpace> {
+        match &mut self.quick {
+            Quick::Made(quick) => Some(quick),
+            _ => None,
+        }
+    }
+
+    fn is_quick(&self) -> bool {
+        matches!(&self.quick, Quick::Made(quick) if quick.holds())
+    }
+
+    /// Gets ready to solve at a realized point: as [`Self::factor`], but the matrix itself need not be formed.
+    pub fn prepare(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        let all_rows = at.charts.left_out.chosen(self.rhs.len() - self.n).is_none_or(<[usize]>::is_empty);
+        if all_rows && self.independent.is_none() {
+            self.make_quick();
+            if self.quick().is_some_and(|quick| quick.factor(&w.jacobian)) {
+                self.factorizations += 1;
+                return Ok(());
+            }
+        }
+        self.factor(at, w)
+    }
+
+    /// The right-hand side becomes the solution, with the factors at hand.
+    fn solve(&mut self, of: Of) -> Result<(), LinearError> {
+        match &mut self.quick {
+            Quick::Made(quick) if quick.holds() => {
+                quick.solve(&mut self.rhs, of);
+                Ok(())
+            }
+            _ => self.linear.solve(&mut self.rhs),
+        }
+    }
+
     /// Forms and factors the matrix at a realized point.
     pub fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
         if self.recursive {
@@ -211,21 +292,28 @@ impl Kkt {
         self.form(at, w);
         let layout = self.dynamics.layout();
         let free = layout.rates.iter().enumerate().filter(|(_, r)| r.is_empty()).map(|(k, _)| layout.bodies.len() + k);
-        for k in free {
-            let (n, pattern) = (self.matrix.pattern().size(k), self.matrix.pattern().clone());
-            for (other, _) in pattern.row(k) {
-                self.matrix.block_mut(k, other).into_iter().for_each(|block| block.fill(0.0));
-                self.matrix.block_mut(other, k).into_iter().for_each(|block| block.fill(0.0));
-            }
-            let own = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: self.n })?;
-            (0..n).for_each(|i| own[i * n + i] = -1.0);
+        for k in free.collect::<Vec<_>>() {
+            self.release(k)?;
         }
         self.factorizations += 1;
         self.linear.factor(&self.matrix)
     }
 
+    /// Takes the rows and columns of a constraint block out of the matrix that was formed: its multipliers become zero.
+    pub(super) fn release(&mut self, k: usize) -> Result<(), LinearError> {
+        let (n, pattern) = (self.matrix.pattern().size(k), self.matrix.pattern().clone());
+        for (other, _) in pattern.row(k) {
+            self.matrix.block_mut(k, other).into_iter().for_each(|block| block.fill(0.0));
+            self.matrix.block_mut(other, k).into_iter().for_each(|block| block.fill(0.0));
+        }
+        let own = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: self.n })?;
+        (0..n).for_each(|i| own[i * n + i] = -1.0);
+        Ok(())
+    }
+
     /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
-    fn form(&mut self, at: &Point, w: &mut Workspace) {
+    pub(super) fn form(&mut self, at: &Point, w: &mut Workspace) {
+        self.quick().into_iter().for_each(RangeSpace::forget);
         self.leave_out(at.charts.left_out.chosen(self.rhs.len() - self.n));
         self.fill_constraints(at, w);
         let Some(x) = &self.independent else {
@@ -268,7 +356,7 @@ impl Kkt {
             None => self.rhs[..self.n].copy_from_slice(r),
             Some(x) => (0..self.n).filter(|i| x[*i] < 0.5).for_each(|i| self.rhs[i] = r[i]),
         }
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::Multipliers)?;
         lambda.copy_from_slice(&self.rhs[self.n..]);
         Ok(())
     }
@@ -316,6 +404,16 @@ impl Kkt {
 
     /// v̇ and λ at a realized point: forms and factors the matrix too.
     pub fn accelerate(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        self.accelerate_towards(at, w, |_, _, _| {})
+    }
+
+    /// The same with accelerations G v̇ = γ − s that bend back towards the constraints: `add` takes s off the rows.
+    pub fn accelerate_towards(
+        &mut self,
+        at: &mut Point,
+        w: &mut Workspace,
+        add: impl FnOnce(&Point, &mut Workspace, &mut [f64]),
+    ) -> Result<(), LinearError> {
         if self.recursive {
             return self.dynamics.recursion(at, w).map_err(|block| {
                 let row = self.dynamics.layout().bodies[block].start;
@@ -325,15 +423,15 @@ impl Kkt {
                 }
             });
         }
-        self.factor(at, w)?;
-        at.vdot.fill(0.0);
+        self.prepare(at, w)?;
         let sliding = self.dynamics.sliding(at, w);
         sliding.iter().for_each(|(row, _)| at.lambda[*row] = 0.0);
         self.rhs.fill(0.0);
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         self.dynamics.add(1.0, Piece::Force, at, w, top);
-        self.dynamics.add(-1.0, Piece::Acceleration, at, w, bottom);
-        self.linear.solve(&mut self.rhs)?;
+        self.dynamics.add_bias(-1.0, at, w, bottom);
+        add(at, w, bottom);
+        self.solve(Of::All)?;
         at.vdot.copy_from_slice(&self.rhs[..self.n]);
         at.lambda.copy_from_slice(&self.rhs[self.n..]);
         self.slide(&sliding, at)
@@ -349,7 +447,7 @@ impl Kkt {
         for (_, load) in sliding {
             self.rhs.fill(0.0);
             self.rhs[..self.n].copy_from_slice(load);
-            self.linear.solve(&mut self.rhs)?;
+            self.solve(Of::All)?;
             answers.push(self.rhs.clone());
         }
         // (I − X) λ = λ₀
@@ -388,7 +486,7 @@ impl Kkt {
     pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         self.rhs[..self.n].copy_from_slice(load);
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::All)?;
         Ok(&self.rhs[..self.n])
     }
 
@@ -400,7 +498,7 @@ impl Kkt {
             return Ok(&self.rhs[..self.n]);
         }
         fill(&mut self.rhs[self.n..]);
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::Rows)?;
         Ok(&self.rhs[..self.n])
     }
 
@@ -421,7 +519,7 @@ impl Kkt {
     pub fn close(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         fill(&mut self.rhs[self.n..]);
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::Rows)?;
         Ok(&self.rhs[self.n..])
     }
 
@@ -485,22 +583,27 @@ impl Kkt {
 
     /// How many constraint rows the last factorization found redundant.
     pub fn dropped(&self) -> usize {
-        self.linear.dropped().len()
+        if self.is_quick() { 0 } else { self.linear.dropped().len() }
     }
 
     /// Whether the last factorization looked for redundant rows.
     pub fn reveals_rank(&self) -> bool {
-        self.linear.reveals_rank()
+        self.is_quick() || self.linear.reveals_rank()
     }
 
     /// The constraint rows that the last factorization found redundant.
     pub fn dropped_rows(&self) -> Vec<usize> {
-        self.linear.dropped().iter().map(|r| r - self.n).collect()
+        let dropped = if self.is_quick() { &[] } else { self.linear.dropped() };
+        dropped.iter().map(|r| r - self.n).collect()
     }
 
     /// The smallest relative pivot of a constraint that was kept; infinite where there is none.
     pub fn smallest_pivot(&self) -> f64 {
-        if self.recursive { f64::INFINITY } else { self.linear.smallest_multiplier_pivot() }
+        match &self.quick {
+            _ if self.recursive => f64::INFINITY,
+            Quick::Made(quick) if quick.holds() => quick.smallest_pivot(),
+            _ => self.linear.smallest_multiplier_pivot(),
+        }
     }
 
     /// The body or constraint that a scalar row of the matrix belongs to.

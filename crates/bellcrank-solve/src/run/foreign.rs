@@ -11,7 +11,7 @@ use bellcrank_model::{Point, State};
 
 /// The sizes of the equations of motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct EquationSizes {
     /// Coordinates q, and velocities v.
     pub n: usize,
     /// First-order states z.
@@ -24,9 +24,9 @@ pub struct Sizes {
 
 impl Simulation {
     /// The present sizes of the equations.
-    pub fn sizes(&self) -> Sizes {
+    pub fn sizes(&self) -> EquationSizes {
         let layout = self.observer.dynamics.layout();
-        Sizes { n: layout.n(), nz: layout.nz(), m: layout.m(), switches: self.passing.count() }
+        EquationSizes { n: layout.n(), nz: layout.nz(), m: layout.m(), switches: self.passing.count() }
     }
 
     /// What each coordinate measures, and a typical length of the model in m.

@@ -20,7 +20,7 @@ use super::expression::Expression;
 use super::suggest::{nearest, quoted};
 use super::tree::Node;
 use context::{expected, word};
-use values::{Given, Item};
+use values::{GivenNumber, Item};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -229,11 +229,17 @@ pub fn read<'a>(
 }
 
 /// The numbers with units in a value; those of a list know their column.
-fn gather<'a>(node: &'a Node, column: usize, field: &'static Field, context: &Context, found: &mut Vec<Given<'a>>) {
+fn gather<'a>(
+    node: &'a Node,
+    column: usize,
+    field: &'static Field,
+    context: &Context,
+    found: &mut Vec<GivenNumber<'a>>,
+) {
     if let Some(list) = node.as_array() {
         list.iter().enumerate().for_each(|(i, entry)| gather(entry, i, field, context, found));
     } else if let Some(quantity) = node.as_str().and_then(|text| context.parameters.quantity(text)) {
-        found.push(Given { field, column, quantity, node });
+        found.push(GivenNumber { field, column, quantity, node });
     }
 }
 

@@ -28,12 +28,12 @@ pub struct Values<'a> {
     pub(super) node: &'a Node,
     pub(super) items: Vec<(&'static Field, Item<'a>)>,
     /// Numbers with units where the unit of the field hangs on what the table is about.
-    pub(super) quantities: Vec<Given<'a>>,
+    pub(super) quantities: Vec<GivenNumber<'a>>,
 }
 
 /// A number with its unit, in a column of a list.
 #[derive(Clone, Debug)]
-pub(super) struct Given<'a> {
+pub(super) struct GivenNumber<'a> {
     pub field: &'static Field,
     pub column: usize,
     pub quantity: Quantity<'a>,
@@ -151,7 +151,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    fn check_units(&self, unit: impl Fn(&Given<'a>) -> Option<&'static str>) -> Result<(), Diagnostics> {
+    fn check_units(&self, unit: impl Fn(&GivenNumber<'a>) -> Option<&'static str>) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         for given in &self.quantities {
             let problem = unit(given).and_then(|unit| units::refuse(&given.quantity, unit));

@@ -111,7 +111,9 @@ impl Coefficients {
             let known = TABLE.iter().position(|e| e.key == key && e.section == section);
             match known {
                 Some(_) if value.parse::<f64>().is_ok_and(f64::is_finite) => {}
-                Some(_) => return fault(format!("gives {key} as {}, no number", quoted(value)), "write it like `1.65`"),
+                Some(_) => {
+                    return fault(format!("gives {key} as {}, no number", quoted(value)), "write it like `1.65`");
+                }
                 None if section.ends_with("LONGITUDINAL_COEFFICIENTS") || section == "LATERAL_COEFFICIENTS" => {
                     let near = nearest(&key, TABLE.iter().filter(|e| e.section == section).map(|e| e.key));
                     let help = near.map_or("the book lists the coefficients that are read".into(), |n| {
@@ -153,8 +155,7 @@ impl Coefficients {
             return Err((format!("{key} of {shown} is {value}"), help));
         }
         if self.pky1 * self.lky >= 0.0 {
-            let message =
-                format!("PKY1 of {shown} is {}: the tyre would push the way it slips", self.pky1 * self.lky);
+            let message = format!("PKY1 of {shown} is {}: the tyre would push the way it slips", self.pky1 * self.lky);
             let help = "here y points to the left, and a positive slip angle has a force to the right: PKY1 is negative. \
                         In files of the other convention change the signs of PKY1, PHY1 to PHY3, PEY3 and PEY4, RBY3";
             return Err((message, help.into()));
@@ -168,13 +169,14 @@ impl Coefficients {
         let nominal = c.nominal * c.lfzo;
         let excess = (s.load - nominal) * (1.0 / nominal);
         let (kappa, alpha) = (s.kappa, s.tan_alpha.atan());
-        let fx = self.along(s, excess) * weight(
-            alpha,
-            (kappa * c.rbx2).atan().cos() * (c.rbx1 * c.lxal),
-            c.rcx1,
-            excess * c.rex2 + c.rex1,
-            Dual::constant(c.rhx1),
-        );
+        let fx = self.along(s, excess)
+            * weight(
+                alpha,
+                (kappa * c.rbx2).atan().cos() * (c.rbx1 * c.lxal),
+                c.rcx1,
+                excess * c.rex2 + c.rex1,
+                Dual::constant(c.rhx1),
+            );
         let (across, mu) = self.across(s, alpha, excess);
         let weighted = weight(
             kappa,

@@ -424,9 +424,7 @@ impl Force for Tyre {
         let c = self.contact::<0>(at);
         self.forces(at, &c).map_or(0.0, |f| {
             let loads = self.loads(&c, &f);
-            let work = |k: usize| {
-                Covector::new(loads[k][0].value(), loads[k][1].value()).on(&at.ends[k])
-            };
+            let work = |k: usize| Covector::new(loads[k][0].value(), loads[k][1].value()).on(&at.ends[k]);
             work(0) + work(1) - f.push.elastic * c.gap_rate.x
         })
     }

@@ -7,9 +7,12 @@ use common::{Recorded, Scratch};
 use std::f64::consts::PI;
 use std::fmt::Write;
 
+/// Links pass each other.
+const APART: &str = "<default><geom contype=\"0\" conaffinity=\"0\"/></default>";
+
 /// A delta robot: three arms, each with a parallelogram of two rods to the platform.
 fn delta() -> String {
-    let mut out = String::from("<mujoco><compiler angle=\"radian\"/><worldbody>\n");
+    let mut out = format!("<mujoco><compiler angle=\"radian\"/>{APART}<worldbody>\n");
     let mut loops = String::new();
     for k in 0..3 {
         let (sin, cos) = (2.0 * PI * f64::from(k) / 3.0).sin_cos();
@@ -46,7 +49,7 @@ fn delta() -> String {
 
 /// A gripper whose pads are the couplers of two parallelograms; one motor moves both.
 fn gripper() -> String {
-    let mut out = String::from("<mujoco><option gravity=\"0 0 0\"/><worldbody>\n");
+    let mut out = format!("<mujoco><option gravity=\"0 0 0\"/>{APART}<worldbody>\n");
     let mut loops = String::new();
     for (side, s) in [("left", 1.0), ("right", -1.0)] {
         let (x, tip) = (0.02 * s, 0.04 * s);

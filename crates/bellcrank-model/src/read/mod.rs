@@ -212,6 +212,7 @@ fn with_article(section: &str) -> String {
     }
 }
 
+/// A file on its way to a model. Its thirteen fields are what the readers of its sections share.
 struct Reader<'a> {
     root: &'a Node,
     folder: Option<&'a std::path::Path>,
